@@ -1,0 +1,44 @@
+// The names that serverless-ccm shares with Kubernetes, with the stock cloud-controller-manager and with its own
+// past writes. They are wire-visible: changing one is an incompatible change.
+
+/** Taint that a kubelet started with --cloud-provider=external registers with; matched by key, whatever its value or effect. */
+export const UNINITIALIZED_TAINT = "node.cloudprovider.kubernetes.io/uninitialized";
+
+/** Annotation in which a kubelet started with --node-ip states its one address, or its dual-stack pair. */
+export const PROVIDED_NODE_IP_ANNOTATION = "alpha.kubernetes.io/provided-node-ip";
+
+/** Annotation of ours: the instance a node was initialized from, as `<account>/<network>/<instance id>`. */
+export const INSTANCE_ANNOTATION = "serverless-ccm.io/instance";
+
+/** Both generations of a label that says where or what a node is: beta first, which after initialization is the source of truth. */
+export interface LabelPair {
+  readonly beta: string;
+  readonly stable: string;
+}
+
+export const ZONE_LABELS: LabelPair = {
+  beta: "failure-domain.beta.kubernetes.io/zone",
+  stable: "topology.kubernetes.io/zone",
+};
+
+export const REGION_LABELS: LabelPair = {
+  beta: "failure-domain.beta.kubernetes.io/region",
+  stable: "topology.kubernetes.io/region",
+};
+
+export const INSTANCE_TYPE_LABELS: LabelPair = {
+  beta: "beta.kubernetes.io/instance-type",
+  stable: "node.kubernetes.io/instance-type",
+};
+
+/** The three pairs, in the order in which they are written and reconciled. */
+export const LABEL_PAIRS: readonly LabelPair[] = [INSTANCE_TYPE_LABELS, ZONE_LABELS, REGION_LABELS];
+
+/** Prefixes of the labels that clouds add beyond the pairs; a node's labels under them are part of its snapshot. */
+export const CLOUD_LABEL_PREFIXES: readonly string[] = ["topology.k8s.aws/"];
+
+/** Who we are in `managedFields`; witnesses and `TaintRestored` tell writers apart by it. */
+export const FIELD_MANAGER = "serverless-ccm";
+
+/** The `source.component` of the Events of node initialization: the stock controller's, so that existing tooling finds them. */
+export const NODE_EVENT_SOURCE = "cloud-node-controller";

@@ -1,0 +1,48 @@
+import * as z from "zod";
+
+/** The version of the event contract that this build speaks; an event of another one is rejected at the door. */
+export const EVENT_VERSION = 1;
+
+/** A batch closes at this many objects … */
+export const MAX_BATCH_OBJECTS = 100;
+
+/** … or at this many bytes of JSON, whichever comes first; one object that is larger alone goes alone. */
+export const MAX_BATCH_BYTES = 200_000;
+
+/** The largest event that is accepted at all, in bytes of JSON; Lambda's own limit for a synchronous call is 6 MB. */
+export const MAX_EVENT_BYTES = 5_000_000;
+
+/** The controllers, by the canonical names of the stock cloud-controller-manager. */
+export const Controller = z.enum(["cloud-node-controller"]);
+export type Controller = z.output<typeof Controller>;
+
+/** What made the relay (or the sweep) send this batch. */
+export const EventReason = z.enum(["watch", "retry", "refresh", "monitor", "sweep", "replay"]);
+export type EventReason = z.output<typeof EventReason>;
+
+/** A cluster is spoken of by its name alone: never by an endpoint, a credential or a policy. */
+export const ClusterName = z
+  .string()
+  .max(253)
+  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, "lower-case letters, digits, '-' and '.', as a DNS name");
+export type ClusterName = z.output<typeof ClusterName>;
+
+/**
+ * A batch of objects of one cluster for one controller. `objects` are parsed one by one by the function that
+ * the event is for, so that a malformed object fails alone; each is a snapshot in Kubernetes' shape.
+ */
+export const Event = z.strictObject({
+  version: z.literal(EVENT_VERSION),
+  id: z.string().min(1).max(128),
+  cluster: ClusterName,
+  /** `clusterHash(cluster)` of the configuration that the sender read. */
+  clusterHash: z.string().regex(/^[0-9a-f]{16}$/, "16 hexadecimal digits"),
+  controller: Controller,
+  reason: EventReason,
+  objects: z.array(z.unknown()).min(1).max(MAX_BATCH_OBJECTS),
+  /** The part of the cloud account's API quotas (0 < share ≤ 1) that this event may spend; a configured floor without it. */
+  budget: z.strictObject({ share: z.number().gt(0).max(1) }).optional(),
+  /** Tightens: decide and report, write nothing. An event can never loosen a policy. */
+  dryRun: z.literal(true).optional(),
+});
+export type Event = z.output<typeof Event>;

@@ -1,0 +1,58 @@
+import * as z from "zod";
+import { NodeAddress } from "#core/node/node.ts";
+
+/** The life of an instance, in the words that all clouds are translated into. */
+export const InstanceState = z.enum([
+  "pending",
+  "running",
+  "stopping",
+  "stopped",
+  "shutting-down",
+  "terminated",
+]);
+export type InstanceState = z.output<typeof InstanceState>;
+
+/** What a cloud says of one instance: facts only, already checked to belong to the cluster. */
+export const Instance = z.strictObject({
+  /** The cloud's own id, such as `i-0123456789abcdef0`. */
+  id: z.string().min(1),
+  account: z.string(),
+  network: z.string(),
+  state: InstanceState,
+  providerID: z.string().min(1),
+  /** Instance type, zone and region; empty where the cloud has no such notion, and then no label is written. */
+  type: z.string(),
+  zone: z.string(),
+  region: z.string(),
+  /** In the order and spelling in which they are to stand in `status.addresses`. */
+  addresses: z.array(NodeAddress),
+  /** Labels beyond type, zone and region; never override a label that the node has. */
+  labels: z.record(z.string(), z.string()),
+});
+export type Instance = z.output<typeof Instance>;
+
+/**
+ * Why a cloud could not answer for a node. `foreign`, `ambiguous` and `invalid` are faults of that node which only
+ * somebody's action mends, and become Warning events; the others pass by themselves.
+ */
+export const InstanceErrorCode = z.enum([
+  "Foreign",
+  "Ambiguous",
+  "InvalidProviderID",
+  "Throttled",
+  "Denied",
+  "Unavailable",
+  "Aborted",
+]);
+export type InstanceErrorCode = z.output<typeof InstanceErrorCode>;
+
+/**
+ * The cloud's answer for one node. "not-found" is a positive statement of the cloud that it has no such instance;
+ * whatever else went wrong is an error, and an error never deletes, taints or denies.
+ */
+export const InstanceAnswer = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("found"), instance: Instance }),
+  z.strictObject({ kind: z.literal("not-found"), message: z.string() }),
+  z.strictObject({ kind: z.literal("error"), code: InstanceErrorCode, message: z.string() }),
+]);
+export type InstanceAnswer = z.output<typeof InstanceAnswer>;

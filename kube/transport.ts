@@ -1,0 +1,46 @@
+/** One request to an API server. */
+export interface ApiRequest {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE" | "PUT";
+  /** Path and query, such as `/api/v1/nodes?limit=500`. */
+  readonly path: string;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Of the body; `application/json` without it. */
+  readonly contentType?: string;
+  /** `application/json` without it. */
+  readonly accept?: string;
+  readonly signal?: AbortSignal;
+  /** Milliseconds until the whole answer must be there; 10,000 without it. Ignored by `stream` once headers are there. */
+  readonly timeoutMs?: number;
+}
+
+/** A whole answer of an API server, whatever its status; the body is not parsed. */
+export interface ApiResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: string;
+}
+
+/** An answer whose body arrives in pieces; ends when the server ends it, throws when the connection is lost. */
+export interface ApiStream {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Gives the stream up. */
+  close(): void;
+}
+
+/** What signs requests in: a header, asked for before each request, and nothing that could be logged. */
+export type Authorization = (signal?: AbortSignal) => Promise<string | undefined>;
+
+/**
+ * A narrow client of one API server over one HTTP/2 connection. Rejects with `ApiUnreachable` where no answer came;
+ * any HTTP status is an answer. A connection that turns out dead, or that the server is closing (GOAWAY), costs one
+ * retry on a new one for requests that were certainly not processed, and for GET and PATCH (all our patches carry
+ * preconditions) in any case.
+ */
+export interface Transport {
+  send(request: ApiRequest): Promise<ApiResponse>;
+  stream(request: ApiRequest): Promise<ApiStream>;
+  close(): Promise<void>;
+}

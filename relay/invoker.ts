@@ -1,0 +1,20 @@
+import type { Event } from "#core/event.ts";
+import type { Report } from "#core/report.ts";
+
+/** What an invocation came to. */
+export type Invocation =
+  | { readonly kind: "report"; readonly report: Report }
+  | {
+      readonly kind: "failed";
+      /** Stable: `Unreachable`, `Throttled`, `TimedOut`, `FunctionError`, `BadReport`, `Denied`. */
+      readonly code: string;
+      readonly message: string;
+      /** Milliseconds for which the function may still be writing; the objects stay in flight until then. */
+      readonly settleMs: number;
+    };
+
+/** Carries one event to a function and its report back. Never rejects, never retries: the relay owns all retries. */
+export interface Invoker {
+  invoke(event: Event, signal: AbortSignal): Promise<Invocation>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,23 @@
+import type { Reporter, TestModule } from "vitest/node";
+
+/** Closes the run with one plain line of the runner's own counts: `N passed, N failed[, N skipped]`. */
+export default class SummaryReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
+    let passed = 0;
+    let skipped = 0;
+    // An error outside any test, or in loading a file, is a failure too, although no test carries it.
+    let failed = unhandledErrors.length;
+    for (const module of modules) {
+      failed += module.errors().length;
+      for (const test of module.children.allTests()) {
+        const { state } = test.result();
+        if (state === "passed") passed += 1;
+        else if (state === "failed") failed += 1;
+        else skipped += 1;
+      }
+    }
+    const line = `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
+    // After the other reporters, whose summaries are written when the run ends as well.
+    process.once("exit", () => process.stdout.write(`${line}\n`));
+  }
+}
