@@ -1,0 +1,130 @@
+import { readFile } from "node:fs/promises";
+import type { RequestOptions } from "node:https";
+import { KubeConfig } from "@kubernetes/client-node";
+import type { Authorization } from "#kube/transport.ts";
+
+/** Milliseconds for which a credential is used before the kubeconfig is asked again; a 401 in that time is retried later. */
+const REMEMBER_MS = 10_000;
+
+/** What a kubeconfig's context comes to: where the API server is and how to sign in. */
+export interface KubeconfigAccess {
+  readonly server: string;
+  /** PEM. */
+  readonly certificateAuthority?: string;
+  /** PEM. */
+  readonly clientCertificate?: { readonly certificate: string; readonly key: string };
+  /** Asks the kubeconfig's token, token file, exec plugin or OIDC provider, at most every ten seconds. */
+  readonly authorization: Authorization;
+}
+
+/** Why a kubeconfig cannot be used. */
+export class KubeconfigError extends Error {
+  readonly code = "KUBECONFIG";
+  readonly file: string;
+
+  constructor(file: string, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = "KubeconfigError";
+    this.file = file;
+  }
+}
+
+/** Reads a kubeconfig's current (or the named) context; rejects with `KubeconfigError`, which never quotes the file. */
+export async function readKubeconfig(file: string, context?: string): Promise<KubeconfigAccess> {
+  const config = await load(file);
+  if (context !== undefined) config.setCurrentContext(context);
+  const cluster = config.getCurrentCluster();
+  if (cluster === null) {
+    const contexts = config.getContexts().map((known) => known.name);
+    throw new KubeconfigError(
+      file,
+      `context "${config.getCurrentContext()}" names no cluster; it has ${contexts.join(", ") || "none"}`,
+    );
+  }
+  if (!cluster.server.startsWith("https://")) {
+    throw new KubeconfigError(
+      file,
+      `the server ${cluster.server} is not https: a token would travel in the clear`,
+    );
+  }
+  if (cluster.skipTLSVerify) {
+    throw new KubeconfigError(
+      file,
+      "insecure-skip-tls-verify is refused: give the cluster's certificate-authority",
+    );
+  }
+  if (config.getCurrentUser()?.impersonateUser !== undefined) {
+    throw new KubeconfigError(file, "impersonation is not supported: give the identity a sign-in of its own");
+  }
+  const tls = await requestOptions(config, file);
+  const [certificateAuthority, certificate, key] = [pem(tls.ca), pem(tls.cert), pem(tls.key)];
+  return {
+    server: cluster.server.replace(/\/+$/, ""),
+    ...(certificateAuthority === undefined ? {} : { certificateAuthority }),
+    ...(certificate === undefined || key === undefined ? {} : { clientCertificate: { certificate, key } }),
+    authorization: remembered(async () => authorizationOf(await requestOptions(config, file))),
+  };
+}
+
+// The library reads the kubeconfig's files again on every call, which a burst of patches would do by the thousand.
+function remembered(ask: Authorization): Authorization {
+  let answer: Promise<string | undefined> | undefined;
+  let askedAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (answer === undefined || performance.now() - askedAt > REMEMBER_MS) {
+      askedAt = performance.now();
+      answer = ask();
+      answer.catch(() => {
+        answer = undefined;
+      });
+    }
+    return answer;
+  };
+}
+
+async function load(file: string): Promise<KubeConfig> {
+  try {
+    await readFile(file);
+  } catch (cause) {
+    throw new KubeconfigError(file, `cannot be read (${errorCode(cause)})`, cause);
+  }
+  try {
+    const config = new KubeConfig();
+    config.loadFromFile(file);
+    return config;
+  } catch (cause) {
+    throw new KubeconfigError(file, "is not a kubeconfig: clusters, users and contexts are expected", cause);
+  }
+}
+
+async function requestOptions(config: KubeConfig, file: string): Promise<RequestOptions> {
+  const options: RequestOptions = {};
+  try {
+    await config.applyToHTTPSOptions(options);
+  } catch (cause) {
+    // An exec plugin's own words may hold what it was given; its exit is all that is said here.
+    throw new KubeconfigError(
+      file,
+      "signing in as its user failed: run its exec plugin or read its files by hand",
+      cause,
+    );
+  }
+  return options;
+}
+
+function authorizationOf(options: RequestOptions): string | undefined {
+  const headers: unknown = options.headers;
+  const header =
+    headers !== null && typeof headers === "object" ? Reflect.get(headers, "Authorization") : undefined;
+  if (typeof header === "string") return header.trim();
+  if (typeof options.auth === "string") return `Basic ${Buffer.from(options.auth).toString("base64")}`;
+  return undefined;
+}
+
+function pem(value: RequestOptions["ca"] | RequestOptions["key"]): string | undefined {
+  return typeof value === "string" || Buffer.isBuffer(value) ? value.toString() : undefined;
+}
+
+function errorCode(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : String(error);
+}

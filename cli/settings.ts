@@ -1,0 +1,137 @@
+import { readFile } from "node:fs/promises";
+import { parseCloudConfig } from "#cli/cloud-config.ts";
+import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { selectControllers } from "#cli/controllers.ts";
+import { parseDurationSeconds } from "#cli/duration.ts";
+import { type KubeconfigAccess, KubeconfigError, readKubeconfig } from "#cli/kubeconfig.ts";
+import { type CloudConfig, Cluster } from "#core/cluster.ts";
+
+/** The flags of `run` and `relay`, as typed. */
+export interface Flags {
+  readonly cloudProvider?: string;
+  readonly cloudConfig?: string;
+  readonly clusterName: string;
+  readonly kubeconfig?: string;
+  readonly relayKubeconfig?: string;
+  readonly controllers: string;
+  readonly nodeStatusUpdateFrequency: string;
+  readonly nodeMonitorPeriod?: string;
+  readonly bindAddress: string;
+  readonly port: string;
+  readonly dryRun: boolean;
+}
+
+/** How a process serves and paces itself, whatever clusters it has. */
+export interface ServingSettings {
+  readonly nodeStatusUpdateFrequencySeconds: number;
+  readonly bindAddress: string;
+  readonly port: number;
+}
+
+/** One cluster and the two identities, as flags give them. */
+export interface ClusterSettings {
+  readonly cluster: Cluster;
+  readonly relayAccess: KubeconfigAccess;
+  readonly functionsAccess: KubeconfigAccess;
+}
+
+/** Reads how to serve; every fault goes to `faults`. */
+export function readServingSettings(flags: Flags, faults: ConfigurationFault[]): ServingSettings {
+  return {
+    nodeStatusUpdateFrequencySeconds: readDuration(
+      "--node-status-update-frequency",
+      flags.nodeStatusUpdateFrequency,
+      1,
+      faults,
+    ),
+    bindAddress: flags.bindAddress,
+    port: readPort(flags.port, faults),
+  };
+}
+
+/** Reads one cluster from flags and the files they name; throws `ConfigurationError` with every fault found, `faults` included. */
+export async function readClusterSettings(
+  flags: Flags,
+  environment: Readonly<Record<string, string | undefined>>,
+  faults: ConfigurationFault[],
+): Promise<ClusterSettings> {
+  const cloud = await readCloud(flags, environment, faults);
+  const selection = selectControllers(flags.controllers);
+  if (selection.kind === "faults") faults.push(...selection.faults);
+  const functionsAccess = await readAccess("--kubeconfig", flags.kubeconfig, faults);
+  const relayAccess =
+    flags.relayKubeconfig === undefined
+      ? functionsAccess
+      : await readAccess("--relay-kubeconfig", flags.relayKubeconfig, faults);
+  const cluster = Cluster.safeParse({
+    name: flags.clusterName,
+    server: functionsAccess?.server ?? "https://unknown.invalid",
+    cloud: cloud ?? { provider: "memory", instancesFile: "unknown" },
+    ...(selection.kind === "controllers" ? { controllers: selection.controllers } : {}),
+    policies: { dryRun: flags.dryRun },
+  });
+  for (const issue of cluster.error?.issues ?? []) {
+    const name = issue.path[0] === "name" ? "--cluster-name" : issue.path.join(".");
+    faults.push({ name, message: issue.message });
+  }
+  if (faults.length > 0 || !cluster.success || !functionsAccess || !relayAccess)
+    throw new ConfigurationError(faults);
+  return { cluster: cluster.data, relayAccess, functionsAccess };
+}
+
+function readDuration(
+  name: string,
+  text: string,
+  minimumSeconds: number,
+  faults: ConfigurationFault[],
+): number {
+  const seconds = parseDurationSeconds(text);
+  if (seconds !== undefined && seconds >= minimumSeconds) return seconds;
+  faults.push({
+    name,
+    message: `"${text}" is no duration of at least ${minimumSeconds}s; write it as 5m0s, 90s or 1h`,
+  });
+  return Number.NaN;
+}
+
+function readPort(text: string, faults: ConfigurationFault[]): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (port <= 65_535) return port;
+  faults.push({ name: "--port", message: `"${text}" is no port; give 0 (any free one) to 65535` });
+  return Number.NaN;
+}
+
+async function readCloud(
+  flags: Flags,
+  environment: Readonly<Record<string, string | undefined>>,
+  faults: ConfigurationFault[],
+): Promise<CloudConfig | undefined> {
+  let text = "";
+  try {
+    if (flags.cloudConfig !== undefined) text = await readFile(flags.cloudConfig, "utf8");
+  } catch {
+    faults.push({ name: "--cloud-config", message: `${flags.cloudConfig} cannot be read` });
+  }
+  const parsed = parseCloudConfig(flags.cloudProvider, text, environment);
+  if (parsed.kind === "cloud") return parsed.cloud;
+  faults.push(...parsed.faults);
+  return undefined;
+}
+
+async function readAccess(
+  name: string,
+  file: string | undefined,
+  faults: ConfigurationFault[],
+): Promise<KubeconfigAccess | undefined> {
+  if (file === undefined) {
+    faults.push({ name, message: "is required: the file with which to reach the cluster's API server" });
+    return undefined;
+  }
+  try {
+    return await readKubeconfig(file);
+  } catch (error) {
+    if (!(error instanceof KubeconfigError)) throw error;
+    faults.push({ name, message: `${file} ${error.message}` });
+    return undefined;
+  }
+}
