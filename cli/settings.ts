@@ -8,14 +8,14 @@ import { type CloudConfig, Cluster } from "#core/cluster.ts";
 
 /** The flags of `run` and `relay`, as typed. */
 export interface Flags {
-  readonly cloudProvider?: string;
-  readonly cloudConfig?: string;
+  readonly cloudProvider?: string | undefined;
+  readonly cloudConfig?: string | undefined;
   readonly clusterName: string;
-  readonly kubeconfig?: string;
-  readonly relayKubeconfig?: string;
+  readonly kubeconfig?: string | undefined;
+  readonly relayKubeconfig?: string | undefined;
   readonly controllers: string;
   readonly nodeStatusUpdateFrequency: string;
-  readonly nodeMonitorPeriod?: string;
+  readonly nodeMonitorPeriod?: string | undefined;
   readonly bindAddress: string;
   readonly port: string;
   readonly dryRun: boolean;

@@ -1,0 +1,187 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** What a function sees of its platform. */
+export interface LambdaContext {
+  readonly awsRequestId: string;
+  readonly functionName: string;
+  getRemainingTimeInMillis(): number;
+}
+
+/** A function's code; a throw is answered as an unhandled function error. */
+export type LambdaHandler = (event: unknown, context: LambdaContext) => Promise<unknown>;
+
+/** One invocation, as the platform saw it. */
+export interface InvocationRecord {
+  readonly functionName: string;
+  /** HTTP status of the Invoke call; a failed function is 200, as at AWS. */
+  readonly status: number;
+  readonly functionError: boolean;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly requestBytes: number;
+}
+
+export interface LambdaOptions {
+  readonly functions: Readonly<Record<string, LambdaHandler>>;
+  readonly timeoutMs: number;
+  /** Invocations beyond this many at once are throttled, as beyond an account's concurrency. */
+  readonly concurrency: number;
+  /** 0 for any free one. */
+  readonly port?: number;
+}
+
+/** A running endpoint; off and on again it keeps its port. */
+export interface LambdaServer {
+  readonly url: string;
+  record(): readonly InvocationRecord[];
+  /** Refuses connections and cuts those that are open; code that runs goes on to its end unheard, as in a lost network. */
+  turnOff(): Promise<void>;
+  turnOn(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Lambda's own limit for the payload of a synchronous invocation, in bytes. */
+const MAX_PAYLOAD_BYTES = 6 * 1024 * 1024;
+
+/** How many invocations are remembered. */
+const MAX_RECORDS = 100_000;
+
+const INVOKE_PATH = /^\/2015-03-31\/functions\/([A-Za-z0-9_.:%-]+)\/invocations$/;
+
+/** An answer to an Invoke call. */
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Starts an endpoint on 127.0.0.1 that answers AWS Lambda's Invoke API (RequestResponse) with the given functions. */
+export async function startLambda(options: LambdaOptions): Promise<LambdaServer> {
+  const records: InvocationRecord[] = [];
+  let running = 0;
+  const server = createServer((request, response) => void serve(request, response));
+  let port = options.port ?? 0;
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const startedAt = Date.now();
+    const functionName = decodeURIComponent(INVOKE_PATH.exec(request.url ?? "")?.[1] ?? "");
+    const payload = await readPayload(request);
+    const answer = await answerTo(request, functionName, payload);
+    if (records.length === MAX_RECORDS) records.shift();
+    records.push({
+      functionName,
+      status: answer.status,
+      functionError: answer.headers?.["x-amz-function-error"] !== undefined,
+      startedAt,
+      endedAt: Date.now(),
+      requestBytes: payload?.length ?? 0,
+    });
+    response.writeHead(answer.status, { "content-type": "application/json", ...answer.headers });
+    response.end(JSON.stringify(answer.body ?? null));
+  }
+
+  async function answerTo(
+    request: IncomingMessage,
+    functionName: string,
+    payload: Buffer | undefined,
+  ): Promise<Answer> {
+    if (payload === undefined) return refusal(413, "RequestEntityTooLargeException", "the payload is over 6 MB");
+    if (request.method !== "POST") return refusal(405, "MethodNotAllowedException", "only POST is answered");
+    const handler = Object.hasOwn(options.functions, functionName) ? options.functions[functionName] : undefined;
+    if (handler === undefined) {
+      return refusal(404, "ResourceNotFoundException", `Function not found: ${functionName}`);
+    }
+    if (running >= options.concurrency) return refusal(429, "TooManyRequestsException", "Rate Exceeded.");
+    running += 1;
+    try {
+      return await runFunction(handler, functionName, payload, options.timeoutMs);
+    } finally {
+      running -= 1;
+    }
+  }
+
+  async function turnOn(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(port, "127.0.0.1", () => {
+        server.off("error", reject);
+        resolve();
+      });
+    });
+    port = (server.address() as AddressInfo).port;
+  }
+
+  async function turnOff(): Promise<void> {
+    if (!server.listening) return;
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    await closed;
+  }
+
+  await turnOn();
+  return { url: `http://127.0.0.1:${port}`, record: () => records, turnOff, turnOn, close: turnOff };
+}
+
+async function runFunction(
+  handler: LambdaHandler,
+  functionName: string,
+  payload: Buffer,
+  timeoutMs: number,
+): Promise<Answer> {
+  let event: unknown;
+  try {
+    event = JSON.parse(payload.toString("utf8"));
+  } catch {
+    return refusal(400, "InvalidRequestContentException", "Could not parse request body into json");
+  }
+  const awsRequestId = crypto.randomUUID();
+  const deadline = performance.now() + timeoutMs;
+  const context: LambdaContext = {
+    awsRequestId,
+    functionName,
+    getRemainingTimeInMillis: () => Math.max(0, deadline - performance.now()),
+  };
+  let timer: NodeJS.Timeout | undefined;
+  const timedOut = new Promise<Answer>((resolve) => {
+    const message = `${awsRequestId} Task timed out after ${(timeoutMs / 1000).toFixed(2)} seconds`;
+    timer = setTimeout(() => resolve(functionError("Sandbox.Timedout", message)), timeoutMs);
+  });
+  const done = handler(event, context).then(
+    (body): Answer => ({ status: 200, body }),
+    (error: unknown) => {
+      const { name, message } = error instanceof Error ? error : new Error(String(error));
+      return functionError(name, message);
+    },
+  );
+  try {
+    return await Promise.race([done, timedOut]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function functionError(errorType: string, errorMessage: string): Answer {
+  return { status: 200, body: { errorType, errorMessage }, headers: { "x-amz-function-error": "Unhandled" } };
+}
+
+function refusal(status: number, type: string, message: string): Answer {
+  return { status, body: { Type: "User", Message: message }, headers: { "x-amzn-errortype": type } };
+}
+
+/** The request's body, or undefined where it is over the limit or broke off. */
+async function readPayload(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of request) {
+      bytes += chunk.length;
+      // What is over the limit is read to its end and dropped, so that the sender hears the answer.
+      if (bytes <= MAX_PAYLOAD_BYTES) chunks.push(chunk);
+    }
+  } catch {
+    return undefined;
+  }
+  return bytes <= MAX_PAYLOAD_BYTES ? Buffer.concat(chunks) : undefined;
+}

@@ -1,0 +1,151 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
+
+let folder: string;
+const file = (name: string): string => join(folder, name);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "settings-"));
+  await writeFile(file("kubeconfig"), kubeconfigOf("https://127.0.0.1:6443", { token: "s3cret" }));
+  await writeFile(file("relay"), kubeconfigOf("https://127.0.0.1:6443/", { token: "other" }));
+  await writeFile(file("plain-http"), kubeconfigOf("http://127.0.0.1:8080", { token: "s3cret" }));
+  await writeFile(
+    file("impersonating"),
+    kubeconfigOf("https://127.0.0.1:6443", { token: "s3cret", as: "root" }),
+  );
+  await writeFile(file("rubbish"), "s3cret: [");
+  await writeFile(file("aws.yaml"), "region: eu-central-1\nvpc: vpc-0a\nnodeIPFamilies: [ipv4, ipv6]\n");
+  await writeFile(file("unknown-key.yaml"), "region: eu-central-1\nvpc: vpc-0a\nvcp: vpc-0b\n");
+  await writeFile(file("no-region.yaml"), "vpc: vpc-0a\n");
+  await writeFile(file("list.yaml"), "- a\n");
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+describe("readClusterSettings", () => {
+  test("reads one cluster with two identities", async () => {
+    const settings = await read({ relayKubeconfig: file("relay"), dryRun: true });
+    expect(settings.cluster).toMatchObject({
+      name: "tenant-a",
+      server: "https://127.0.0.1:6443",
+      cloud: { provider: "aws", region: "eu-central-1", vpc: "vpc-0a", nodeIPFamilies: ["ipv4", "ipv6"] },
+      controllers: ["cloud-node-controller"],
+      policies: { dryRun: true },
+    });
+    expect(await settings.relayAccess.authorization()).toBe("Bearer other");
+    expect(await settings.functionsAccess.authorization()).toBe("Bearer s3cret");
+  });
+
+  test("takes the region from the environment where the file has none, and never over the file's", async () => {
+    const fromEnvironment = await read({ cloudConfig: file("no-region.yaml") }, { AWS_REGION: "us-east-1" });
+    const fromFile = await read({}, { AWS_REGION: "us-east-1" });
+    expect(fromEnvironment.cluster.cloud).toMatchObject({ region: "us-east-1" });
+    expect(fromFile.cluster.cloud).toMatchObject({ region: "eu-central-1" });
+  });
+
+  test.each<[string, () => Partial<Flags>, string, string]>([
+    ["an unknown cloud", () => ({ cloudProvider: "azure" }), "--cloud-provider", "known are aws, memory"],
+    ["no cloud", () => ({ cloudProvider: undefined }), "--cloud-provider", "is required"],
+    [
+      "a missing region",
+      () => ({ cloudConfig: file("no-region.yaml") }),
+      "--cloud-config region",
+      "or set AWS_REGION",
+    ],
+    [
+      "an unknown key",
+      () => ({ cloudConfig: file("unknown-key.yaml") }),
+      "--cloud-config vcp",
+      "unknown key",
+    ],
+    [
+      "a cloud-config that is a list",
+      () => ({ cloudConfig: file("list.yaml") }),
+      "--cloud-config",
+      "YAML mapping",
+    ],
+    ["a missing cloud-config", () => ({ cloudConfig: file("absent") }), "--cloud-config", "cannot be read"],
+    ["a bad cluster name", () => ({ clusterName: "Tenant_A" }), "--cluster-name", "DNS name"],
+    [
+      "a missing kubeconfig",
+      () => ({ kubeconfig: file("absent") }),
+      "--kubeconfig",
+      "cannot be read (ENOENT)",
+    ],
+    ["no kubeconfig", () => ({ kubeconfig: undefined }), "--kubeconfig", "is required"],
+    [
+      "a kubeconfig that is none",
+      () => ({ kubeconfig: file("rubbish") }),
+      "--kubeconfig",
+      "is not a kubeconfig",
+    ],
+    ["a plain-text server", () => ({ kubeconfig: file("plain-http") }), "--kubeconfig", "is not https"],
+    ["impersonation", () => ({ kubeconfig: file("impersonating") }), "--kubeconfig", "impersonation"],
+    ["an unknown controller", () => ({ controllers: "route" }), "--controllers", "is no controller"],
+  ])("%s is a fault by name", async (_given, difference, name, message) => {
+    const faults = await faultsOf(difference());
+    expect(faults).toContainEqual({ name, message: expect.stringContaining(message) });
+  });
+
+  test("tells all faults at once, and no secret", async () => {
+    const faults = await faultsOf({
+      cloudProvider: "azure",
+      cloudConfig: file("unknown-key.yaml"),
+      kubeconfig: file("rubbish"),
+      controllers: "route",
+      port: "70000",
+      nodeStatusUpdateFrequency: "5",
+    });
+    expect(faults.map((fault) => fault.name)).toEqual([
+      "--node-status-update-frequency",
+      "--port",
+      "--cloud-provider",
+      "--cloud-config vcp",
+      "--controllers",
+      "--kubeconfig",
+    ]);
+    expect(JSON.stringify(faults)).not.toContain("s3cret");
+  });
+});
+
+function flags(difference: Partial<Flags>): Flags {
+  return {
+    cloudProvider: "aws",
+    cloudConfig: file("aws.yaml"),
+    clusterName: "tenant-a",
+    kubeconfig: file("kubeconfig"),
+    controllers: "*",
+    nodeStatusUpdateFrequency: "5m0s",
+    bindAddress: "127.0.0.1",
+    port: "10258",
+    dryRun: false,
+    ...difference,
+  };
+}
+
+function read(difference: Partial<Flags>, environment: Record<string, string> = {}) {
+  const faults: ConfigurationFault[] = [];
+  readServingSettings(flags(difference), faults);
+  return readClusterSettings(flags(difference), environment, faults);
+}
+
+async function faultsOf(difference: Partial<Flags>): Promise<readonly ConfigurationFault[]> {
+  const error = await read(difference).catch((reason: unknown) => reason);
+  if (!(error instanceof ConfigurationError))
+    throw new Error(`expected a ConfigurationError, got ${String(error)}`);
+  return error.faults;
+}
+
+function kubeconfigOf(server: string, user: { token: string; as?: string }): string {
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "a",
+    clusters: [{ name: "a", cluster: { server } }],
+    users: [{ name: "a", user }],
+    contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
+  });
+}
