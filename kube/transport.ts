@@ -30,8 +30,14 @@ export interface ApiStream {
   close(): void;
 }
 
-/** What signs requests in: a header, asked for before each request, and nothing that could be logged. */
-export type Authorization = (signal?: AbortSignal) => Promise<string | undefined>;
+/**
+ * What signs requests in: a header, asked for before each request, and nothing that could be logged. `fresh` bypasses
+ * any cache: the server has refused the last one.
+ */
+export type Authorization = (
+  signal?: AbortSignal,
+  options?: { readonly fresh?: boolean },
+) => Promise<string | undefined>;
 
 /**
  * A narrow client of one API server over one HTTP/2 connection. Rejects with `ApiUnreachable` where no answer came;

@@ -1,0 +1,75 @@
+/** Why no answer came from an API server; stable. */
+export type UnreachableCode =
+  | "ConnectionRefused"
+  | "UnknownHost"
+  | "NotTrusted"
+  | "WrongName"
+  | "NotHttp2"
+  | "ConnectFailed"
+  | "ConnectionLost"
+  | "TimedOut"
+  | "Aborted"
+  | "AnswerTooLarge"
+  | "QueueFull"
+  | "CredentialUnavailable"
+  | "Closed";
+
+/** What was attempted, on what, and why it came to nothing. */
+export interface UnreachableFacts {
+  readonly code: UnreachableCode;
+  /** Base URL of the API server. */
+  readonly server: string;
+  /** `METHOD path` without the query, or `connect`. */
+  readonly attempt: string;
+  /** The system's or the library's own code, such as `ECONNREFUSED`. */
+  readonly detail?: string | undefined;
+  readonly cause?: unknown;
+}
+
+/** No answer came from an API server. Carries facts, never a header: nothing of a credential can be in it. */
+export class ApiUnreachable extends Error {
+  override readonly name = "ApiUnreachable";
+  readonly code: UnreachableCode;
+  readonly server: string;
+
+  constructor(facts: UnreachableFacts) {
+    const detail = facts.detail === undefined ? "" : ` (${facts.detail})`;
+    super(`${facts.attempt} at ${facts.server}: ${WORDS[facts.code]}${detail}`, { cause: facts.cause });
+    this.code = facts.code;
+    this.server = facts.server;
+  }
+}
+
+const WORDS: Readonly<Record<UnreachableCode, string>> = {
+  ConnectionRefused: "connection refused; see whether the API server runs and listens there",
+  UnknownHost: "the host name cannot be resolved; see the name and the DNS",
+  NotTrusted: "the server's certificate is not trusted; see the cluster's certificate authority file",
+  WrongName: "the server's certificate is for another name; see the cluster's server address",
+  NotHttp2: "the server does not speak HTTP/2 there; see whether a proxy stands in between",
+  ConnectFailed: "no connection could be made; see the network and the address",
+  ConnectionLost: "the connection was lost before the answer was complete",
+  TimedOut: "no complete answer in time",
+  Aborted: "given up by the caller",
+  AnswerTooLarge: "the answer is larger than the limit",
+  QueueFull: "too many requests are waiting already",
+  CredentialUnavailable: "no credential could be had; see the cluster's signIn entry",
+  Closed: "the transport was closed",
+};
+
+const TRUST_CODES = /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_CA)/;
+
+/** The code of an error met while connecting. */
+export function connectCode(error: unknown): UnreachableCode {
+  const code = systemCode(error) ?? "";
+  if (code === "ECONNREFUSED") return "ConnectionRefused";
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "UnknownHost";
+  if (code === "ETIMEDOUT") return "TimedOut";
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "WrongName";
+  return TRUST_CODES.test(code) ? "NotTrusted" : "ConnectFailed";
+}
+
+/** The `code` that Node gave an error, if any. */
+export function systemCode(error: unknown): string | undefined {
+  if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}

@@ -1,0 +1,45 @@
+import type { Connection } from "#kube/connection.ts";
+
+/** Holds the one connection that new requests go to, and those that are still finishing old ones. */
+export interface ConnectionPool {
+  /** The connection in use, or a new one; whoever asks meanwhile waits for the same. Rejects with `ApiUnreachable`. */
+  get(): Promise<Connection>;
+  /** The connection in use, if there is one. */
+  current(): Connection | undefined;
+  close(): Promise<void>;
+}
+
+/** `open` makes a connection; one that was silent for `maxIdleMs` with nothing open on it is replaced, not trusted. */
+export function createConnectionPool(open: () => Promise<Connection>, maxIdleMs: number): ConnectionPool {
+  const all = new Set<Connection>();
+  let current: Connection | undefined;
+  let opening: Promise<Connection> | undefined;
+
+  const openNew = async (): Promise<Connection> => {
+    try {
+      const connection = await open();
+      all.add(connection);
+      void connection.closed.then(() => all.delete(connection));
+      current = connection;
+      return connection;
+    } finally {
+      opening = undefined;
+    }
+  };
+
+  return {
+    async get() {
+      if (current?.usable() && current.openStreams() === 0 && current.silentMs() > maxIdleMs)
+        current.retire();
+      if (current?.usable()) return current;
+      opening ??= openNew();
+      return opening;
+    },
+    current: () => (current?.usable() ? current : undefined),
+    async close() {
+      // An opening under way is given up by its own signal before this is called.
+      await opening?.catch(() => undefined);
+      await Promise.all([...all].map((connection) => connection.destroy()));
+    },
+  };
+}
