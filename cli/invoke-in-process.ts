@@ -1,5 +1,5 @@
-import { Report } from "#core/report.ts";
 import type { Controller } from "#core/event.ts";
+import { Report } from "#core/report.ts";
 import type { Invocation, Invoker } from "#relay/invoker.ts";
 
 /** What a function sees of its platform; the part of Lambda's context that ours use. */

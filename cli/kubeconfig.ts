@@ -3,7 +3,7 @@ import type { RequestOptions } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
 import type { Authorization } from "#kube/transport.ts";
 
-/** Milliseconds for which a credential is used before the kubeconfig is asked again; a 401 in that time is retried later. */
+/** Milliseconds for which a credential is used before the kubeconfig is asked again; a 401 asks at once. */
 const REMEMBER_MS = 10_000;
 
 /** What a kubeconfig's context comes to: where the API server is and how to sign in. */
@@ -70,8 +70,8 @@ export async function readKubeconfig(file: string, context?: string): Promise<Ku
 function remembered(ask: Authorization): Authorization {
   let answer: Promise<string | undefined> | undefined;
   let askedAt = Number.NEGATIVE_INFINITY;
-  return () => {
-    if (answer === undefined || performance.now() - askedAt > REMEMBER_MS) {
+  return (_signal, options) => {
+    if (answer === undefined || options?.fresh || performance.now() - askedAt > REMEMBER_MS) {
       askedAt = performance.now();
       answer = ask();
       answer.catch(() => {

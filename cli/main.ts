@@ -1,0 +1,82 @@
+#!/usr/bin/env node
+import { Command, CommanderError, Option } from "commander";
+import { ConfigurationError } from "#cli/configuration-error.ts";
+import packageJson from "../package.json" with { type: "json" };
+
+/** Exit codes: done, failed, wrong usage or configuration. */
+const FAILED = 1;
+const WRONG_USAGE = 2;
+
+const program = new Command("serverless-ccm")
+  .description(`${packageJson.description}`)
+  .version(packageJson.version)
+  .showHelpAfterError("(see --help)")
+  .configureHelp({ showGlobalOptions: false })
+  .exitOverride();
+
+withClusterOptions(program.command("run"))
+  .summary("relay and functions in one process, outside the cluster")
+  .description("Watches one cluster and initializes its nodes, relay and functions in this one process.")
+  .action(async (flags) => (await import("#cli/run.ts")).run(flags));
+
+withClusterOptions(program.command("relay"))
+  .summary("watches clusters and invokes the deployed functions")
+  .description("Watches clusters and invokes the functions that are deployed to AWS Lambda.")
+  .option(
+    "--clusters-file <file>",
+    "YAML file of clusters, in place of flags for one (default: $CLUSTERS_FILE)",
+    process.env["CLUSTERS_FILE"],
+  )
+  .option("--function-prefix <prefix>", "functions are named <prefix>node, …")
+  .option("--function-arn <arn>", "the node function, by name or ARN")
+  .action(async (flags) => (await import("#cli/relay.ts")).relay(flags));
+
+program
+  .command("demo")
+  .summary("the whole system on an embedded API server and cloud")
+  .description("Shows in four short acts how nodes come up, on an embedded API server and EC2 endpoint.")
+  .option("--lambda", "invoke the packaged functions through AWS's Invoke API on a local function platform")
+  .option("--keep", "leave everything running at the end, and print the kubeconfig")
+  .option("--nodes <count>", "nodes of each burst", "200")
+  .action(async (flags) => (await import("#cli/demo/demo.ts")).demo(flags));
+
+program
+  .command("decide")
+  .summary("the core as a filter: event in, decisions out")
+  .description(
+    'Reads an event, or {"event": …, "instances": […]}, as JSON from standard input, and prints one decision a line.',
+  )
+  .action(async () => (await import("#cli/decide.ts")).decide(process.stdin, process.stdout));
+
+await main();
+
+async function main(): Promise<void> {
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    process.exitCode = exitCodeOf(error);
+  }
+}
+
+function exitCodeOf(error: unknown): number {
+  // Commander has said what is wrong by then; its own code for --help and --version is 0.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
+  const message = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`serverless-ccm: ${message}\n`);
+  return error instanceof ConfigurationError ? WRONG_USAGE : FAILED;
+}
+
+function withClusterOptions(command: Command): Command {
+  return command
+    .option("--cloud-provider <name>", "aws, or memory for trying things out")
+    .option("--cloud-config <file>", "YAML: region, vpc, clusterTag, roleArn, nodeIPFamilies, …")
+    .option("--cluster-name <name>", "the cluster's name", "kubernetes")
+    .option("--kubeconfig <file>", "reaches the API server (default: $KUBECONFIG)")
+    .option("--relay-kubeconfig <file>", "the relay's own identity (default: that of --kubeconfig)")
+    .option("--controllers <list>", "controllers to run: *, NAME, -NAME", "*")
+    .option("--node-status-update-frequency <duration>", "how often addresses are compared", "5m0s")
+    .addOption(new Option("--node-monitor-period <duration>", "no effect yet").hideHelp())
+    .option("--bind-address <ip>", "of /healthz, /readyz, /metrics", "127.0.0.1")
+    .option("--port <port>", "of the same; 0 picks a free one", "10258")
+    .option("--dry-run", "decide and report, write nothing", false);
+}
