@@ -1,0 +1,38 @@
+import { joiningNode } from "#local/joining-node.ts";
+import type { Transport } from "#kube/transport.ts";
+
+/** How many nodes register at the same time; a burst is as dense as an API server takes it. */
+const REGISTRATIONS_AT_ONCE = 24;
+
+/** A machine of the demo: the name that its kubelet registers under, and the instance behind it. */
+export interface Machine {
+  readonly name: string;
+  readonly providerID: string;
+}
+
+/** Registers the machines as kubelets do, in their order; `onRegistered` hears of each with the count so far. */
+export async function registerNodes(
+  admin: Transport,
+  machines: readonly Machine[],
+  onRegistered: (count: number) => Promise<void> | void = () => {},
+): Promise<void> {
+  let next = 0;
+  let registered = 0;
+  const register = async (): Promise<void> => {
+    for (let machine = machines[next++]; machine !== undefined; machine = machines[next++]) {
+      await registerNode(admin, machine);
+      registered += 1;
+      await onRegistered(registered);
+    }
+  };
+  await Promise.all(Array.from({ length: REGISTRATIONS_AT_ONCE }, register));
+}
+
+/** Registers one machine, and says the node as the API server then has it. */
+export async function registerNode(admin: Transport, machine: Machine): Promise<unknown> {
+  const answer = await admin.send({ method: "POST", path: "/api/v1/nodes", body: joiningNode(machine) });
+  if (answer.status !== 201) {
+    throw new Error(`registering ${machine.name} was answered ${answer.status}: ${answer.body.slice(0, 300)}`);
+  }
+  return JSON.parse(answer.body);
+}

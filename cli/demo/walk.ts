@@ -1,0 +1,45 @@
+import type { Cloud } from "#clouds/cloud.ts";
+import type { Decision } from "#core/decision.ts";
+import type { Event } from "#core/event.ts";
+import type { InstanceAnswer } from "#core/instance.ts";
+import { decideNode } from "#core/node/decide.ts";
+import { parseNode } from "#core/node/snapshot.ts";
+import type { Report } from "#core/report.ts";
+
+/** The four values of one batch, as they pass through a function. */
+export interface Walk {
+  readonly event: Event;
+  readonly answers: readonly InstanceAnswer[];
+  readonly decisions: readonly Decision[];
+  readonly report: Report;
+}
+
+/** Listens in on a cloud: every answer is kept until it is taken. */
+export function overheard(cloud: Cloud): { readonly cloud: Cloud; readonly take: () => readonly InstanceAnswer[] } {
+  let heard: InstanceAnswer[] = [];
+  return {
+    cloud: {
+      ...cloud,
+      async instances(nodes, call) {
+        const result = await cloud.instances(nodes, call);
+        heard.push(...result.answers);
+        return result;
+      },
+    },
+    take: () => {
+      const taken = heard;
+      heard = [];
+      return taken;
+    },
+  };
+}
+
+/** The walk of a batch whose event, answers and report were overheard; decisions are a pure function of the first two. */
+export function walkOf(event: Event, answers: readonly InstanceAnswer[], report: Report): Walk {
+  const decisions = event.objects.flatMap((object, index) => {
+    const parsed = parseNode(object);
+    const context = { reason: event.reason, now: new Date() };
+    return parsed.kind === "node" ? [decideNode(parsed.node, answers[index], context)] : [];
+  });
+  return { event, answers, decisions, report };
+}
