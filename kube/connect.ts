@@ -1,7 +1,7 @@
 import type { ClientHttp2Stream, OutgoingHttpHeaders } from "node:http2";
-import { ApiUnreachable, systemCode, type UnreachableCode } from "#kube/api-unreachable.ts";
 import { type ClientCertificate, type Connection, openConnection } from "#kube/connection.ts";
 import { createConnectionPool } from "#kube/connection-pool.ts";
+import { ApiUnreachable, systemCode, type UnreachableCode } from "#kube/errors.ts";
 import { type AnswerHead, CANCEL, type Exchange, endedWell, readAnswer, readHead } from "#kube/exchange.ts";
 import { createSlots } from "#kube/slots.ts";
 import { startTimeLimit, type TimeLimit } from "#kube/time-limit.ts";

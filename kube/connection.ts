@@ -1,7 +1,7 @@
 import * as http2 from "node:http2";
 import * as net from "node:net";
 import * as tls from "node:tls";
-import { ApiUnreachable, connectCode, systemCode } from "#kube/api-unreachable.ts";
+import { ApiUnreachable, connectCode, systemCode } from "#kube/errors.ts";
 
 /** A client certificate and its key, PEM. */
 export interface ClientCertificate {
