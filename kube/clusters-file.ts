@@ -1,0 +1,110 @@
+import { stat } from "node:fs/promises";
+import * as yaml from "yaml";
+import type * as z from "zod";
+import { type Cluster, type Clusters, ClustersFile } from "#core/cluster.ts";
+import { systemCode } from "#kube/errors.ts";
+import { readSmallFile } from "#kube/read-small-file.ts";
+
+/** One thing that is wrong with a file, and where: a path such as `clusters[0].server`, or a line. */
+export interface ClustersFileFault {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Why the clusters cannot be had: `Unreadable`, `TooLarge`, or `Invalid` with every fault of the file. */
+export class ClustersFileError extends Error {
+  override readonly name = "ClustersFileError";
+  readonly code: "Unreadable" | "TooLarge" | "Invalid";
+  readonly file: string;
+  readonly faults: readonly ClustersFileFault[];
+
+  constructor(
+    code: ClustersFileError["code"],
+    file: string,
+    faults: readonly ClustersFileFault[],
+    cause?: unknown,
+  ) {
+    const lines = faults.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
+    super(`clusters file ${file}: ${lines.join("; ")}`, { cause });
+    this.code = code;
+    this.file = file;
+    this.faults = faults;
+  }
+}
+
+/** The clusters of a file in YAML (or JSON); throws `ClustersFileError` with all faults at once. */
+export function parseClustersFile(text: string, file: string): readonly Cluster[] {
+  if (text.length > MAX_BYTES) throw tooLarge(file);
+  const lineCounter = new yaml.LineCounter();
+  const document = yaml.parseDocument(text, { uniqueKeys: true, prettyErrors: false, lineCounter });
+  const faults = [...document.errors, ...document.warnings].map((fault) => ({
+    path: `line ${lineCounter.linePos(fault.pos[0]).line}`,
+    message: fault.message,
+  }));
+  if (faults.length > 0) throw new ClustersFileError("Invalid", file, faults);
+  const parsed = ClustersFile.safeParse(plainValue(document, file));
+  if (parsed.success) return parsed.data.clusters;
+  throw new ClustersFileError("Invalid", file, parsed.error.issues.map(faultOf));
+}
+
+/**
+ * Clusters out of a file, which is read again when it changes. Rejects with `ClustersFileError`: a file that became
+ * faulty is not covered up with what stood in it before.
+ */
+export function readClustersFile(file: string): Clusters {
+  let known: { readonly version: string; readonly clusters: ReadonlyMap<string, Cluster> } | undefined;
+  return async (name, options) => {
+    const version = await fileVersion(file);
+    if (known === undefined || known.version !== version || options?.fresh === true) {
+      const clusters = parseClustersFile(await readText(file), file);
+      known = { version, clusters: new Map(clusters.map((cluster) => [cluster.name, cluster])) };
+    }
+    return known.clusters.get(name);
+  };
+}
+
+/** A hundred clusters are 100 KB. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
+function plainValue(document: yaml.Document, file: string): unknown {
+  try {
+    return document.toJS();
+  } catch (cause) {
+    // Aliases that multiply beyond the library's limit.
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new ClustersFileError("Invalid", file, [{ path: "", message }], cause);
+  }
+}
+
+function faultOf(issue: z.core.$ZodIssue): ClustersFileFault {
+  let path = "";
+  for (const step of issue.path) path += typeof step === "number" ? `[${step}]` : `.${String(step)}`;
+  return { path: path.replace(/^\./, ""), message: issue.message };
+}
+
+/** Tells one state of the file from another; a mounted ConfigMap is swapped, so the file's identity counts too. */
+async function fileVersion(file: string): Promise<string> {
+  try {
+    const { mtimeMs, size, ino } = await stat(file);
+    return `${mtimeMs} ${size} ${ino}`;
+  } catch (error) {
+    throw unreadable(file, error);
+  }
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readSmallFile(file, MAX_BYTES);
+  } catch (error) {
+    throw systemCode(error) === "EFBIG" ? tooLarge(file) : unreadable(file, error);
+  }
+}
+
+function tooLarge(file: string): ClustersFileError {
+  return new ClustersFileError("TooLarge", file, [{ path: "", message: `larger than ${MAX_BYTES} bytes` }]);
+}
+
+function unreadable(file: string, cause: unknown): ClustersFileError {
+  const message = `cannot be read (${systemCode(cause) ?? "unknown error"}); see CLUSTERS_FILE`;
+  return new ClustersFileError("Unreadable", file, [{ path: "", message }], cause);
+}
