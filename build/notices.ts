@@ -1,0 +1,37 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import * as z from "zod";
+import { type Bundle, bundledInputs, ROOT } from "./bundle.ts";
+
+const PackageJson = z.object({ name: z.string(), version: z.string(), license: z.string() });
+
+/** A package's folder, as the part of a path that ends with its name. */
+const PACKAGE_FOLDER = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
+
+const LICENCE_FILE = /^(licen[cs]e|copying|notice)([.-].*)?$/i;
+
+/**
+ * The names, versions and licence texts of all packages of which something is in the bundles. Rejects where a package has
+ * no licence or does not carry its text: what is published must come with it.
+ */
+export async function noticesOf(bundles: readonly Bundle[]): Promise<string> {
+  const inputs = new Set(bundles.flatMap(bundledInputs));
+  const folders = new Set([...inputs].flatMap((input) => PACKAGE_FOLDER.exec(input)?.[0] ?? []));
+  const notices = await Promise.all([...folders].map(noticeOf));
+  const parts = [...new Set(notices)].sort();
+  return `What serverless-ccm is bundled with, and under which licences.\n\n${parts.join("\n")}`;
+}
+
+async function noticeOf(folder: string): Promise<string> {
+  const path = join(ROOT, folder);
+  const parsed = PackageJson.safeParse(JSON.parse(await readFile(join(path, "package.json"), "utf8")));
+  if (!parsed.success) throw new Error(`${folder} is bundled, but its package.json names no licence`);
+  const { name, version, license } = parsed.data;
+  const files = (await readdir(path)).filter((file) => LICENCE_FILE.test(file)).sort();
+  if (files.length === 0)
+    throw new Error(`${name} ${version} (${license}) is bundled, but carries no licence text`);
+  const texts = await Promise.all(files.map((file) => readFile(join(path, file), "utf8")));
+  const text = texts.map((part) => part.replaceAll("\r\n", "\n").trim()).join("\n\n");
+  const rule = "=".repeat(80);
+  return `${rule}\n${name} ${version} (${license})\n${rule}\n\n${text}\n`;
+}
