@@ -1,0 +1,28 @@
+import type { Verb } from "#local/api-server/request-info.ts";
+import { notAcceptable } from "#local/api-server/status.ts";
+
+/** How objects are shown: whole, their metadata alone, or as the rows that kubectl prints. */
+export type Representation = "object" | "partial" | "table";
+
+/** The first of the Accept header's wishes that can be met; all answers are JSON. */
+export function representationFor(accept: string | undefined, verb: Verb): Representation {
+  const wishes = (accept ?? "").split(",").map((wish) => wish.trim());
+  for (const wish of wishes) {
+    const [type = "", ...parameters] = wish.split(";").map((part) => part.trim());
+    if (!JSON_TYPES.includes(type)) continue;
+    const as = parameters.find((parameter) => parameter.startsWith("as="))?.slice(3);
+    if (as === undefined) return "object";
+    if (as === "Table" && parameters.includes("v=v1") && verb !== "watch") return "table";
+    if (as === "PartialObjectMetadata" && verb === "list") {
+      throw notAcceptable("you requested PartialObjectMetadata, but the requested object is a list");
+    }
+    if (as === "PartialObjectMetadata" || (as === "PartialObjectMetadataList" && verb === "list")) {
+      return "partial";
+    }
+  }
+  throw notAcceptable(
+    "only the following media types are accepted: application/json, application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+  );
+}
+
+const JSON_TYPES = ["", "*/*", "application/*", "application/json"];

@@ -1,0 +1,34 @@
+import type { ResourceRequest } from "#local/api-server/request-info.ts";
+import { Refusal } from "#local/api-server/status.ts";
+import { CONTROL_PLANE_USERS, type ControlPlaneUser } from "#local/control-plane.ts";
+
+/** Throws the Refusal that Kubernetes' RBAC would answer with, unless the user may do this. */
+export function authorize(user: ControlPlaneUser, request: ResourceRequest): void {
+  if (user.groups.includes("system:masters")) return;
+  const what = target(request);
+  const rules = RULES[user.name] ?? {};
+  if (rules[what]?.includes(request.verb)) return;
+  const { resource, name, namespace } = request;
+  const subject = name === undefined ? resource.name : `${resource.name} "${name}"`;
+  const where = namespace === undefined ? "at the cluster scope" : `in the namespace "${namespace}"`;
+  throw new Refusal(
+    403,
+    "Forbidden",
+    `${subject} is forbidden: User "${user.name}" cannot ${request.verb} resource "${what}" in API group "" ${where}`,
+    { details: { ...(name === undefined ? {} : { name }), kind: resource.name } },
+  );
+}
+
+/** What the bindings in infra/rbac/ allow: per user, resource and verbs. */
+const RULES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  [CONTROL_PLANE_USERS.relay.name]: { nodes: ["get", "list", "watch"] },
+  [CONTROL_PLANE_USERS.functions.name]: {
+    nodes: ["get", "patch"],
+    "nodes/status": ["patch"],
+    events: ["create", "patch"],
+  },
+};
+
+function target({ resource, subresource }: ResourceRequest): string {
+  return subresource === undefined ? resource.name : `${resource.name}/${subresource}`;
+}
