@@ -1,0 +1,108 @@
+import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import * as z from "zod";
+import type { Cloud, CloudCall, InstancesResult } from "#clouds/cloud.ts";
+import { Instance, type InstanceAnswer, InstanceErrorCode } from "#core/instance.ts";
+import type { Node } from "#core/node/node.ts";
+
+/** An instance of the memory cloud; what is beyond the instance itself says how the cloud behaves towards it. */
+export const MemoryInstance = Instance.extend({
+  providerID: z.string().regex(/^memory:\/\/./, "a provider ID such as memory:///zone-a/i-1"),
+  /** The node that finds this instance by its name alone; `id` where absent. */
+  nodeName: z.string().min(1).optional(),
+  /** Somebody else's: answered with the error `Foreign`. */
+  foreign: z.boolean().optional(),
+  /** There, but not yet to be seen: answered with "not-found", as an eventually consistent cloud does. */
+  hidden: z.boolean().optional(),
+  /** Answered with this error. */
+  error: InstanceErrorCode.optional(),
+});
+export type MemoryInstance = z.output<typeof MemoryInstance>;
+
+/** The file of a `MemoryCloudConfig`: JSON, read once. */
+export const MemoryInstancesFile = z.strictObject({ instances: z.array(MemoryInstance) });
+
+/** The state of a memory cloud, by instance id: whoever holds it changes what the cloud answers, from the next call on. */
+export interface MemoryWorld {
+  readonly instances: Map<string, MemoryInstance>;
+  /** Milliseconds that each call takes. */
+  latencyMs?: number;
+  /** With it every call fails as a whole: each node is answered with this error. */
+  outage?: InstanceErrorCode | undefined;
+}
+
+/** Waits; resolves, never rejects, once the time is over or the signal aborts. */
+export type Sleep = (delayMs: number, signal: AbortSignal) => Promise<void>;
+
+/** Reads the instances of a file; throws a `ZodError` naming all faults where the file is not as it must be. */
+export function readMemoryWorld(file: string): MemoryWorld {
+  const { instances } = MemoryInstancesFile.parse(JSON.parse(readFileSync(file, "utf8")));
+  return { instances: new Map(instances.map((instance) => [instance.id, instance])) };
+}
+
+/** The reference cloud: everything that `Cloud` asks for, in a Map. It has no quotas, so `call.share` changes nothing. */
+export function createMemoryCloud(world: MemoryWorld, options: { readonly sleep?: Sleep } = {}): Cloud {
+  const sleep = options.sleep ?? sleepFor;
+  return {
+    provider: "memory",
+    async instances(nodes: readonly Node[], call: CloudCall): Promise<InstancesResult> {
+      const none = { calls: {}, throttled: 0, waitedMs: 0 };
+      if (nodes.length === 0) return { answers: [], usage: none };
+      if (call.signal.aborted) return { answers: nodes.map(() => ABORTED), usage: none };
+      if (world.latencyMs !== undefined) await sleep(world.latencyMs, call.signal);
+      const answers = nodes.map((node) => (call.signal.aborted ? ABORTED : answerFor(node, world)));
+      const throttled = world.outage === "Throttled" ? 1 : 0;
+      return { answers, usage: { calls: { Instances: 1 }, throttled, waitedMs: 0 } };
+    },
+    async close() {},
+  };
+}
+
+const ABORTED: InstanceAnswer = {
+  kind: "error",
+  code: "Aborted",
+  message: "aborted before the cloud answered",
+};
+
+async function sleepFor(delayMs: number, signal: AbortSignal): Promise<void> {
+  await delay(delayMs, undefined, { signal }).catch(() => undefined);
+}
+
+function answerFor(node: Node, world: MemoryWorld): InstanceAnswer {
+  const subject = `node ${node.metadata.name}`;
+  if (world.outage !== undefined) return error(world.outage, `${subject}: the cloud answers ${world.outage}`);
+  const { providerID } = node.spec;
+  if (providerID && !providerID.startsWith("memory://")) {
+    return error("InvalidProviderID", `${subject}: "${providerID}" is not a provider ID of this cloud`);
+  }
+  const candidates = [...world.instances.values()].filter((instance) => isOf(instance, node));
+  const visible = candidates.filter((instance) => instance.hidden !== true);
+  const [first, second] = visible.filter((instance) => instance.foreign !== true);
+  if (first === undefined) {
+    const [foreign] = visible;
+    if (foreign === undefined) return { kind: "not-found", message: `no instance for ${subject}` };
+    return error(
+      "Foreign",
+      `${subject}: instance ${foreign.id} is not the cluster's but of ${foreign.network}`,
+    );
+  }
+  if (second !== undefined) return error("Ambiguous", `${subject}: both ${first.id} and ${second.id}`);
+  if (first.error !== undefined) {
+    return error(first.error, `${subject}: instance ${first.id} answers ${first.error}`);
+  }
+  return { kind: "found", instance: factsOf(first, providerID) };
+}
+
+function isOf(instance: MemoryInstance, node: Node): boolean {
+  if (node.spec.providerID) return instance.providerID === node.spec.providerID;
+  return (instance.nodeName ?? instance.id) === node.metadata.name;
+}
+
+function factsOf(instance: MemoryInstance, providerID: string | undefined): Instance {
+  const { nodeName: _nodeName, foreign: _foreign, hidden: _hidden, error: _error, ...facts } = instance;
+  return { ...facts, providerID: providerID || facts.providerID };
+}
+
+function error(code: InstanceErrorCode, message: string): InstanceAnswer {
+  return { kind: "error", code, message };
+}
