@@ -1,0 +1,30 @@
+/** Time as an argument; the system's own is `systemClock`. */
+export interface Clock {
+  /** Milliseconds since the epoch, never going back. */
+  now(): number;
+  /** Calls back once after `delayMs`; the answer cancels it. A timer keeps no process alive. */
+  after(delayMs: number, callback: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  // The wall clock may be set back; this one starts at it and only ever grows.
+  now: () => performance.timeOrigin + performance.now(),
+  after(delayMs, callback) {
+    const timer = setTimeout(callback, delayMs).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Waits `delayMs`, or until the signal fires, whichever comes first; never rejects. */
+export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const finish = (): void => {
+      cancel();
+      signal.removeEventListener("abort", finish);
+      resolve();
+    };
+    const cancel = clock.after(delayMs, finish);
+    signal.addEventListener("abort", finish, { once: true });
+  });
+}
