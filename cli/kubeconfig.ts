@@ -1,6 +1,9 @@
 import { readFile } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
+import { dirname, resolve } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
+import { parse } from "yaml";
+import * as z from "zod";
 import type { Authorization } from "#kube/transport.ts";
 
 /** Milliseconds for which a credential is used before the kubeconfig is asked again; a 401 asks at once. */
@@ -91,10 +94,31 @@ async function load(file: string): Promise<KubeConfig> {
   try {
     const config = new KubeConfig();
     config.loadFromFile(file);
+    for (const [name, tokenFile] of tokenFilesOf(await readFile(file, "utf8"))) {
+      const user = config.getUser(name);
+      // The library knows token files only as an auth provider of its own, and reads them again every minute then.
+      const path = resolve(dirname(file), tokenFile);
+      if (user !== null)
+        Object.assign(user, { authProvider: { name: "tokenFile", config: { tokenFile: path } } });
+    }
     return config;
   } catch (cause) {
     throw new KubeconfigError(file, "is not a kubeconfig: clusters, users and contexts are expected", cause);
   }
+}
+
+const UsersWithTokenFiles = z.object({
+  users: z.array(
+    z.object({ name: z.string(), user: z.object({ tokenFile: z.string().optional() }).optional() }),
+  ),
+});
+
+/** The users that sign in with a `tokenFile`, which kubectl reads and the library does not. */
+function tokenFilesOf(kubeconfig: string): (readonly [name: string, tokenFile: string])[] {
+  const { users } = UsersWithTokenFiles.parse(parse(kubeconfig));
+  return users.flatMap(({ name, user }) =>
+    user?.tokenFile === undefined ? [] : [[name, user.tokenFile] as const],
+  );
 }
 
 async function requestOptions(config: KubeConfig, file: string): Promise<RequestOptions> {

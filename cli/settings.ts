@@ -58,7 +58,11 @@ export async function readClusterSettings(
   const cloud = await readCloud(flags, environment, faults);
   const selection = selectControllers(flags.controllers);
   if (selection.kind === "faults") faults.push(...selection.faults);
-  const functionsAccess = await readAccess("--kubeconfig", flags.kubeconfig ?? environment["KUBECONFIG"], faults);
+  const functionsAccess = await readAccess(
+    "--kubeconfig",
+    flags.kubeconfig ?? environment["KUBECONFIG"],
+    faults,
+  );
   const relayAccess =
     flags.relayKubeconfig === undefined
       ? functionsAccess

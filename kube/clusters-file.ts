@@ -63,6 +63,11 @@ export function readClustersFile(file: string): Clusters {
   };
 }
 
+/** All clusters of a file, as they stand in it now; rejects with `ClustersFileError`. */
+export async function readAllClusters(file: string): Promise<readonly Cluster[]> {
+  return parseClustersFile(await readText(file), file);
+}
+
 /** A hundred clusters are 100 KB. */
 const MAX_BYTES = 4 * 1024 * 1024;
 

@@ -1,5 +1,5 @@
-import { joiningNode } from "#local/joining-node.ts";
 import type { Transport } from "#kube/transport.ts";
+import { joiningNode } from "#local/joining-node.ts";
 
 /** How many nodes register at the same time; a burst is as dense as an API server takes it. */
 const REGISTRATIONS_AT_ONCE = 24;
@@ -32,7 +32,9 @@ export async function registerNodes(
 export async function registerNode(admin: Transport, machine: Machine): Promise<unknown> {
   const answer = await admin.send({ method: "POST", path: "/api/v1/nodes", body: joiningNode(machine) });
   if (answer.status !== 201) {
-    throw new Error(`registering ${machine.name} was answered ${answer.status}: ${answer.body.slice(0, 300)}`);
+    throw new Error(
+      `registering ${machine.name} was answered ${answer.status}: ${answer.body.slice(0, 300)}`,
+    );
   }
   return JSON.parse(answer.body);
 }

@@ -15,7 +15,10 @@ export interface Walk {
 }
 
 /** Listens in on a cloud: every answer is kept until it is taken. */
-export function overheard(cloud: Cloud): { readonly cloud: Cloud; readonly take: () => readonly InstanceAnswer[] } {
+export function overheard(cloud: Cloud): {
+  readonly cloud: Cloud;
+  readonly take: () => readonly InstanceAnswer[];
+} {
   let heard: InstanceAnswer[] = [];
   return {
     cloud: {

@@ -12,6 +12,8 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "settings-"));
   await writeFile(file("kubeconfig"), kubeconfigOf("https://127.0.0.1:6443", { token: "s3cret" }));
   await writeFile(file("relay"), kubeconfigOf("https://127.0.0.1:6443/", { token: "other" }));
+  await writeFile(file("with-token-file"), kubeconfigOf("https://127.0.0.1:6443", { tokenFile: "token" }));
+  await writeFile(file("token"), "from-file\n");
   await writeFile(file("plain-http"), kubeconfigOf("http://127.0.0.1:8080", { token: "s3cret" }));
   await writeFile(
     file("impersonating"),
@@ -37,6 +39,11 @@ describe("readClusterSettings", () => {
     });
     expect(await settings.relayAccess.authorization()).toBe("Bearer other");
     expect(await settings.functionsAccess.authorization()).toBe("Bearer s3cret");
+  });
+
+  test("signs in with a token file that stands beside the kubeconfig", async () => {
+    const settings = await read({ kubeconfig: file("with-token-file") });
+    expect(await settings.functionsAccess.authorization()).toBe("Bearer from-file");
   });
 
   test("takes the region from the environment where the file has none, and never over the file's", async () => {
@@ -139,7 +146,7 @@ async function faultsOf(difference: Partial<Flags>): Promise<readonly Configurat
   return error.faults;
 }
 
-function kubeconfigOf(server: string, user: { token: string; as?: string }): string {
+function kubeconfigOf(server: string, user: { token?: string; tokenFile?: string; as?: string }): string {
   return JSON.stringify({
     apiVersion: "v1",
     kind: "Config",

@@ -1,0 +1,45 @@
+import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
+import { log, serve } from "#cli/serve.ts";
+import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
+import { loadCloud } from "#clouds/load.ts";
+import { createNodeFunction } from "#functions/node.ts";
+import { connect } from "#kube/connect.ts";
+
+/** The functions' time-out as serverless.yml deploys them, in milliseconds. */
+export const FUNCTION_TIMEOUT_MS = 30_000;
+
+/** Relay and functions in this process, for one cluster, until a signal ends it. */
+export async function run(flags: Flags): Promise<void> {
+  const faults: ConfigurationFault[] = [];
+  const serving = readServingSettings(flags, faults);
+  const { cluster, relayAccess, functionsAccess } = await readClusterSettings(flags, process.env, faults);
+  warnOfFlagsWithoutEffect(flags);
+  const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name }).catch((cause: Error) => {
+    throw new ConfigurationError([{ name: "--cloud-config", message: cause.message }]);
+  });
+  const api = connect(functionsAccess);
+  const node = createNodeFunction({
+    clusters: async (name) => (name === cluster.name ? cluster : undefined),
+    cloud: async () => cloud,
+    api: async () => api,
+    now: () => new Date(),
+  });
+  try {
+    await serve({
+      clusters: [{ cluster, transport: connect(relayAccess) }],
+      invoker: createInProcessInvoker({ "cloud-node-controller": node }, FUNCTION_TIMEOUT_MS),
+      serving,
+    });
+  } finally {
+    await Promise.all([api.close(), cloud.close()]);
+  }
+}
+
+/** Says of flags that the stock controller has and that nothing here obeys yet that they do nothing. */
+export function warnOfFlagsWithoutEffect(flags: Flags): void {
+  if (flags.nodeMonitorPeriod === undefined) return;
+  const message =
+    "--node-monitor-period has no effect: the node lifecycle controller is not part of this version";
+  log({ level: "warn", event: "FlagWithoutEffect", message });
+}
