@@ -1,0 +1,114 @@
+/** The API operations in use, by EC2's own names. */
+export type Operation =
+  | "DescribeInstances"
+  | "DescribeNetworkInterfaces"
+  | "DescribeAvailabilityZones"
+  | "DescribeInstanceTopology";
+
+/** A token bucket's size and refill. */
+export interface Quota {
+  readonly burst: number;
+  readonly refillPerSecond: number;
+}
+
+/** EC2's own quotas per account and region, from "Request throttling for the Amazon EC2 API". */
+export const EC2_QUOTAS: Readonly<Record<Operation, Quota>> = {
+  DescribeInstances: { burst: 100, refillPerSecond: 20 },
+  DescribeNetworkInterfaces: { burst: 100, refillPerSecond: 20 },
+  DescribeAvailabilityZones: { burst: 100, refillPerSecond: 20 },
+  DescribeInstanceTopology: { burst: 1, refillPerSecond: 1 },
+};
+
+/** How long a request waits for its token at most; whoever would wait longer is told so at once, and comes back later. */
+export const MAX_TOKEN_WAIT_MS = 5_000;
+
+/** The account's quotas, of which the calls in progress may together spend the sum of their shares. */
+export interface Budget {
+  /** Opens a call's share; returns what closes it. */
+  enter(share: number): () => void;
+  /** Takes a token, and returns undefined, or the milliseconds until there is one. */
+  take(operation: Operation): number | undefined;
+  /** The service throttled this operation: the bucket empties, and its rate halves and grows back slowly. */
+  throttled(operation: Operation): void;
+}
+
+/** A full bucket for each operation. `now` is milliseconds of a clock that never goes back. */
+export function createBudget(now: () => number, quotas = EC2_QUOTAS): Budget {
+  const shares = new Map<symbol, number>();
+  let share = 1;
+  const buckets = new Map<Operation, Bucket>();
+  const settled = (operation: Operation): Bucket => {
+    const bucket = buckets.get(operation) ?? fullBucket(quotas[operation], share, now());
+    buckets.set(operation, bucket);
+    settle(bucket, quotas[operation], share, now());
+    return bucket;
+  };
+  const change = (): void => {
+    // What accrued so far did so at the old share. With no call in progress the last share goes on.
+    for (const operation of buckets.keys()) settled(operation);
+    if (shares.size > 0)
+      share = Math.min(
+        1,
+        [...shares.values()].reduce((sum, each) => sum + each, 0),
+      );
+  };
+  return {
+    enter(callShare) {
+      const key = Symbol("call");
+      shares.set(key, callShare);
+      change();
+      return () => {
+        shares.delete(key);
+        change();
+      };
+    },
+    take(operation) {
+      const bucket = settled(operation);
+      if (bucket.tokens < 1) {
+        return Math.ceil(
+          ((1 - bucket.tokens) * 1000) / (quotas[operation].refillPerSecond * share * bucket.rate),
+        );
+      }
+      bucket.tokens -= 1;
+      return undefined;
+    },
+    throttled(operation) {
+      const bucket = settled(operation);
+      bucket.tokens = 0;
+      // Requests in flight together are throttled together; that is one throttle, not many.
+      if (now() - bucket.halvedAt < 1000) return;
+      bucket.halvedAt = now();
+      bucket.rate = Math.max(MIN_RATE, bucket.rate / 2);
+    },
+  };
+}
+
+/** The slowest a bucket gets, as a part of its full rate … */
+const MIN_RATE = 1 / 16;
+
+/** … and what it regains each second: from a half to the whole in a minute. */
+const RECOVERY_PER_SECOND = 1 / 120;
+
+interface Bucket {
+  tokens: number;
+  rate: number;
+  settledAt: number;
+  halvedAt: number;
+}
+
+function fullBucket(quota: Quota, share: number, at: number): Bucket {
+  return { tokens: sizeOf(quota, share), rate: 1, settledAt: at, halvedAt: Number.NEGATIVE_INFINITY };
+}
+
+/** However small the share, one request fits: or nothing would ever be asked. */
+function sizeOf(quota: Quota, share: number): number {
+  return Math.max(1, quota.burst * share);
+}
+
+function settle(bucket: Bucket, quota: Quota, share: number, at: number): void {
+  const seconds = Math.max(0, at - bucket.settledAt) / 1000;
+  const tokens = bucket.tokens + seconds * quota.refillPerSecond * share * bucket.rate;
+  bucket.tokens = Math.min(sizeOf(quota, share), tokens);
+  bucket.rate = Math.min(1, bucket.rate + seconds * RECOVERY_PER_SECOND);
+  bucket.settledAt = at;
+}

@@ -1,0 +1,90 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { createBudget } from "#clouds/aws/budget.ts";
+import { roleCredentials } from "#clouds/aws/credentials.ts";
+import { createEc2, type Ec2 } from "#clouds/aws/ec2.ts";
+import { answerOf } from "#clouds/aws/errors.ts";
+import { type Facts, factsOfInstance, factsOfInterface } from "#clouds/aws/instance.ts";
+import { type LabelSources, withLabels } from "#clouds/aws/labels.ts";
+import { resolve } from "#clouds/aws/resolve.ts";
+import { createSession, type Session, type Sleep } from "#clouds/aws/session.ts";
+import { createTopology } from "#clouds/aws/topology.ts";
+import { createZones } from "#clouds/aws/zones.ts";
+import type { Cloud } from "#clouds/cloud.ts";
+import type { AwsCloudConfig } from "#core/cluster.ts";
+import type { InstanceAnswer } from "#core/instance.ts";
+import type { Node } from "#core/node/node.ts";
+
+/** The world of an AWS cloud, where it is not the real one. */
+export interface AwsCloudOptions {
+  /** Part of the name of the role's session, as the account's audit trail shows it. */
+  readonly clusterName?: string;
+  readonly ec2?: Ec2;
+  readonly sleep?: Sleep;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now?: () => number;
+  /** Milliseconds since the epoch. */
+  readonly wallClock?: () => number;
+}
+
+/** AWS: the instances of one account and region, by EC2's API alone. Budget and caches live as long as what is returned. */
+export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions = {}): Cloud {
+  const { sleep = sleepFor, now = () => performance.now(), wallClock = Date.now } = options;
+  const clusterName = options.clusterName ?? config.clusterTag ?? config.vpc ?? config.region;
+  const ec2 = options.ec2 ?? createEc2(config.region, roleCredentials(config, clusterName, wallClock));
+  const budget = createBudget(now);
+  const sources: LabelSources = {
+    zones: createZones(now),
+    topology: createTopology(config.topologyInstanceTypePattern, now),
+    wallClock,
+  };
+  return {
+    provider: "aws",
+    async instances(nodes, { signal, share }) {
+      const session = createSession({ ec2, budget, sleep, signal });
+      const leave = budget.enter(share);
+      try {
+        const answers = await answer(nodes, session, config, sources);
+        return { answers, usage: session.usage() };
+      } catch (error) {
+        // Nothing is known to come here; but the contract is that nobody's batch rejects.
+        const unavailable: InstanceAnswer = { kind: "error", code: "Unavailable", message: `EC2: ${error}` };
+        return { answers: nodes.map(() => unavailable), usage: session.usage() };
+      } finally {
+        leave();
+      }
+    },
+    async close() {
+      ec2.close();
+    },
+  };
+}
+
+async function answer(
+  nodes: readonly Node[],
+  session: Session,
+  config: AwsCloudConfig,
+  sources: LabelSources,
+): Promise<InstanceAnswer[]> {
+  const answers = new Map<Node, InstanceAnswer>();
+  const facts = new Map<Node, Facts>();
+  for (const [node, resolution] of await resolve(nodes, session, config)) {
+    if (resolution.kind === "answer") {
+      answers.set(node, resolution.answer);
+      continue;
+    }
+    const described =
+      resolution.kind === "instance"
+        ? factsOfInstance(resolution.found, node, config)
+        : factsOfInterface(resolution.eni, node, config);
+    if (described.kind === "ok") facts.set(node, described.value);
+    else answers.set(node, answerOf(described.fault));
+  }
+  for (const [node, found] of await withLabels(facts, session, sources)) answers.set(node, found);
+  return nodes.map((node) => answers.get(node) ?? UNANSWERED);
+}
+
+const UNANSWERED: InstanceAnswer = { kind: "error", code: "Unavailable", message: "EC2: no answer" };
+
+async function sleepFor(delayMs: number, signal: AbortSignal): Promise<void> {
+  await delay(delayMs, undefined, { signal }).catch(() => undefined);
+}

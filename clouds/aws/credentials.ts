@@ -1,0 +1,101 @@
+import { HTTP_TIMEOUTS } from "#clouds/aws/http.ts";
+import type { AwsCloudConfig } from "#core/cluster.ts";
+
+/** Temporary credentials, in the SDK's shape. */
+export interface RoleCredentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+  readonly expiration: Date;
+}
+
+/** Asked before every request. */
+export type CredentialSource = () => Promise<RoleCredentials>;
+
+/** Who a cloud is to be, of its configuration. */
+export type Identity = Pick<AwsCloudConfig, "region" | "roleArn" | "sourceArn" | "externalId">;
+
+/** Credentials are renewed this long before they expire, so that no request is signed with some that lapse on the way. */
+export const RENEWAL_MARGIN_MS = 5 * 60_000;
+
+/**
+ * The credentials of the configured role, or undefined without one: the SDK's standard chain then serves. STS is
+ * imported on first use only, asked once for all who wait at a time, and the answer kept until shortly before its end.
+ * `wallClock` is milliseconds since the epoch.
+ */
+export function roleCredentials(
+  identity: Identity,
+  clusterName: string,
+  wallClock: () => number,
+  assume: typeof assumeRole = assumeRole,
+): CredentialSource | undefined {
+  const { roleArn } = identity;
+  if (roleArn === undefined) return undefined;
+  const sessionName = sessionNameOf(clusterName);
+  let current: RoleCredentials | undefined;
+  let pending: Promise<RoleCredentials> | undefined;
+  return async () => {
+    const expiresAt = current?.expiration.getTime() ?? 0;
+    if (current !== undefined && expiresAt - wallClock() > RENEWAL_MARGIN_MS) return current;
+    pending ??= assume({ ...identity, roleArn }, sessionName).finally(() => {
+      pending = undefined;
+    });
+    current = await pending;
+    return current;
+  };
+}
+
+/** STS takes 2 to 64 of these characters; the name is what the account's audit trail shows. */
+export function sessionNameOf(clusterName: string): string {
+  return `serverless-ccm-${clusterName}`.replace(/[^\w+=,.@-]/g, "-").slice(0, 64);
+}
+
+/** One AssumeRole, at `AWS_ENDPOINT_URL_STS` where that is set, tried twice. Rejects with the SDK's error. */
+async function assumeRole(
+  identity: Identity & { readonly roleArn: string },
+  sessionName: string,
+): Promise<RoleCredentials> {
+  const { AssumeRoleCommand, STSClient } = await import("@aws-sdk/client-sts");
+  const { region, roleArn, sourceArn, externalId } = identity;
+  const client = new STSClient({ region, maxAttempts: 2, requestHandler: HTTP_TIMEOUTS });
+  if (sourceArn !== undefined) {
+    // At this step they are in before the request is signed, and so part of what is signed.
+    client.middlewareStack.add(
+      (next) => (args) => addHeaders(sourceHeaders(roleArn, sourceArn), args, next),
+      {
+        step: "build",
+        name: "sourceHeaders",
+      },
+    );
+  }
+  try {
+    const { Credentials: given } = await client.send(
+      new AssumeRoleCommand({ RoleArn: roleArn, RoleSessionName: sessionName, ExternalId: externalId }),
+    );
+    if (!given?.AccessKeyId || !given.SecretAccessKey || !given.Expiration) {
+      throw new Error(`AssumeRole ${roleArn}: the answer holds no credentials`);
+    }
+    return {
+      accessKeyId: given.AccessKeyId,
+      secretAccessKey: given.SecretAccessKey,
+      ...(given.SessionToken === undefined ? {} : { sessionToken: given.SessionToken }),
+      expiration: given.Expiration,
+    };
+  } finally {
+    client.destroy();
+  }
+}
+
+/** What a role's trust policy compares with aws:SourceAccount and aws:SourceArn, against the confused deputy. */
+function sourceHeaders(roleArn: string, sourceArn: string): Readonly<Record<string, string>> {
+  return { "x-amz-source-account": roleArn.split(":")[4] ?? "", "x-amz-source-arn": sourceArn };
+}
+
+function addHeaders<Args extends { request: unknown }, Result>(
+  headers: Readonly<Record<string, string>>,
+  args: Args,
+  next: (args: Args) => Promise<Result>,
+): Promise<Result> {
+  Object.assign((args.request as { headers: Record<string, string> }).headers, headers);
+  return next(args);
+}

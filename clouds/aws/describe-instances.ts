@@ -1,0 +1,61 @@
+import type { Instance as Ec2Instance, Filter } from "@aws-sdk/client-ec2";
+import { fault, type Outcome, ok } from "#clouds/aws/errors.ts";
+import type { Session } from "#clouds/aws/session.ts";
+
+/** EC2 takes at most this many values in a filter. */
+export const MAX_FILTER_VALUES = 200;
+
+/** An instance as EC2 describes it, and the account that owns its reservation. */
+export interface Found {
+  readonly id: string;
+  readonly account: string;
+  readonly instance: Ec2Instance;
+}
+
+/** What a query found; `unnamed` of them without an id, so that nothing can be said to be absent. */
+export interface Listing {
+  readonly found: readonly Found[];
+  readonly unnamed: number;
+}
+
+/** DescribeInstances with filters, all pages; a listing that does not end within them is a fault, never a shorter list. */
+export async function describeInstances(
+  session: Session,
+  filters: readonly Filter[],
+): Promise<Outcome<Listing>> {
+  const found: Found[] = [];
+  let unnamed = 0;
+  let token: string | undefined;
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const request = { Filters: [...filters], MaxResults: PAGE_SIZE, ...(token ? { NextToken: token } : {}) };
+    const answer = await session.send("DescribeInstances", (ec2, signal) =>
+      ec2.describeInstances(request, signal),
+    );
+    if (answer.kind === "fault") return answer;
+    const { Reservations: reservations, NextToken: next } = answer.value;
+    // The SDK makes an object without reservations out of any well-formed document, be it a proxy's error page.
+    if (reservations === undefined) {
+      return fault("Unavailable", "DescribeInstances: the answer is not a list of reservations");
+    }
+    for (const { OwnerId: account = "", Instances: instances = [] } of reservations) {
+      for (const instance of instances) {
+        if (instance.InstanceId) found.push({ id: instance.InstanceId, account, instance });
+        else unnamed += 1;
+      }
+    }
+    if (!next) return ok({ found, unnamed });
+    token = next;
+  }
+  return fault("Unavailable", `DescribeInstances: more than ${MAX_PAGES} pages, not looked at further`);
+}
+
+/** A batch without its duplicates, cut to what fits a request. */
+export function chunksOf<Value>(values: Iterable<Value>, size: number): Value[][] {
+  const unique = [...new Set(values)];
+  return Array.from({ length: Math.ceil(unique.length / size) }, (_, chunk) =>
+    unique.slice(chunk * size, (chunk + 1) * size),
+  );
+}
+
+const PAGE_SIZE = 1000;
+const MAX_PAGES = 10;

@@ -1,0 +1,58 @@
+import {
+  DescribeAvailabilityZonesCommand,
+  type DescribeAvailabilityZonesRequest,
+  type DescribeAvailabilityZonesResult,
+  DescribeInstancesCommand,
+  type DescribeInstancesRequest,
+  type DescribeInstancesResult,
+  DescribeInstanceTopologyCommand,
+  type DescribeInstanceTopologyRequest,
+  type DescribeInstanceTopologyResult,
+  DescribeNetworkInterfacesCommand,
+  type DescribeNetworkInterfacesRequest,
+  type DescribeNetworkInterfacesResult,
+  EC2Client,
+} from "@aws-sdk/client-ec2";
+import type { CredentialSource } from "#clouds/aws/credentials.ts";
+import { HTTP_TIMEOUTS } from "#clouds/aws/http.ts";
+
+type Ec2Call<Request, Result> = (request: Request, signal: AbortSignal) => Promise<Result>;
+
+/** All of EC2 that is in use. Each rejects with the SDK's own errors, and once, whatever they are: retries are not its business. */
+export interface Ec2 {
+  readonly describeInstances: Ec2Call<DescribeInstancesRequest, DescribeInstancesResult>;
+  readonly describeNetworkInterfaces: Ec2Call<
+    DescribeNetworkInterfacesRequest,
+    DescribeNetworkInterfacesResult
+  >;
+  readonly describeAvailabilityZones: Ec2Call<
+    DescribeAvailabilityZonesRequest,
+    DescribeAvailabilityZonesResult
+  >;
+  readonly describeInstanceTopology: Ec2Call<DescribeInstanceTopologyRequest, DescribeInstanceTopologyResult>;
+  readonly close: () => void;
+}
+
+/**
+ * EC2 of a region over kept-alive connections, at `AWS_ENDPOINT_URL_EC2` where that is set. Without `credentials` the
+ * SDK's standard chain provides them.
+ */
+export function createEc2(region: string, credentials: CredentialSource | undefined): Ec2 {
+  const client = new EC2Client({
+    region,
+    maxAttempts: 1,
+    requestHandler: HTTP_TIMEOUTS,
+    ...(credentials === undefined ? {} : { credentials }),
+  });
+  return {
+    describeInstances: (request, abortSignal) =>
+      client.send(new DescribeInstancesCommand(request), { abortSignal }),
+    describeNetworkInterfaces: (request, abortSignal) =>
+      client.send(new DescribeNetworkInterfacesCommand(request), { abortSignal }),
+    describeAvailabilityZones: (request, abortSignal) =>
+      client.send(new DescribeAvailabilityZonesCommand(request), { abortSignal }),
+    describeInstanceTopology: (request, abortSignal) =>
+      client.send(new DescribeInstanceTopologyCommand(request), { abortSignal }),
+    close: () => client.destroy(),
+  };
+}

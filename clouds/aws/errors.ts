@@ -1,0 +1,92 @@
+import type { InstanceAnswer, InstanceErrorCode } from "#core/instance.ts";
+
+/** Why a request to AWS brought nothing, in the words of an answer. */
+export interface Fault {
+  readonly code: InstanceErrorCode;
+  readonly message: string;
+  /** Asking the same once more may well succeed: the connection broke, or the service failed on its side. */
+  readonly transient?: true;
+  /** The service said, of the operation as a whole, that it is not to be had here or for us. */
+  readonly refused?: true;
+}
+
+/** What a request brought. */
+export type Outcome<Value> =
+  | { readonly kind: "ok"; readonly value: Value }
+  | { readonly kind: "fault"; readonly fault: Fault };
+
+export function ok<Value>(value: Value): Outcome<Value> {
+  return { kind: "ok", value };
+}
+
+export function fault(code: InstanceErrorCode, message: string): Outcome<never> {
+  return { kind: "fault", fault: { code, message } };
+}
+
+/** The same fault as a node's answer. */
+export function answerOf({ code, message }: Fault): InstanceAnswer {
+  return { kind: "error", code, message };
+}
+
+/** Classifies whatever the SDK threw at `operation`. */
+export function classify(error: unknown, operation: string): Fault {
+  const { name, status, message } = partsOf(error);
+  const text = `${operation}: ${message}`;
+  if (THROTTLED.has(name) || status === 429) return { code: "Throttled", message: text };
+  if (DENIED.has(name)) return { code: "Denied", message: text, refused: true };
+  if (UNSUPPORTED.has(name)) return { code: "Unavailable", message: text, refused: true };
+  if (status === 401 || status === 403) return { code: "Denied", message: text };
+  if (status === undefined || status >= 500) return { code: "Unavailable", message: text, transient: true };
+  return { code: "Unavailable", message: text };
+}
+
+/** The codes with which EC2 and STS say: too fast. */
+const THROTTLED: ReadonlySet<string> = new Set([
+  "RequestLimitExceeded",
+  "Throttling",
+  "ThrottlingException",
+  "ThrottledException",
+  "RequestThrottled",
+  "RequestThrottledException",
+  "EC2ThrottledException",
+  "TooManyRequestsException",
+  "BandwidthLimitExceeded",
+  "SlowDown",
+]);
+
+/** … you may not; credentials that are missing, wrong or expired are among them, as only somebody's action mends them. */
+const DENIED: ReadonlySet<string> = new Set([
+  "UnauthorizedOperation",
+  "AuthFailure",
+  "AccessDenied",
+  "AccessDeniedException",
+  "Blocked",
+  "CredentialsProviderError",
+  "ExpiredToken",
+  "ExpiredTokenException",
+  "IncompleteSignature",
+  "InvalidClientTokenId",
+  "MissingAuthenticationToken",
+  "OptInRequired",
+  "PendingVerification",
+  "RegionDisabledException",
+  "RequestExpired",
+  "SignatureDoesNotMatch",
+  "UnrecognizedClientException",
+]);
+
+/** … there is no such thing here. */
+const UNSUPPORTED: ReadonlySet<string> = new Set([
+  "InvalidAction",
+  "UnknownOperationException",
+  "UnsupportedOperation",
+]);
+
+/** The SDK's errors carry the service's code as `name` and the HTTP status, if there was an answer at all, in `$metadata`. */
+function partsOf(error: unknown): { name: string; status: number | undefined; message: string } {
+  if (!(error instanceof Error)) return { name: "", status: undefined, message: String(error) };
+  const { $metadata } = error as Error & { readonly $metadata?: { readonly httpStatusCode?: number } };
+  const [line = ""] = error.message.split("\n");
+  const message = error.name === "Error" ? line : `${error.name}: ${line}`;
+  return { name: error.name, status: $metadata?.httpStatusCode, message: message.slice(0, 500) };
+}

@@ -1,0 +1,99 @@
+import type { NetworkInterface } from "@aws-sdk/client-ec2";
+import { foreignBecause } from "#clouds/aws/belonging.ts";
+import { chunksOf, MAX_FILTER_VALUES } from "#clouds/aws/describe-instances.ts";
+import { answerOf, fault, type Outcome, ok } from "#clouds/aws/errors.ts";
+import { errorResolution, notFound, type Resolution, type Resolutions } from "#clouds/aws/resolution.ts";
+import type { Session } from "#clouds/aws/session.ts";
+import type { AwsCloudConfig } from "#core/cluster.ts";
+import type { Node } from "#core/node/node.ts";
+
+/** Looks Fargate nodes up: a network interface in the cluster's VPC, by its private IPv4 address, 200 a request. */
+export async function resolveFargate(
+  addresses: ReadonlyMap<Node, string>,
+  session: Session,
+  config: AwsCloudConfig,
+): Promise<Resolutions> {
+  const listings = new Map<string, Outcome<readonly NetworkInterface[]>>();
+  await Promise.all(
+    chunksOf(addresses.values(), MAX_FILTER_VALUES).map(async (chunk) => {
+      const listing = await describeInterfaces(session, chunk, config);
+      for (const address of chunk) listings.set(address, listing);
+    }),
+  );
+  return new Map(
+    [...addresses].map(([node, address]) => [
+      node,
+      resolutionOf(node, address, listings.get(address), config),
+    ]),
+  );
+}
+
+async function describeInterfaces(
+  session: Session,
+  addresses: string[],
+  { vpc }: AwsCloudConfig,
+): Promise<Outcome<readonly NetworkInterface[]>> {
+  const filters = [
+    { Name: "private-ip-address", Values: addresses },
+    ...(vpc === undefined ? [] : [{ Name: "vpc-id", Values: [vpc] }]),
+  ];
+  const found: NetworkInterface[] = [];
+  let token: string | undefined;
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const request = { Filters: filters, MaxResults: 1000, ...(token ? { NextToken: token } : {}) };
+    const answer = await session.send("DescribeNetworkInterfaces", (ec2, signal) =>
+      ec2.describeNetworkInterfaces(request, signal),
+    );
+    if (answer.kind === "fault") return answer;
+    const { NetworkInterfaces: interfaces, NextToken: next } = answer.value;
+    if (interfaces === undefined) {
+      return fault("Unavailable", "DescribeNetworkInterfaces: the answer is not a list of interfaces");
+    }
+    found.push(...interfaces);
+    if (!next) return ok(found);
+    token = next;
+  }
+  return fault("Unavailable", `DescribeNetworkInterfaces: more than ${MAX_PAGES} pages`);
+}
+
+const MAX_PAGES = 10;
+
+function resolutionOf(
+  node: Node,
+  address: string,
+  listing: Outcome<readonly NetworkInterface[]> | undefined,
+  config: AwsCloudConfig,
+): Resolution {
+  const sought = `node ${node.metadata.name}, looked for by the network interface with address ${address}`;
+  if (listing === undefined) return errorResolution("Unavailable", `${sought}: not asked`);
+  if (listing.kind === "fault") return { kind: "answer", answer: answerOf(listing.fault) };
+  const attached = listing.value.filter(
+    (eni) => eni.Attachment?.Status === "attached" && carries(eni, address),
+  );
+  const ours = attached.filter((eni) => foreignInterface(eni, config) === undefined);
+  const [eni, second] = ours;
+  if (second !== undefined) {
+    const ids = ours.map((each) => each.NetworkInterfaceId ?? "one without an id");
+    return errorResolution("Ambiguous", `${sought}: ${ids.slice(0, 5).join(", ")}`);
+  }
+  if (eni !== undefined) return { kind: "interface", eni };
+  const [foreign] = attached;
+  if (foreign === undefined) return notFound(`${sought}: EC2 has none that is attached`);
+  const because = foreignInterface(foreign, config);
+  return errorResolution(
+    "Foreign",
+    `${sought}: ${foreign.NetworkInterfaceId} is not the cluster's: ${because}`,
+  );
+}
+
+function carries(eni: NetworkInterface, address: string): boolean {
+  return (
+    eni.PrivateIpAddress === address ||
+    (eni.PrivateIpAddresses ?? []).some((each) => each.PrivateIpAddress === address)
+  );
+}
+
+/** EKS does not tag the interfaces of Fargate with the cluster: the VPC is what counts, and the tag only without one. */
+function foreignInterface(eni: NetworkInterface, { vpc, clusterTag }: AwsCloudConfig): string | undefined {
+  return foreignBecause(vpc === undefined ? { clusterTag } : { vpc }, { vpc: eni.VpcId, tags: eni.TagSet });
+}

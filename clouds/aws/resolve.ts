@@ -1,0 +1,69 @@
+import { resolveFargate } from "#clouds/aws/fargate.ts";
+import { queryOf } from "#clouds/aws/query.ts";
+import { errorResolution, type Resolution, type Resolutions } from "#clouds/aws/resolution.ts";
+import { resolveById } from "#clouds/aws/resolve-by-id.ts";
+import { resolveByName } from "#clouds/aws/resolve-by-name.ts";
+import type { Session } from "#clouds/aws/session.ts";
+import type { AwsCloudConfig } from "#core/cluster.ts";
+import type { Node } from "#core/node/node.ts";
+
+/** Finds out what each node of a batch is; every node has a resolution, and none is an instance of somebody else. */
+export async function resolve(
+  nodes: readonly Node[],
+  session: Session,
+  config: AwsCloudConfig,
+): Promise<Resolutions> {
+  const invalid = new Map<Node, Resolution>();
+  const ids = new Map<Node, string>();
+  const addresses = new Map<Node, string>();
+  const named: Node[] = [];
+  for (const node of nodes) {
+    const query = queryOf(node);
+    switch (query.kind) {
+      case "instance-id":
+        ids.set(node, query.id);
+        break;
+      case "fargate":
+        addresses.set(node, query.address);
+        break;
+      case "name":
+        named.push(node);
+        break;
+      case "invalid":
+        invalid.set(
+          node,
+          errorResolution("InvalidProviderID", `node ${node.metadata.name}: ${query.message}`),
+        );
+        break;
+    }
+  }
+  const [byId, byAddress, byName] = await Promise.all([
+    resolveById(ids, session, config),
+    resolveFargate(addresses, session, config),
+    resolveByName(named, session, config),
+  ]);
+  const all = new Map([...invalid, ...byId, ...byAddress, ...byName.resolved]);
+  return withoutDisputes(all, byName.guesses);
+}
+
+/**
+ * Two nodes of a batch may well be one instance: a node that joined again under another name leaves its old object
+ * behind. But where only a guess made a node that instance, another node's claim disproves the guess.
+ */
+function withoutDisputes(resolutions: Resolutions, guesses: ReadonlySet<Node>): Resolutions {
+  const claims = new Map<string, Node[]>();
+  for (const [node, resolution] of resolutions) {
+    if (resolution.kind !== "instance") continue;
+    claims.set(resolution.found.id, [...(claims.get(resolution.found.id) ?? []), node]);
+  }
+  const settled = new Map(resolutions);
+  for (const [id, claimants] of claims) {
+    if (claimants.length < 2) continue;
+    const names = claimants.map((node) => node.metadata.name).toSorted();
+    for (const node of claimants.filter((each) => guesses.has(each))) {
+      const message = `node ${node.metadata.name}: instance ${id} is claimed by ${names.join(" and ")}`;
+      settled.set(node, errorResolution("Ambiguous", message));
+    }
+  }
+  return settled;
+}

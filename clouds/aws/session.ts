@@ -1,0 +1,98 @@
+import { type Budget, MAX_TOKEN_WAIT_MS, type Operation } from "#clouds/aws/budget.ts";
+import type { Ec2 } from "#clouds/aws/ec2.ts";
+import { classify, type Fault, type Outcome, ok } from "#clouds/aws/errors.ts";
+import type { CloudUsage } from "#core/report.ts";
+
+/** Waits; resolves, never rejects, once the time is over or the signal aborts. */
+export type Sleep = (delayMs: number, signal: AbortSignal) => Promise<void>;
+
+/** What a request takes beyond its input. */
+export interface SessionParts {
+  readonly ec2: Ec2;
+  readonly budget: Budget;
+  readonly sleep: Sleep;
+  readonly signal: AbortSignal;
+}
+
+/** The requests of one batch: each within the budget, counted, with an end, and its errors as values. */
+export interface Session {
+  send<Result>(
+    operation: Operation,
+    request: (ec2: Ec2, signal: AbortSignal) => Promise<Result>,
+  ): Promise<Outcome<Result>>;
+  usage(): CloudUsage;
+}
+
+/** How long one request may take in all, name look-up, credentials and body included. */
+const REQUEST_TIMEOUT_MS = 12_000;
+
+/** Before the one further attempt after a broken connection or a failure on the service's side. */
+const SECOND_ATTEMPT_DELAY_MS = 200;
+
+export function createSession({ ec2, budget, sleep, signal }: SessionParts): Session {
+  const calls: Partial<Record<Operation, number>> = {};
+  let throttled = 0;
+  let waitedMs = 0;
+
+  const token = async (operation: Operation): Promise<Fault | undefined> => {
+    let waited = 0;
+    for (let wait = budget.take(operation); wait !== undefined; wait = budget.take(operation)) {
+      if (waited + wait > MAX_TOKEN_WAIT_MS)
+        return { code: "Throttled", message: budgetSpent(operation, wait) };
+      await sleep(wait, signal);
+      waited += wait;
+      waitedMs += wait;
+      if (signal.aborted) return { code: "Throttled", message: budgetSpent(operation, wait) };
+    }
+    return undefined;
+  };
+
+  const attempt = async <Result>(
+    operation: Operation,
+    request: (ec2: Ec2, signal: AbortSignal) => Promise<Result>,
+  ): Promise<Outcome<Result>> => {
+    if (signal.aborted) return { kind: "fault", fault: abortedFault(operation) };
+    const missing = await token(operation);
+    if (missing !== undefined) return { kind: "fault", fault: missing };
+    calls[operation] = (calls[operation] ?? 0) + 1;
+    try {
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
+      return ok(await unlessAborted(request(ec2, limit), limit));
+    } catch (error) {
+      if (signal.aborted) return { kind: "fault", fault: abortedFault(operation) };
+      const found = classify(error, operation);
+      if (found.code === "Throttled") {
+        throttled += 1;
+        budget.throttled(operation);
+      }
+      return { kind: "fault", fault: found };
+    }
+  };
+
+  return {
+    async send(operation, request) {
+      const first = await attempt(operation, request);
+      if (first.kind === "ok" || first.fault.transient !== true) return first;
+      await sleep(SECOND_ATTEMPT_DELAY_MS, signal);
+      return attempt(operation, request);
+    },
+    usage: () => ({ calls: { ...calls }, throttled, waitedMs }),
+  };
+}
+
+/** The SDK looks at the signal while it waits for the answer, but not while it waits for credentials. */
+function unlessAborted<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  return Promise.race([result, promise]).finally(() => signal.removeEventListener("abort", abort));
+}
+
+function abortedFault(operation: Operation): Fault {
+  return { code: "Aborted", message: `${operation}: aborted before EC2 answered` };
+}
+
+function budgetSpent(operation: Operation, waitMs: number): string {
+  const seconds = (waitMs / 1000).toFixed(1);
+  return `${operation}: this batch's share of the account's quota is spent, the next request may go in ${seconds} s`;
+}
