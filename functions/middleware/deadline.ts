@@ -22,7 +22,9 @@ export interface Deadline {
  * lost, and an answer that comes too late is none.
  */
 export function deadlineOf(context: FunctionContext): Deadline {
-  const timeout = AbortSignal.timeout(Math.max(0, context.getRemainingTimeInMillis() - RESERVE_MS));
+  const leftMs = context.getRemainingTimeInMillis() - RESERVE_MS;
+  // A timer of 0 ms fires a turn too late: by then the first requests would be out.
+  const timeout = leftMs > 0 ? AbortSignal.timeout(leftMs) : AbortSignal.abort();
   const signal = context.signal ? AbortSignal.any([timeout, context.signal]) : timeout;
   return { signal, settleMs: RESERVE_MS / 2 };
 }

@@ -2,9 +2,7 @@ import type { MiddlewareObj } from "@middy/core";
 import * as z from "zod";
 import { type Controller, Event, MAX_EVENT_BYTES } from "#core/event.ts";
 import { type Fault, faultsOf } from "#core/faults.ts";
-
-/** How many faults a rejection names; the rest is counted. */
-const MAX_NAMED_FAULTS = 20;
+import { sentenceOfFaults } from "#functions/steps/sentence-of-faults.ts";
 
 /**
  * An event that no part of was worked on, because as a whole it is not one of ours. Thrown, so that the platform answers
@@ -15,11 +13,7 @@ export class EventRejected extends Error {
   readonly faults: readonly Fault[];
 
   constructor(faults: readonly Fault[]) {
-    const named = faults
-      .slice(0, MAX_NAMED_FAULTS)
-      .map((fault) => `${fault.path || "event"}: ${fault.message}`);
-    const more = faults.length > MAX_NAMED_FAULTS ? `; and ${faults.length - MAX_NAMED_FAULTS} more` : "";
-    super(`the event is rejected, nothing was done: ${named.join("; ")}${more}`);
+    super(`the event is rejected, nothing was done: ${sentenceOfFaults(faults, "event")}`);
     this.name = "EventRejected";
     this.faults = faults;
   }

@@ -2,7 +2,6 @@ import type { Cluster } from "#core/cluster.ts";
 import type { Decision } from "#core/decision.ts";
 import type { Event } from "#core/event.ts";
 import { decideNode } from "#core/node/decide.ts";
-import { needsInstance } from "#core/node/needs-work.ts";
 import type { Node } from "#core/node/node.ts";
 import { applyPolicies } from "#core/policies.ts";
 import type { Answers } from "#functions/steps/ask-cloud.ts";
@@ -14,9 +13,6 @@ export interface Decisions {
   readonly items: readonly ApplyItem[];
   readonly decideAgain: DecideAgain;
 }
-
-/** Seconds after which a node is due again that turned, while we worked, into one the cloud was not asked about. */
-const NOT_ASKED_AFTER_SECONDS = 1;
 
 /** Decides the nodes of a batch: on the cloud's answers, all at one moment, under the cluster's policies. */
 export function decideNodes(
@@ -30,7 +26,6 @@ export function decideNodes(
   const decide = (node: Node, asked: Node): Decision => {
     // The answer is about the instance that was asked for: not about another one that the node names by now.
     const answer = node.spec.providerID === asked.spec.providerID ? answers.byNode.get(asked) : undefined;
-    if (answer === undefined && needsInstance(node, event.reason)) return notAsked(node);
     const decision = decideNode(node, answer, { reason: event.reason, now });
     return applyPolicies(decision, { dryRun: false, labelsOnly });
   };
@@ -38,16 +33,5 @@ export function decideNodes(
   return {
     items: [...nodes].map(([index, node]) => ({ index, node, decision: decide(node, node) })),
     decideAgain: (fresh, index) => decide(fresh, nodes.get(index) ?? fresh),
-  };
-}
-
-function notAsked(node: Node): Decision {
-  const { name, uid } = node.metadata;
-  return {
-    kind: "retry",
-    object: { kind: "Node", name, uid },
-    because: { code: "NotAsked", message: "the node changed: the cloud must be asked about it as it is now" },
-    afterSeconds: NOT_ASKED_AFTER_SECONDS,
-    events: [],
   };
 }

@@ -1,7 +1,7 @@
 import type { Because } from "#core/decision.ts";
-import type { Fault } from "#core/faults.ts";
 import type { Node } from "#core/node/node.ts";
 import { parseNode } from "#core/node/snapshot.ts";
+import { sentenceOfFaults } from "#functions/steps/sentence-of-faults.ts";
 
 /** An object of the event; `index` is its place there. */
 export type Entry = NodeEntry | MalformedEntry;
@@ -21,9 +21,6 @@ export interface MalformedEntry {
   readonly because: Because;
 }
 
-/** How many faults of one object are named; the rest is counted. */
-const MAX_NAMED_FAULTS = 5;
-
 /** Parses the event's objects one by one, so that one that is malformed fails alone. */
 export function parseNodes(objects: readonly unknown[]): Entry[] {
   return objects.map((object, index): Entry => {
@@ -35,7 +32,7 @@ export function parseNodes(objects: readonly unknown[]): Entry[] {
       index,
       ...(name === undefined ? {} : { name }),
       ...(uid === undefined ? {} : { uid }),
-      because: { code: "Malformed", message: `not a Node: ${sentenceOf(faults)}` },
+      because: { code: "Malformed", message: `not a Node: ${sentenceOfFaults(faults, "object")}` },
     };
   });
 }
@@ -43,12 +40,4 @@ export function parseNodes(objects: readonly unknown[]): Entry[] {
 /** The entries that are nodes. */
 export function nodesOf(entries: readonly Entry[]): NodeEntry[] {
   return entries.filter((entry) => entry.kind === "node");
-}
-
-function sentenceOf(faults: readonly Fault[]): string {
-  const named = faults
-    .slice(0, MAX_NAMED_FAULTS)
-    .map((fault) => `${fault.path || "object"}: ${fault.message}`);
-  const more = faults.length > MAX_NAMED_FAULTS ? [`${faults.length - MAX_NAMED_FAULTS} more`] : [];
-  return [...named, ...more].join("; ");
 }

@@ -18,7 +18,8 @@ export function lambdaWorld(environment: Readonly<Record<string, string | undefi
   const transports = createBoundedCache<Transport>(MAX_KEPT, (transport) => transport.close());
   return {
     clusters: clustersOf(environment["CLUSTERS_FILE"]),
-    cloud: ({ cloud }) => clouds.get(JSON.stringify(cloud), () => loadCloud(cloud)),
+    cloud: ({ name, cloud }) =>
+      clouds.get(JSON.stringify([name, cloud]), () => loadCloud(cloud, { clusterName: name })),
     api: (cluster) => transports.get(signInKey(cluster), () => connectTo(cluster)),
     now: () => new Date(),
     log: logToStandardOutput,

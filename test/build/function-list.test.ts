@@ -1,0 +1,57 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import * as z from "zod";
+import { ROOT } from "../../build/bundle.ts";
+import { functionNames } from "../../build/function-names.ts";
+
+const Configuration = z.looseObject({
+  functions: z.record(
+    z.string(),
+    z.looseObject({
+      handler: z.string(),
+      role: z.string(),
+      maximumRetryAttempts: z.number(),
+      package: z.looseObject({ artifact: z.string() }),
+    }),
+  ),
+});
+
+const configured = async () =>
+  Configuration.parse(parse(await readFile(join(ROOT, "serverless.yml"), "utf8"))).functions;
+
+test("serverless.yml deploys every file of functions/, and nothing else", async () => {
+  expect(Object.keys(await configured()).sort()).toEqual(await functionNames());
+});
+
+test("functions/README.md lists every function, and nothing else", async () => {
+  const readme = await readFile(join(ROOT, "functions/README.md"), "utf8");
+  const listed = [...readme.matchAll(/^\| \[`([a-z-]+)\.ts`\]/gm)].map((match) => match[1]);
+  expect(listed.sort()).toEqual(await functionNames());
+});
+
+test("each function has its own artifact and role, the built handler, and no retries of Lambda's own", async () => {
+  const functions = Object.entries(await configured());
+  const expected = functions.map(([name]) => ({
+    handler: "index.handler",
+    artifact: `dist/${name}.zip`,
+    retries: 0,
+  }));
+  const actual = functions.map(
+    ([
+      ,
+      {
+        handler,
+        package: { artifact },
+        maximumRetryAttempts: retries,
+      },
+    ]) => ({
+      handler,
+      artifact,
+      retries,
+    }),
+  );
+  expect(actual).toEqual(expected);
+  expect(new Set(functions.map(([, { role }]) => role)).size).toBe(functions.length);
+});

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { createBoundedCache } from "#functions/world/bounded-cache.ts";
+
+function cacheOf(limit: number) {
+  const made: string[] = [];
+  const discarded: string[] = [];
+  const cache = createBoundedCache<string>(limit, async (value) => void discarded.push(value));
+  const get = (key: string) =>
+    cache.get(key, async () => {
+      made.push(key);
+      return key;
+    });
+  return { cache, get, made, discarded };
+}
+
+test("a value is made once", async () => {
+  const { get, made } = cacheOf(2);
+  expect(await Promise.all([get("a"), get("a")])).toEqual(["a", "a"]);
+  expect(made).toEqual(["a"]);
+});
+
+test("beyond the limit the value that was not used for the longest time is discarded", async () => {
+  const { get, made, discarded } = cacheOf(2);
+  for (const key of ["a", "b", "a", "c", "a", "b"]) await get(key);
+  expect(made).toEqual(["a", "b", "c", "b"]);
+  expect(discarded).toEqual(["b", "c"]);
+});
+
+test("a value whose making failed is made anew", async () => {
+  const { cache, get, discarded } = cacheOf(1);
+  await expect(cache.get("a", () => Promise.reject(new Error("no")))).rejects.toThrow("no");
+  expect(await get("a")).toBe("a");
+  expect(discarded).toEqual([]);
+});
+
+test("one that cannot be discarded harms nobody", async () => {
+  const cache = createBoundedCache<string>(1, () => Promise.reject(new Error("cannot be closed")));
+  expect(await cache.get("a", async () => "a")).toBe("a");
+  expect(await cache.get("b", async () => "b")).toBe("b");
+});

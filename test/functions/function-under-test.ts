@@ -1,0 +1,138 @@
+import type { Cloud, CloudCall } from "#clouds/cloud.ts";
+import { createMemoryCloud, type MemoryWorld } from "#clouds/memory.ts";
+import { Cluster } from "#core/cluster.ts";
+import type { Node } from "#core/node/node.ts";
+import { Report } from "#core/report.ts";
+import type { FunctionContext } from "#functions/middleware/deadline.ts";
+import type { LogLine } from "#functions/middleware/log-report.ts";
+import { createNodeFunction } from "#functions/node.ts";
+import type { World } from "#functions/world/world.ts";
+import { clusterHash } from "#kube/cluster-hash.ts";
+import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#local/api-server/start.ts";
+import { type ClusterUnderTest, startCluster } from "#test/kube/cluster-under-test.ts";
+
+/** One call to the cloud: which nodes it was asked about, and with which share of the quotas. */
+export interface AskedCloud {
+  readonly names: readonly string[];
+  readonly share: number;
+}
+
+/** The node function on an embedded API server and the memory cloud, with all that a test looks at or changes. */
+export interface FunctionUnderTest {
+  readonly api: ClusterUnderTest;
+  readonly plane: EmbeddedControlPlane;
+  readonly cluster: Cluster;
+  readonly cloud: MemoryWorld;
+  readonly asked: readonly AskedCloud[];
+  readonly logged: readonly LogLine[];
+  /** Registers nodes, each with an instance of its name. */
+  join(...names: string[]): Promise<Node[]>;
+  /** A valid event about these objects, and the difference. */
+  event(objects: readonly unknown[], difference?: Record<string, unknown>): Record<string, unknown>;
+  /** Invokes the function as a platform does, with JSON in both directions, in the world as given and the difference. */
+  invoke(event: unknown, difference?: Partial<World>, context?: Partial<FunctionContext>): Promise<Report>;
+  /** Requests that the API server had from the functions' identity. */
+  requests(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** Milliseconds that an invocation has, where a test does not say. */
+const REMAINING_MS = 20_000;
+
+export async function startFunction(): Promise<FunctionUnderTest> {
+  const planes: EmbeddedControlPlane[] = [];
+  const api = await startCluster(async (folder) => {
+    const started = await startEmbeddedControlPlane({ folder });
+    planes.push(started);
+    return started;
+  });
+  const [plane] = planes;
+  if (plane === undefined) throw new Error("the control plane was not started");
+  const cluster = clusterOf(plane);
+  const cloud: MemoryWorld = { instances: new Map() };
+  const asked: AskedCloud[] = [];
+  const logged: LogLine[] = [];
+  const world: World = {
+    clusters: async (name) => (name === cluster.name ? cluster : undefined),
+    cloud: async () => recorded(createMemoryCloud(cloud), asked),
+    api: async () => api.functions,
+    now: () => new Date(),
+    log: (line) => logged.push(line),
+  };
+  return {
+    api,
+    plane,
+    cluster,
+    cloud,
+    asked,
+    logged,
+    join: async (...names) => {
+      const nodes: Node[] = [];
+      for (const name of names) {
+        cloud.instances.set(name, instanceOf(name, cloud.instances.size));
+        nodes.push(await api.join({ name }));
+      }
+      return nodes;
+    },
+    event: (objects, difference = {}) => ({
+      version: 1,
+      id: "event-1",
+      cluster: cluster.name,
+      clusterHash: clusterHash(cluster),
+      controller: "cloud-node-controller",
+      reason: "watch",
+      objects,
+      ...difference,
+    }),
+    invoke: async (event, difference = {}, context = {}) => {
+      const invoked = createNodeFunction({ ...world, ...difference });
+      const platform = {
+        awsRequestId: "request-1",
+        getRemainingTimeInMillis: () => REMAINING_MS,
+        ...context,
+      };
+      const report = await invoked(JSON.parse(JSON.stringify(event)), platform);
+      return Report.parse(JSON.parse(JSON.stringify(report)));
+    },
+    requests: async () => {
+      const records = await plane.record();
+      return records.filter(({ user }) => user === "serverless-ccm-functions").length;
+    },
+    close: () => api.close(),
+  };
+}
+
+function clusterOf(plane: EmbeddedControlPlane): Cluster {
+  return Cluster.parse({
+    name: "tenant-a",
+    server: plane.server,
+    certificateAuthorityFile: plane.certificateAuthorityFile,
+    signIn: { functions: { kind: "token-file", file: plane.tokenFile("functions") } },
+    cloud: { provider: "memory", instancesFile: "instances.json" },
+  });
+}
+
+function instanceOf(name: string, index: number) {
+  return {
+    id: name,
+    account: "account-1",
+    network: "network-1",
+    state: "running" as const,
+    providerID: `memory:///zone-a/${name}`,
+    type: "m1.large",
+    zone: "zone-a",
+    region: "region-1",
+    addresses: [{ type: "InternalIP", address: `10.0.${Math.floor(index / 250)}.${(index % 250) + 1}` }],
+    labels: {},
+  };
+}
+
+function recorded(cloud: Cloud, asked: AskedCloud[]): Cloud {
+  return {
+    ...cloud,
+    instances: (nodes: readonly Node[], call: CloudCall) => {
+      asked.push({ names: nodes.map((node) => node.metadata.name), share: call.share });
+      return cloud.instances(nodes, call);
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createNodeFunction } from "#functions/node.ts";
+import { lambdaWorld } from "#functions/world/lambda-world.ts";
+import { clusterHash } from "#kube/cluster-hash.ts";
+import { type FunctionUnderTest, startFunction } from "./function-under-test.ts";
+
+let node: FunctionUnderTest;
+let folder = "";
+let clustersFile = "";
+const context = { awsRequestId: "request-1", getRemainingTimeInMillis: () => 20_000 };
+
+beforeEach(async () => {
+  node = await startFunction();
+  folder = await mkdtemp(join(tmpdir(), "lambda-world-"));
+  clustersFile = join(folder, "clusters.yaml");
+  const cloud = { provider: "memory" as const, instancesFile: join(folder, "instances.json") };
+  await writeFile(clustersFile, JSON.stringify({ clusters: [{ ...node.cluster, cloud }] }));
+});
+afterEach(async () => {
+  await node.close();
+  await rm(folder, { recursive: true });
+});
+
+async function invoke(environment: Record<string, string>, event: Record<string, unknown>) {
+  const world = lambdaWorld(environment);
+  const cluster = await world.clusters("tenant-a").catch(() => undefined);
+  const hash = cluster ? clusterHash(cluster) : "0123456789abcdef";
+  const quiet = { clusters: world.clusters, cloud: world.cloud, api: world.api, now: world.now };
+  const report = await createNodeFunction(quiet)({ ...event, clusterHash: hash }, context);
+  if (cluster) await (await world.api(cluster)).close();
+  return report;
+}
+
+test("a deployed function finds its clusters, cloud and sign-in by CLUSTERS_FILE", async () => {
+  const joined = await node.join("a");
+  const instances = [...node.cloud.instances.values()];
+  await writeFile(join(folder, "instances.json"), JSON.stringify({ instances }));
+  const report = await invoke({ CLUSTERS_FILE: clustersFile }, node.event(joined));
+  expect(report.objects).toMatchObject([{ name: "a", outcome: "changed" }]);
+  expect((await node.api.read("a")).spec.providerID).toBe("memory:///zone-a/a");
+});
+
+test("the same cluster is answered with the same cloud and the same connection", async () => {
+  await writeFile(join(folder, "instances.json"), JSON.stringify({ instances: [] }));
+  const world = lambdaWorld({ CLUSTERS_FILE: clustersFile });
+  const cluster = await world.clusters("tenant-a");
+  if (cluster === undefined) throw new Error("the clusters file has no tenant-a");
+  const transport = await world.api(cluster);
+  expect(await world.api({ ...cluster, signIn: { ...cluster.signIn } })).toBe(transport);
+  expect(await world.cloud(cluster)).toBe(await world.cloud(structuredClone(cluster)));
+  await transport.close();
+});
+
+test("without CLUSTERS_FILE every object is due again, and the variable is named", async () => {
+  const report = await invoke({}, node.event(await node.join("a")));
+  expect(report.objects).toMatchObject([{ outcome: "retry", because: { code: "ClustersUnreadable" } }]);
+  expect(report.objects[0]?.because.message).toContain("CLUSTERS_FILE is not set");
+});
