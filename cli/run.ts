@@ -1,8 +1,10 @@
+import * as z from "zod";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
 import { log, serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
 import { loadCloud } from "#clouds/load.ts";
+import { faultsOf } from "#core/faults.ts";
 import { createNodeFunction } from "#functions/node.ts";
 import { connect } from "#kube/connect.ts";
 
@@ -15,8 +17,8 @@ export async function run(flags: Flags): Promise<void> {
   const serving = readServingSettings(flags, faults);
   const { cluster, relayAccess, functionsAccess } = await readClusterSettings(flags, process.env, faults);
   warnOfFlagsWithoutEffect(flags);
-  const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name }).catch((cause: Error) => {
-    throw new ConfigurationError([{ name: "--cloud-config", message: cause.message }]);
+  const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name }).catch((cause) => {
+    throw new ConfigurationError(faultsOfCloud(cause));
   });
   const api = connect(functionsAccess);
   const node = createNodeFunction({
@@ -42,4 +44,11 @@ export function warnOfFlagsWithoutEffect(flags: Flags): void {
   const message =
     "--node-monitor-period has no effect: the node lifecycle controller is not part of this version";
   log({ level: "warn", event: "FlagWithoutEffect", message });
+}
+
+function faultsOfCloud(cause: unknown): ConfigurationFault[] {
+  if (cause instanceof z.ZodError) {
+    return faultsOf(cause).map(({ path, message }) => ({ name: `the cloud's file, ${path}`, message }));
+  }
+  return [{ name: "--cloud-config", message: cause instanceof Error ? cause.message : String(cause) }];
 }

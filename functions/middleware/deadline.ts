@@ -24,7 +24,7 @@ export interface Deadline {
 export function deadlineOf(context: FunctionContext): Deadline {
   const leftMs = context.getRemainingTimeInMillis() - RESERVE_MS;
   // A timer of 0 ms fires a turn too late: by then the first requests would be out.
-  const timeout = leftMs > 0 ? AbortSignal.timeout(leftMs) : AbortSignal.abort();
+  const timeout = leftMs > 0 ? AbortSignal.timeout(Math.floor(leftMs)) : AbortSignal.abort();
   const signal = context.signal ? AbortSignal.any([timeout, context.signal]) : timeout;
   return { signal, settleMs: RESERVE_MS / 2 };
 }
