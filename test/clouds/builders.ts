@@ -1,0 +1,36 @@
+import type { CloudCall } from "#clouds/cloud.ts";
+import { Node } from "#core/node/node.ts";
+
+/** What of a node a test cares about. */
+export interface NodeTraits {
+  readonly name?: string;
+  readonly providerID?: string;
+  readonly addresses?: readonly { readonly type: string; readonly address: string }[];
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly taints?: readonly { readonly key: string; readonly effect: string }[];
+  readonly creationTimestamp?: string;
+}
+
+/** A node that has just joined. */
+export function aNode(traits: NodeTraits = {}): Node {
+  const { name = "node-1", providerID, addresses, labels, taints, creationTimestamp } = traits;
+  return Node.parse({
+    metadata: {
+      name,
+      uid: `uid-of-${name}`,
+      resourceVersion: "1",
+      creationTimestamp: creationTimestamp ?? "2026-01-01T00:00:00Z",
+      labels,
+    },
+    spec: {
+      providerID,
+      taints: taints ?? [{ key: "node.cloudprovider.kubernetes.io/uninitialized", effect: "NoSchedule" }],
+    },
+    status: { addresses },
+  });
+}
+
+/** A call that has all of the quotas and, for a test, all of the time. */
+export function aCall(call: Partial<CloudCall> = {}): CloudCall {
+  return { signal: AbortSignal.timeout(30_000), share: 1, ...call };
+}

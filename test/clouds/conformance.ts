@@ -1,0 +1,228 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Cloud } from "#clouds/cloud.ts";
+import { type InstanceAnswer, Instance as InstanceSchema } from "#core/instance.ts";
+import { aCall, aNode } from "#test/clouds/builders.ts";
+
+/** An instance of the world, and how nodes come to it. */
+export interface WorldInstance {
+  readonly id: string;
+  /** Canonical. */
+  readonly providerID: string;
+  /** The name of the node that is this instance. */
+  readonly nodeName: string;
+}
+
+/** A cloud and the hand that moves it. What is optional is not in every emulator's power. */
+export interface CloudWorld {
+  readonly cloud: Cloud;
+  /** Of the right form, and of nothing. */
+  readonly unknownProviderID: string;
+  /** A running instance of the cluster. */
+  addInstance(): Promise<WorldInstance>;
+  stop(instance: WorldInstance): Promise<void>;
+  terminate(instance: WorldInstance): Promise<void>;
+  /** Returns what an error must name: what is expected of the cluster's, and what the instance has. */
+  makeForeign(instance: WorldInstance): Promise<readonly string[]>;
+  /** Another instance that answers to the same node name; returns both ids. */
+  readonly makeAmbiguous?: (instance: WorldInstance) => Promise<readonly string[]>;
+  readonly hide?: (instance: WorldInstance) => Promise<void>;
+  readonly show?: (instance: WorldInstance) => Promise<void>;
+  /** From now on the API answers every request so. */
+  breakApi(how: Breakage | undefined): Promise<void>;
+  /** Requests that reached the API so far. */
+  requests(): number;
+  close(): Promise<void>;
+}
+
+export type Breakage = "Throttled" | "Denied" | "Unavailable" | "stalled";
+
+/** The contract of `Cloud`, tried through its door on a world of its own. */
+export function cloudConformance(name: string, build: () => Promise<CloudWorld>): void {
+  describe(`${name} keeps the contract of a cloud`, () => {
+    let world: CloudWorld;
+    beforeAll(async () => {
+      world = await build();
+    });
+    afterAll(() => world.close());
+
+    const ask = async (...nodes: Parameters<typeof aNode>[0][]): Promise<readonly InstanceAnswer[]> =>
+      (await world.cloud.instances(nodes.map(aNode), aCall())).answers;
+    const named = ({ nodeName: name }: WorldInstance) => ({ name });
+    const identified = ({ providerID }: WorldInstance) => ({ name: "some-node", providerID });
+
+    test("no nodes cost nothing", async () => {
+      const before = world.requests();
+      expect(await world.cloud.instances([], aCall())).toEqual({
+        answers: [],
+        usage: { calls: {}, throttled: 0, waitedMs: 0 },
+      });
+      expect(world.requests()).toBe(before);
+    });
+
+    test("an instance is found by provider ID and by name, and is the same", async () => {
+      const instance = await world.addInstance();
+      const [byId, byName] = await ask(identified(instance), named(instance));
+      expect(byId).toEqual(byName);
+      expect(byId).toMatchObject({
+        kind: "found",
+        instance: { id: instance.id, providerID: instance.providerID, state: "running" },
+      });
+      if (byId?.kind !== "found") throw new Error("not found");
+      expect(InstanceSchema.parse(byId.instance).addresses.map(({ type }) => type)).toContain("InternalIP");
+      expect(byId.instance.zone).not.toBe("");
+      expect(byId.instance.region).not.toBe("");
+    });
+
+    test("answers come in the order of the nodes, and no node's trouble is another's", async () => {
+      const [first, second, foreign] = [
+        await world.addInstance(),
+        await world.addInstance(),
+        await world.addInstance(),
+      ];
+      await world.makeForeign(foreign);
+      const answers = await ask(
+        identified(second),
+        { name: "unknown", providerID: world.unknownProviderID },
+        identified(foreign),
+        { name: "elsewhere", providerID: "elsewhere://project/zone/i-0123456789abcdef0" },
+        named(first),
+        { name: "nobody.example.com" },
+      );
+      expect(answers.map(summary)).toEqual([
+        second.id,
+        "not-found",
+        "Foreign",
+        "InvalidProviderID",
+        first.id,
+        "not-found",
+      ]);
+    });
+
+    test("an instance of somebody else is Foreign, both sides named", async () => {
+      const instance = await world.addInstance();
+      const sides = await world.makeForeign(instance);
+      const [answer] = await ask(identified(instance));
+      expect(summary(answer)).toBe("Foreign");
+      for (const side of sides) expect(messageOf(answer)).toContain(side);
+    });
+
+    test("two instances of one name are Ambiguous, both named", async (context) => {
+      const makeAmbiguous = world.makeAmbiguous ?? context.skip();
+      const instance = await world.addInstance();
+      const ids = await makeAmbiguous(instance);
+      const [answer] = await ask(named(instance));
+      expect(summary(answer)).toBe("Ambiguous");
+      for (const id of ids) expect(messageOf(answer)).toContain(id);
+    });
+
+    test("an instance not yet to be seen is not found, and found once it is", async (context) => {
+      const hide = world.hide ?? context.skip();
+      const show = world.show ?? context.skip();
+      const instance = await world.addInstance();
+      await hide(instance);
+      expect((await ask(identified(instance), named(instance))).map(summary)).toEqual([
+        "not-found",
+        "not-found",
+      ]);
+      await show(instance);
+      expect((await ask(identified(instance))).map(summary)).toEqual([instance.id]);
+    });
+
+    test("a stopped and a terminated instance are found as what they are", async () => {
+      const [stopped, terminated] = [await world.addInstance(), await world.addInstance()];
+      await world.stop(stopped);
+      await world.terminate(terminated);
+      expect(await ask(identified(stopped), identified(terminated))).toMatchObject([
+        { kind: "found", instance: { id: stopped.id, state: "stopped" } },
+        { kind: "found", instance: { id: terminated.id, state: "terminated" } },
+      ]);
+    });
+
+    test.each(["Throttled", "Denied", "Unavailable"] as const)(
+      "an API that answers %s is an error for all, and passes",
+      async (how) => {
+        const instance = await world.addInstance();
+        const nodes = [
+          identified(instance),
+          named(instance),
+          { name: "x", providerID: world.unknownProviderID },
+        ];
+        await world.breakApi(how);
+        expect((await ask(...nodes)).map(summary)).toEqual([how, how, how]);
+        await world.breakApi(undefined);
+        expect((await ask(...nodes)).map(summary)).toEqual([instance.id, instance.id, "not-found"]);
+      },
+    );
+
+    test("throttles are counted", async () => {
+      const instance = await world.addInstance();
+      await world.breakApi("Throttled");
+      const { usage } = await world.cloud.instances([aNode(identified(instance))], aCall());
+      await world.breakApi(undefined);
+      expect(usage.throttled).toBe(1);
+    });
+
+    test("once aborted, everything is Aborted and nothing is asked", async () => {
+      const instance = await world.addInstance();
+      const before = world.requests();
+      const call = aCall({ signal: AbortSignal.abort() });
+      const { answers } = await world.cloud.instances(
+        [aNode(named(instance)), aNode(identified(instance))],
+        call,
+      );
+      expect(answers.map(summary)).toEqual(["Aborted", "Aborted"]);
+      expect(world.requests()).toBe(before);
+    });
+
+    test("an abort ends a request that hangs", async () => {
+      const instance = await world.addInstance();
+      await world.breakApi("stalled");
+      const abort = new AbortController();
+      const pending = world.cloud.instances([aNode(identified(instance))], aCall({ signal: abort.signal }));
+      abort.abort();
+      expect((await pending).answers.map(summary)).toEqual(["Aborted"]);
+      await world.breakApi(undefined);
+    });
+
+    test("a batch of 100 costs few requests, whatever is in it", async () => {
+      const instance = await world.addInstance();
+      const before = world.requests();
+      const nodes = Array.from({ length: 100 }, (_, index) =>
+        index % 2 === 0 ? identified(instance) : { name: `nobody-${index}.example.com` },
+      );
+      expect((await ask(...nodes)).map(summary)).toEqual(
+        nodes.map((_, index) => (index % 2 ? "not-found" : instance.id)),
+      );
+      expect(world.requests() - before).toBeLessThanOrEqual(4);
+    });
+
+    test("calls at the same time do not disturb each other", async () => {
+      const instances = [await world.addInstance(), await world.addInstance(), await world.addInstance()];
+      const answers = await Promise.all(instances.map((instance) => ask(identified(instance))));
+      expect(answers.flat().map(summary)).toEqual(instances.map(({ id }) => id));
+    });
+
+    test("nodes are left as they are", async () => {
+      const node = aNode(named(await world.addInstance()));
+      const before = structuredClone(node);
+      await world.cloud.instances([node], aCall());
+      expect(node).toEqual(before);
+    });
+  });
+}
+
+/** A found instance's id, or what became of the search. */
+export function summary(answer: InstanceAnswer | undefined): string {
+  switch (answer?.kind) {
+    case "found":
+      return answer.instance.id;
+    case "error":
+      return answer.code;
+    default:
+      return answer?.kind ?? "no answer";
+  }
+}
+
+function messageOf(answer: InstanceAnswer | undefined): string {
+  return answer === undefined || answer.kind === "found" ? "" : answer.message;
+}
