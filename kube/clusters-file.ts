@@ -1,29 +1,18 @@
 import { stat } from "node:fs/promises";
 import * as yaml from "yaml";
-import type * as z from "zod";
 import { type Cluster, type Clusters, ClustersFile } from "#core/cluster.ts";
+import { type Fault, faultsOf } from "#core/faults.ts";
 import { systemCode } from "#kube/errors.ts";
 import { readSmallFile } from "#kube/read-small-file.ts";
-
-/** One thing that is wrong with a file, and where: a path such as `clusters[0].server`, or a line. */
-export interface ClustersFileFault {
-  readonly path: string;
-  readonly message: string;
-}
 
 /** Why the clusters cannot be had: `Unreadable`, `TooLarge`, or `Invalid` with every fault of the file. */
 export class ClustersFileError extends Error {
   override readonly name = "ClustersFileError";
   readonly code: "Unreadable" | "TooLarge" | "Invalid";
   readonly file: string;
-  readonly faults: readonly ClustersFileFault[];
+  readonly faults: readonly Fault[];
 
-  constructor(
-    code: ClustersFileError["code"],
-    file: string,
-    faults: readonly ClustersFileFault[],
-    cause?: unknown,
-  ) {
+  constructor(code: ClustersFileError["code"], file: string, faults: readonly Fault[], cause?: unknown) {
     const lines = faults.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
     super(`clusters file ${file}: ${lines.join("; ")}`, { cause });
     this.code = code;
@@ -44,7 +33,7 @@ export function parseClustersFile(text: string, file: string): readonly Cluster[
   if (faults.length > 0) throw new ClustersFileError("Invalid", file, faults);
   const parsed = ClustersFile.safeParse(plainValue(document, file));
   if (parsed.success) return parsed.data.clusters;
-  throw new ClustersFileError("Invalid", file, parsed.error.issues.map(faultOf));
+  throw new ClustersFileError("Invalid", file, faultsOf(parsed.error));
 }
 
 /**
@@ -79,12 +68,6 @@ function plainValue(document: yaml.Document, file: string): unknown {
     const message = cause instanceof Error ? cause.message : String(cause);
     throw new ClustersFileError("Invalid", file, [{ path: "", message }], cause);
   }
-}
-
-function faultOf(issue: z.core.$ZodIssue): ClustersFileFault {
-  let path = "";
-  for (const step of issue.path) path += typeof step === "number" ? `[${step}]` : `.${String(step)}`;
-  return { path: path.replace(/^\./, ""), message: issue.message };
 }
 
 /** Tells one state of the file from another; a mounted ConfigMap is swapped, so the file's identity counts too. */

@@ -134,10 +134,13 @@ export function connect(options: ConnectOptions): Transport {
     if (settings.authorization === undefined) return undefined;
     try {
       const asked = settings.authorization(time.signal, { fresh });
-      return await unlessAborted(asked, time.signal, () => failure(request, ended(time)));
+      const header = await unlessAborted(asked, time.signal, () => failure(request, ended(time)));
+      // node:http2 would send a line break as it is.
+      if (header === undefined || /^[\x20-\x7e]+$/.test(header)) return header;
     } catch (error) {
       throw error instanceof ApiUnreachable ? error : failure(request, "CredentialUnavailable", error);
     }
+    throw failure(request, "CredentialUnavailable");
   }
 
   function limited(request: ApiRequest): TimeLimit {
@@ -239,6 +242,8 @@ async function* pieces(
   } catch (error) {
     throw lost(error);
   }
+  // A reset right behind the end is only known once the stream has closed.
+  if (!stream.destroyed) await new Promise((resolve) => stream.once("close", resolve));
   if (!endedWell(stream)) throw lost();
 }
 

@@ -56,10 +56,14 @@ export async function openConnection(options: ConnectionOptions, signal: AbortSi
     createConnection: () => socket,
     settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
   });
-  return watchSession(session, options);
+  return watchSession(session, socket, options);
 }
 
-function watchSession(session: http2.ClientHttp2Session, options: ConnectionOptions): Connection {
+function watchSession(
+  session: http2.ClientHttp2Session,
+  socket: tls.TLSSocket,
+  options: ConnectionOptions,
+): Connection {
   let usable = true;
   let lastStreamId: number | undefined;
   let heardAt = options.now();
@@ -68,6 +72,13 @@ function watchSession(session: http2.ClientHttp2Session, options: ConnectionOpti
   const closed = new Promise<void>((resolve) => session.once("close", resolve));
   const heard = (): void => {
     heardAt = options.now();
+  };
+
+  const end = (error?: Error): void => {
+    usable = false;
+    session.destroy(error, http2.constants.NGHTTP2_CANCEL);
+    // A session that the server said GOAWAY to would wait for the server to close the socket, however long.
+    socket.destroy();
   };
 
   session.on("error", () => {
@@ -81,6 +92,7 @@ function watchSession(session: http2.ClientHttp2Session, options: ConnectionOpti
   session.on("goaway", (_code, last) => {
     usable = false;
     lastStreamId = last;
+    if (openStreams === 0) end();
   });
   session.once("connect", () => session.setLocalWindowSize(CONNECTION_WINDOW_BYTES));
 
@@ -93,7 +105,7 @@ function watchSession(session: http2.ClientHttp2Session, options: ConnectionOpti
     pingTimer = setTimeout(() => {
       // After a pause of the whole process the answer may be waiting unread: one turn of the loop reads it.
       setImmediate(() => {
-        if (!answered) session.destroy(new Error("PING not answered"), http2.constants.NGHTTP2_CANCEL);
+        if (!answered) end(new Error("PING not answered"));
       });
     }, options.pingTimeoutMs).unref();
     let answered = false;
@@ -115,7 +127,9 @@ function watchSession(session: http2.ClientHttp2Session, options: ConnectionOpti
     stream.once("response", heard);
     stream.once("close", () => {
       openStreams -= 1;
-      if (openStreams === 0) clearTimeout(pingTimer);
+      if (openStreams > 0) return;
+      clearTimeout(pingTimer);
+      if (!usable) end();
     });
   };
 
@@ -136,11 +150,10 @@ function watchSession(session: http2.ClientHttp2Session, options: ConnectionOpti
       (lastStreamId !== undefined && stream.id > lastStreamId),
     retire() {
       usable = false;
-      session.close();
+      if (openStreams === 0) end();
     },
     destroy() {
-      usable = false;
-      session.destroy();
+      end();
       return closed;
     },
   };
@@ -159,6 +172,8 @@ async function openSocket(options: ConnectionOptions, signal: AbortSignal): Prom
     minVersion: "TLSv1.2",
   });
   socket.setNoDelay(true);
+  // Also a socket that nobody waits for any more may report an error.
+  socket.on("error", () => {});
   try {
     await secured(socket, options.connectTimeoutMs, signal);
   } catch (error) {
@@ -182,8 +197,6 @@ function secured(socket: tls.TLSSocket, timeoutMs: number, signal: AbortSignal):
       signal.removeEventListener("abort", onAbort);
       socket.removeListener("error", finish);
       socket.removeListener("close", onClose);
-      // A socket given up may still report errors; nobody waits for them.
-      if (error !== undefined) socket.on("error", () => {});
       if (error === undefined) resolve();
       else reject(error);
     };

@@ -1,6 +1,7 @@
 import { FIELD_MANAGER } from "#core/contracts.ts";
 import type { ClusterWrite } from "#core/decision.ts";
-import { Node } from "#core/node/node.ts";
+import type { Node } from "#core/node/node.ts";
+import { parseNode } from "#core/node/snapshot.ts";
 import { type Answer, classifyAnswer, classifyFailure, parseJson } from "#kube/answer.ts";
 import type { ApiRequest, Transport } from "#kube/transport.ts";
 
@@ -38,8 +39,8 @@ export async function readNode(transport: Transport, name: string, signal: Abort
     body = text;
   });
   if (answer.kind !== "applied") return answer;
-  const parsed = Node.safeParse(parseJson(body));
-  if (parsed.success) return { kind: "node", node: parsed.data };
+  const parsed = parseNode(parseJson(body));
+  if (parsed.kind === "node") return parsed;
   return { kind: "unavailable", code: undefined, message: "an answer of success that is not a node" };
 }
 
