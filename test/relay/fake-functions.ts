@@ -1,0 +1,100 @@
+import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import type { Event } from "#core/event.ts";
+import type { Node } from "#core/node/node.ts";
+import type { Invocation, Invoker } from "#relay/invoker.ts";
+import type { FakeApi } from "#test/kube/fake-api.ts";
+import { identityOf, reportOn, type Said } from "#test/relay/reports.ts";
+
+/** How an invocation goes; `answer` is asked when it is let go. */
+export type Behaviour = (event: Event) => Invocation | "work";
+
+/** Functions in memory: they initialize nodes of a fake API server, or do what the test wants of them. */
+export interface FakeFunctions extends Invoker {
+  readonly events: readonly Event[];
+  readonly running: () => number;
+  readonly peak: () => number;
+  /** The most invocations in flight that named one and the same object. */
+  readonly overlaps: () => number;
+  behave(behaviour: Behaviour): void;
+  /** While held, invocations wait to be let go. */
+  hold(held: boolean): void;
+  /** Lets the oldest that waits go. */
+  release(): void;
+}
+
+export function createFakeFunctions(api: FakeApi): FakeFunctions {
+  const events: Event[] = [];
+  const waiting: (() => void)[] = [];
+  const inFlight = new Map<string, number>();
+  let behaviour: Behaviour = () => "work";
+  let held = false;
+  let running = 0;
+  let peak = 0;
+  let overlaps = 0;
+
+  return {
+    events,
+    running: () => running,
+    peak: () => peak,
+    overlaps: () => overlaps,
+    behave(next) {
+      behaviour = next;
+    },
+    hold(value) {
+      held = value;
+      if (!held) for (const go of waiting.splice(0)) go();
+    },
+    release: () => waiting.shift()?.(),
+    async invoke(event) {
+      events.push(structuredClone(event));
+      running += 1;
+      peak = Math.max(peak, running);
+      const uids = event.objects.map((object) => identityOf(object).uid);
+      for (const uid of uids) {
+        inFlight.set(uid, (inFlight.get(uid) ?? 0) + 1);
+        overlaps = Math.max(overlaps, inFlight.get(uid) ?? 0);
+      }
+      if (held) await new Promise<void>((resolve) => waiting.push(resolve));
+      const answer = behaviour(event);
+      const invocation: Invocation =
+        answer === "work"
+          ? { kind: "report", report: reportOn(event, (index) => initialize(api, event.objects[index])) }
+          : answer;
+      running -= 1;
+      for (const uid of uids) inFlight.set(uid, (inFlight.get(uid) ?? 1) - 1);
+      return invocation;
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+/** The address that a fake cloud knows for every node. */
+export const CLOUD_ADDRESS = { type: "InternalIP", address: "10.0.0.1" };
+export const PROVIDER_ID = "aws:///eu-central-1a/i-0123456789abcdef0";
+
+/** What the node function does to a node, in one write. */
+export function initialize(api: FakeApi, object: unknown): Said {
+  const node = object as Node;
+  const taints = node.spec.taints?.filter((taint) => taint.key !== UNINITIALIZED_TAINT) ?? [];
+  const { name, uid } = node.metadata;
+  const written = api.put(name, {
+    uid,
+    spec: { providerID: PROVIDER_ID, taints },
+    status: { addresses: [CLOUD_ADDRESS] },
+  });
+  return {
+    outcome: "changed",
+    because: { code: "Initialized", message: "initialized" },
+    resourceVersion: written.metadata.resourceVersion,
+    wrote: { providerID: PROVIDER_ID, addresses: [CLOUD_ADDRESS] },
+  };
+}
+
+/** Fields of a node that waits for its initialization. */
+export const TAINTED = {
+  spec: { taints: [{ key: UNINITIALIZED_TAINT, effect: "NoSchedule", value: "true" }] },
+  status: { addresses: [] },
+};
+
+/** Fields of a node that is initialized. */
+export const INITIALIZED = { spec: { providerID: PROVIDER_ID }, status: { addresses: [CLOUD_ADDRESS] } };

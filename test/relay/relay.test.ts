@@ -1,0 +1,768 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { Cluster } from "#core/cluster.ts";
+import { MAX_BATCH_BYTES } from "#core/event.ts";
+import { createRelayMetrics, type RelayMetrics } from "#relay/metrics.ts";
+import type { OutcomeLine } from "#relay/outcome-line.ts";
+import { type Relay, startRelay } from "#relay/relay.ts";
+import { createFakeApi, type FakeApi, status, unreachable } from "#test/kube/fake-api.ts";
+import { createManualClock, type ManualClock, quiet } from "#test/kube/manual-clock.ts";
+import {
+  createFakeFunctions,
+  type FakeFunctions,
+  INITIALIZED,
+  initialize,
+  PROVIDER_ID,
+  TAINTED,
+} from "#test/relay/fake-functions.ts";
+import { identityOf, reportOn } from "#test/relay/reports.ts";
+
+interface World {
+  readonly api: FakeApi;
+  readonly functions: FakeFunctions;
+  readonly clock: ManualClock;
+  readonly relay: Relay;
+  readonly lines: OutcomeLine[];
+  readonly metrics: RelayMetrics;
+}
+
+const relays: Relay[] = [];
+afterEach(async () => {
+  for (const relay of relays.splice(0)) await relay.close();
+});
+
+const cluster = (name: string, more: object = {}): Cluster =>
+  Cluster.parse({
+    name,
+    server: "https://fake.invalid",
+    cloud: { provider: "memory", instancesFile: "/none" },
+    ...more,
+  });
+
+interface Options {
+  readonly prepare?: (api: FakeApi) => void;
+  readonly limits?: object;
+  readonly policies?: object;
+  readonly refreshSeconds?: number;
+  readonly random?: () => number;
+}
+
+async function start(options: Options = {}): Promise<World> {
+  const api = createFakeApi();
+  options.prepare?.(api);
+  const clock = createManualClock();
+  const functions = createFakeFunctions(api);
+  const lines: OutcomeLine[] = [];
+  const metrics = createRelayMetrics();
+  const relay = startRelay({
+    clusters: [
+      {
+        cluster: cluster("one", { limits: options.limits ?? {}, policies: options.policies ?? {} }),
+        transport: api,
+      },
+    ],
+    invoker: functions,
+    identity: "test",
+    nodeStatusUpdateFrequencySeconds: options.refreshSeconds ?? 100_000,
+    metrics,
+    onOutcome: (line) => lines.push(line),
+    clock,
+    random: options.random ?? (() => 0.5),
+  });
+  relays.push(relay);
+  await clock.advance(0);
+  return { api, functions, clock, relay, lines, metrics };
+}
+
+const namesOf = (functions: FakeFunctions): readonly (readonly string[])[] =>
+  functions.events.map((event) => event.objects.map((object) => identityOf(object).name));
+const sent = (functions: FakeFunctions, name: string): number =>
+  namesOf(functions)
+    .flat()
+    .filter((each) => each === name).length;
+const eventsOf = (lines: readonly OutcomeLine[], event: string): readonly OutcomeLine[] =>
+  lines.filter((line) => line.event === event);
+
+describe("a node that needs work", () => {
+  test("met in the first list is sent, with all that a function needs to know", async () => {
+    const { functions, clock, relay } = await start({ prepare: (api) => void api.put("a", TAINTED) });
+    await clock.advance(100);
+    expect(functions.events).toEqual([
+      {
+        version: 1,
+        id: "one.test.1",
+        cluster: "one",
+        clusterHash: expect.stringMatching(/^[0-9a-f]{16}$/),
+        controller: "cloud-node-controller",
+        reason: "watch",
+        objects: [expect.objectContaining({ metadata: expect.objectContaining({ name: "a" }) })],
+        budget: { share: 0.25 },
+      },
+    ]);
+    expect(relay.status()[0]).toMatchObject({ needed: 0, inFlight: 0, invocations: 0, ready: true });
+  });
+
+  test("that joins is sent within 50 ms, and once", async () => {
+    const { api, functions, clock } = await start();
+    api.put("a", TAINTED);
+    await clock.advance(50);
+    expect(namesOf(functions)).toEqual([["a"]]);
+    await clock.advance(10_000);
+    expect(sent(functions, "a")).toBe(1);
+  });
+
+  test("is not sent when it got what it needed before its batch closed", async () => {
+    const { api, functions, clock } = await start();
+    api.put("a", TAINTED);
+    api.put("a", INITIALIZED);
+    await clock.advance(1_000);
+    expect(functions.events).toEqual([]);
+  });
+
+  test("is sent as it is last known, not as it was first seen", async () => {
+    const { api, functions, clock } = await start();
+    api.put("a", TAINTED);
+    api.put("a", { ...TAINTED, status: { addresses: [{ type: "Hostname", address: "a" }] } });
+    await clock.advance(50);
+    expect(functions.events[0]?.objects[0]).toMatchObject({ metadata: { resourceVersion: "102" } });
+  });
+
+  test("is not sent when it is gone before its batch closed", async () => {
+    const { api, functions, clock, relay } = await start();
+    api.put("a", TAINTED);
+    api.remove("a");
+    await clock.advance(1_000);
+    expect(functions.events).toEqual([]);
+    expect(relay.status()[0]).toMatchObject({ objects: 0, needed: 0 });
+  });
+
+  test("under a dry run is sent as such", async () => {
+    const { functions, clock } = await start({
+      prepare: (api) => void api.put("a", TAINTED),
+      policies: { dryRun: true },
+    });
+    await clock.advance(100);
+    expect(functions.events[0]).toMatchObject({ dryRun: true });
+  });
+
+  test("that is malformed is reported, and the others go on", async () => {
+    const { functions, clock, lines } = await start({
+      prepare(api) {
+        api.put("bad", { spec: { taints: "none" } });
+        api.put("good", TAINTED);
+      },
+    });
+    await clock.advance(100);
+    expect(namesOf(functions)).toEqual([["good"]]);
+    expect(eventsOf(lines, "MalformedObject")).toMatchObject([
+      { name: "bad", faults: [{ path: "spec.taints" }] },
+    ]);
+  });
+
+  test("with the name of another that is in flight is another one: sent for itself", async () => {
+    const { api, functions, clock, relay } = await start();
+    functions.hold(true);
+    api.put("a", { ...TAINTED, uid: "first" });
+    await clock.advance(50);
+    api.put("a", { ...TAINTED, uid: "second" });
+    await clock.advance(50);
+    expect(functions.events.map((event) => identityOf(event.objects[0]).uid)).toEqual(["first", "second"]);
+    functions.behave((event) => ({ kind: "report", report: reportOn(event) }));
+    api.remove("a");
+    functions.hold(false);
+    await clock.advance(50);
+    expect(relay.status()[0]).toMatchObject({ objects: 0, needed: 0, inFlight: 0 });
+  });
+});
+
+describe("batches", () => {
+  test("250 nodes at once go in three, of at most 100 objects", async () => {
+    const { functions, clock } = await start({
+      prepare(api) {
+        for (let index = 0; index < 250; index += 1) api.put(`n${index}`, TAINTED);
+      },
+    });
+    await clock.advance(50);
+    expect(namesOf(functions).map((names) => names.length)).toEqual([100, 100, 50]);
+  });
+
+  test("close at 200 KB", async () => {
+    const address = { type: "InternalDNS", address: "x".repeat(30_000) };
+    const { functions, clock } = await start({
+      prepare(api) {
+        for (let index = 0; index < 12; index += 1)
+          api.put(`n${index}`, { ...TAINTED, status: { addresses: [address] } });
+      },
+    });
+    await clock.advance(50);
+    expect(namesOf(functions).map((names) => names.length)).toEqual([6, 6]);
+    for (const { objects } of functions.events)
+      expect(JSON.stringify(objects).length).toBeLessThanOrEqual(MAX_BATCH_BYTES);
+  });
+
+  test("a node too large for a batch goes alone, and one too large for any event is reported and left", async () => {
+    const sized = (bytes: number) => ({
+      ...TAINTED,
+      status: { addresses: [{ type: "x", address: "x".repeat(bytes) }] },
+    });
+    const { functions, clock, lines } = await start({
+      prepare(api) {
+        api.put("small", TAINTED);
+        api.put("large", sized(300_000));
+        api.put("huge", sized(5_100_000));
+        api.put("last", TAINTED);
+      },
+    });
+    await clock.advance(1_000);
+    expect(namesOf(functions)).toEqual([["small"], ["large"], ["last"]]);
+    expect(eventsOf(lines, "ObjectTooLarge")).toMatchObject([{ name: "huge" }]);
+    await clock.advance(60_000);
+    expect(eventsOf(lines, "ObjectTooLarge")).toHaveLength(1);
+  });
+
+  test("nodes that join one after another share a batch, for 50 ms at most", async () => {
+    const { api, functions, clock } = await start();
+    for (let index = 0; index < 15; index += 1) {
+      api.put(`n${index}`, TAINTED);
+      await clock.advance(4);
+    }
+    await clock.advance(50);
+    expect(namesOf(functions).map((names) => names.length)).toEqual([13, 2]);
+  });
+
+  test("at most four are in flight; what comes meanwhile grows into one", async () => {
+    const { api, functions, clock } = await start();
+    functions.hold(true);
+    for (let index = 0; index < 40; index += 1) {
+      api.put(`n${index}`, TAINTED);
+      await clock.advance(60);
+    }
+    expect([functions.running(), namesOf(functions).flat().length]).toEqual([4, 4]);
+    functions.release();
+    await clock.advance(0);
+    expect(namesOf(functions).map((names) => names.length)).toEqual([1, 1, 1, 1, 36]);
+    functions.hold(false);
+    await clock.advance(1_000);
+    expect([functions.peak(), functions.overlaps(), namesOf(functions).flat().length]).toEqual([4, 1, 40]);
+  });
+
+  test("the cluster's own limit holds", async () => {
+    const { api, functions, clock } = await start({ limits: { invocations: 2 } });
+    functions.hold(true);
+    for (let index = 0; index < 500; index += 1) api.put(`n${index}`, TAINTED);
+    await clock.advance(1_000);
+    expect(functions.running()).toBe(2);
+    functions.hold(false);
+    await clock.advance(1_000);
+    expect([functions.peak(), namesOf(functions).flat().length]).toEqual([2, 500]);
+  });
+
+  test("event ids are never the same", async () => {
+    const { functions, clock } = await start({
+      prepare(api) {
+        for (let index = 0; index < 900; index += 1) api.put(`n${index}`, TAINTED);
+      },
+    });
+    await clock.advance(1_000);
+    expect(new Set(functions.events.map((event) => event.id)).size).toBe(9);
+  });
+});
+
+describe("what a report says", () => {
+  test("retry: due again after so many seconds, with the reason retry", async () => {
+    const { api, functions, clock } = await start();
+    functions.behave((event) =>
+      functions.events.length > 1
+        ? "work"
+        : { kind: "report", report: reportOn(event, () => ({ outcome: "retry", afterSeconds: 20 })) },
+    );
+    api.put("a", TAINTED);
+    await clock.advance(19_000);
+    expect(functions.events).toHaveLength(1);
+    await clock.advance(4_000);
+    expect(functions.events.map((event) => event.reason)).toEqual(["watch", "retry"]);
+  });
+
+  test("retry after 0 seconds is no storm", async () => {
+    const { api, functions, clock } = await start();
+    functions.behave((event) => ({
+      kind: "report",
+      report: reportOn(event, () => ({ outcome: "retry", afterSeconds: 0 })),
+    }));
+    api.put("a", TAINTED);
+    await clock.advance(10_000);
+    expect(functions.events.length).toBeLessThan(41);
+  });
+
+  test("heartbeats of a node that waits for its retry do not bring it forward", async () => {
+    const { api, functions, clock } = await start();
+    functions.behave((event) => ({
+      kind: "report",
+      report: reportOn(event, () => ({ outcome: "retry", afterSeconds: 60 })),
+    }));
+    api.put("a", TAINTED);
+    for (let second = 0; second < 50; second += 1) {
+      await clock.advance(1_000);
+      api.put("a", TAINTED);
+    }
+    expect(functions.events).toHaveLength(1);
+  });
+
+  test("a node that waits for its retry and changes where decisions look is sent at once", async () => {
+    const { api, functions, clock } = await start();
+    functions.behave((event) => ({
+      kind: "report",
+      report: reportOn(event, () => ({ outcome: "retry", afterSeconds: 600 })),
+    }));
+    api.put("a", TAINTED);
+    await clock.advance(5_000);
+    api.put("a", { ...TAINTED, spec: { ...TAINTED.spec, providerID: PROVIDER_ID } });
+    await clock.advance(100);
+    expect(functions.events).toHaveLength(2);
+  });
+
+  test("objects that it does not name are due again, and they alone", async () => {
+    const { functions, clock } = await start({
+      prepare(api) {
+        api.put("named", TAINTED);
+        api.put("unnamed", TAINTED);
+      },
+    });
+    await clock.advance(0);
+    functions.behave((event) => {
+      const report = reportOn(event, () => ({ outcome: "retry", afterSeconds: 500 }));
+      return {
+        kind: "report",
+        report: { ...report, objects: report.objects.filter(({ name }) => name === "named") },
+      };
+    });
+    await clock.advance(60_000);
+    expect(sent(functions, "named")).toBe(1);
+    expect(sent(functions, "unnamed")).toBeGreaterThan(3);
+  });
+
+  test.each([
+    { given: "with another uid at the index", change: { uid: "other" } },
+    { given: "with an index that is not there", change: { index: 7 } },
+  ])("an entry $given names nobody", async ({ change }) => {
+    const { api, functions, clock } = await start();
+    functions.behave((event) => {
+      const report = reportOn(event, () => ({ outcome: "retry", afterSeconds: 500 }));
+      return {
+        kind: "report",
+        report: { ...report, objects: report.objects.map((object) => ({ ...object, ...change })) },
+      };
+    });
+    api.put("a", TAINTED);
+    await clock.advance(5_000);
+    expect(functions.events.length).toBeGreaterThan(1);
+  });
+
+  test("done, while the node goes on needing it: asked again, ever more rarely", async () => {
+    const { api, functions, clock } = await start();
+    functions.behave((event) => ({ kind: "report", report: reportOn(event) }));
+    api.put("a", TAINTED);
+    await clock.advance(3_600_000);
+    expect(functions.events.length).toBeGreaterThan(8);
+    expect(functions.events.length).toBeLessThan(25);
+  });
+
+  test.each(["Unreachable", "Throttled", "FunctionError", "BadReport", "Denied"])(
+    "nothing (%s): due again after 250 ms to 30 s, until it works",
+    async (code) => {
+      const { api, functions, clock } = await start({ random: () => 0.999 });
+      functions.behave(() =>
+        functions.events.length > 12 ? "work" : { kind: "failed", code, message: "no", settleMs: 0 },
+      );
+      api.put("a", TAINTED);
+      await clock.advance(250);
+      expect(functions.events).toHaveLength(1);
+      await clock.advance(360_000);
+      expect(functions.events.filter((event) => event.reason !== "refresh")).toHaveLength(13);
+    },
+  );
+
+  test("a time-out: the objects stay in flight until the function's own time is up", async () => {
+    const { api, functions, clock, relay } = await start();
+    functions.behave(() =>
+      functions.events.length > 1
+        ? "work"
+        : { kind: "failed", code: "TimedOut", message: "no", settleMs: 8_000 },
+    );
+    api.put("a", TAINTED);
+    await clock.advance(7_900);
+    expect([functions.events.length, relay.status()[0]?.inFlight, relay.status()[0]?.invocations]).toEqual([
+      1, 1, 0,
+    ]);
+    await clock.advance(1_500);
+    expect([functions.events.length, relay.status()[0]?.inFlight]).toEqual([2, 0]);
+  });
+});
+
+describe("versions", () => {
+  test("a report that beats the watch: older versions are dropped, the node is not sent again", async () => {
+    const { api, functions, clock, relay } = await start();
+    api.put("a", TAINTED);
+    await clock.advance(0);
+    api.hold(true);
+    api.put("a", { ...TAINTED, metadata: { annotations: { beat: "1" } } });
+    await clock.advance(1_000);
+    expect([functions.events.length, relay.status()[0]?.needed]).toEqual([1, 0]);
+    api.hold(false);
+    await clock.advance(1_000);
+    expect([functions.events.length, relay.status()[0]?.needed]).toEqual([1, 0]);
+  });
+
+  test("a watch that does not show our write within 5 s: the node is read, and sent only if it needs it", async () => {
+    const { api, functions, clock } = await start();
+    api.put("a", TAINTED);
+    await clock.advance(0);
+    api.hold(true);
+    await clock.advance(4_900);
+    expect(api.lists).toHaveLength(1);
+    await clock.advance(500);
+    expect(api.lists.at(-1)).toContain("fieldSelector=metadata.name%3Da");
+    await clock.advance(10_000);
+    expect([functions.events.length, api.lists.length]).toEqual([1, 2]);
+  });
+
+  test("a read that fails is made again", async () => {
+    const { api, functions, clock, lines } = await start();
+    api.put("a", TAINTED);
+    await clock.advance(0);
+    api.hold(true);
+    await clock.advance(1_000);
+    api.next(unreachable("TimedOut"));
+    await clock.advance(10_000);
+    expect([api.lists.length, eventsOf(lines, "ReadFailed").length, functions.events.length]).toEqual([
+      3, 1, 1,
+    ]);
+  });
+
+  test("after a store was set back, nodes are taken as they are now", async () => {
+    const { api, functions, clock } = await start({
+      prepare: (fake) => void fake.put("a", { ...TAINTED, uid: "u" }),
+    });
+    await clock.advance(1_000);
+    expect(functions.events).toHaveLength(1);
+    await clock.advance(80_000);
+    api.endWatches();
+    api.restore(50);
+    api.put("a", { ...TAINTED, uid: "u" });
+    await clock.advance(120_000);
+    expect(functions.events.map((event) => event.reason)).toEqual(["watch", "refresh", "watch"]);
+    expect(functions.overlaps()).toBe(1);
+  });
+});
+
+describe("a taint that comes back", () => {
+  test("is removed ever more slowly, and said once with who restores it", async () => {
+    const { api, functions, clock, lines } = await start();
+    const managedFields = [
+      { manager: "serverless-ccm", time: "2026-01-01T00:00:00Z", fieldsV1: { "f:spec": { "f:taints": {} } } },
+      {
+        manager: "other-controller",
+        time: "2026-01-01T00:00:01Z",
+        fieldsV1: { "f:spec": { "f:taints": {} } },
+      },
+      { manager: "kubelet", time: "2026-01-01T00:00:02Z", fieldsV1: { "f:status": {} } },
+    ];
+    functions.behave(() => {
+      queueMicrotask(() => api.put("a", { ...TAINTED, metadata: { managedFields } }));
+      return "work";
+    });
+    api.put("a", TAINTED);
+    await clock.advance(3_600_000);
+    expect(functions.events.length).toBeGreaterThan(10);
+    expect(functions.events.length).toBeLessThan(25);
+    expect(eventsOf(lines, "TaintRestored")).toMatchObject([
+      { name: "a", rounds: 3, manager: "other-controller" },
+    ]);
+  });
+
+  test("after more than a minute is a new start", async () => {
+    const { api, functions, clock, lines } = await start();
+    for (let round = 0; round < 5; round += 1) {
+      api.put("a", TAINTED);
+      await clock.advance(100);
+      expect(functions.events.filter((event) => event.reason === "watch")).toHaveLength(round + 1);
+      await clock.advance(70_000);
+    }
+    expect(eventsOf(lines, "TaintRestored")).toEqual([]);
+  });
+});
+
+describe("looks at initialized nodes", () => {
+  test.each([{ random: 0 }, { random: 0.999 }])(
+    "one more, 20 to 60 s after initialization ($random)",
+    async ({ random }) => {
+      const { api, functions, clock } = await start({ random: () => random });
+      api.put("a", TAINTED);
+      await clock.advance(19_900);
+      expect(functions.events).toHaveLength(1);
+      functions.behave((event) => ({ kind: "report", report: reportOn(event) }));
+      await clock.advance(41_000);
+      expect(functions.events.map((event) => event.reason)).toEqual(["watch", "refresh"]);
+      expect(functions.events[1]?.objects).toMatchObject([{ spec: { providerID: PROVIDER_ID } }]);
+      await clock.advance(300_000);
+      expect(functions.events).toHaveLength(2);
+    },
+  );
+
+  test.each([
+    { given: "addresses", fields: { status: { addresses: [{ type: "InternalIP", address: "10.9.9.9" }] } } },
+    { given: "provider ID", fields: { spec: { providerID: "aws:///x/i-1" } } },
+    {
+      given: "provided node IP",
+      fields: { metadata: { annotations: { "alpha.kubernetes.io/provided-node-ip": "10.0.0.1" } } },
+    },
+  ])("at once when its $given changes, and at most once a minute", async ({ fields }) => {
+    const { api, functions, clock } = await start({ prepare: (fake) => void fake.put("a", INITIALIZED) });
+    functions.behave((event) => ({ kind: "report", report: reportOn(event) }));
+    api.put("a", fields);
+    await clock.advance(100);
+    expect(functions.events.map((event) => event.reason)).toEqual(["refresh"]);
+    for (let second = 0; second < 120; second += 1) {
+      api.put("a", {
+        metadata: { annotations: { "alpha.kubernetes.io/provided-node-ip": `10.0.0.${second}` } },
+      });
+      await clock.advance(1_000);
+    }
+    expect(functions.events.length).toBeGreaterThan(1);
+    expect(functions.events.length).toBeLessThan(5);
+  });
+
+  test("none for heartbeats", async () => {
+    const { api, functions, clock } = await start({ prepare: (fake) => void fake.put("a", INITIALIZED) });
+    for (let beat = 0; beat < 100; beat += 1) {
+      api.put("a", { metadata: { annotations: { beat: String(beat) } } });
+      await clock.advance(1_000);
+    }
+    expect(functions.events).toEqual([]);
+  });
+
+  test("none when it changes to what we wrote", async () => {
+    const { api, functions, clock } = await start({ prepare: (fake) => void fake.put("a", INITIALIZED) });
+    const repaired = { type: "InternalIP", address: "10.7.7.7" };
+    functions.behave((event) => {
+      const { name, uid } = identityOf(event.objects[0]);
+      const { metadata } = api.put(name, { uid, status: { addresses: [repaired] } });
+      const wrote = { providerID: PROVIDER_ID, addresses: [repaired] };
+      return {
+        kind: "report",
+        report: reportOn(event, () => ({
+          outcome: "changed",
+          resourceVersion: metadata.resourceVersion,
+          wrote,
+        })),
+      };
+    });
+    api.put("a", { status: { addresses: [] } });
+    await clock.advance(200_000);
+    expect(functions.events.map((event) => event.reason)).toEqual(["refresh"]);
+  });
+
+  test("all of them once in every period, in pages, behind nodes that need work", async () => {
+    const { api, functions, clock } = await start({
+      refreshSeconds: 300,
+      prepare(fake) {
+        for (let index = 0; index < 1_200; index += 1) fake.put(`n${index}`, INITIALIZED);
+      },
+    });
+    functions.behave((event) => {
+      if (event.reason !== "refresh") return "work";
+      return { kind: "report", report: reportOn(event) };
+    });
+    await clock.advance(160_000);
+    const looked = functions.events.filter((event) => event.reason === "refresh");
+    expect(new Set(namesOf(functions).flat()).size).toBe(1_200);
+    expect(looked).toHaveLength(12);
+    await clock.advance(300_000);
+    expect(namesOf(functions).flat()).toHaveLength(2_400);
+    expect(api.openWatches()).toBe(1);
+  });
+
+  test("never take the last slot: a node that joins meanwhile is sent at once", async () => {
+    const { api, functions, clock } = await start({
+      refreshSeconds: 300,
+      prepare(fake) {
+        for (let index = 0; index < 1_200; index += 1) fake.put(`n${index}`, INITIALIZED);
+      },
+    });
+    functions.hold(true);
+    await clock.advance(160_000);
+    expect(functions.running()).toBe(3);
+    api.put("new", TAINTED);
+    await clock.advance(50);
+    expect(functions.events.at(-1)).toMatchObject({
+      reason: "watch",
+      objects: [{ metadata: { name: "new" } }],
+    });
+    functions.hold(false);
+    await quiet();
+  });
+
+  test("that fail are given up after three", async () => {
+    const { api, functions, clock } = await start({ prepare: (fake) => void fake.put("a", INITIALIZED) });
+    functions.behave(() => ({ kind: "failed", code: "Unreachable", message: "no", settleMs: 0 }));
+    api.put("a", { status: { addresses: [] } });
+    await clock.advance(600_000);
+    expect(functions.events).toHaveLength(3);
+  });
+});
+
+describe("several clusters", () => {
+  test("the trouble of one delays no other", async () => {
+    const clock = createManualClock();
+    const [broken, slow, fine] = [createFakeApi(), createFakeApi(), createFakeApi()];
+    broken.next(...Array.from({ length: 500 }, () => unreachable("ConnectionRefused")));
+    for (let index = 0; index < 800; index += 1) slow.put(`s${index}`, TAINTED);
+    const stuck = createFakeFunctions(slow);
+    stuck.hold(true);
+    const working = createFakeFunctions(fine);
+    const relay = startRelay({
+      clusters: [
+        { cluster: cluster("broken"), transport: broken },
+        { cluster: cluster("slow"), transport: slow },
+        { cluster: cluster("fine"), transport: fine },
+      ],
+      invoker: {
+        invoke: (event, signal) => (event.cluster === "slow" ? stuck : working).invoke(event, signal),
+        close: () => Promise.resolve(),
+      },
+      identity: "test",
+      nodeStatusUpdateFrequencySeconds: 300,
+      clock,
+      random: () => 0.5,
+    });
+    relays.push(relay);
+    await clock.advance(5_000);
+    fine.put("a", TAINTED);
+    await clock.advance(50);
+    expect(namesOf(working)).toEqual([["a"]]);
+    expect(["broken", "slow", "fine", "unknown"].map((name) => relay.ready(name))).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
+    expect(relay.ready()).toBe(false);
+    stuck.hold(false);
+    await quiet();
+  });
+});
+
+describe("readiness", () => {
+  test("follows the list and the watch, and says what is wrong", async () => {
+    const { api, clock, relay } = await start({
+      prepare: (fake) => fake.next(status(403, "Forbidden", "no list for you")),
+    });
+    expect([relay.ready(), relay.status()[0]?.failure?.code]).toEqual([false, "Forbidden"]);
+    await clock.advance(30_000);
+    expect([relay.ready(), relay.status()[0]?.failure]).toEqual([true, undefined]);
+    api.endWatches();
+    await clock.advance(1_000);
+    expect([relay.ready(), api.openWatches()]).toEqual([true, 1]);
+    api.next(unreachable("ConnectionRefused"));
+    api.breakWatches();
+    await clock.advance(100);
+    expect([relay.ready(), relay.status()[0]?.failure?.code]).toEqual([false, "ConnectionLost"]);
+    await clock.advance(60_000);
+    expect(relay.ready()).toBe(true);
+  });
+});
+
+describe("ending", () => {
+  test("drain: what is in flight finishes, nothing new starts", async () => {
+    const { api, functions, clock, relay } = await start();
+    functions.hold(true);
+    api.put("a", TAINTED);
+    await clock.advance(50);
+    const draining = relay.drain(new AbortController().signal);
+    api.put("b", TAINTED);
+    await clock.advance(1_000);
+    functions.hold(false);
+    expect(await draining).toBe(true);
+    await clock.advance(60_000);
+    expect([namesOf(functions), api.openWatches(), relay.ready()]).toEqual([[["a"]], 0, false]);
+  });
+
+  test("drain is bounded by its signal", async () => {
+    const { api, functions, clock, relay } = await start();
+    functions.hold(true);
+    api.put("a", TAINTED);
+    await clock.advance(50);
+    const limit = new AbortController();
+    const draining = relay.drain(limit.signal);
+    limit.abort();
+    expect(await draining).toBe(false);
+    functions.hold(false);
+  });
+
+  test("drain with nothing in flight is done at once", async () => {
+    const { relay } = await start();
+    expect(await relay.drain(new AbortController().signal)).toBe(true);
+  });
+});
+
+test("a crash loses nothing: a new relay sends what is still needed", async () => {
+  const first = await start();
+  first.functions.hold(true);
+  first.api.put("a", TAINTED);
+  await first.clock.advance(50);
+  await first.relay.close();
+  const functions = createFakeFunctions(first.api);
+  const relay = startRelay({
+    clusters: [{ cluster: cluster("one"), transport: first.api }],
+    invoker: functions,
+    identity: "second",
+    nodeStatusUpdateFrequencySeconds: 300,
+    clock: first.clock,
+    random: () => 0.5,
+  });
+  relays.push(relay);
+  await first.clock.advance(100);
+  expect(namesOf(functions)).toEqual([["a"]]);
+  first.functions.hold(false);
+});
+
+test("the cloud's throttling makes the next shares smaller", async () => {
+  const { api, functions, clock } = await start();
+  functions.behave((event) => {
+    const report = reportOn(event, (index) => initialize(api, event.objects[index]));
+    return {
+      kind: "report",
+      report: { ...report, usage: { ...report.usage, cloud: { calls: {}, throttled: 1, waitedMs: 0 } } },
+    };
+  });
+  for (const name of ["a", "b", "c"]) {
+    api.put(name, TAINTED);
+    await clock.advance(2_000);
+  }
+  const shares = functions.events.map((event) => event.budget?.share ?? 0);
+  expect(shares[0]).toBe(0.25);
+  expect(shares[1]).toBeLessThan(0.14);
+  expect(shares[2]).toBeLessThan(0.08);
+  expect(shares[2]).toBeGreaterThanOrEqual(0.05);
+});
+
+test("metrics tell what happened, under the stock controller's names and ours", async () => {
+  const { api, clock, metrics } = await start();
+  api.put("a", { ...TAINTED, metadata: { creationTimestamp: new Date(clock.now()).toISOString() } });
+  await clock.advance(1_000);
+  const text = await metrics.text();
+  expect(text.split("\n")).toEqual(
+    expect.arrayContaining([
+      'node_controller_initial_node_sync_delay_seconds_bucket{le="0.05"} 1',
+      "node_controller_cloud_provider_taint_removal_delay_seconds_count 1",
+      'serverless_ccm_cluster_ready{cluster="one"} 1',
+      'serverless_ccm_objects{cluster="one"} 1',
+      'serverless_ccm_pending_objects{cluster="one"} 0',
+      'serverless_ccm_invocations_total{cluster="one",reason="watch",outcome="report"} 1',
+      'serverless_ccm_objects_total{cluster="one",outcome="changed"} 1',
+      'serverless_ccm_lists_total{cluster="one",cause="start"} 1',
+      'serverless_ccm_cloud_calls_total{cluster="one",operation="DescribeInstances"} 1',
+      'serverless_ccm_cluster_requests_total{cluster="one",kind="write"} 2',
+      'serverless_ccm_due_to_report_seconds_count{cluster="one"} 1',
+    ]),
+  );
+});
