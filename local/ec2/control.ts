@@ -1,0 +1,88 @@
+import * as z from "zod";
+import { Behaviour } from "./behaviour.ts";
+import { InstanceStateName } from "./instance.ts";
+import { InstanceSpec, ManagedInterfaceSpec } from "./instance-spec.ts";
+import type { Ec2Server } from "./server.ts";
+
+/** The paths of the endpoint's own controls start so; nothing of AWS's does. */
+export const CONTROL_PREFIX = "/_/";
+
+/** A request to the controls; the body is JSON. */
+export interface ControlRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly contentType: string | undefined;
+  readonly body: string;
+}
+
+/** Status and JSON body. */
+export interface ControlReply {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** The server's methods over HTTP, for those in another process. */
+export function answerControl(server: Ec2Server, request: ControlRequest): ControlReply {
+  const route = `${request.method} ${request.path}`;
+  if (Object.hasOwn(READS, route)) return { status: 200, body: READS[route]?.(server) };
+  const write = Object.hasOwn(WRITES, route) ? WRITES[route] : undefined;
+  if (write === undefined) {
+    const known = [...Object.keys(READS), ...Object.keys(WRITES)].join(", ");
+    return refusal(404, `there is no ${route}; there are ${known}`);
+  }
+  // Browsers do not send this type across sites unasked, so no web page can reach the controls.
+  if (!request.contentType?.startsWith("application/json")) {
+    return refusal(415, `${route} takes application/json`);
+  }
+  try {
+    return { status: 200, body: write(server, JSON.parse(request.body)) };
+  } catch (error) {
+    if (error instanceof z.ZodError) return refusal(400, z.prettifyError(error));
+    return refusal(400, error instanceof Error ? error.message : String(error));
+  }
+}
+
+const READS: Readonly<Record<string, (server: Ec2Server) => unknown>> = {
+  "GET /_/record": (server) => server.record(),
+  "GET /_/counts": (server) => server.counts(),
+  "GET /_/assumed-roles": (server) => server.assumedRoles(),
+};
+
+const Instances = z.strictObject({ instances: z.array(InstanceSpec) });
+const Interfaces = z.strictObject({ networkInterfaces: z.array(ManagedInterfaceSpec) });
+const Id = z.strictObject({ id: z.string() });
+const State = z.strictObject({ id: z.string(), state: InstanceStateName });
+
+const WRITES: Readonly<Record<string, (server: Ec2Server, body: unknown) => unknown>> = {
+  "POST /_/instances": (server, body) => ({
+    instances: server.addInstances(Instances.parse(body).instances),
+  }),
+  "POST /_/network-interfaces": (server, body) => ({
+    networkInterfaces: Interfaces.parse(body).networkInterfaces.map(server.addNetworkInterface),
+  }),
+  "POST /_/state": (server, body) => {
+    const { id, state } = State.parse(body);
+    server.setState(id, state);
+    return {};
+  },
+  "POST /_/remove": (server, body) => {
+    server.remove(Id.parse(body).id);
+    return {};
+  },
+  "POST /_/reveal": (server, body) => {
+    server.reveal(Id.parse(body).id);
+    return {};
+  },
+  "POST /_/hide": (server, body) => {
+    server.hide(Id.parse(body).id);
+    return {};
+  },
+  "POST /_/behaviour": (server, body) => {
+    server.set(Behaviour.parse(body));
+    return {};
+  },
+};
+
+function refusal(status: number, message: string): ControlReply {
+  return { status, body: { message } };
+}

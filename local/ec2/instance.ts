@@ -1,0 +1,102 @@
+import * as z from "zod";
+
+/** States of an instance, with EC2's numeric codes. */
+export const STATE_CODES = {
+  pending: 0,
+  running: 16,
+  "shutting-down": 32,
+  terminated: 48,
+  stopping: 64,
+  stopped: 80,
+} as const;
+
+export const InstanceStateName = z.enum([
+  "pending",
+  "running",
+  "shutting-down",
+  "terminated",
+  "stopping",
+  "stopped",
+]);
+export type InstanceStateName = keyof typeof STATE_CODES;
+
+export const InterfaceStatus = z.enum(["available", "associated", "attaching", "in-use", "detaching"]);
+export type InterfaceStatus = z.output<typeof InterfaceStatus>;
+
+export const AttachmentStatus = z.enum(["attaching", "attached", "detaching", "detached"]);
+export type AttachmentStatus = z.output<typeof AttachmentStatus>;
+
+export type Tags = Readonly<Record<string, string>>;
+
+/** Where a network interface is plugged in; a managed one (Fargate) names an owner but no instance. */
+export interface InterfaceAttachment {
+  readonly id: string;
+  readonly deviceIndex: number;
+  readonly status: AttachmentStatus;
+  readonly instanceId: string | undefined;
+  readonly instanceOwnerId: string;
+}
+
+/** A network interface; the first private IPv4 address is the primary one. */
+export interface NetworkInterface {
+  readonly id: string;
+  readonly ownerId: string;
+  readonly vpcId: string;
+  readonly subnetId: string;
+  readonly availabilityZone: string;
+  readonly status: InterfaceStatus;
+  readonly macAddress: string;
+  readonly privateIpAddresses: readonly string[];
+  readonly ipv6Addresses: readonly string[];
+  readonly privateDnsName: string | undefined;
+  readonly publicIpAddress: string | undefined;
+  readonly attachment: InterfaceAttachment | undefined;
+  readonly tags: Tags;
+}
+
+/** An instance as EC2 shows it: DNS names are empty strings where there are none, all else is undefined. */
+export interface Ec2Instance {
+  readonly id: string;
+  readonly ownerId: string;
+  readonly state: InstanceStateName;
+  readonly instanceType: string;
+  readonly availabilityZone: string;
+  readonly availabilityZoneId: string | undefined;
+  readonly vpcId: string | undefined;
+  readonly subnetId: string | undefined;
+  readonly privateIpAddress: string | undefined;
+  readonly privateDnsName: string;
+  readonly publicIpAddress: string | undefined;
+  readonly publicDnsName: string;
+  readonly networkInterfaces: readonly NetworkInterface[];
+  readonly tags: Tags;
+  /** Layers of the network above the host, furthest first; undefined where EC2 has no topology for the type. */
+  readonly networkNodes: readonly string[] | undefined;
+  /** Milliseconds since the epoch. */
+  readonly launchedAt: number;
+}
+
+/** What a change of state does to an instance: a stopped one loses its public address, a terminated one its network. */
+export function withState(instance: Ec2Instance, state: InstanceStateName): Ec2Instance {
+  switch (state) {
+    case "pending":
+    case "running":
+    case "stopping":
+    case "shutting-down":
+      return { ...instance, state };
+    case "stopped":
+      return { ...instance, state, publicIpAddress: undefined, publicDnsName: "" };
+    case "terminated":
+      return {
+        ...instance,
+        state,
+        vpcId: undefined,
+        subnetId: undefined,
+        privateIpAddress: undefined,
+        privateDnsName: "",
+        publicIpAddress: undefined,
+        publicDnsName: "",
+        networkInterfaces: [],
+      };
+  }
+}

@@ -1,0 +1,43 @@
+import type { Answer } from "./action.ts";
+import type { Fault } from "./fault.ts";
+import { renderXml } from "./xml.ts";
+
+/** The two services behind one address; they write their answers differently. */
+export type Service = "ec2" | "sts";
+
+/** The versions of their APIs that are spoken. */
+export const VERSIONS: Readonly<Record<Service, string>> = { ec2: "2016-11-15", sts: "2011-06-15" };
+
+/** The XML document of a successful answer. */
+export function renderAnswer(service: Service, action: string, answer: Answer, requestId: string): string {
+  switch (service) {
+    case "ec2":
+      return renderXml(`${action}Response`, `http://ec2.amazonaws.com/doc/${VERSIONS.ec2}/`, {
+        requestId,
+        ...answer.content,
+      });
+    case "sts":
+      return renderXml(`${action}Response`, STS_NAMESPACE, {
+        [`${action}Result`]: answer.content,
+        ResponseMetadata: { RequestId: requestId },
+      });
+  }
+}
+
+/** The XML document of an error. */
+export function renderFault(service: Service, { code, message, status }: Fault, requestId: string): string {
+  switch (service) {
+    case "ec2":
+      return renderXml("Response", undefined, {
+        Errors: { Error: { Code: code, Message: message } },
+        RequestID: requestId,
+      });
+    case "sts":
+      return renderXml("ErrorResponse", STS_NAMESPACE, {
+        Error: { Type: status < 500 ? "Sender" : "Receiver", Code: code, Message: message },
+        RequestId: requestId,
+      });
+  }
+}
+
+const STS_NAMESPACE = `https://sts.amazonaws.com/doc/${VERSIONS.sts}/`;
