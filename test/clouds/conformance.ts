@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Cloud } from "#clouds/cloud.ts";
 import { type InstanceAnswer, Instance as InstanceSchema } from "#core/instance.ts";
 import { aCall, aNode } from "#test/clouds/builders.ts";
@@ -177,11 +177,14 @@ export function cloudConformance(name: string, build: () => Promise<CloudWorld>)
     test("an abort ends a request that hangs", async () => {
       const instance = await world.addInstance();
       await world.breakApi("stalled");
+      const before = world.requests();
       const abort = new AbortController();
       const pending = world.cloud.instances([aNode(identified(instance))], aCall({ signal: abort.signal }));
+      await vi.waitFor(() => expect(world.requests()).toBeGreaterThan(before), 10_000);
       abort.abort();
-      expect((await pending).answers.map(summary)).toEqual(["Aborted"]);
+      const { answers } = await pending;
       await world.breakApi(undefined);
+      expect(answers.map(summary)).toEqual(["Aborted"]);
     });
 
     test("a batch of 100 costs few requests, whatever is in it", async () => {

@@ -94,10 +94,9 @@ function memoryWorld(): CloudWorld {
   return {
     cloud: {
       ...cloud,
-      async instances(nodes, call) {
-        const result = await cloud.instances(nodes, call);
-        requests += Object.values(result.usage.calls).reduce((sum, each) => sum + each, 0);
-        return result;
+      instances(nodes, call) {
+        if (nodes.length > 0 && !call.signal.aborted) requests += 1;
+        return cloud.instances(nodes, call);
       },
     },
     unknownProviderID: "memory:///zone-a/i-unknown",
