@@ -53,7 +53,7 @@ export async function startChildRelay(options: ChildRelayOptions): Promise<Child
       const line = parseLine(text);
       if (line === undefined) return;
       options.onLine(line);
-      if (line["message"] === "serving" && typeof line["url"] === "string") {
+      if (line["event"] === "Serving" && typeof line["url"] === "string") {
         clearTimeout(timer);
         resolve(line["url"]);
       }

@@ -1,3 +1,4 @@
+import { Node } from "#core/node/node.ts";
 import type { Transport } from "#kube/transport.ts";
 import { joiningNode } from "#local/joining-node.ts";
 
@@ -29,12 +30,12 @@ export async function registerNodes(
 }
 
 /** Registers one machine, and says the node as the API server then has it. */
-export async function registerNode(admin: Transport, machine: Machine): Promise<unknown> {
+export async function registerNode(admin: Transport, machine: Machine): Promise<Node> {
   const answer = await admin.send({ method: "POST", path: "/api/v1/nodes", body: joiningNode(machine) });
   if (answer.status !== 201) {
     throw new Error(
       `registering ${machine.name} was answered ${answer.status}: ${answer.body.slice(0, 300)}`,
     );
   }
-  return JSON.parse(answer.body);
+  return Node.parse(JSON.parse(answer.body));
 }

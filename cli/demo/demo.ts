@@ -1,0 +1,186 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ConfigurationError } from "#cli/configuration-error.ts";
+import type { ChildRelay, LogLine } from "#cli/demo/child-relay.ts";
+import { type Machine, registerNode, registerNodes } from "#cli/demo/nodes.ts";
+import { createCounter, print, printJson, title } from "#cli/demo/screen.ts";
+import { type Stage, setStage } from "#cli/demo/stage.ts";
+import { summarize } from "#cli/demo/summary.ts";
+import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import type { NodeRecord } from "#local/node-history.ts";
+
+/** The flags of `demo`. */
+export interface DemoFlags {
+  readonly lambda?: boolean;
+  readonly keep?: boolean;
+  readonly nodes: string;
+}
+
+/** How long a burst may take to come up, in milliseconds. */
+const BURST_TIMEOUT_MS = 120_000;
+
+/** When things go wrong in the third act, in nodes registered. */
+const PLATFORM_OFF_AT = 50;
+const PLATFORM_ON_AT = 100;
+const RELAY_KILLED_AT = 120;
+
+/** Shows in four acts how nodes come up. Throws, so that the process fails, unless every node did. */
+export async function demo(flags: DemoFlags): Promise<void> {
+  const count = Number(flags.nodes);
+  if (!Number.isInteger(count) || count < RELAY_KILLED_AT + 10 || count > 2_000) {
+    const message = `"${flags.nodes}" is no number of nodes from ${RELAY_KILLED_AT + 10} to 2000`;
+    throw new ConfigurationError([{ name: "--nodes", message }]);
+  }
+  const stage = await setStage({
+    lambda: flags.lambda === true,
+    binaries: process.env["KUBEBUILDER_ASSETS"],
+  });
+  try {
+    introduce(stage);
+    const relay = await stage.startRelay(() => undefined);
+    const acts = [
+      { name: "one node", machines: await oneNode(stage) },
+      { name: `burst of ${count}`, machines: await burst(stage, count) },
+      { name: "burst with failures", machines: await burstWithFailures(stage, count, relay) },
+    ];
+    await summarize(stage, acts);
+    if (flags.keep) await keepRunning(stage);
+  } finally {
+    await stage.close();
+  }
+}
+
+function introduce({ plane, platform }: Stage): void {
+  const server =
+    plane.kind === "embedded" ? "API server (embedded)" : "API server (real kube-apiserver and etcd)";
+  const functions =
+    platform.kind === "embedded"
+      ? "function (the real one, behind an embedded Invoke API)"
+      : "function (the packaged zip, under serverless-offline)";
+  print(
+    `${server} → relay (the real one, a process of its own) → AWS SDK → ${functions} → AWS SDK → EC2 (embedded)`,
+  );
+}
+
+async function oneNode(stage: Stage): Promise<Machine[]> {
+  title(1, "one node joins");
+  const machines = addMachines(stage, 1);
+  const [machine] = machines;
+  if (machine === undefined) return machines;
+  const node = await registerNode(stage.admin, machine);
+  print("the node as its kubelet registered it:");
+  printJson({ taints: node.spec.taints, addresses: node.status.addresses });
+  await allUp(stage, machines);
+  for (const { event, answers, decisions, report } of stage.platform.walks()) {
+    print("event:");
+    printJson(event);
+    print("instance:");
+    for (const answer of answers) printJson(answer);
+    print("decision:");
+    for (const decision of decisions) printJson(decision);
+    print("report:");
+    printJson(report);
+  }
+  const { metadata, spec, status } = recordOf(stage, machine.name).latest;
+  print("the node after:");
+  printJson({
+    providerID: spec.providerID,
+    taints: spec.taints,
+    addresses: status.addresses,
+    labels: metadata.labels,
+  });
+  return machines;
+}
+
+async function burst(stage: Stage, count: number): Promise<Machine[]> {
+  title(2, `${count} nodes join at once`);
+  const machines = addMachines(stage, count);
+  const counter = createCounter(() => liveCounts(stage, machines));
+  await registerNodes(stage.admin, machines);
+  await allUp(stage, machines);
+  counter.stop();
+  return machines;
+}
+
+async function burstWithFailures(stage: Stage, count: number, firstRelay: ChildRelay): Promise<Machine[]> {
+  title(3, `${count} more join, and things break`);
+  const machines = addMachines(stage, count);
+  const counter = createCounter(() => liveCounts(stage, machines));
+  const restarted = Promise.withResolvers<void>();
+  await registerNodes(stage.admin, machines, async (registered) => {
+    if (registered === PLATFORM_OFF_AT) {
+      await stage.platform.turnOff();
+      print(`at the ${PLATFORM_OFF_AT}th node: the function platform is off`);
+    }
+    if (registered === PLATFORM_ON_AT) {
+      await stage.platform.turnOn();
+      print(`at the ${PLATFORM_ON_AT}th node: the function platform is on again`);
+    }
+    if (registered === RELAY_KILLED_AT)
+      killAndRestart(stage, firstRelay).then(restarted.resolve, restarted.reject);
+  });
+  await restarted.promise;
+  await allUp(stage, machines);
+  counter.stop();
+  return machines;
+}
+
+async function killAndRestart(stage: Stage, relay: ChildRelay): Promise<void> {
+  await relay.kill();
+  const pending = [...stage.history.records.values()].filter(isTainted).length;
+  print(
+    `at the ${RELAY_KILLED_AT}th node: the relay is killed (SIGKILL); ${pending} nodes were pending, written down nowhere`,
+  );
+  let told = false;
+  await stage.startRelay((line: LogLine) => {
+    if (told || line["event"] !== "Listed") return;
+    told = true;
+    print(`a new relay listed ${line["objects"]} nodes, and found those that still need work among them`);
+  });
+}
+
+function addMachines({ ec2, vpc }: Stage, count: number): Machine[] {
+  const instances = ec2.addInstances(Array.from({ length: count }, () => ({ vpcId: vpc })));
+  return instances.map(({ id, availabilityZone, privateDnsName }) => ({
+    name: privateDnsName,
+    providerID: `aws:///${availabilityZone}/${id}`,
+  }));
+}
+
+async function allUp(stage: Stage, machines: readonly Machine[]): Promise<void> {
+  const names = new Set(machines.map(({ name }) => name));
+  const isUp = (): boolean => up(stage, names).length === names.size;
+  await stage.history.until(`${names.size} nodes to come up`, isUp, BURST_TIMEOUT_MS);
+  // Events and the last report follow the last patch.
+  await sleep(200);
+}
+
+function liveCounts(stage: Stage, machines: readonly Machine[]): string {
+  const names = new Set(machines.map(({ name }) => name));
+  const joined = [...stage.history.records.values()].filter(({ name }) => names.has(name)).length;
+  return `${joined} joined, ${up(stage, names).length} schedulable`;
+}
+
+function up({ history }: Stage, names: ReadonlySet<string>): NodeRecord[] {
+  return [...history.records.values()].filter(
+    ({ name, schedulableAt }) => names.has(name) && schedulableAt !== undefined,
+  );
+}
+
+function recordOf({ history }: Stage, name: string): NodeRecord {
+  const record = [...history.records.values()].find((each) => each.name === name);
+  if (record === undefined) throw new Error(`the API server never showed node ${name}`);
+  return record;
+}
+
+function isTainted({ latest }: NodeRecord): boolean {
+  return latest.spec.taints?.some(({ key }) => key === UNINITIALIZED_TAINT) ?? false;
+}
+
+async function keepRunning({ plane }: Stage): Promise<void> {
+  print(
+    `\neverything goes on until Ctrl-C: kubectl --kubeconfig ${await plane.kubeconfig("admin")} get nodes`,
+  );
+  await new Promise<void>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+  });
+}

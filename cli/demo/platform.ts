@@ -1,0 +1,88 @@
+import { overheard, type Walk, walkOf } from "#cli/demo/walk.ts";
+import type { Cloud } from "#clouds/cloud.ts";
+import type { Clusters } from "#core/cluster.ts";
+import { Event } from "#core/event.ts";
+import { createNodeFunction } from "#functions/node.ts";
+import type { Transport } from "#kube/transport.ts";
+import { type FunctionEnvironment, startFunctionPlatform } from "#local/function-platform.ts";
+import { startLambda } from "#local/lambda/server.ts";
+
+/** A function platform that can be switched off and on. */
+export interface DemoPlatform {
+  readonly kind: "embedded" | "packaged";
+  /** For AWS_ENDPOINT_URL_LAMBDA. */
+  readonly url: string;
+  readonly functionPrefix: string;
+  /** The walks of the batches so far, newest last; empty where the functions run in other processes. */
+  walks(): readonly Walk[];
+  turnOff(): Promise<void>;
+  turnOn(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What the functions of an embedded platform touch. */
+export interface EmbeddedPlatformOptions {
+  readonly clusters: Clusters;
+  readonly cloud: Cloud;
+  readonly api: Transport;
+}
+
+/** Lambda's time-out of a function, and the concurrency of an account, as deployed. */
+const TIMEOUT_MS = 30_000;
+const CONCURRENCY = 1_000;
+
+/** How many walks are remembered: the demo prints the first. */
+const MAX_WALKS = 10;
+
+/** Lambda's Invoke API in this process, with the functions' sources behind it. */
+export async function startEmbeddedPlatform(options: EmbeddedPlatformOptions): Promise<DemoPlatform> {
+  const walks: Walk[] = [];
+  const { cloud, take } = overheard(options.cloud);
+  const node = createNodeFunction({
+    clusters: options.clusters,
+    cloud: async () => cloud,
+    api: async () => options.api,
+    now: () => new Date(),
+  });
+  const server = await startLambda({
+    functions: {
+      "serverless-ccm-demo-node": async (event, context) => {
+        const report = await node(event, context);
+        const answers = take();
+        if (walks.length < MAX_WALKS) walks.push(walkOf(Event.parse(event), answers, report));
+        return report;
+      },
+    },
+    timeoutMs: TIMEOUT_MS,
+    concurrency: CONCURRENCY,
+  });
+  return {
+    kind: "embedded",
+    url: server.url,
+    functionPrefix: "serverless-ccm-demo-",
+    walks: () => walks,
+    turnOff: server.turnOff,
+    turnOn: server.turnOn,
+    close: async () => {
+      await server.close();
+      await cloud.close();
+    },
+  };
+}
+
+/** The packaged functions of dist/ under serverless-offline. */
+export async function startPackagedPlatform(
+  folder: string,
+  environment: FunctionEnvironment,
+): Promise<DemoPlatform> {
+  const platform = await startFunctionPlatform({ folder, environment });
+  return {
+    kind: "packaged",
+    url: platform.url,
+    functionPrefix: "serverless-ccm-dev-",
+    walks: () => [],
+    turnOff: () => platform.stop("SIGKILL"),
+    turnOn: platform.start,
+    close: platform.close,
+  };
+}

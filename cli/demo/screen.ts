@@ -1,0 +1,44 @@
+/** Milliseconds between two looks at a count, on a terminal and elsewhere. */
+const TERMINAL_INTERVAL_MS = 100;
+const PLAIN_INTERVAL_MS = 1_000;
+
+let liveLine = "";
+
+/** Prints a line, above the live one where there is one. */
+export function print(line: string): void {
+  process.stdout.write(liveLine === "" ? `${line}\n` : `\r\x1b[2K${line}\n${liveLine}`);
+}
+
+/** Prints a value as one line of JSON. */
+export function printJson(value: unknown): void {
+  print(`  ${JSON.stringify(value)}`);
+}
+
+/** The heading of an act. */
+export function title(act: number, text: string): void {
+  print(`\n── ${act}. ${text} ──`);
+}
+
+/** Shows a text that changes: in place on a terminal, as lines elsewhere, and once more when it stops. */
+export function createCounter(read: () => string): { readonly stop: () => void } {
+  const live = process.stdout.isTTY === true;
+  let last = "";
+  const show = (): void => {
+    const text = read();
+    if (text === last) return;
+    last = text;
+    if (live) {
+      liveLine = text;
+      process.stdout.write(`\r\x1b[2K${text}`);
+    } else print(text);
+  };
+  const timer = setInterval(show, live ? TERMINAL_INTERVAL_MS : PLAIN_INTERVAL_MS);
+  return {
+    stop: () => {
+      clearInterval(timer);
+      show();
+      if (live) process.stdout.write("\n");
+      liveLine = "";
+    },
+  };
+}

@@ -1,0 +1,135 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type ChildRelay, type LogLine, startChildRelay } from "#cli/demo/child-relay.ts";
+import { type DemoPlatform, startEmbeddedPlatform, startPackagedPlatform } from "#cli/demo/platform.ts";
+import { createAwsCloud } from "#clouds/aws/cloud.ts";
+import { AwsCloudConfig } from "#core/cluster.ts";
+import { readClustersFile } from "#kube/clusters-file.ts";
+import { connect } from "#kube/connect.ts";
+import type { Transport } from "#kube/transport.ts";
+import { startEmbeddedControlPlane } from "#local/api-server/start.ts";
+import type { ControlPlane } from "#local/control-plane.ts";
+import { type Ec2Server, startEc2 } from "#local/ec2/server.ts";
+import { type NodeHistory, recordNodeHistory } from "#local/node-history.ts";
+
+/** What the demo plays on. */
+export interface Stage {
+  readonly plane: ControlPlane;
+  readonly admin: Transport;
+  readonly history: NodeHistory;
+  readonly ec2: Ec2Server;
+  readonly platform: DemoPlatform;
+  readonly vpc: string;
+  startRelay(onLine: (line: LogLine) => void): Promise<ChildRelay>;
+  close(): Promise<void>;
+}
+
+/** What of it is chosen. */
+export interface StageOptions {
+  /** The packaged functions on a local function platform instead of the same code in this process. */
+  readonly lambda: boolean;
+  /** Folder with kube-apiserver and etcd; the embedded API server without it. */
+  readonly binaries: string | undefined;
+}
+
+/** Milliseconds that each call to the cloud takes, as from a machine in the same region. */
+const CLOUD_LATENCY_MS = 60;
+
+const REGION = "eu-central-1";
+const VPC = "vpc-0de30de30de30de30";
+
+/** Names and keys that mean nothing: the endpoints are on this machine. */
+const AWS_ENVIRONMENT = {
+  AWS_REGION: REGION,
+  AWS_ACCESS_KEY_ID: "demo",
+  AWS_SECRET_ACCESS_KEY: "demo",
+  AWS_EC2_METADATA_DISABLED: "true",
+};
+
+/** Starts an API server, an EC2 endpoint and a function platform, all on this machine. */
+export async function setStage(options: StageOptions): Promise<Stage> {
+  const folder = await mkdtemp(join(tmpdir(), "serverless-ccm-demo-"));
+  const closers: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true })];
+  const closing = <T extends { close(): Promise<void> }>(part: T): T => {
+    closers.unshift(() => part.close());
+    return part;
+  };
+  const close = async (): Promise<void> => {
+    for (const closePart of closers.splice(0)) await closePart();
+  };
+  try {
+    const plane = closing(await startPlane(options.binaries, join(folder, "control-plane")));
+    const ec2 = closing(await startEc2({ region: REGION, behaviour: { latencyMs: CLOUD_LATENCY_MS } }));
+    const environment = { ...AWS_ENVIRONMENT, AWS_ENDPOINT_URL_EC2: ec2.url };
+    const clustersFile = join(folder, "clusters.yaml");
+    await writeFile(clustersFile, clustersFileOf(plane));
+    const admin = closing(await connectAs(plane, "admin"));
+    const functions = closing(await connectAs(plane, "functions"));
+    // The SDK takes endpoint and keys from the environment, as it does for users.
+    Object.assign(process.env, environment);
+    const cloud = createAwsCloud(cloudConfig());
+    const platform = closing(
+      options.lambda
+        ? await startPackagedPlatform(join(folder, "platform"), {
+            ...environment,
+            CLUSTERS_FILE: clustersFile,
+          })
+        : await startEmbeddedPlatform({ clusters: readClustersFile(clustersFile), cloud, api: functions }),
+    );
+    const history = closing(await recordNodeHistory(admin));
+    const relayEnvironment = { ...environment, AWS_ENDPOINT_URL_LAMBDA: platform.url };
+    const flags = [
+      "--clusters-file",
+      clustersFile,
+      "--function-prefix",
+      platform.functionPrefix,
+      "--port",
+      "0",
+    ];
+    const startRelay = async (onLine: (line: LogLine) => void): Promise<ChildRelay> => {
+      const relay = await startChildRelay({ flags, environment: relayEnvironment, onLine });
+      closers.unshift(() => relay.stop());
+      return relay;
+    };
+    return { plane, admin, history, ec2, platform, vpc: VPC, startRelay, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function startPlane(binaries: string | undefined, folder: string): Promise<ControlPlane> {
+  if (binaries === undefined) return startEmbeddedControlPlane({ folder });
+  const { startKubeApiserver } = await import("#local/kube-apiserver.ts");
+  return startKubeApiserver({ folder, binaries });
+}
+
+async function connectAs(plane: ControlPlane, user: "admin" | "functions"): Promise<Transport> {
+  const token = (await readFile(plane.tokenFile(user), "utf8")).trim();
+  return connect({
+    server: plane.server,
+    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
+    authorization: async () => `Bearer ${token}`,
+  });
+}
+
+function cloudConfig(): AwsCloudConfig {
+  return AwsCloudConfig.parse({ provider: "aws", region: REGION, vpc: VPC });
+}
+
+function clustersFileOf(plane: ControlPlane): string {
+  const cluster = {
+    name: "demo",
+    server: plane.server,
+    certificateAuthorityFile: plane.certificateAuthorityFile,
+    signIn: {
+      relay: { kind: "token-file", file: plane.tokenFile("relay") },
+      functions: { kind: "token-file", file: plane.tokenFile("functions") },
+    },
+    cloud: { provider: "aws", region: REGION, vpc: VPC },
+    // The cloud account has no other cluster.
+    limits: { floorShare: 0.25 },
+  };
+  return `${JSON.stringify({ clusters: [cluster] }, undefined, 2)}\n`;
+}
