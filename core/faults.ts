@@ -1,19 +1,22 @@
 import type * as z from "zod";
 
-/** One thing wrong with a document: where, as `objects[3].metadata.uid`, and what. */
+/** One thing that is wrong with a value from outside; `path` says where, as `objects[3].metadata.uid`, and is empty for the whole. */
 export interface Fault {
   readonly path: string;
   readonly message: string;
 }
 
-/** All faults that a schema found, in its order. */
+/** All faults that a schema found. Messages name keys and rules, never the values found there. */
 export function faultsOf(error: z.ZodError): Fault[] {
-  return error.issues.map((issue) => ({ path: formatPath(issue.path), message: issue.message }));
+  return error.issues.map(({ path, message }) => ({ path: pathOf(path), message }));
 }
 
-function formatPath(path: readonly PropertyKey[]): string {
-  return path.reduce<string>((text, key) => {
-    if (typeof key === "number") return `${text}[${key}]`;
-    return text === "" ? String(key) : `${text}.${String(key)}`;
-  }, "");
+function pathOf(segments: readonly PropertyKey[]): string {
+  return segments.map(written).join("").replace(/^\./, "");
+}
+
+function written(segment: PropertyKey): string {
+  if (typeof segment === "number") return `[${segment}]`;
+  const name = String(segment);
+  return /^[\w$]+$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
 }

@@ -1,51 +1,72 @@
-import type { ClusterWrite, Decision, PatchOperation } from "#core/decision.ts";
+import type { Policies } from "#core/cluster.ts";
+import type { Decision, PatchOperation, TestOperation, Write } from "#core/decision.ts";
 
-/** Which policies hold; a policy only ever takes away from a decision. */
-export interface AppliedPolicies {
-  readonly dryRun: boolean;
-  readonly labelsOnly: boolean;
-}
+/** A policy takes from a decision and never adds to it. */
+export type Policy = (decision: Decision) => Decision;
 
-/** A decision under the policies that hold. */
-export function applyPolicies(decision: Decision, policies: AppliedPolicies): Decision {
+/** The decision as the policies leave it; with both, a dry run says what of labels-only would be written. */
+export function applyPolicies(decision: Decision, policies: Readonly<Policies>): Decision {
   const narrowed = policies.labelsOnly ? labelsOnly(decision) : decision;
   return policies.dryRun ? dryRun(narrowed) : narrowed;
 }
 
-/** Says what would be written, and writes nothing, Events included. */
-export function dryRun(decision: Decision): Decision {
+/** Writes nothing, Events included, and says what would be written. */
+export const dryRun: Policy = (decision) => {
   switch (decision.kind) {
     case "skip":
       return decision;
     case "retry":
       return { ...decision, events: [] };
     case "change": {
-      const paths = decision.writes.flatMap((write) => write.patch.map(({ op, path }) => `${op} ${path}`));
-      const message = `${decision.because.message}; would ${paths.join(", ")}`;
+      const message = `would patch ${decision.writes.map(sentenceOf).join("; then ")}`;
       return { kind: "skip", object: decision.object, because: { code: "DryRun", message } };
     }
   }
-}
+};
 
-/** Keeps of a change what it does to labels, with the tests that go with it. */
-export function labelsOnly(decision: Decision): Decision {
+/** Writes labels and nothing else: neither addresses nor provider IDs nor annotations, and no taint goes. */
+export const labelsOnly: Policy = (decision) => {
   if (decision.kind !== "change") return decision;
-  const [first, ...others] = decision.writes.map(labelPartOf).filter((write) => write !== undefined);
-  if (first !== undefined) return { ...decision, writes: [first, ...others], events: [] };
-  const because = {
-    code: "LabelsOnly",
-    message: "the policy lets labels alone be written, and they are as they should be",
+  const { object, because, warnings } = decision;
+  const [first, ...rest] = decision.writes.flatMap(labelsOf);
+  if (first === undefined) {
+    const message = `labels alone may be written, and none are left: ${because.message}`;
+    return { kind: "skip", object, because: { code: "LabelsOnly", message } };
+  }
+  const message = `labels alone: ${because.message}`;
+  return {
+    kind: "change",
+    object,
+    because: { code: "LabelsOnly", message },
+    writes: [first, ...rest],
+    events: [],
+    warnings,
   };
-  return { kind: "skip", object: decision.object, because };
-}
+};
 
-function labelPartOf(write: ClusterWrite): ClusterWrite | undefined {
+const LABELS = "/metadata/labels";
+
+function labelsOf(write: Write): Write[] {
+  const [first, ...rest] = write.patch.filter(isOnLabels);
+  if (first === undefined) return [];
   const [uid, ...tests] = write.precondition;
-  const [first, ...others] = write.patch.filter(isAboutLabels);
-  if (first === undefined) return undefined;
-  return { ...write, precondition: [uid, ...tests.filter(isAboutLabels)], patch: [first, ...others] };
+  return [{ ...write, precondition: [uid, ...tests.filter(isOnLabels)], patch: [first, ...rest] }];
 }
 
-function isAboutLabels({ path }: Pick<PatchOperation, "path">): boolean {
-  return path === "/metadata/labels" || path.startsWith("/metadata/labels/");
+function isOnLabels({ path }: TestOperation | PatchOperation): boolean {
+  return path === LABELS || path.startsWith(`${LABELS}/`);
+}
+
+function sentenceOf({ resource, subresource, name, patch }: Write): string {
+  const target = subresource === undefined ? resource : `${resource}/${subresource}`;
+  return `${target} ${name}: ${patch.map(operationOf).join(", ")}`;
+}
+
+function operationOf(operation: PatchOperation): string {
+  switch (operation.op) {
+    case "add":
+      return `add ${operation.path} ${JSON.stringify(operation.value)}`;
+    case "remove":
+      return `remove ${operation.path}`;
+  }
 }

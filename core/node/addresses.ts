@@ -1,35 +1,87 @@
-import type { Instance } from "#core/instance.ts";
+import type { Instance, InstanceState } from "#core/instance.ts";
+import { type Ip, isSameIp, parseIp } from "#core/ip.ts";
+import { add, type Edit, NO_EDIT, pointer, test } from "#core/json-patch.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";
-import { type NarrowedAddresses, narrowToProvidedNodeIp } from "#core/node/provided-node-ip.ts";
+import { describeProvidedNodeIp, providedNodeIp } from "#core/node/provided-node-ip.ts";
+import type { Trouble } from "#core/node/troubles.ts";
+
+/** The addresses that a node is to have, or why they cannot be told. */
+export type DesiredAddresses =
+  | { readonly kind: "addresses"; readonly addresses: readonly NodeAddress[] }
+  | { readonly kind: "trouble"; readonly trouble: Trouble };
 
 /**
- * The whole list that a node's addresses should be. An empty list of the cloud leaves them as they are, but not where the
- * kubelet's own --node-ip asks for one of them.
+ * The addresses of the node's instance, in the cloud's order and spelling, with those first that the kubelet was told to
+ * use. They always hold an InternalIP or an ExternalIP: a node that would be left without one is in trouble.
  */
-export function desiredAddresses(node: Node, instance: Instance): NarrowedAddresses {
-  const narrowed = narrowToProvidedNodeIp(node, instance.addresses);
-  if (narrowed.kind === "mismatch") return narrowed;
-  const current = node.status.addresses ?? [];
-  if (instance.addresses.length === 0) return { kind: "addresses", addresses: current };
-  // The kubelet's word for the hostname stands only where the cloud has none.
-  if (narrowed.addresses.some(isHostname)) return narrowed;
-  return { kind: "addresses", addresses: [...narrowed.addresses, ...current.filter(isHostname)] };
+export function desiredAddresses(node: Node, instance: Instance): DesiredAddresses {
+  if (ENDED.has(instance.state))
+    return inTrouble("InstanceTerminated", `${instance.id} is ${instance.state}`);
+  const provided = providedNodeIp(node);
+  if (provided.kind === "invalid") return inTrouble("ProvidedNodeIPInvalid", provided.message);
+  const ips = provided.kind === "ips" ? provided.ips : [];
+  if (!ips.every((ip) => instance.addresses.some((address) => isAt(address, ip))))
+    return inTrouble("ProvidedNodeIPUnmatched", unmatched(node, instance));
+  const addresses = nodeIpsFirst(addressesFor(node, instance), ips);
+  if (!addresses.some(isNodeIp)) return inTrouble("NoNodeAddress", withoutNodeIp(instance));
+  return { kind: "addresses", addresses };
 }
 
-/** Whether a list says the same in the same order. */
-export function isSameList(a: readonly NodeAddress[], b: readonly NodeAddress[]): boolean {
-  return a.length === b.length && a.every((entry, index) => isSameAddress(entry, b[index]));
+/** Replaces the whole list, guarded by what was read of it; nothing where it is the same list already, order included. */
+export function setAddresses(node: Node, addresses: readonly NodeAddress[]): Edit {
+  const present = node.status.addresses;
+  if (present !== undefined && isSameList(present, addresses)) return NO_EDIT;
+  const path = pointer("status", "addresses");
+  return { tests: [test(path, present ?? null)], operations: [add(path, addresses)] };
 }
 
-/** Whether a node with these addresses can be reached at all, and so may lose its taint. */
-export function hasIp(addresses: readonly NodeAddress[]): boolean {
-  return addresses.some(({ type }) => type === "InternalIP" || type === "ExternalIP");
+/** States from which no instance comes back; its addresses are no longer its own. */
+const ENDED: ReadonlySet<InstanceState> = new Set(["shutting-down", "terminated"]);
+
+/** The cloud's list; with the kubelet's host name where it has none, and the node's own list where it is empty. */
+function addressesFor(node: Node, instance: Instance): readonly NodeAddress[] {
+  const present = node.status.addresses ?? [];
+  if (instance.addresses.length === 0) return present;
+  if (instance.addresses.some(isHostname)) return instance.addresses;
+  return [...instance.addresses, ...present.filter(isHostname)];
+}
+
+/** Node IPs go first, in their order, and what else is of their types is left out. */
+function nodeIpsFirst(addresses: readonly NodeAddress[], ips: readonly Ip[]): readonly NodeAddress[] {
+  const first = ips.flatMap((ip) => addresses.filter((address) => isAt(address, ip)));
+  const claimed = new Set(first.map(({ type }) => type));
+  return [...first, ...addresses.filter(({ type }) => !claimed.has(type))];
+}
+
+function isAt({ address }: NodeAddress, ip: Ip): boolean {
+  const parsed = parseIp(address);
+  return parsed !== undefined && isSameIp(parsed, ip);
 }
 
 function isHostname({ type }: NodeAddress): boolean {
   return type === "Hostname";
 }
 
-function isSameAddress(a: NodeAddress, b: NodeAddress | undefined): boolean {
-  return a.type === b?.type && a.address === b.address;
+function isNodeIp({ type }: NodeAddress): boolean {
+  return type === "InternalIP" || type === "ExternalIP";
+}
+
+function isSameList(a: readonly NodeAddress[], b: readonly NodeAddress[]): boolean {
+  return (
+    a.length === b.length &&
+    a.every(({ type, address }, i) => type === b[i]?.type && address === b[i].address)
+  );
+}
+
+function unmatched(node: Node, { id, addresses }: Instance): string {
+  const known = addresses.map(({ address }) => address).join(", ") || "none";
+  return `annotation ${describeProvidedNodeIp(node)} names an address that instance ${id} does not have: it has ${known}`;
+}
+
+function withoutNodeIp({ id }: Instance): string {
+  return `neither an InternalIP nor an ExternalIP is known of instance ${id}`;
+}
+
+function inTrouble(code: Trouble["code"], message: string): DesiredAddresses {
+  return { kind: "trouble", trouble: { code, message } };
 }

@@ -1,31 +1,34 @@
 import type { Decision } from "#core/decision.ts";
 import type { EventReason } from "#core/event.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
-import { decideWithoutInstance } from "#core/node/answer.ts";
+import { skip } from "#core/node/decisions.ts";
 import { initialize } from "#core/node/initialize.ts";
+import { isBeingDeleted, needsInstance } from "#core/node/needs-work.ts";
 import type { Node } from "#core/node/node.ts";
-import { skip } from "#core/node/outcome.ts";
-import { comparesWithCloud, reconcileLabels, refresh } from "#core/node/reconcile.ts";
+import { reconcile, refresh } from "#core/node/refresh.ts";
 import { isUninitialized } from "#core/node/taints.ts";
+import { retryAfterTrouble } from "#core/node/troubles.ts";
 
-/** What a decision takes beside the node and the cloud's answer. */
-export interface NodeContext {
+/** What a decision depends on beside the node and its instance. */
+export interface DecisionContext {
   readonly reason: EventReason;
   readonly now: Date;
 }
 
 /**
- * What to do about one node, given what the cloud says of it (undefined: it was not asked). A node with the taint is
- * initialized; one without is kept in line; one that is going away is left alone.
+ * Decides what is to be written on one node. `answer` is the cloud's, and undefined where it was not asked. Deciding
+ * again on the result of a change gives a skip.
  */
-export function decideNode(node: Node, answer: InstanceAnswer | undefined, context: NodeContext): Decision {
-  if (node.metadata.deletionTimestamp !== undefined) {
-    return skip(node, { code: "BeingDeleted", message: "the node is being deleted" });
-  }
-  if (isUninitialized(node)) {
-    if (answer?.kind === "found") return initialize(node, answer.instance, context.now);
-    return decideWithoutInstance(node, answer, context.now);
-  }
-  if (comparesWithCloud(context.reason)) return refresh(node, answer, context.now);
-  return reconcileLabels(node);
+export function decideNode(
+  node: Node,
+  answer: InstanceAnswer | undefined,
+  { reason, now }: DecisionContext,
+): Decision {
+  if (isBeingDeleted(node)) return skip(node, BEING_DELETED);
+  if (!needsInstance(node, reason)) return reconcile(node);
+  if (answer === undefined) return retryAfterTrouble(node, NO_ANSWER, now);
+  return isUninitialized(node) ? initialize(node, answer, now) : refresh(node, answer, now);
 }
+
+const BEING_DELETED = { code: "BeingDeleted", message: "the node is being deleted" } as const;
+const NO_ANSWER = { code: "NoAnswer", message: "the cloud has not been asked about the node" } as const;

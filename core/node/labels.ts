@@ -7,76 +7,99 @@ import {
 } from "#core/contracts.ts";
 import type { Because } from "#core/decision.ts";
 import type { Instance } from "#core/instance.ts";
+import { type Edit, type MapEntry, pointer, setEntries, test } from "#core/json-patch.ts";
+import { faultOfLabelKey, faultOfLabelValue } from "#core/label-syntax.ts";
 import type { Node } from "#core/node/node.ts";
 
-/** Labels to write: those of ours override what the node says of itself, those of the cloud never do. */
-export interface LabelChanges {
-  readonly overriding: Readonly<Record<string, string>>;
-  readonly additional: Readonly<Record<string, string>>;
+/** Labels to be written, and those of the cloud that were left out with the reason. */
+export interface LabelEdit {
+  readonly edit: Edit;
   readonly warnings: readonly Because[];
 }
 
-/** Labels under these domains belong to Kubernetes; a cloud may not add to them. */
-const KUBERNETES_DOMAIN = /(^|\.)(kubernetes|k8s)\.io\//;
-const LABEL_NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const LABEL_PREFIX = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-
-/** What an instance's type, zone, region and additional labels change about a node's; an empty value changes nothing. */
-export function labelChanges(node: Node, instance: Instance): LabelChanges {
-  const warnings: Because[] = [];
-  const labels = node.metadata.labels ?? {};
-  const overriding: Record<string, string> = {};
-  for (const [pair, value] of pairsOf(instance)) {
-    if (value === "") continue;
-    if (!isLabelValue(value)) warnings.push(invalid(pair.stable, value));
-    else for (const key of [pair.beta, pair.stable]) if (labels[key] !== value) overriding[key] = value;
-  }
-  const additional: Record<string, string> = {};
-  for (const [key, value] of Object.entries(instance.labels)) {
-    if (KUBERNETES_DOMAIN.test(key)) warnings.push(reserved(key));
-    else if (!isLabelKey(key) || !isLabelValue(value)) warnings.push(invalid(key, value));
-    else if (labels[key] === undefined) additional[key] = value;
-    else if (labels[key] !== value) warnings.push(kept(key, labels[key], value));
-  }
-  return { overriding, additional, warnings };
-}
-
-/** The stable labels that the beta ones, which are the source of truth after initialization, call for. */
-export function reconciledLabels(node: Node): { readonly pair: LabelPair; readonly value: string }[] {
-  const labels = node.metadata.labels ?? {};
-  return LABEL_PAIRS.flatMap((pair) => {
-    const value = labels[pair.beta];
-    return value === undefined || labels[pair.stable] === value ? [] : [{ pair, value }];
-  });
-}
-
-function pairsOf(instance: Instance): (readonly [LabelPair, string])[] {
-  return [
-    [INSTANCE_TYPE_LABELS, instance.type],
-    [ZONE_LABELS, instance.zone],
-    [REGION_LABELS, instance.region],
+/**
+ * The labels of initialization: type, zone and region in both generations, over whatever stands there, then the
+ * cloud's additional ones where their key is free. A label that Kubernetes would refuse is left out and never blocks.
+ */
+export function labelsFromInstance(node: Node, instance: Instance): LabelEdit {
+  const parts = [
+    pairFromCloud(node, INSTANCE_TYPE_LABELS, instance.type),
+    pairFromCloud(node, ZONE_LABELS, instance.zone),
+    pairFromCloud(node, REGION_LABELS, instance.region),
+    ...Object.entries(instance.labels).map(([key, value]) => additional(node, key, value)),
   ];
+  return {
+    edit: setLabels(
+      node,
+      parts.flatMap(({ entries }) => entries),
+    ),
+    warnings: parts.flatMap(({ warnings }) => warnings),
+  };
 }
 
-function isLabelKey(key: string): boolean {
-  const parts = key.split("/");
-  const [name = "", prefix] = parts.reverse();
-  if (parts.length > 2 || !LABEL_NAME.test(name)) return false;
-  return prefix === undefined || (prefix.length <= 253 && LABEL_PREFIX.test(prefix));
+/** Brings the stable labels of an initialized node in line with their beta ones, which are the source of truth. */
+export function reconcileLabels(node: Node): Edit {
+  return setLabels(
+    node,
+    LABEL_PAIRS.flatMap((pair) => stableFromBeta(node, pair)),
+  );
 }
 
-function isLabelValue(value: string): boolean {
-  return value === "" || LABEL_NAME.test(value);
+/** Whether a beta label says something else than its stable one. */
+export function hasLabelsToReconcile(node: Node): boolean {
+  return reconcileLabels(node).operations.length > 0;
 }
 
-function invalid(key: string, value: string): Because {
-  return { code: "InvalidLabel", message: `label ${key}=${value} is left out: Kubernetes would refuse it` };
+/** What the cloud may not set beyond the pairs: these domains are Kubernetes' own. */
+const RESERVED = /(^|\.)(kubernetes|k8s)\.io\//;
+
+interface Labels {
+  readonly entries: readonly MapEntry[];
+  readonly warnings: readonly Because[];
 }
 
-function reserved(key: string): Because {
-  return { code: "ReservedLabel", message: `label ${key} is left out: its domain is Kubernetes' own` };
+const NONE: Labels = { entries: [], warnings: [] };
+
+function pairFromCloud(node: Node, pair: LabelPair, value: string): Labels {
+  // Without a word of the cloud's the pair is left as the first look at an initialized node would leave it.
+  const kept = { ...NONE, entries: stableFromBeta(node, pair) };
+  if (value === "") return kept;
+  const fault = faultOfLabelValue(value);
+  if (fault !== undefined) return { ...kept, ...leftOut("InvalidLabel", pair.stable, value, fault) };
+  const keys = [pair.beta, pair.stable].filter((key) => labelOf(node, key) !== value);
+  return { ...NONE, entries: keys.map((key) => ({ key, value, tests: [] })) };
 }
 
-function kept(key: string, has: string | undefined, value: string): Because {
-  return { code: "LabelKept", message: `label ${key} stays ${has}, although the cloud says ${value}` };
+function additional(node: Node, key: string, value: string): Labels {
+  if (RESERVED.test(key))
+    return { ...NONE, ...leftOut("ReservedLabel", key, value, "its domain is Kubernetes' own") };
+  const fault = faultOfLabelKey(key) ?? faultOfLabelValue(value);
+  if (fault !== undefined) return { ...NONE, ...leftOut("InvalidLabel", key, value, fault) };
+  const present = labelOf(node, key);
+  if (present === undefined)
+    return { ...NONE, entries: [{ key, value, tests: [test(labelPath(key), null)] }] };
+  if (present === value) return NONE;
+  return { ...NONE, ...leftOut("LabelTaken", key, value, `the node has it already, as "${present}"`) };
+}
+
+function stableFromBeta(node: Node, { beta, stable }: LabelPair): MapEntry[] {
+  const value = labelOf(node, beta);
+  if (value === undefined || value === labelOf(node, stable)) return [];
+  return [{ key: stable, value, tests: [test(labelPath(beta), value)] }];
+}
+
+function setLabels(node: Node, entries: readonly MapEntry[]): Edit {
+  return setEntries(pointer("metadata", "labels"), node.metadata.labels !== undefined, entries);
+}
+
+function labelOf(node: Node, key: string): string | undefined {
+  return node.metadata.labels?.[key];
+}
+
+function labelPath(key: string): string {
+  return pointer("metadata", "labels", key);
+}
+
+function leftOut(code: string, key: string, value: string, why: string): { warnings: Because[] } {
+  return { warnings: [{ code, message: `the cloud's label ${key}="${value}" is left out: ${why}` }] };
 }

@@ -1,17 +1,29 @@
 import type { EventReason } from "#core/event.ts";
-import { reconciledLabels } from "#core/node/labels.ts";
+import { hasLabelsToReconcile } from "#core/node/labels.ts";
 import type { Node } from "#core/node/node.ts";
-import { comparesWithCloud } from "#core/node/reconcile.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 
-/** Whether the node, as it is, wants something of the node controller; level-triggered, so it may be asked at any time. */
+/** Whether a node, by what it is now, has something to be done on it: the relay's predicate, level-triggered. */
 export function needsWork(node: Node): boolean {
-  if (node.metadata.deletionTimestamp !== undefined) return false;
-  return isUninitialized(node) || reconciledLabels(node).length > 0;
+  return !isBeingDeleted(node) && (isUninitialized(node) || hasLabelsToReconcile(node));
 }
 
-/** Whether deciding about the node for this reason takes the cloud's answer. */
+/** Whether deciding on a node depends on what the cloud says of its instance. */
 export function needsInstance(node: Node, reason: EventReason): boolean {
-  if (node.metadata.deletionTimestamp !== undefined) return false;
-  return isUninitialized(node) || comparesWithCloud(reason);
+  return !isBeingDeleted(node) && (isUninitialized(node) || LOOKS_AGAIN[reason]);
 }
+
+/** Whether a node is on its way out; nothing is ever written on such a one. */
+export function isBeingDeleted(node: Node): boolean {
+  return node.metadata.deletionTimestamp !== undefined;
+}
+
+/** Whether the reason of an event calls for a look at the instances of initialized nodes too. */
+const LOOKS_AGAIN: Readonly<Record<EventReason, boolean>> = {
+  watch: false,
+  retry: false,
+  monitor: false,
+  refresh: true,
+  sweep: true,
+  replay: true,
+};

@@ -1,51 +1,52 @@
 import { PROVIDED_NODE_IP_ANNOTATION } from "#core/contracts.ts";
-import { type IpAddress, isSameIp, parseIp } from "#core/node/ip.ts";
-import type { Node, NodeAddress } from "#core/node/node.ts";
+import type { TestOperation } from "#core/decision.ts";
+import { type Ip, isUnspecified, parseIp } from "#core/ip.ts";
+import { pointer, test } from "#core/json-patch.ts";
+import type { Node } from "#core/node/node.ts";
 
-/** The cloud's addresses as the kubelet's --node-ip lets them stand, or why the two do not go together. */
-export type NarrowedAddresses =
-  | { readonly kind: "addresses"; readonly addresses: readonly NodeAddress[] }
-  | { readonly kind: "mismatch"; readonly message: string };
+/** What a kubelet's --node-ip says: nothing, one address or a dual-stack pair in its order, or something that is neither. */
+export type ProvidedNodeIp =
+  | { readonly kind: "none" }
+  | { readonly kind: "ips"; readonly ips: readonly Ip[] }
+  | { readonly kind: "invalid"; readonly message: string };
 
-/**
- * Puts the addresses that the annotation names first, in its order and in the cloud's spelling; the types that they have are
- * claimed, and other addresses of a claimed type are dropped. Without the annotation the list stays as it is.
- */
-export function narrowToProvidedNodeIp(node: Node, addresses: readonly NodeAddress[]): NarrowedAddresses {
-  const annotation = node.metadata.annotations?.[PROVIDED_NODE_IP_ANNOTATION];
-  if (annotation === undefined) return { kind: "addresses", addresses };
-  const provided = parseProvided(annotation);
-  if (provided === undefined)
-    return mismatch(`"${annotation}" is neither one IP address nor a dual-stack pair`);
-  const claimed: NodeAddress[] = [];
-  for (const ip of provided) {
-    const matches = addresses.filter((address) => isAddressOf(address, ip));
-    if (matches.length === 0) {
-      const known = addresses.map(({ address }) => address).join(", ") || "none";
-      return mismatch(`"${annotation}" is not among the instance's addresses (${known})`);
-    }
-    claimed.push(...matches);
-  }
-  const types = new Set(claimed.map(({ type }) => type));
-  return { kind: "addresses", addresses: [...claimed, ...addresses.filter(({ type }) => !types.has(type))] };
+/** Reads the provided-node-ip annotation; an annotation that is there but empty is invalid, not absent. */
+export function providedNodeIp(node: Node): ProvidedNodeIp {
+  const text = annotationOf(node);
+  if (text === undefined) return { kind: "none" };
+  // One part more than is allowed suffices to see that there are too many.
+  const ips = text.split(",", 3).map(parseIp);
+  const read = ips.filter((ip) => ip !== undefined);
+  const fault = read.length < ips.length ? "not an IP address" : faultOf(read);
+  if (fault === undefined) return { kind: "ips", ips: read };
+  return { kind: "invalid", message: `annotation ${quotedAnnotation(text)} is unusable: ${fault}` };
 }
 
-function parseProvided(annotation: string): IpAddress[] | undefined {
-  const ips = annotation
-    .split(",")
-    .map(parseIp)
-    .filter((ip) => ip !== undefined);
-  if (ips.length !== annotation.split(",").length || ips.length > 2) return undefined;
-  if (ips.length === 1) return ips;
-  const families = new Set(ips.map(({ family }) => family));
-  return families.size === 2 && ips.every(({ value }) => value !== 0n) ? ips : undefined;
+/** The annotation as `key: "value"`, its value cut short: a tenant writes it. */
+export function describeProvidedNodeIp(node: Node): string {
+  return quotedAnnotation(annotationOf(node) ?? "");
 }
 
-function isAddressOf(address: NodeAddress, ip: IpAddress): boolean {
-  const parsed = parseIp(address.address);
-  return parsed !== undefined && isSameIp(parsed, ip);
+/** A test that the annotation is still as it was read. */
+export function providedNodeIpUnchanged(node: Node): TestOperation {
+  if (node.metadata.annotations === undefined) return test(pointer("metadata", "annotations"), null);
+  return test(pointer("metadata", "annotations", PROVIDED_NODE_IP_ANNOTATION), annotationOf(node) ?? null);
 }
 
-function mismatch(words: string): NarrowedAddresses {
-  return { kind: "mismatch", message: `annotation ${PROVIDED_NODE_IP_ANNOTATION}: ${words}` };
+const MAX_QUOTED = 100;
+
+function annotationOf(node: Node): string | undefined {
+  return node.metadata.annotations?.[PROVIDED_NODE_IP_ANNOTATION];
+}
+
+function quotedAnnotation(text: string): string {
+  const shown = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
+  return `${PROVIDED_NODE_IP_ANNOTATION}: ${JSON.stringify(shown)}`;
+}
+
+function faultOf(ips: readonly Ip[]): string | undefined {
+  if (ips.length === 1) return undefined;
+  if (ips.length > 2 || ips[0]?.family === ips[1]?.family)
+    return "it must be a single IP or a dual-stack pair of IPs";
+  return ips.some(isUnspecified) ? "no address of a pair may be unspecified" : undefined;
 }

@@ -1,3 +1,4 @@
+import * as z from "zod";
 import {
   CLOUD_LABEL_PREFIXES,
   INSTANCE_ANNOTATION,
@@ -5,64 +6,88 @@ import {
   PROVIDED_NODE_IP_ANNOTATION,
 } from "#core/contracts.ts";
 import { type Fault, faultsOf } from "#core/faults.ts";
-import { Node } from "#core/node/node.ts";
+import { Node, type NodeCondition } from "#core/node/node.ts";
 
-/** What a value came to at the door: a node, or what is wrong with it and whose it seems to be. */
+/** An object from outside: a node, or what is wrong with it and as much of its identity as it has. */
 export type ParsedNode =
   | { readonly kind: "node"; readonly node: Node }
-  | { readonly kind: "malformed"; readonly name?: string; readonly uid?: string; readonly faults: Fault[] };
+  | {
+      readonly kind: "malformed";
+      readonly name?: string;
+      readonly uid?: string;
+      readonly faults: readonly Fault[];
+    };
 
-/** Parses a Node object, whole or a snapshot. */
+/** Parses a whole node or a snapshot of one; never throws. */
 export function parseNode(value: unknown): ParsedNode {
   const parsed = Node.safeParse(value);
   if (parsed.success) return { kind: "node", node: parsed.data };
-  const metadata = member(value, "metadata");
-  const [name, uid] = [member(metadata, "name"), member(metadata, "uid")];
-  return {
-    kind: "malformed",
-    ...(typeof name === "string" ? { name } : {}),
-    ...(typeof uid === "string" ? { uid } : {}),
-    faults: faultsOf(parsed.error),
-  };
+  return { kind: "malformed", ...identityOf(value), faults: faultsOf(parsed.error) };
 }
-
-const READ_LABELS = new Set(LABEL_PAIRS.flatMap(({ beta, stable }) => [beta, stable]));
-const READ_ANNOTATIONS = new Set([PROVIDED_NODE_IP_ANNOTATION, INSTANCE_ANNOTATION]);
-const READ_CONDITIONS = new Set(["Ready", "NetworkUnavailable"]);
 
 /**
- * Cuts a node down to what decisions read. A map that is there stays, even if nothing in it is kept: a patch must know an
- * absent map from one that is not empty.
+ * The part of a node that decisions read: what an event carries of it. Taints and addresses stay verbatim, and a map of
+ * which nothing is kept stays as an empty one, because preconditions tell "empty" from "absent". Deciding on the
+ * snapshot and on the node give the same; a snapshot's snapshot is itself.
  */
 export function snapshotOf(node: Node): Node {
-  const { labels, annotations } = node.metadata;
-  const { conditions } = node.status;
+  const { labels, annotations, name, uid, resourceVersion, creationTimestamp, deletionTimestamp } =
+    node.metadata;
+  const { providerID, taints, podCIDRs } = node.spec;
+  const { addresses, conditions } = node.status;
   return {
     metadata: {
-      ...node.metadata,
-      ...(labels === undefined ? {} : { labels: pick(labels, isReadLabel) }),
-      ...(annotations === undefined
-        ? {}
-        : { annotations: pick(annotations, (key) => READ_ANNOTATIONS.has(key)) }),
+      name,
+      uid,
+      resourceVersion,
+      creationTimestamp,
+      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+      ...(labels === undefined ? {} : { labels: entriesWhere(labels, isLabelRead) }),
+      ...(annotations === undefined ? {} : { annotations: entriesWhere(annotations, isAnnotationRead) }),
     },
-    spec: node.spec,
+    spec: {
+      ...(providerID === undefined ? {} : { providerID }),
+      ...(taints === undefined ? {} : { taints }),
+      ...(podCIDRs === undefined ? {} : { podCIDRs }),
+    },
     status: {
-      ...node.status,
-      ...(conditions === undefined
-        ? {}
-        : { conditions: conditions.filter(({ type }) => READ_CONDITIONS.has(type)) }),
+      ...(addresses === undefined ? {} : { addresses }),
+      ...(conditions === undefined ? {} : { conditions: conditions.filter(isConditionRead) }),
     },
   };
 }
 
-function isReadLabel(key: string): boolean {
-  return READ_LABELS.has(key) || CLOUD_LABEL_PREFIXES.some((prefix) => key.startsWith(prefix));
+const LABELS_READ: ReadonlySet<string> = new Set(LABEL_PAIRS.flatMap(({ beta, stable }) => [beta, stable]));
+const ANNOTATIONS_READ: ReadonlySet<string> = new Set([PROVIDED_NODE_IP_ANNOTATION, INSTANCE_ANNOTATION]);
+const CONDITIONS_READ: ReadonlySet<string> = new Set(["Ready", "NetworkUnavailable"]);
+
+function isLabelRead(key: string): boolean {
+  return LABELS_READ.has(key) || CLOUD_LABEL_PREFIXES.some((prefix) => key.startsWith(prefix));
 }
 
-function pick(map: Readonly<Record<string, string>>, keep: (key: string) => boolean): Record<string, string> {
-  return Object.fromEntries(Object.entries(map).filter(([key]) => keep(key)));
+function isAnnotationRead(key: string): boolean {
+  return ANNOTATIONS_READ.has(key);
 }
 
-function member(value: unknown, key: string): unknown {
-  return value !== null && typeof value === "object" ? Reflect.get(value, key) : undefined;
+function isConditionRead({ type }: NodeCondition): boolean {
+  return CONDITIONS_READ.has(type);
+}
+
+function entriesWhere(
+  map: Readonly<Record<string, string>>,
+  isKept: (key: string) => boolean,
+): Record<string, string> {
+  return Object.fromEntries(Object.entries(map).filter(([key]) => isKept(key)));
+}
+
+const { name, uid } = Node.shape.metadata.shape;
+const Identity = z.object({
+  metadata: z.object({ name: name.optional().catch(undefined), uid: uid.optional().catch(undefined) }),
+});
+
+function identityOf(value: unknown): { name?: string; uid?: string } {
+  const parsed = Identity.safeParse(value);
+  if (!parsed.success) return {};
+  const { name, uid } = parsed.data.metadata;
+  return { ...(name === undefined ? {} : { name }), ...(uid === undefined ? {} : { uid }) };
 }

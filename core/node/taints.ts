@@ -1,23 +1,24 @@
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import { type Edit, pointer, remove, test } from "#core/json-patch.ts";
 import type { Node } from "#core/node/node.ts";
-import { type PatchPart, pointer, test } from "#core/node/patch.ts";
 
-/** Whether the node waits for initialization; the key alone counts. */
+/** Whether the node still carries the taint of a kubelet that waits for its cloud, whatever the taint's value or effect. */
 export function isUninitialized(node: Node): boolean {
-  return uninitializedIndexes(node).length > 0;
+  return indexesOfUninitialized(node).length > 0;
 }
 
-/** Removes every uninitialized taint by its index, highest first, so that those of others keep theirs and their order. */
-export function removeUninitializedTaints(node: Node): PatchPart {
-  const indexes = uninitializedIndexes(node).reverse();
+/**
+ * Takes away every taint with the uninitialized key. By index, each guarded by its key and the highest first, so that
+ * the list is never replaced and a taint that somebody adds meanwhile survives.
+ */
+export function removeUninitialized(node: Node): Edit {
+  const indexes = indexesOfUninitialized(node).reverse();
   return {
     tests: indexes.map((index) => test(pointer("spec", "taints", index, "key"), UNINITIALIZED_TAINT)),
-    operations: indexes.map((index) => ({ op: "remove", path: pointer("spec", "taints", index) })),
+    operations: indexes.map((index) => remove(pointer("spec", "taints", index))),
   };
 }
 
-function uninitializedIndexes(node: Node): number[] {
-  return (node.spec.taints ?? []).flatMap((taint, index) =>
-    taint.key === UNINITIALIZED_TAINT ? [index] : [],
-  );
+function indexesOfUninitialized(node: Node): number[] {
+  return (node.spec.taints ?? []).flatMap(({ key }, index) => (key === UNINITIALIZED_TAINT ? [index] : []));
 }

@@ -1,0 +1,47 @@
+import type { Because, Decision } from "#core/decision.ts";
+import type { Instance, InstanceAnswer } from "#core/instance.ts";
+import { desiredAddresses, setAddresses } from "#core/node/addresses.ts";
+import { changeOrSkip, NOTHING_LEFT, patchNode } from "#core/node/decisions.ts";
+import { addInstanceAnnotation } from "#core/node/instance-annotation.ts";
+import { reconcileLabels } from "#core/node/labels.ts";
+import type { Node } from "#core/node/node.ts";
+import { providedNodeIpUnchanged } from "#core/node/provided-node-ip.ts";
+import { retryAfterTrouble, troubleOf } from "#core/node/troubles.ts";
+
+/** Looks after an initialized node without the cloud: its labels alone. */
+export function reconcile(node: Node, otherwise: Because = NOTHING_LEFT): Decision {
+  const because = { code: "LabelsReconciled", message: "stable labels set to what the beta labels say" };
+  return changeOrSkip(node, [patchNode(node, [reconcileLabels(node)])], { because, otherwise });
+}
+
+/**
+ * Looks after an initialized node with the cloud's answer: its labels, its addresses, and which instance it is where it
+ * does not say yet. Addresses that cannot be told stay as they are.
+ */
+export function refresh(node: Node, answer: InstanceAnswer, now: Date): Decision {
+  switch (answer.kind) {
+    case "found":
+      return refreshFrom(node, answer.instance);
+    case "not-found":
+      return reconcile(node, troubleOf(answer));
+    case "error":
+      return retryAfterTrouble(node, troubleOf(answer), now);
+  }
+}
+
+function refreshFrom(node: Node, instance: Instance): Decision {
+  const desired = desiredAddresses(node, instance);
+  const edits = desired.kind === "addresses" ? [setAddresses(node, desired.addresses)] : [];
+  const guard = { tests: [providedNodeIpUnchanged(node)], operations: [] };
+  return changeOrSkip(
+    node,
+    [
+      patchNode(node, [...edits, guard], "status"),
+      patchNode(node, [reconcileLabels(node), addInstanceAnnotation(node, instance)]),
+    ],
+    {
+      because: { code: "Refreshed", message: `brought in line with instance ${instance.id}` },
+      otherwise: desired.kind === "trouble" ? desired.trouble : NOTHING_LEFT,
+    },
+  );
+}
