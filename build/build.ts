@@ -1,5 +1,5 @@
-import { chmod, mkdir, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { chmod, rm, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { type Bundle, bundle, ROOT } from "./bundle.ts";
 import { functionNames } from "./function-names.ts";
@@ -12,57 +12,61 @@ import { writeZip } from "./zip.ts";
 const IMPORT_RUNS = 9;
 
 const CLI_ENTRY = "cli/main.ts";
-const CLI_BUNDLE = "serverless-ccm.mjs";
+const CLI_NAME = "serverless-ccm";
 const NOTICES = "THIRD-PARTY-NOTICES.txt";
 
-export interface BuildOptions {
-  /** Where to; made if it is not there. */
-  readonly folder: string;
-  /** Also time the functions' imports, which takes seconds. */
-  readonly importTimes?: boolean;
+/** Builds all that is deployed or published into a folder, and resolves to the sizes: each function's, and the command line's. */
+export async function build(folder: string): Promise<Size[]> {
+  return [...(await buildFunctions(folder)), await buildCommandLine(folder)];
 }
 
-/** Builds all that is deployed or published, and resolves to the sizes: each function with its zip, and the command line. */
-export async function build(options: BuildOptions): Promise<Size[]> {
-  const folder = resolve(options.folder);
-  await mkdir(folder, { recursive: true });
+/** Builds the functions alone: for each `NAME` its bundle in `NAME/` and what is deployed, `NAME.zip`. */
+export async function buildFunctions(folder: string): Promise<Size[]> {
   const names = await functionNames();
-  const functions = await Promise.all(names.map((name) => buildFunction(name, folder)));
-  const sizes = [...functions, await buildCommandLine(folder)];
-  const measured: Size[] = [];
-  for (const size of sizes) {
-    const importable = options.importTimes === true && size.zip !== undefined;
-    const file = join(folder, size.name, "index.mjs");
-    measured.push(importable ? { ...size, importMs: await importTimeMs(file, IMPORT_RUNS) } : size);
-  }
-  await writeFile(join(folder, "sizes.json"), `${JSON.stringify(measured, undefined, 2)}\n`);
-  return measured;
+  return Promise.all(names.map((name) => buildFunction(name, folder)));
+}
+
+/** Builds what is published: the command line in one file, `serverless-ccm.mjs`. */
+export async function buildCommandLine(folder: string): Promise<Size> {
+  const built = await bundle({ entry: CLI_ENTRY, folder, name: CLI_NAME, splitting: false });
+  for (const file of built.files) await chmod(file, 0o755);
+  await writeFile(join(folder, NOTICES), await noticesOf([built]));
+  await writeMetafile(built, join(folder, `${CLI_NAME}.meta.json`));
+  return { name: CLI_NAME, raw: built.rawBytes, minified: built.minifiedBytes };
 }
 
 async function buildFunction(name: string, folder: string): Promise<Size> {
-  const built = await bundle(`functions/${name}.ts`, join(folder, name, "index.mjs"));
-  const notices = join(folder, name, NOTICES);
-  await writeFile(notices, await noticesOf([built]));
+  const home = join(folder, name);
+  // Of an earlier build other files may be there: their names are hashes.
+  await rm(home, { recursive: true, force: true });
+  const built = await bundle({ entry: `functions/${name}.ts`, folder: home, name: "index", splitting: true });
+  await writeFile(join(home, NOTICES), await noticesOf([built]));
   await writeMetafile(built, join(folder, `${name}.meta.json`));
-  // The source map stays behind: it decodes stack traces wherever they are read, and would triple what is loaded.
-  const zip = await writeZip(join(folder, `${name}.zip`), { "index.mjs": built.file, [NOTICES]: notices });
+  // The source maps stay behind: they decode stack traces wherever those are read, and would triple what is deployed.
+  const contents = [...built.files, join(home, NOTICES)].map((file) => [relative(home, file), file]);
+  const zip = await writeZip(join(folder, `${name}.zip`), Object.fromEntries(contents));
   return { name, raw: built.rawBytes, minified: built.minifiedBytes, zip };
-}
-
-async function buildCommandLine(folder: string): Promise<Size> {
-  const built = await bundle(CLI_ENTRY, join(folder, CLI_BUNDLE));
-  await chmod(built.file, 0o755);
-  await writeFile(join(folder, NOTICES), await noticesOf([built]));
-  await writeMetafile(built, join(folder, `${CLI_BUNDLE}.meta.json`));
-  return { name: CLI_BUNDLE, raw: built.rawBytes, minified: built.minifiedBytes };
 }
 
 async function writeMetafile({ metafile }: Bundle, file: string): Promise<void> {
   await writeFile(file, JSON.stringify(metafile));
 }
 
+/** Times the import of each function's bundle, in processes of its own. */
+async function withImportTimes(sizes: readonly Size[], folder: string): Promise<Size[]> {
+  const timed: Size[] = [];
+  for (const size of sizes) {
+    const file = join(folder, size.name, "index.mjs");
+    timed.push(size.zip === undefined ? size : { ...size, importMs: await importTimeMs(file, IMPORT_RUNS) });
+  }
+  return timed;
+}
+
 if (import.meta.main) {
   const { values } = parseArgs({ options: { "import-times": { type: "boolean", default: false } } });
-  const sizes = await build({ folder: join(ROOT, "dist"), importTimes: values["import-times"] });
+  const folder = join(ROOT, "dist");
+  const built = await build(folder);
+  const sizes = values["import-times"] ? await withImportTimes(built, folder) : built;
+  await writeFile(join(folder, "sizes.json"), `${JSON.stringify(sizes, undefined, 2)}\n`);
   process.stdout.write(`${tableOf(sizes)}\n`);
 }

@@ -1,14 +1,28 @@
-import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build, type Metafile } from "esbuild";
 
 /** The folder of the sources; paths in a metafile are relative to it. */
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** One bundled file and what went into it. */
+/** What to bundle, and how. */
+export interface BundleOptions {
+  /** Relative to ROOT. */
+  readonly entry: string;
+  /** Where to, absolute; the entry's output is `<name>.mjs` there. */
+  readonly folder: string;
+  readonly name: string;
+  /**
+   * Whether what is imported on demand becomes files of its own, which are loaded when they are, or part of the one file. In one
+   * file whatever is imported on demand comes whole, as esbuild cannot shake it.
+   */
+  readonly splitting: boolean;
+}
+
+/** A bundle and what went into it. */
 export interface Bundle {
-  /** Absolute path of the bundle; its source map lies beside it. */
-  readonly file: string;
+  /** Absolute paths of its files, sorted; their source maps, which lie beside them, not among them. */
+  readonly files: readonly string[];
   readonly metafile: Metafile;
   /** Bytes without minification … */
   readonly rawBytes: number;
@@ -19,12 +33,14 @@ export interface Bundle {
 // Some dependencies are CommonJS, and what esbuild makes of their calls to `require` needs one in an ES module.
 const REQUIRE = `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`;
 
-/** Bundles an entry with all that it imports into one ES module for Node 24; the same sources give the same bytes. */
-export async function bundle(entry: string, file: string): Promise<Bundle> {
+/** Bundles an entry with all that it imports into ES modules for Node 24; the same sources give the same bytes. */
+export async function bundle({ entry, folder, name, splitting }: BundleOptions): Promise<Bundle> {
   const options = {
     absWorkingDir: ROOT,
-    entryPoints: [entry],
-    outfile: file,
+    entryPoints: { [name]: entry },
+    outdir: folder,
+    outExtension: { ".js": ".mjs" },
+    splitting,
     bundle: true,
     platform: "node",
     format: "esm",
@@ -39,8 +55,14 @@ export async function bundle(entry: string, file: string): Promise<Bundle> {
     build({ ...options, write: false }),
     build({ ...options, minify: true, sourcemap: "external", metafile: true }),
   ]);
-  const rawBytes = raw.outputFiles.reduce((bytes, output) => bytes + output.contents.length, 0);
-  return { file, metafile: minified.metafile, rawBytes, minifiedBytes: (await stat(file)).size };
+  const { metafile } = minified;
+  const outputs = Object.entries(metafile.outputs).filter(([path]) => !path.endsWith(".map"));
+  return {
+    files: outputs.map(([path]) => resolve(ROOT, path)).sort(),
+    metafile,
+    rawBytes: raw.outputFiles.reduce((bytes, output) => bytes + output.contents.length, 0),
+    minifiedBytes: outputs.reduce((bytes, [, output]) => bytes + output.bytes, 0),
+  };
 }
 
 /** The paths, relative to ROOT, of the sources of which something is in the bundle's output. */

@@ -10,6 +10,13 @@ const PACKAGE_FOLDER = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
 
 const LICENCE_FILE = /^(licen[cs]e|copying|notice)([.-].*)?$/i;
 
+/** Where a text stands for packages that carry none: by package, or by licence where its text is the same for all. */
+const TEXTS_BY_PACKAGE: Readonly<Record<string, string>> = {
+  "@middy/core": join(ROOT, "build/licences/middy.txt"),
+  "@middy/util": join(ROOT, "build/licences/middy.txt"),
+};
+const TEXTS_BY_LICENCE: Readonly<Record<string, string>> = { "Apache-2.0": join(ROOT, "LICENSE") };
+
 /**
  * The names, versions and licence texts of all packages of which something is in the bundles. Rejects where a package has
  * no licence or does not carry its text: what is published must come with it.
@@ -27,10 +34,12 @@ async function noticeOf(folder: string): Promise<string> {
   const parsed = PackageJson.safeParse(JSON.parse(await readFile(join(path, "package.json"), "utf8")));
   if (!parsed.success) throw new Error(`${folder} is bundled, but its package.json names no licence`);
   const { name, version, license } = parsed.data;
-  const files = (await readdir(path)).filter((file) => LICENCE_FILE.test(file)).sort();
+  const names = (await readdir(path)).filter((file) => LICENCE_FILE.test(file)).sort();
+  const known = TEXTS_BY_PACKAGE[name] ?? TEXTS_BY_LICENCE[license];
+  const files = names.length === 0 && known !== undefined ? [known] : names.map((file) => join(path, file));
   if (files.length === 0)
     throw new Error(`${name} ${version} (${license}) is bundled, but carries no licence text`);
-  const texts = await Promise.all(files.map((file) => readFile(join(path, file), "utf8")));
+  const texts = await Promise.all(files.map((file) => readFile(file, "utf8")));
   const text = texts.map((part) => part.replaceAll("\r\n", "\n").trim()).join("\n\n");
   const rule = "=".repeat(80);
   return `${rule}\n${name} ${version} (${license})\n${rule}\n\n${text}\n`;

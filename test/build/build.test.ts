@@ -1,13 +1,14 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Metafile } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { build } from "../../build/build.ts";
+import { buildCommandLine, buildFunctions } from "../../build/build.ts";
 import { type Bundle, ROOT } from "../../build/bundle.ts";
 import { functionNames } from "../../build/function-names.ts";
 import { noticesOf } from "../../build/notices.ts";
+import type { Size } from "../../build/sizes.ts";
 import { zipEntries } from "./zip-entries.ts";
 
 const NOTICES = "THIRD-PARTY-NOTICES.txt";
@@ -19,16 +20,21 @@ describe("the build", () => {
   const metafile = async (name: string): Promise<Metafile> =>
     JSON.parse(await readFile(path(`${name}.meta.json`), "utf8"));
 
+  let sizes: readonly Size[] = [];
+
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "build-"));
-    await build({ folder: join(folder, "first") });
+    sizes = [...(await buildFunctions(path())), await buildCommandLine(path())];
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   test.each(names)("%s: a zip holds the bundle and the notices, and nothing else", async (name) => {
     const entries = zipEntries(await readFile(path(`${name}.zip`)));
-    expect(entries.map((entry) => entry.name)).toEqual([NOTICES, "index.mjs"]);
-    expect(entries[1]?.bytes).toBe((await readFile(path(name, "index.mjs"))).length);
+    const outputs = Object.keys((await metafile(name)).outputs).filter((output) => !output.endsWith(".map"));
+    const expected = [NOTICES, ...outputs.map((output) => basename(output))].sort();
+    expect(expected).toContain("index.mjs");
+    expect(entries.map((entry) => entry.name)).toEqual(expected);
+    for (const entry of entries) expect(entry.bytes).toBe((await stat(path(name, entry.name))).size);
   });
 
   test.each(names)("%s: all times in a zip are the same", async (name) => {
@@ -53,7 +59,7 @@ describe("the build", () => {
     },
   );
 
-  test.each([...names, "serverless-ccm.mjs"])(
+  test.each([...names, "serverless-ccm"])(
     "%s: the notices name every package in the bundle",
     async (name) => {
       const { outputs } = await metafile(name);
@@ -69,7 +75,9 @@ describe("the build", () => {
   );
 
   test("a second build gives the same bytes", async () => {
-    await build({ folder: join(folder, "second") });
+    const second = join(folder, "second");
+    await buildFunctions(second);
+    await buildCommandLine(second);
     const files = [...names.map((name) => `${name}.zip`), "serverless-ccm.mjs", NOTICES];
     for (const file of files) {
       const [first, second] = await Promise.all([
@@ -78,16 +86,17 @@ describe("the build", () => {
       ]);
       expect(second.equals(first), file).toBe(true);
     }
-    expect((await readdir(join(folder, "second"))).sort()).toEqual((await readdir(path())).sort());
+    expect((await readdir(second)).sort()).toEqual((await readdir(path())).sort());
   });
 
   test("the sizes are those of the files", async () => {
-    const sizes = JSON.parse(await readFile(path("sizes.json"), "utf8"));
     for (const name of names) {
-      const size = sizes.find((candidate: { name: string }) => candidate.name === name);
-      expect(size.zip).toBe((await readFile(path(`${name}.zip`))).length);
-      expect(size.minified).toBe((await readFile(path(name, "index.mjs"))).length);
-      expect(size.raw).toBeGreaterThan(size.minified);
+      const size = sizes.find((candidate) => candidate.name === name);
+      expect(size?.zip).toBe((await readFile(path(`${name}.zip`))).length);
+      const { outputs } = await metafile(name);
+      const modules = Object.entries(outputs).filter(([output]) => !output.endsWith(".map"));
+      expect(size?.minified).toBe(modules.reduce((bytes, [, output]) => bytes + output.bytes, 0));
+      expect(size?.raw).toBeGreaterThan(size?.minified ?? Number.NaN);
     }
   });
 });
@@ -97,6 +106,7 @@ describe("the notices", () => {
   const rows = [
     ["a licence and its text", { license: "MIT" }, { LICENSE: licence }, licence],
     ["a text under another spelling", { license: "MIT" }, { "licence.md": licence }, licence],
+    ["no text of a licence that is the same for all", { license: "Apache-2.0" }, {}, "Apache License"],
     ["no licence named", {}, { LICENSE: licence }, /names no licence/],
     ["no text", { license: "MIT" }, {}, /carries no licence text/],
   ] as const;
@@ -120,7 +130,7 @@ describe("the notices", () => {
 function bundleOf(input: string): Bundle {
   const output = { bytes: 1, inputs: { [input]: { bytesInOutput: 1 } }, imports: [], exports: [] };
   return {
-    file: "",
+    files: [],
     rawBytes: 1,
     minifiedBytes: 1,
     metafile: { inputs: {}, outputs: { "index.mjs": output } },
