@@ -14,15 +14,13 @@ export function representationFor(accept: string | undefined, verb: Verb): Repre
     if (as === undefined) return "object";
     if (as === "Table" && parameters.includes("v=v1") && verb !== "watch") return "table";
     if (as === "PartialObjectMetadata" && verb === "list") {
-      throw notAcceptable("you requested PartialObjectMetadata, but the requested object is a list");
+      throw notAcceptable("you requested PartialObjectMetadata, but the requested object is a list", false);
     }
     if (as === "PartialObjectMetadata" || (as === "PartialObjectMetadataList" && verb === "list")) {
       return "partial";
     }
   }
-  throw notAcceptable(
-    "only the following media types are accepted: application/json, application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
-  );
+  throw notAcceptable("406: Not Acceptable\n\nAvailable representations: application/json", true);
 }
 
 const JSON_TYPES = ["", "*/*", "application/*", "application/json"];

@@ -15,7 +15,11 @@ export function applyJsonPatch(document: JsonObject, patch: unknown): JsonObject
     );
   }
   for (const operation of patch) {
-    if (!isJsonObject(operation)) throw patchDoesNotApply();
+    if (!isJsonObject(operation)) {
+      throw badRequest(
+        `error decoding patch: json: cannot unmarshal ${typeof operation} into Go value of type handlers.jsonPatchOp`,
+      );
+    }
     applyOperation(document, operation);
   }
   return document;

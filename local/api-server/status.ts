@@ -69,7 +69,8 @@ export const methodNotAllowed = (): Refusal =>
     details: {},
   });
 
-export const notAcceptable = (message: string): Refusal => new Refusal(406, "NotAcceptable", message);
+export const notAcceptable = (message: string, detailed: boolean): Refusal =>
+  new Refusal(406, "NotAcceptable", message, detailed ? { details: {} } : {});
 
 export const unsupportedMediaType = (): Refusal =>
   new Refusal(415, "UnsupportedMediaType", "415: Unsupported Media Type", { details: {} });
@@ -90,6 +91,14 @@ export const patchDoesNotApply = (): Refusal =>
   new Refusal(422, "Invalid", "the server rejected our request due to an error in our request", {
     details: {},
   });
+
+/** A patch applied, but its result is not of the resource's types. */
+export const patchedOutOfShape = (document: unknown, fault: string): Refusal => {
+  const message = `Invalid value: ${JSON.stringify(JSON.stringify(document))}: ${fault}`;
+  return new Refusal(422, "Invalid", ` "" is invalid: patch: ${message}`, {
+    details: { causes: [{ reason: "FieldValueInvalid", message, field: "patch" }] },
+  });
+};
 
 export const invalid = (kind: string, name: string, causes: readonly StatusCause[]): Refusal => {
   const faults = causes.map((cause) => `${cause.field}: ${cause.message}`);

@@ -66,6 +66,11 @@ function labelCauses([key, value]: readonly [string, string]): readonly StatusCa
 }
 
 function labelKeyFaults(key: string): readonly string[] {
+  if (key.split("/").length > 2) {
+    return [
+      `a valid label key ${QUALIFIED_NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+    ];
+  }
   const slash = key.indexOf("/");
   const prefix = slash < 0 ? undefined : key.slice(0, slash);
   const name = key.slice(slash + 1);

@@ -8,12 +8,14 @@ import { isJsonObject, type JsonObject, type StoredObject } from "#local/api-ser
 import { getObject } from "#local/api-server/read.ts";
 import { keyOf, type ResourceRequest } from "#local/api-server/request-info.ts";
 import { NAMESPACES } from "#local/api-server/resources.ts";
+import { shapeFault } from "#local/api-server/shape.ts";
 import {
   alreadyExists,
   badRequest,
   conflict,
   invalid,
   notFound,
+  patchedOutOfShape,
   Refusal,
   unsupportedMediaType,
 } from "#local/api-server/status.ts";
@@ -71,7 +73,10 @@ export function patchObject(
   const current = getObject(context.store, request);
   // Parsing makes a copy of its own.
   const document = JSON.parse(current.json) as JsonObject;
-  return replaceObject(context, request, current, apply(document, parsePatch(body)));
+  const patched = apply(document, parsePatch(body));
+  const fault = shapeFault(patched);
+  if (fault !== undefined) throw patchedOutOfShape(patched, fault);
+  return replaceObject(context, request, current, patched);
 }
 
 /** What is left after a deletion: nothing but the uid, or the object, still there for its finalizers. */
@@ -113,6 +118,12 @@ function replaceObject(
   const { resource, subresource } = request;
   const previous = current.object;
   const { name } = previous.metadata;
+  const named = isJsonObject(document["metadata"]) ? document["metadata"]["name"] : undefined;
+  if (typeof named !== "string" || named === "") {
+    throw badRequest(
+      `the name of the object (${name} based on URL) was undeterminable: name must be provided`,
+    );
+  }
   const object = normalized(document);
   const asked = object.metadata;
   if (asked.name !== name) {
@@ -236,6 +247,10 @@ function parseObject({ resource, namespace }: ResourceRequest, body: string): Js
   const named = metadata["namespace"] ?? "";
   if (named !== "" && named !== namespace) {
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+  }
+  const fault = shapeFault(object);
+  if (fault !== undefined) {
+    throw badRequest(`${resource.kind} in version "v1" cannot be handled as a ${resource.kind}: ${fault}`);
   }
   return { ...object, metadata };
 }
