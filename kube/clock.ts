@@ -10,10 +10,14 @@ export const systemClock: Clock = {
   // The wall clock may be set back; this one starts at it and only ever grows.
   now: () => performance.timeOrigin + performance.now(),
   after(delayMs, callback) {
-    const timer = setTimeout(callback, delayMs).unref();
+    // A longer one would fire at once; whoever wakes early looks again.
+    const timer = setTimeout(callback, Math.min(delayMs, LONGEST_TIMER_MS)).unref();
     return () => clearTimeout(timer);
   },
 };
+
+/** What Node's timers can count to; about 25 days. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Waits `delayMs`, or until the signal fires, whichever comes first; never rejects. */
 export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,83 @@
+import { describe, expect, test } from "vitest";
+import { Cluster } from "#core/cluster.ts";
+import { accountKeyOf, createBudgets } from "#relay/budgets.ts";
+
+const ROLE = "arn:aws:iam::123456789012:role/ccm";
+
+const cluster = (name: string, cloud: object = {}, limits: object = {}): Cluster =>
+  Cluster.parse({
+    name,
+    server: "https://fake.invalid",
+    cloud: { provider: "aws", region: "eu-central-1", vpc: "vpc-1", roleArn: ROLE, ...cloud },
+    limits,
+  });
+
+describe("accountKeyOf", () => {
+  const base = accountKeyOf(cluster("a"));
+  test.each([
+    { given: "another cluster of the same account and region", cloud: { vpc: "vpc-2" }, same: true },
+    {
+      given: "another role of the same account",
+      cloud: { roleArn: "arn:aws:iam::123456789012:role/other" },
+      same: true,
+    },
+    { given: "another account", cloud: { roleArn: "arn:aws:iam::210987654321:role/ccm" }, same: false },
+    { given: "another region", cloud: { region: "us-east-1" }, same: false },
+    { given: "no role", cloud: { roleArn: undefined }, same: false },
+  ])("$given: same quotas: $same", ({ cloud, same }) => {
+    expect(accountKeyOf(cluster("b", cloud)) === base).toBe(same);
+  });
+});
+
+describe("shares", () => {
+  test("of all that is in flight are never more than the whole, but for floors", () => {
+    const budgets = createBudgets();
+    const shares = ["a", "b", "c"].flatMap((name) =>
+      Array.from({ length: 4 }, () => budgets.begin(cluster(name, {}, { floorShare: 0.001 }), 0).share),
+    );
+    expect(shares.reduce((sum, share) => sum + share, 0)).toBeLessThanOrEqual(1.01);
+    expect(Math.min(...shares)).toBeGreaterThan(0);
+  });
+
+  test("of one account do not touch those of another", () => {
+    const budgets = createBudgets();
+    budgets.begin(cluster("a"), 0).end(true, 5_000);
+    expect(budgets.begin(cluster("b", { region: "us-east-1" }), 5_000).share).toBe(0.25);
+  });
+
+  test("halve once for one burst of throttling, whoever reports it", () => {
+    const budgets = createBudgets();
+    const grants = Array.from({ length: 4 }, () => budgets.begin(cluster("a"), 0));
+    for (const grant of grants) grant.end(true, 5_000);
+    expect(budgets.begin(cluster("a"), 5_000).share).toBeCloseTo(0.125);
+  });
+
+  test("fall to the floor and no further, and grow back slowly to the whole", () => {
+    const budgets = createBudgets();
+    for (let second = 1; second < 60; second += 1)
+      budgets.begin(cluster("a"), second * 1_000).end(true, second * 1_000);
+    const share = (atMs: number) => {
+      const grant = budgets.begin(cluster("a"), atMs);
+      grant.end(false, atMs);
+      return grant.share;
+    };
+    expect(share(60_000)).toBe(0.05);
+    expect(share(80_000)).toBeLessThan(0.1);
+    expect(share(200_000)).toBe(0.25);
+  });
+
+  test("given back twice count once", () => {
+    const budgets = createBudgets();
+    const [first] = Array.from({ length: 20 }, () => budgets.begin(cluster("a"), 0));
+    first?.end(false, 0);
+    first?.end(false, 0);
+    budgets.begin(cluster("a"), 0);
+    expect(budgets.mayBegin(cluster("b"), 1)).toBe(false);
+  });
+
+  test("a full account lets every cluster begin one, and none a second", () => {
+    const budgets = createBudgets();
+    for (let index = 0; index < 20; index += 1) budgets.begin(cluster(`c${index}`), 0);
+    expect([budgets.mayBegin(cluster("x"), 0), budgets.mayBegin(cluster("x"), 1)]).toEqual([true, false]);
+  });
+});
