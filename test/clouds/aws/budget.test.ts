@@ -1,0 +1,82 @@
+import { expect, test } from "vitest";
+import { createBudget } from "#clouds/aws/budget.ts";
+
+function aBudget(...shares: number[]) {
+  const clock = { ms: 0 };
+  const budget = createBudget(() => clock.ms);
+  const leave = shares.map((share) => budget.enter(share));
+  const takeAll = (operation: "DescribeInstances" | "DescribeInstanceTopology") => {
+    let taken = 0;
+    while (budget.take(operation) === undefined) taken += 1;
+    return taken;
+  };
+  return { clock, budget, leave, takeAll };
+}
+
+test.each([
+  ["the whole", [1], 100],
+  ["a quarter", [0.25], 25],
+  ["two calls at once, half each", [0.5, 0.5], 100],
+  ["more than there is", [1, 1, 1], 100],
+  ["next to nothing", [0.001], 1],
+])("a burst of DescribeInstances with %s", (_, shares, expected) => {
+  expect(aBudget(...shares).takeAll("DescribeInstances")).toBe(expected);
+});
+
+test.each([
+  ["the whole", 1, 20],
+  ["a quarter", 0.25, 5],
+])("refill in a second with %s", (_, share, expected) => {
+  const { clock, takeAll } = aBudget(share);
+  takeAll("DescribeInstances");
+  clock.ms += 1000;
+  expect(takeAll("DescribeInstances")).toBe(expected);
+});
+
+test("DescribeInstanceTopology: one, then one a second", () => {
+  const { clock, budget, takeAll } = aBudget(1);
+  expect(takeAll("DescribeInstanceTopology")).toBe(1);
+  expect(budget.take("DescribeInstanceTopology")).toBe(1000);
+  clock.ms += 1000;
+  expect(takeAll("DescribeInstanceTopology")).toBe(1);
+});
+
+test("operations do not draw on each other", () => {
+  const { budget, takeAll } = aBudget(1);
+  takeAll("DescribeInstances");
+  expect(budget.take("DescribeInstanceTopology")).toBeUndefined();
+});
+
+test("a throttle empties the bucket and halves its rate, which grows back within a minute", () => {
+  const { clock, budget, takeAll } = aBudget(1);
+  budget.throttled("DescribeInstances");
+  expect(takeAll("DescribeInstances")).toBe(0);
+  clock.ms += 1000;
+  expect(takeAll("DescribeInstances")).toBe(10);
+  clock.ms += 60_000;
+  takeAll("DescribeInstances");
+  clock.ms += 1000;
+  expect(takeAll("DescribeInstances")).toBe(20);
+});
+
+test("throttles of the same moment count once, later ones again, down to a sixteenth", () => {
+  const { clock, budget, takeAll } = aBudget(1);
+  for (let times = 0; times < 50; times += 1) budget.throttled("DescribeInstances");
+  clock.ms += 1000;
+  expect(takeAll("DescribeInstances")).toBe(10);
+  for (let times = 0; times < 50; times += 1) {
+    budget.throttled("DescribeInstances");
+    clock.ms += 1000;
+  }
+  budget.throttled("DescribeInstances");
+  clock.ms += 1000;
+  expect(takeAll("DescribeInstances")).toBe(1);
+});
+
+test("a call that ends takes its share with it", () => {
+  const { clock, leave, takeAll } = aBudget(0.5, 0.25);
+  takeAll("DescribeInstances");
+  leave[0]?.();
+  clock.ms += 1000;
+  expect(takeAll("DescribeInstances")).toBe(5);
+});

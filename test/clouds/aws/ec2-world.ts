@@ -1,0 +1,158 @@
+import type {
+  Instance as Ec2Instance,
+  Filter,
+  InstanceTopology,
+  NetworkInterface,
+} from "@aws-sdk/client-ec2";
+import type { Operation } from "#clouds/aws/budget.ts";
+import { type AwsCloudOptions, createAwsCloud } from "#clouds/aws/cloud.ts";
+import type { Ec2 } from "#clouds/aws/ec2.ts";
+import type { Cloud } from "#clouds/cloud.ts";
+import { AwsCloudConfig } from "#core/cluster.ts";
+
+/** EC2 in memory: state, filters, pages and limits as EC2 has them, and a clock that only waiting moves. */
+export class Ec2World implements Ec2 {
+  readonly instances: Ec2Instance[] = [];
+  readonly interfaces: NetworkInterface[] = [];
+  readonly zones = new Map([["eu-central-1a", "euc1-az2"]]);
+  readonly topology = new Map<string, InstanceTopology>();
+  readonly requests: { readonly operation: Operation; readonly at: number }[] = [];
+  /** An error that the next requests of an operation are answered with. */
+  readonly errors = new Map<Operation, Error>();
+  /** What DescribeInstances answers with in place of what is so. */
+  rubbish: object | undefined;
+  pageSize = 1000;
+  nowMs = 0;
+  waitedMs = 0;
+
+  count(operation: Operation): number {
+    return this.requests.filter((request) => request.operation === operation).length;
+  }
+
+  describeInstances: Ec2["describeInstances"] = async (request) => {
+    this.#arrive("DescribeInstances");
+    if (this.rubbish !== undefined) return this.rubbish;
+    const all = this.instances.filter((instance) => passes(instanceValues(instance), request.Filters));
+    const start = Number(request.NextToken ?? 0);
+    const page = all.slice(start, start + this.pageSize);
+    const next = start + this.pageSize < all.length ? { NextToken: String(start + this.pageSize) } : {};
+    return { Reservations: page.map((instance) => ({ OwnerId: ACCOUNT, Instances: [instance] })), ...next };
+  };
+
+  describeNetworkInterfaces: Ec2["describeNetworkInterfaces"] = async (request) => {
+    this.#arrive("DescribeNetworkInterfaces");
+    return {
+      NetworkInterfaces: this.interfaces.filter((eni) => passes(interfaceValues(eni), request.Filters)),
+    };
+  };
+
+  describeAvailabilityZones: Ec2["describeAvailabilityZones"] = async () => {
+    this.#arrive("DescribeAvailabilityZones");
+    return { AvailabilityZones: [...this.zones].map(([ZoneName, ZoneId]) => ({ ZoneName, ZoneId })) };
+  };
+
+  describeInstanceTopology: Ec2["describeInstanceTopology"] = async ({ InstanceIds: ids = [] }) => {
+    this.#arrive("DescribeInstanceTopology");
+    if (ids.length > 100) throw awsError("InvalidParameterValue", 400);
+    return { Instances: ids.flatMap((id) => this.topology.get(id) ?? []) };
+  };
+
+  close(): void {}
+
+  /** A cloud on this world; waiting moves the clock at once. */
+  cloud(config: Partial<AwsCloudConfig> = {}, options: AwsCloudOptions = {}): Cloud {
+    return createAwsCloud(aConfig(config), {
+      ec2: this,
+      now: () => this.nowMs,
+      wallClock: () => Date.parse("2026-01-01T00:01:00Z") + this.nowMs,
+      sleep: async (delayMs) => {
+        this.nowMs += delayMs;
+        this.waitedMs += delayMs;
+      },
+      ...options,
+    });
+  }
+
+  #arrive(operation: Operation): void {
+    this.requests.push({ operation, at: this.nowMs });
+    const error = this.errors.get(operation);
+    if (error !== undefined) throw error;
+  }
+}
+
+export const ACCOUNT = "123456789012";
+export const VPC = "vpc-0123456789abcdef0";
+
+/** The cluster `demo` in its VPC. */
+export function aConfig(config: Partial<AwsCloudConfig> = {}): AwsCloudConfig {
+  return AwsCloudConfig.parse({
+    provider: "aws",
+    region: "eu-central-1",
+    vpc: VPC,
+    clusterTag: "demo",
+    ...config,
+  });
+}
+
+/** A running instance of the cluster; the number makes its id, its address and its name. */
+export function anInstance(number: number, traits: Partial<Ec2Instance> = {}): Ec2Instance {
+  const address = `10.0.${Math.floor(number / 256)}.${number % 256}`;
+  const name = `ip-${address.replaceAll(".", "-")}.eu-central-1.compute.internal`;
+  return {
+    InstanceId: `i-${number.toString(16).padStart(17, "0")}`,
+    InstanceType: "m7g.large",
+    State: { Name: "running" },
+    VpcId: VPC,
+    Placement: { AvailabilityZone: "eu-central-1a" },
+    PrivateDnsName: name,
+    PrivateIpAddress: address,
+    NetworkInterfaces: [
+      {
+        Status: "in-use",
+        Attachment: { DeviceIndex: 0 },
+        PrivateIpAddresses: [{ PrivateIpAddress: address }],
+      },
+    ],
+    Tags: [{ Key: "kubernetes.io/cluster/demo", Value: "owned" }],
+    ...traits,
+  };
+}
+
+/** An error as the SDK throws it. */
+export function awsError(name: string, status: number): Error {
+  return Object.assign(new Error("by the test"), { name, $metadata: { httpStatusCode: status } });
+}
+
+function instanceValues(instance: Ec2Instance): Readonly<Record<string, readonly (string | undefined)[]>> {
+  const ipv6 = (instance.NetworkInterfaces ?? []).flatMap((eni) => eni.Ipv6Addresses ?? []);
+  return {
+    "instance-id": [instance.InstanceId],
+    "private-dns-name": [instance.PrivateDnsName],
+    "private-ip-address": [instance.PrivateIpAddress],
+    "vpc-id": [instance.VpcId],
+    "instance-state-name": [instance.State?.Name],
+    "network-interface.ipv6-addresses.ipv6-address": ipv6.map((each) => each.Ipv6Address),
+  };
+}
+
+function interfaceValues(eni: NetworkInterface): Readonly<Record<string, readonly (string | undefined)[]>> {
+  return { "private-ip-address": [eni.PrivateIpAddress], "vpc-id": [eni.VpcId] };
+}
+
+function passes(
+  values: Readonly<Record<string, readonly (string | undefined)[]>>,
+  filters: readonly Filter[] = [],
+): boolean {
+  return filters.every(({ Name: name = "", Values: patterns = [] }) => {
+    if (patterns.length > 200) throw awsError("FilterLimitExceeded", 400);
+    const actual = values[name];
+    if (actual === undefined) throw awsError("InvalidParameterValue", 400);
+    return patterns.some((pattern) => actual.some((value) => value !== undefined && matches(value, pattern)));
+  });
+}
+
+function matches(value: string, pattern: string): boolean {
+  if (!pattern.includes("*")) return value === pattern;
+  const [head = "", tail = ""] = pattern.split("*");
+  return value.startsWith(head) && value.endsWith(tail);
+}
