@@ -1,0 +1,72 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { runProgram } from "#test/cli/program.ts";
+
+describe("help", () => {
+  test.each([
+    [["--help"]],
+    [["run", "--help"]],
+    [["relay", "--help"]],
+    [["demo", "--help"]],
+    [["decide", "--help"]],
+  ])("%j fits a screen and ends with 0", async (flags) => {
+    const { code, stdout } = await runProgram(flags);
+    const lines = stdout.split("\n");
+    expect(code).toBe(0);
+    expect(lines.length).toBeLessThanOrEqual(24);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(120);
+  });
+
+  test("every flag of run and relay stands in the reference", async () => {
+    const reference = await readFile(
+      new URL("../../docs/reference/configuration.md", import.meta.url),
+      "utf8",
+    );
+    const helps = await Promise.all([runProgram(["run", "--help"]), runProgram(["relay", "--help"])]);
+    const flags = new Set(helps.flatMap(({ stdout }) => stdout.match(/--[a-z-]+/g) ?? []));
+    flags.delete("--help");
+    expect([...flags].filter((flag) => !reference.includes(`\`${flag}\``))).toEqual([]);
+    expect(flags.size).toBeGreaterThan(10);
+  });
+});
+
+describe("wrong usage ends with 2 and says what is wrong", () => {
+  test.each([
+    ["an unknown command", ["rnu"], "unknown command"],
+    ["an unknown flag", ["run", "--prot", "1"], "unknown option"],
+    ["a missing kubeconfig", ["run", "--cloud-provider", "aws"], "--kubeconfig: is required"],
+    ["a relay without a function", ["relay", "--clusters-file", "/absent.yaml"], "--function-prefix"],
+    [
+      "a clusters file that is not there",
+      ["relay", "--function-prefix", "x", "--clusters-file", "/absent.yaml"],
+      "/absent.yaml",
+    ],
+    ["a demo of no nodes", ["demo", "--nodes", "0"], "--nodes"],
+  ])("%s", async (_given, flags, message) => {
+    const { code, stderr } = await runProgram(flags, "", { CLUSTERS_FILE: undefined, KUBECONFIG: undefined });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+  });
+});
+
+describe("decide", () => {
+  test("prints the decision of the documented example", async () => {
+    const example = await readFile(new URL("../../docs/examples/event.json", import.meta.url), "utf8");
+    const { code, stdout } = await runProgram(["decide"], example);
+    const decisions = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(code).toBe(0);
+    expect(decisions.length).toBe(JSON.parse(example).event.objects.length);
+    expect(decisions[0]).toMatchObject({ kind: "change", object: { kind: "Node" } });
+  });
+
+  test.each([
+    ["no JSON", "{", "standard input: is not JSON"],
+    ["an event of another version", JSON.stringify({ version: 9 }), "version"],
+    ["nothing", "", "standard input"],
+  ])("%s is refused by path", async (_given, input, message) => {
+    const { code, stderr } = await runProgram(["decide"], input);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+  });
+});

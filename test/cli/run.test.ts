@@ -1,0 +1,125 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { connect } from "#kube/connect.ts";
+import type { Transport } from "#kube/transport.ts";
+import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#local/api-server/start.ts";
+import { joiningNode } from "#local/joining-node.ts";
+import { type NodeHistory, recordNodeHistory } from "#local/node-history.ts";
+import { type Running, startProgram } from "#test/cli/program.ts";
+
+let folder: string;
+let plane: EmbeddedControlPlane;
+let admin: Transport;
+let history: NodeHistory;
+let program: Running | undefined;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "run-"));
+  plane = await startEmbeddedControlPlane({ folder: join(folder, "plane") });
+  const token = (await readFile(plane.tokenFile("admin"), "utf8")).trim();
+  admin = connect({
+    server: plane.server,
+    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
+    authorization: async () => `Bearer ${token}`,
+  });
+  history = await recordNodeHistory(admin);
+  await writeFile(join(folder, "instances.json"), JSON.stringify({ instances: [1, 2, 3].map(instance) }));
+  await writeFile(join(folder, "cloud.yaml"), `instancesFile: ${join(folder, "instances.json")}\n`);
+});
+
+afterEach(async () => {
+  await program?.end("SIGKILL");
+  program = undefined;
+  await history.close();
+  await admin.close();
+  await plane.close();
+  await rm(folder, { recursive: true });
+});
+
+describe("run", () => {
+  test("initializes nodes, is ready while it can, and ends with 0 on SIGTERM", async () => {
+    await register("node-1");
+    program = await start();
+    const { url } = await program.line("Serving");
+    await register("node-2");
+    await allUp(2);
+    expect(await status(`${url}/readyz`)).toBe(200);
+    expect(await status(`${url}/healthz`)).toBe(200);
+    expect(await (await fetch(`${url}/metrics`)).text()).toContain(
+      "node_controller_initial_node_sync_delay_seconds_count",
+    );
+    expect(await program.end("SIGTERM")).toBe(0);
+    expect([...history.records.values()].map(({ naked }) => naked)).toEqual([false, false]);
+  });
+
+  test("with --dry-run writes nothing and says what it would", async () => {
+    await register("node-1");
+    program = await start("--dry-run");
+    const object = await program.line("Object");
+    expect(object).toMatchObject({ name: "node-1", outcome: "skipped", because: { code: "DryRun" } });
+    const writes = (await plane.record()).filter(
+      ({ user, verb }) => user !== "admin" && verb !== "list" && verb !== "watch",
+    );
+    expect(writes).toEqual([]);
+  });
+
+  test("says why it is not ready while the API server is down, and comes right by itself", async () => {
+    await plane.stopServer();
+    program = await start();
+    const { url } = await program.line("Serving");
+    await program.line("WatchFailed");
+    const answer = await fetch(`${url}/readyz`);
+    expect({ status: answer.status, text: await answer.text() }).toEqual({
+      status: 503,
+      text: expect.stringContaining("refused"),
+    });
+    await plane.startServer();
+    await program.line("Listed");
+    await register("node-3");
+    await allUp(1);
+  });
+});
+
+async function start(...flags: string[]): Promise<Running> {
+  const kubeconfigs = [
+    "--kubeconfig",
+    await plane.kubeconfig("functions"),
+    "--relay-kubeconfig",
+    await plane.kubeconfig("relay"),
+  ];
+  const cloud = ["--cloud-provider", "memory", "--cloud-config", join(folder, "cloud.yaml")];
+  return startProgram(["run", ...cloud, ...kubeconfigs, "--port", "0", ...flags]);
+}
+
+async function register(name: string): Promise<void> {
+  const body = joiningNode({ name, providerID: `memory:///zone-a/i-${name}` });
+  const { status: code } = await admin.send({ method: "POST", path: "/api/v1/nodes", body });
+  expect(code).toBe(201);
+}
+
+function allUp(count: number): Promise<void> {
+  const up = (): number =>
+    [...history.records.values()].filter(({ schedulableAt }) => schedulableAt !== undefined).length;
+  return history.until(`${count} nodes to come up`, () => up() === count, 30_000);
+}
+
+async function status(url: string): Promise<number> {
+  return (await fetch(url)).status;
+}
+
+function instance(number: number): unknown {
+  return {
+    id: `i-node-${number}`,
+    account: "1",
+    network: "network-1",
+    state: "running",
+    providerID: `memory:///zone-a/i-node-${number}`,
+    type: "small",
+    zone: "zone-a",
+    region: "region-a",
+    addresses: [{ type: "InternalIP", address: `10.0.0.${number}` }],
+    labels: {},
+  };
+}
