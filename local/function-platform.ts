@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFile, mkdir, symlink } from "node:fs/promises";
+import { access, copyFile, mkdir, symlink } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -31,6 +31,8 @@ export interface FunctionPlatform {
 
 /** Milliseconds within which the platform must answer after its start. */
 const START_TIMEOUT_MS = 60_000;
+
+const SERVERLESS = "node_modules/serverless/bin/serverless.js";
 
 /** Characters of output that are kept to explain a failed start. */
 const MAX_OUTPUT = 4_000;
@@ -67,6 +69,12 @@ export async function startFunctionPlatform(options: FunctionPlatformOptions): P
 
 // The platform unpacks the zips beside its serverless.yml; in a folder of its own it leaves nothing in the sources.
 async function prepareFolder(folder: string, project: string): Promise<void> {
+  for (const needed of ["serverless.yml", "dist", SERVERLESS]) {
+    await access(join(project, needed)).catch((cause: unknown) => {
+      const message = `the packaged functions need a checkout with \`npm ci\` and \`npm run build\` done: there is no ${join(project, needed)}`;
+      throw new Error(message, { cause });
+    });
+  }
   await mkdir(folder, { recursive: true });
   await copyFile(join(project, "serverless.yml"), join(folder, "serverless.yml"));
   for (const name of ["node_modules", "dist"]) {
@@ -78,9 +86,8 @@ async function prepareFolder(folder: string, project: string): Promise<void> {
 
 function spawnPlatform(options: FunctionPlatformOptions, project: string, port: number): ChildProcess {
   const { CLUSTERS_FILE, ...environment } = options.environment;
-  const serverless = join(project, "node_modules/serverless/bin/serverless.js");
   const args = [
-    serverless,
+    join(project, SERVERLESS),
     "offline",
     "start",
     "--host",

@@ -88,7 +88,7 @@ test("a platform that cannot start says why", async () => {
     folder: join(folder, "none"),
     environment: {},
   });
-  await expect(started).rejects.toThrow(/nowhere/);
+  await expect(started).rejects.toThrow(/npm run build.* there is no .*nowhere/);
   await writeFile(join(folder, "project/serverless.yml"), "service: broken\nfunctions: 5\n");
   const broken = startFunctionPlatform({
     project: join(folder, "project"),

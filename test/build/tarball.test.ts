@@ -1,0 +1,89 @@
+import { execFile, spawn } from "node:child_process";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as z from "zod";
+import { buildCommandLine } from "../../build/build.ts";
+import { ROOT } from "../../build/bundle.ts";
+
+const run = promisify(execFile);
+
+const Packed = z.tuple([z.object({ filename: z.string(), files: z.array(z.object({ path: z.string() })) })]);
+const PUBLISHED =
+  /^(package\.json|LICENSE|README\.md|dist\/(serverless-ccm\.mjs|THIRD-PARTY-NOTICES\.txt)|infra\/.+|docs\/examples\/.+)$/;
+
+describe("the packed tarball, installed into an empty folder", () => {
+  let folder = "";
+  let files: readonly string[] = [];
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "tarball-"));
+    const stage = join(folder, "stage");
+    for (const name of ["package.json", "LICENSE", "README.md", "infra", "docs/examples", "core"]) {
+      await cp(join(ROOT, name), join(stage, name), { recursive: true });
+    }
+    await buildCommandLine(join(stage, "dist"));
+    // Without the prepack script, which would build again, into these sources.
+    const { stdout } = await run(
+      "npm",
+      ["pack", "--json", "--ignore-scripts", "--pack-destination", folder],
+      { cwd: stage },
+    );
+    const [packed] = Packed.parse(JSON.parse(stdout));
+    files = packed.files.map(({ path }) => path);
+    const home = join(folder, "home");
+    await mkdir(home);
+    await writeFile(join(home, "package.json"), "{}");
+    const install = ["install", "--offline", "--no-audit", "--no-fund", join(folder, packed.filename)];
+    await run("npm", install, { cwd: home });
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  async function serverlessCcm(args: readonly string[], input: string) {
+    const command = join(folder, "home/node_modules/.bin/serverless-ccm");
+    const child = spawn(command, args, { cwd: join(folder, "home") });
+    child.stdin.end(input);
+    const [stdout, stderr, code] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      new Promise<number | null>((resolve) => child.once("close", resolve)),
+    ]);
+    return { stdout, stderr, code };
+  }
+
+  test("holds the bundle, its notices, manifests and examples, and nothing else", () => {
+    expect(files).toEqual(
+      expect.arrayContaining(["dist/serverless-ccm.mjs", "dist/THIRD-PARTY-NOTICES.txt", "LICENSE"]),
+    );
+    expect(files.filter((file) => !PUBLISHED.test(file))).toEqual([]);
+  });
+
+  test("runs --help", async () => {
+    const { stdout, code } = await serverlessCcm(["--help"], "");
+    expect(code).toBe(0);
+    for (const command of ["run", "relay", "demo", "decide"])
+      expect(stdout).toMatch(new RegExp(`^  ${command}\\b`, "m"));
+  });
+
+  test("decides the example event", async () => {
+    const example = await readFile(join(ROOT, "docs/examples/event.json"), "utf8");
+    const { stdout, stderr, code } = await serverlessCcm(["decide"], example);
+    expect([stderr, code]).toEqual(["", 0]);
+    const document = JSON.parse(example);
+    const decisions = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(decisions).toHaveLength((document.event ?? document).objects.length);
+    expect(decisions.map(({ kind }) => kind)).toContain("change");
+  });
+
+  test("answers rubbish with exit code 2", async () => {
+    const { stderr, code } = await serverlessCcm(["decide"], "{}");
+    expect(code).toBe(2);
+    expect(stderr).toContain("version");
+  });
+});
