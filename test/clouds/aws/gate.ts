@@ -11,8 +11,9 @@ export interface Gate {
   answer(how: GateAnswer | undefined, actions?: readonly string[]): void;
   /** Requests so far by action, those that were not passed on among them. */
   readonly counts: ReadonlyMap<string, number>;
-  /** The headers of the last request. */
+  /** The last request. */
   lastHeaders(): Readonly<Record<string, string | string[] | undefined>>;
+  lastBody(): string;
   close(): Promise<void>;
 }
 
@@ -32,10 +33,12 @@ export async function openGate(target?: string): Promise<Gate> {
   let how: GateAnswer | undefined;
   let only: readonly string[] | undefined;
   let headers = {};
+  let lastBody = "";
   const server = createServer(async (incoming, outgoing) => {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks);
+    lastBody = body.toString();
     const action = new URLSearchParams(body.toString()).get("Action") ?? "";
     counts.set(action, (counts.get(action) ?? 0) + 1);
     headers = incoming.headers;
@@ -67,6 +70,7 @@ export async function openGate(target?: string): Promise<Gate> {
     },
     counts,
     lastHeaders: () => headers,
+    lastBody: () => lastBody,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -1,0 +1,72 @@
+import type { NetworkInterface } from "@aws-sdk/client-ec2";
+import { expect, test } from "vitest";
+import type { AwsCloudConfig } from "#core/cluster.ts";
+import { Ec2World, VPC } from "#test/clouds/aws/ec2-world.ts";
+import { aCall, aNode } from "#test/clouds/builders.ts";
+import { summary } from "#test/clouds/conformance.ts";
+
+const providerID = "aws:///eu-central-1a/abc-def/fargate-ip-10-0-0-9.eu-central-1.compute.internal";
+
+function anInterface(traits: Partial<NetworkInterface> = {}): NetworkInterface {
+  return {
+    NetworkInterfaceId: "eni-1",
+    OwnerId: "123456789012",
+    VpcId: VPC,
+    AvailabilityZone: "eu-central-1a",
+    PrivateIpAddress: "10.0.0.9",
+    PrivateDnsName: "ip-10-0-0-9.eu-central-1.compute.internal",
+    Attachment: { Status: "attached" },
+    ...traits,
+  };
+}
+
+test.each<[string, readonly NetworkInterface[], Partial<AwsCloudConfig>, string]>([
+  ["attached", [anInterface()], {}, "eni-1"],
+  ["no interface", [], {}, "not-found"],
+  ["no longer attached", [anInterface({ Attachment: { Status: "detaching" } })], {}, "not-found"],
+  ["two of one address", [anInterface(), anInterface({ NetworkInterfaceId: "eni-2" })], {}, "Ambiguous"],
+  ["in another VPC", [anInterface({ VpcId: "vpc-2" })], {}, "not-found"],
+  ["untagged, with no VPC to go by", [anInterface()], { vpc: undefined }, "Foreign"],
+  ["without a zone", [anInterface({ AvailabilityZone: "" })], {}, "Unavailable"],
+])("%s", async (_, interfaces, config, expected) => {
+  const world = new Ec2World();
+  world.interfaces.push(...interfaces);
+  const { answers } = await world.cloud(config).instances([aNode({ providerID })], aCall());
+  expect(answers.map(summary)).toEqual([expected]);
+});
+
+test("a Fargate node runs, has no type, and keeps its provider ID", async () => {
+  const world = new Ec2World();
+  world.interfaces.push(anInterface());
+  const { answers } = await world.cloud().instances([aNode({ providerID })], aCall());
+  expect(answers).toMatchObject([
+    {
+      kind: "found",
+      instance: {
+        account: "123456789012",
+        network: VPC,
+        state: "running",
+        providerID,
+        type: "",
+        zone: "eu-central-1a",
+        addresses: [
+          { type: "InternalIP", address: "10.0.0.9" },
+          { type: "InternalDNS", address: "ip-10-0-0-9.eu-central-1.compute.internal" },
+        ],
+      },
+    },
+  ]);
+});
+
+test("100 Fargate nodes take one request", async () => {
+  const world = new Ec2World();
+  const nodes = Array.from({ length: 100 }, (_, index) => {
+    world.interfaces.push(
+      anInterface({ NetworkInterfaceId: `eni-${index}`, PrivateIpAddress: `10.0.1.${index}` }),
+    );
+    return aNode({ providerID: `aws:///a/x/fargate-10.0.1.${index}` });
+  });
+  const { answers } = await world.cloud().instances(nodes, aCall());
+  expect(answers.map(summary)).toEqual(nodes.map((_, index) => `eni-${index}`));
+  expect(world.count("DescribeNetworkInterfaces")).toBe(1);
+});

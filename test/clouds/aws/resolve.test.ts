@@ -1,0 +1,229 @@
+import type { Instance as Ec2Instance } from "@aws-sdk/client-ec2";
+import { describe, expect, test } from "vitest";
+import type { AwsCloudConfig } from "#core/cluster.ts";
+import { anInstance, Ec2World } from "#test/clouds/aws/ec2-world.ts";
+import { aCall, aNode, type NodeTraits } from "#test/clouds/builders.ts";
+import { summary } from "#test/clouds/conformance.ts";
+
+const ID = "i-00000000000000001";
+const TWIN = "i-00000000000000002";
+const NAME = "ip-10-0-0-1.eu-central-1.compute.internal";
+const THEIRS = { Tags: [{ Key: "kubernetes.io/cluster/theirs", Value: "owned" }] };
+const internalIP = (address: string): NodeTraits => ({
+  name: "web-1",
+  addresses: [{ type: "InternalIP", address }],
+});
+
+async function answersOf(
+  instances: readonly Ec2Instance[],
+  nodes: readonly NodeTraits[],
+  config: Partial<AwsCloudConfig> = {},
+) {
+  const world = new Ec2World();
+  world.instances.push(...instances);
+  const { answers } = await world.cloud(config).instances(nodes.map(aNode), aCall());
+  return { world, answers };
+}
+
+describe("one node", () => {
+  const ipv6 = anInstance(1, {
+    NetworkInterfaces: [{ Status: "in-use", Ipv6Addresses: [{ Ipv6Address: "2001:db8::1" }] }],
+  });
+  test.each<[string, NodeTraits, readonly Ec2Instance[], Partial<AwsCloudConfig>, string]>([
+    ["by provider ID", { providerID: `aws:///x/${ID}` }, [anInstance(1)], {}, ID],
+    ["by an instance id as name", { name: ID }, [anInstance(1)], {}, ID],
+    ["by an instance id and a domain as name", { name: `${ID}.ec2.internal` }, [anInstance(1)], {}, ID],
+    ["by private DNS name", { name: NAME }, [anInstance(1)], {}, ID],
+    ["by a short host name", { name: "ip-10-0-0-1" }, [anInstance(1)], {}, ID],
+    ["under another domain", { name: "ip-10-0-0-1.corp.example" }, [anInstance(1)], {}, ID],
+    [
+      "under another domain on both sides",
+      { name: "ip-10-0-0-1.a" },
+      [anInstance(1, { PrivateDnsName: "ip-10-0-0-1.b" })],
+      {},
+      ID,
+    ],
+    [
+      "by its whole name rather than its first label",
+      { name: NAME },
+      [anInstance(2, { PrivateDnsName: "ip-10-0-0-1.b" }), anInstance(1)],
+      {},
+      ID,
+    ],
+    ["by an empty provider ID, so by name", { name: NAME, providerID: "" }, [anInstance(1)], {}, ID],
+    ["not by address unless configured", internalIP("10.0.0.1"), [anInstance(1)], {}, "not-found"],
+    ["by address where configured", internalIP("10.0.0.1"), [anInstance(1)], { matchByNodeIP: true }, ID],
+    [
+      "by IPv6 address",
+      internalIP("2001:db8::1"),
+      [ipv6],
+      { matchByNodeIP: true, nodeIPFamilies: ["ipv6"] },
+      ID,
+    ],
+    [
+      "by an address with a wildcard",
+      internalIP("10.0.0.*"),
+      [anInstance(1)],
+      { matchByNodeIP: true },
+      "not-found",
+    ],
+    [
+      "a label that only begins alike",
+      { name: "ip-10-0-0-1" },
+      [anInstance(10), anInstance(11)],
+      {},
+      "not-found",
+    ],
+    [
+      "two of one name",
+      { name: NAME },
+      [anInstance(1), anInstance(2, { PrivateDnsName: NAME })],
+      {},
+      "Ambiguous",
+    ],
+    [
+      "two of one first label",
+      { name: "ip-10-0-0-1" },
+      [anInstance(1), anInstance(2, { PrivateDnsName: "ip-10-0-0-1.b" })],
+      {},
+      "Ambiguous",
+    ],
+    [
+      "two of one name, one somebody else's",
+      { name: NAME },
+      [anInstance(2, { PrivateDnsName: NAME, ...THEIRS }), anInstance(1)],
+      {},
+      ID,
+    ],
+    ["somebody else's by name", { name: NAME }, [anInstance(1, THEIRS)], {}, "Foreign"],
+    ["somebody else's by id", { providerID: ID }, [anInstance(1, THEIRS)], {}, "Foreign"],
+    ["in another VPC by id", { providerID: ID }, [anInstance(1, { VpcId: "vpc-2" })], {}, "Foreign"],
+    ["in another VPC by name", { name: NAME }, [anInstance(1, { VpcId: "vpc-2" })], {}, "not-found"],
+    [
+      "in any VPC by name, with a tag alone",
+      { name: NAME },
+      [anInstance(1, { VpcId: "vpc-2" })],
+      { vpc: undefined },
+      ID,
+    ],
+    ["terminated by id", { providerID: ID }, [anInstance(1, { State: { Name: "terminated" } })], {}, ID],
+    [
+      "terminated by name",
+      { name: NAME },
+      [anInstance(1, { State: { Name: "terminated" } })],
+      {},
+      "not-found",
+    ],
+    ["shutting down by name", { name: NAME }, [anInstance(1, { State: { Name: "shutting-down" } })], {}, ID],
+    ["nothing by id", { providerID: ID }, [anInstance(2)], {}, "not-found"],
+    ["nothing by name", { name: NAME }, [anInstance(2)], {}, "not-found"],
+    [
+      "another cloud's provider ID",
+      { name: NAME, providerID: "gce://p/z/i-1" },
+      [anInstance(1)],
+      {},
+      "InvalidProviderID",
+    ],
+  ])("%s", async (_, node, instances, config, expected) => {
+    const { answers } = await answersOf(instances, [node], config);
+    expect(answers.map(summary)).toEqual([expected]);
+  });
+});
+
+describe("two nodes of a batch that are one instance", () => {
+  const elsewhere = { name: "ip-10-0-0-1.corp.example" };
+  test.each<[string, NodeTraits, NodeTraits, readonly string[]]>([
+    ["one by id, one by name", { name: "old", providerID: ID }, { name: NAME }, [ID, ID]],
+    ["one by name, one by a guess", { name: NAME }, elsewhere, [ID, "Ambiguous"]],
+    ["one by id, one by a guess", { name: "old", providerID: ID }, elsewhere, [ID, "Ambiguous"]],
+    ["both by a guess", { name: "ip-10-0-0-1" }, elsewhere, ["Ambiguous", "Ambiguous"]],
+  ])("%s", async (_, first, second, expected) => {
+    const { answers } = await answersOf([anInstance(1)], [first, second]);
+    expect(answers.map(summary)).toEqual(expected);
+    const disputed = answers.filter((answer) => answer.kind === "error");
+    for (const { message } of disputed) expect(message).toContain(`claimed by`);
+  });
+});
+
+test("a provider ID that the node has is answered as it stands", async () => {
+  const providerID = `aws:///another-zone/${ID}`;
+  const { answers } = await answersOf([anInstance(1)], [{ providerID }, { name: NAME }]);
+  expect(answers).toMatchObject([
+    { instance: { providerID } },
+    { instance: { providerID: `aws:///eu-central-1a/${ID}` } },
+  ]);
+});
+
+test("the facts of an instance", async () => {
+  const { answers } = await answersOf([anInstance(1)], [{ name: NAME }]);
+  expect(answers).toEqual([
+    {
+      kind: "found",
+      instance: {
+        id: ID,
+        account: "123456789012",
+        network: "vpc-0123456789abcdef0",
+        state: "running",
+        providerID: `aws:///eu-central-1a/${ID}`,
+        type: "m7g.large",
+        zone: "eu-central-1a",
+        region: "eu-central-1",
+        addresses: [
+          { type: "InternalIP", address: "10.0.0.1" },
+          { type: "InternalDNS", address: NAME },
+          { type: "Hostname", address: NAME },
+        ],
+        labels: { "topology.k8s.aws/zone-id": "euc1-az2" },
+      },
+    },
+  ]);
+});
+
+test("a terminated instance whose VPC and place EC2 has forgotten is still known to be terminated", async () => {
+  const {
+    VpcId: _vpc,
+    Placement: _placement,
+    ...forgotten
+  } = anInstance(1, { State: { Name: "terminated" } });
+  const { answers } = await answersOf([forgotten], [{ providerID: ID }]);
+  expect(answers).toMatchObject([
+    { kind: "found", instance: { state: "terminated", network: "", zone: "" } },
+  ]);
+});
+
+describe("what no instance is", () => {
+  test.each<[string, Partial<Ec2Instance>]>([
+    ["without a state", { State: {} }],
+    ["in a state that there is not", { State: { Name: "asleep" as "running" } }],
+    ["without a placement", { Placement: {} }],
+    ["with an address that is none", { PublicIpAddress: "rubbish" }],
+  ])("%s fails alone", async (_, poison) => {
+    const { answers } = await answersOf(
+      [anInstance(1, poison), anInstance(2)],
+      [{ providerID: ID }, { providerID: TWIN }],
+    );
+    expect(answers.map(summary)).toEqual(["Unavailable", TWIN]);
+  });
+
+  test("without an id makes nothing not-found", async () => {
+    const { InstanceId: _id, ...nameless } = anInstance(1);
+    const world = new Ec2World();
+    world.rubbish = { Reservations: [{ Instances: [nameless, anInstance(2)] }] };
+    const nodes = [{ providerID: ID }, { providerID: TWIN }, { name: NAME }].map(aNode);
+    const { answers } = await world.cloud().instances(nodes, aCall());
+    expect(answers.map(summary)).toEqual(["Unavailable", TWIN, "Unavailable"]);
+  });
+
+  test.each<[string, object]>([
+    ["an answer without reservations", {}],
+    ["pages without an end", { Reservations: [], NextToken: "again" }],
+  ])("%s is an error, never an absence", async (_, rubbish) => {
+    const world = new Ec2World();
+    world.rubbish = rubbish;
+    const { answers } = await world
+      .cloud()
+      .instances([{ providerID: ID }, { name: NAME }].map(aNode), aCall());
+    expect(answers.map(summary)).toEqual(["Unavailable", "Unavailable"]);
+    expect(world.requests.length).toBeLessThanOrEqual(20);
+  });
+});

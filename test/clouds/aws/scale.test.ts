@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { anInstance, Ec2World } from "#test/clouds/aws/ec2-world.ts";
+import { aCall, aNode } from "#test/clouds/builders.ts";
+import { summary } from "#test/clouds/conformance.ts";
+
+function aWorldOf(count: number) {
+  const world = new Ec2World();
+  for (let number = 0; number < count; number += 1) world.instances.push(anInstance(number));
+  const ids = world.instances.map(({ InstanceId: id = "" }) => id);
+  const byId = ids.map((id) => aNode({ name: `node-${id}`, providerID: `aws:///eu-central-1a/${id}` }));
+  const byName = world.instances.map(({ PrivateDnsName: name = "" }) => aNode({ name }));
+  return { world, ids, byId, byName };
+}
+
+test("1,000 nodes without provider ID, all at once, take 5 requests", async () => {
+  const { world, ids, byName } = aWorldOf(1000);
+  const { answers, usage } = await world.cloud().instances(byName, aCall());
+  expect(answers.map(summary)).toEqual(ids);
+  expect(usage.calls["DescribeInstances"]).toBe(5);
+  expect(world.count("DescribeInstances")).toBe(5);
+});
+
+test.each(["byName", "byId"] as const)("1,000 nodes %s in batches of 100 take 10 requests", async (how) => {
+  const { world, ids, [how]: nodes } = aWorldOf(1000);
+  const cloud = world.cloud();
+  const found: string[] = [];
+  for (let start = 0; start < nodes.length; start += 100) {
+    const { answers } = await cloud.instances(nodes.slice(start, start + 100), aCall());
+    found.push(...answers.map(summary));
+  }
+  expect(found).toEqual(ids);
+  expect(world.count("DescribeInstances")).toBe(10);
+  expect(world.count("DescribeAvailabilityZones")).toBe(1);
+});
+
+test("one missing id among 100 does not disturb the 99, nor cost a request", async () => {
+  const { world, ids, byId } = aWorldOf(100);
+  world.instances.splice(50, 1);
+  const { answers } = await world.cloud().instances(byId, aCall());
+  expect(answers.map(summary)).toEqual(ids.with(50, "not-found"));
+  expect(world.count("DescribeInstances")).toBe(1);
+});
+
+test("a listing of several pages is one listing", async () => {
+  const { world, ids, byId } = aWorldOf(100);
+  world.pageSize = 30;
+  const { answers } = await world.cloud().instances(byId, aCall());
+  expect(answers.map(summary)).toEqual(ids);
+  expect(world.count("DescribeInstances")).toBe(4);
+});
+
+test("a batch spends no more than its share, and waits for it no longer than five seconds", async () => {
+  const { world, byName } = aWorldOf(1000);
+  const cloud = world.cloud();
+  const answers = [];
+  for (let round = 0; round < 40; round += 1) {
+    answers.push((await cloud.instances(byName.slice(0, 1), aCall({ share: 0.01 }))).answers[0]);
+  }
+  // One in the bucket, and one every five seconds: a hundredth of twenty a second.
+  expect(answers.map(summary).filter((each) => each === "Throttled")).toEqual([]);
+  expect(world.waitedMs).toBeGreaterThanOrEqual(39 * 5000);
+});
+
+test("who would wait longer is told so at once, and nothing is asked", async () => {
+  const { world, byName } = aWorldOf(1);
+  const cloud = world.cloud();
+  await cloud.instances(byName, aCall({ share: 0.005 }));
+  const { answers, usage } = await cloud.instances(byName, aCall({ share: 0.005 }));
+  expect(answers.map(summary)).toEqual(["Throttled"]);
+  expect(usage).toEqual({ calls: {}, throttled: 0, waitedMs: 0 });
+  expect(world.count("DescribeInstances")).toBe(1);
+});
+
+test("an abort while waiting for the share ends the wait as throttled", async () => {
+  const { world, byName } = aWorldOf(1);
+  const abort = new AbortController();
+  const cloud = world.cloud({}, { sleep: async () => abort.abort() });
+  await cloud.instances(byName, aCall({ share: 0.01 }));
+  const { answers } = await cloud.instances(byName, aCall({ share: 0.01, signal: abort.signal }));
+  expect(answers.map(summary)).toEqual(["Throttled"]);
+});
