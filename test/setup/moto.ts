@@ -1,0 +1,49 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "#local/free-port.ts";
+import { startProcess } from "#local/managed-process.ts";
+import type { MotoProgram } from "#test/setup/moto-program.ts";
+
+/** A running moto_server; its credentials may be anything. */
+export interface Moto {
+  /** Endpoint of all its services, for AWS_ENDPOINT_URL_EC2 and _STS. */
+  readonly url: string;
+  /** Forgets everything that was made in it. */
+  reset(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts moto_server on a free port of 127.0.0.1; it ends with this process, however that ends. */
+export async function startMoto({ program, args }: MotoProgram): Promise<Moto> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const child = startProcess(program, [...args, "-H", "127.0.0.1", "-p", String(port)]);
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  while (!(await answers(url))) {
+    if (child.hasExited() || performance.now() > deadline) {
+      await child.stop("SIGKILL");
+      throw new Error(`moto_server did not answer at ${url}:\n${child.output()}`);
+    }
+    await sleep(50);
+  }
+  return {
+    url,
+    reset: async () => {
+      const answer = await fetch(`${url}/moto-api/reset`, { method: "POST" });
+      if (!answer.ok) throw new Error(`moto_server at ${url} answered ${answer.status} to its reset`);
+    },
+    close: () => child.stop("SIGKILL"),
+  };
+}
+
+/** Importing it takes seconds where its byte code is not compiled yet. */
+const START_TIMEOUT_MS = 60_000;
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    const answer = await fetch(`${url}/moto-api/data.json`, { signal: AbortSignal.timeout(5_000) });
+    await answer.arrayBuffer();
+    return answer.ok;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,67 @@
+import { describe, inject, it } from "vitest";
+import type { ControlPlaneBinaries } from "#local/kube-apiserver.ts";
+import type { MotoProgram } from "#test/setup/moto-program.ts";
+
+/** Something that a suite needs of the machine, or why it could not be had. */
+export type Part<Value> =
+  | { readonly kind: "present"; readonly value: Value }
+  | { readonly kind: "missing"; readonly because: string };
+
+/** The parts by name, as the global setup found or made them. */
+export interface Parts {
+  readonly "control-plane": Part<ControlPlaneBinaries>;
+  readonly moto: Part<MotoProgram>;
+}
+
+/** What `describeWithPart` hands to a suite's body. */
+export type PartValue<Name extends keyof Parts> = Extract<Parts[Name], { readonly kind: "present" }>["value"];
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    readonly parts: Parts;
+  }
+}
+
+/**
+ * A suite that needs a part of the machine. Without it the suite is one skipped test that says why, and with `CI=true`
+ * one that fails.
+ */
+export function describeWithPart<Name extends keyof Parts>(
+  name: Name,
+  title: string,
+  body: (value: PartValue<Name>) => void,
+): void {
+  const part = getPart(name);
+  describe(title, () => {
+    if (part.kind === "present") body(part.value as PartValue<Name>);
+    else reportMissing(name, part.because);
+  });
+}
+
+/** A suite that needs a control plane and moto. */
+export function describeWithBoth(
+  title: string,
+  body: (binaries: ControlPlaneBinaries, moto: MotoProgram) => void,
+): void {
+  describeWithPart("moto", title, (moto) => {
+    const plane = getPart("control-plane");
+    if (plane.kind === "present") body(plane.value, moto);
+    else reportMissing("control-plane", plane.because);
+  });
+}
+
+/** The part as the global setup left it. */
+export function getPart<Name extends keyof Parts>(name: Name): Parts[Name] {
+  return inject("parts")[name];
+}
+
+function reportMissing(name: string, because: string): void {
+  const title = `needs ${name}: ${because.split("\n", 1)[0]}`;
+  if (process.env["CI"] !== "true") {
+    it.skip(title, () => {});
+    return;
+  }
+  it(title, () => {
+    throw new Error(`${name} is missing, and with CI=true nothing may be skipped: ${because}`);
+  });
+}
