@@ -102,7 +102,8 @@ export async function setStage(options: StageOptions): Promise<Stage> {
 async function startPlane(binaries: string | undefined, folder: string): Promise<ControlPlane> {
   if (binaries === undefined) return startEmbeddedControlPlane({ folder });
   const { startKubeApiserver } = await import("#local/kube-apiserver.ts");
-  return startKubeApiserver({ folder, binaries });
+  const [kubeApiserver, etcd] = [join(binaries, "kube-apiserver"), join(binaries, "etcd")];
+  return startKubeApiserver({ folder, binaries: { kubeApiserver, etcd } });
 }
 
 async function connectAs(plane: ControlPlane, user: "admin" | "functions"): Promise<Transport> {
