@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, describe } from "vitest";
+import { afterAll, beforeAll } from "vitest";
 import { awsHttpWorld } from "#test/clouds/aws/http-world.ts";
-import { type Moto, motoServer, startMoto } from "#test/clouds/aws/moto.ts";
 import { cloudConformance } from "#test/clouds/conformance.ts";
+import { type Moto, startMoto } from "#test/setup/moto.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
 
 /** One of the images that moto knows. */
 const IMAGE_ID = "ami-12c6146b";
 
-const program = motoServer();
-
-describe.skipIf(program === undefined)("on moto", () => {
+describeWithPart("moto", "on moto", (program) => {
   let moto: Moto;
   beforeAll(async () => {
-    moto = await startMoto(program ?? "");
+    moto = await startMoto(program);
   });
   afterAll(() => moto.close());
 

@@ -224,6 +224,9 @@ describe("what no instance is", () => {
       .cloud()
       .instances([{ providerID: ID }, { name: NAME }].map(aNode), aCall());
     expect(answers.map(summary)).toEqual(["Unavailable", "Unavailable"]);
+    for (const answer of answers) {
+      expect(answer).toMatchObject({ message: expect.stringContaining("DescribeInstances: ") });
+    }
     expect(world.requests.length).toBeLessThanOrEqual(20);
   });
 });

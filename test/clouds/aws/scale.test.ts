@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { anInstance, Ec2World } from "#test/clouds/aws/ec2-world.ts";
+import { anInstance, awsError, Ec2World } from "#test/clouds/aws/ec2-world.ts";
 import { aCall, aNode } from "#test/clouds/builders.ts";
 import { summary } from "#test/clouds/conformance.ts";
 
@@ -78,4 +78,17 @@ test("an abort while waiting for the share ends the wait as throttled", async ()
   await cloud.instances(byName, aCall({ share: 0.01 }));
   const { answers } = await cloud.instances(byName, aCall({ share: 0.01, signal: abort.signal }));
   expect(answers.map(summary)).toEqual(["Throttled"]);
+});
+
+test("after a throttle the next batch waits, instead of asking at once", async () => {
+  const { world, ids, byName } = aWorldOf(1);
+  const cloud = world.cloud();
+  world.errors.set("DescribeInstances", awsError("RequestLimitExceeded", 503));
+  const throttled = await cloud.instances(byName, aCall());
+  world.errors.clear();
+  const { answers, usage } = await cloud.instances(byName, aCall());
+  expect(throttled.usage).toMatchObject({ calls: { DescribeInstances: 1 }, throttled: 1 });
+  expect(answers.map(summary)).toEqual(ids);
+  // The bucket is empty and fills at half of twenty a second.
+  expect(usage.waitedMs).toBe(100);
 });
