@@ -70,6 +70,13 @@ describe("a request that meets trouble", () => {
     },
     { given: "a cut answer, GET", acts: ["cut", OK], request: GET, outcome: 200, arrivals: 2 },
     { given: "a cut answer, POST", acts: ["cut", OK], request: POST, outcome: "ConnectionLost", arrivals: 1 },
+    {
+      given: "a connection broken in an answer",
+      acts: ["break-midway", OK],
+      request: GET,
+      outcome: 200,
+      arrivals: 2,
+    },
     { given: "a refused stream, POST", acts: ["refuse", OK], request: POST, outcome: 200, arrivals: 2 },
     { given: "GOAWAY before it, POST", acts: ["go-away", OK], request: POST, outcome: 200, arrivals: 2 },
   ])("$given", async ({ acts, request, outcome, arrivals }) => {
@@ -175,12 +182,15 @@ describe("connections", () => {
     expect([await open, await outcomeOf(GET)]).toEqual(["Closed", "Closed"]);
   });
 
-  it("throws out of a body that was cut, instead of ending it", async () => {
-    await given(["cut"]);
-    const { body, status } = await transport.stream(GET);
-    expect(status).toBe(200);
-    expect(await failureOf(bodyOf(body))).toMatchObject({ code: "ConnectionLost" });
-  });
+  it.each<Act>(["cut", "break-midway"])(
+    "throws out of a body after %s, instead of ending it",
+    async (act) => {
+      await given([act]);
+      const { body, status } = await transport.stream(GET);
+      expect(status).toBe(200);
+      expect(await failureOf(bodyOf(body))).toMatchObject({ code: "ConnectionLost" });
+    },
+  );
 
   it("gives a stream up, on close and on its signal", async () => {
     await given(["stall"]);

@@ -27,6 +27,8 @@ export type Act =
   | "stall"
   /** Begins an answer and resets the stream. */
   | "cut"
+  /** Begins an answer and breaks the connection's socket. */
+  | "break-midway"
   /** Resets the stream before anything was done. */
   | "refuse"
   /** Breaks the connection's socket. */
@@ -122,9 +124,11 @@ function perform(act: Act, stream: http2.ServerHttp2Stream, session: http2.Serve
       return;
     case "stall":
     case "cut":
+    case "break-midway":
       stream.respond({ ":status": 200, "content-type": "application/json" });
       stream.write('{"kind":');
       if (act === "cut") setImmediate(() => stream.destroy(new Error("cut")));
+      if (act === "break-midway") setTimeout(() => session.socket.destroy(), 20);
       return;
     case "refuse":
       stream.close(http2.constants.NGHTTP2_REFUSED_STREAM);

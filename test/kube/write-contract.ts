@@ -92,6 +92,12 @@ const ANSWERS: readonly {
     says: /422: .*providerID/,
   },
   {
+    given: "a uid that differs when it is stored",
+    write: (node) => nodeWrite(node, [], [add("/metadata/uid", "5f0c2b5e-0000-4000-8000-000000000000")]),
+    kind: "conflict",
+    says: /metadata\.uid/,
+  },
+  {
     given: "an identity that may not",
     as: "relay",
     write: (node) => nodeWrite(node, [], [add("/spec/providerID", "memory:///a")]),
@@ -248,6 +254,18 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
       expect(objects[0]).toMatchObject({ outcome: "skipped", because: { code: "Replaced" } });
       expect(spec.providerID).toBeUndefined();
       expect(status.addresses).toEqual([{ type: "Hostname", address: name }]);
+    });
+
+    it("counts a node as changed whose second write another writer made needless", async () => {
+      const node = await joinNext();
+      const { name } = node.metadata;
+      const finish = (): Promise<void> => cluster.patch(name, [add("/spec/taints", [foreignTaint])]);
+      const { objects } = await bringUp([node], { transport: afterFirstPatch(cluster.functions, finish) });
+      expect(objects[0]).toMatchObject({
+        outcome: "changed",
+        wrote: { addresses: factsNumber(0).addresses },
+      });
+      expect(await cluster.events(node)).toMatchObject([{ reason: "Synced" }]);
     });
 
     it("skips a node that is gone and does the others", async () => {
