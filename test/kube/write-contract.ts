@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
-import type { ClusterWrite } from "#core/decision.ts";
+import type { ClusterWrite, Decision } from "#core/decision.ts";
+import type { Instance, InstanceAnswer } from "#core/instance.ts";
+import { decideNode } from "#core/node/decide.ts";
 import type { Node } from "#core/node/node.ts";
 import { type Applied, type ApplyOptions, applyDecisions } from "#kube/apply.ts";
 import type { ApplyItem } from "#kube/apply-decision.ts";
@@ -13,6 +15,19 @@ import { add, factsNumber, initialize, nodeWrite, test } from "#test/kube/initia
 const NOW = new Date("2026-03-01T12:00:00Z");
 const ANNOTATION = "/metadata/annotations/volumes.kubernetes.io~1controller-managed-attach-detach";
 const foreignTaint = { key: "example.com/foreign", effect: "NoExecute" };
+
+const INSTANCE: Instance = {
+  id: "i-1",
+  account: "memory",
+  network: "net-1",
+  state: "running",
+  providerID: "memory:///zone-a/i-1",
+  type: "m1.small",
+  zone: "zone-a",
+  region: "region-1",
+  addresses: [{ type: "InternalIP", address: "10.1.2.3" }],
+  labels: {},
+};
 
 /** What one write meets, by what the node is like and what is tried on it. */
 const ANSWERS: readonly {
@@ -266,6 +281,33 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
         wrote: { addresses: factsNumber(0).addresses },
       });
       expect(await cluster.events(node)).toMatchObject([{ reason: "Synced" }]);
+    });
+
+    it("carries out what the core decides, and leaves it nothing more to decide", async () => {
+      const node = await joinNext({ taints: [foreignTaint] });
+      const answer: InstanceAnswer = { kind: "found", instance: INSTANCE };
+      const decide = (read: Node): Decision => decideNode(read, answer, { reason: "watch", now: NOW });
+      const items = [{ index: 0, node, decision: decide(node) }];
+      const { objects, usage } = await bringUp([node], { items, decideAgain: decide });
+      const after = await cluster.read(node.metadata.name);
+      expect(objects[0]).toMatchObject({
+        outcome: "changed",
+        resourceVersion: after.metadata.resourceVersion,
+        wrote: { providerID: after.spec.providerID, addresses: after.status.addresses },
+      });
+      expect(usage).toMatchObject({ writes: 2, reads: 0, conflicts: 0 });
+      expect(after.status.addresses).toEqual(expect.arrayContaining([...INSTANCE.addresses]));
+      expect(decide(after)).toMatchObject({ kind: "skip", because: { code: "UpToDate" } });
+    });
+
+    it("goes on after the API server was killed and started again", async () => {
+      const node = await joinNext();
+      await cluster.plane.stopServer("SIGKILL");
+      const down = await bringUp([node]);
+      await cluster.plane.startServer();
+      const up = await bringUp([node]);
+      expect(down.objects[0]).toMatchObject({ outcome: "retry", because: { code: "Unavailable" } });
+      expect(up.objects[0]).toMatchObject({ outcome: "changed" });
     });
 
     it("skips a node that is gone and does the others", async () => {
