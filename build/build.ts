@@ -1,7 +1,7 @@
 import { chmod, rm, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
-import { type Bundle, bundle, ROOT } from "./bundle.ts";
+import { type Bundle, type BundleOptions, bundle, ROOT, rawBytes } from "./bundle.ts";
 import { functionNames } from "./function-names.ts";
 import { importTimeMs } from "./import-time.ts";
 import { noticesOf } from "./notices.ts";
@@ -11,14 +11,8 @@ import { writeZip } from "./zip.ts";
 /** How many processes an import is timed with. */
 const IMPORT_RUNS = 9;
 
-const CLI_ENTRY = "cli/main.ts";
 const CLI_NAME = "serverless-ccm";
 const NOTICES = "THIRD-PARTY-NOTICES.txt";
-
-/** Builds all that is deployed or published into a folder, and resolves to the sizes: each function's, and the command line's. */
-export async function build(folder: string): Promise<Size[]> {
-  return [...(await buildFunctions(folder)), await buildCommandLine(folder)];
-}
 
 /** Builds the functions alone: for each `NAME` its bundle in `NAME/` and what is deployed, `NAME.zip`. */
 export async function buildFunctions(folder: string): Promise<Size[]> {
@@ -28,45 +22,57 @@ export async function buildFunctions(folder: string): Promise<Size[]> {
 
 /** Builds what is published: the command line in one file, `serverless-ccm.mjs`. */
 export async function buildCommandLine(folder: string): Promise<Size> {
-  const built = await bundle({ entry: CLI_ENTRY, folder, name: CLI_NAME, splitting: false });
+  const built = await bundle(commandLine(folder));
   for (const file of built.files) await chmod(file, 0o755);
   await writeFile(join(folder, NOTICES), await noticesOf([built]));
   await writeMetafile(built, join(folder, `${CLI_NAME}.meta.json`));
-  return { name: CLI_NAME, raw: built.rawBytes, minified: built.minifiedBytes };
+  return { name: CLI_NAME, minified: built.bytes };
 }
 
 async function buildFunction(name: string, folder: string): Promise<Size> {
   const home = join(folder, name);
   // Of an earlier build other files may be there: their names are hashes.
   await rm(home, { recursive: true, force: true });
-  const built = await bundle({ entry: `functions/${name}.ts`, folder: home, name: "index", splitting: true });
+  const built = await bundle(functionNamed(name, folder));
   await writeFile(join(home, NOTICES), await noticesOf([built]));
   await writeMetafile(built, join(folder, `${name}.meta.json`));
   // The source maps stay behind: they decode stack traces wherever those are read, and would triple what is deployed.
   const contents = [...built.files, join(home, NOTICES)].map((file) => [relative(home, file), file]);
   const zip = await writeZip(join(folder, `${name}.zip`), Object.fromEntries(contents));
-  return { name, raw: built.rawBytes, minified: built.minifiedBytes, zip };
+  return { name, minified: built.bytes, zip };
+}
+
+function functionNamed(name: string, folder: string): BundleOptions {
+  return { entry: `functions/${name}.ts`, folder: join(folder, name), name: "index", splitting: true };
+}
+
+// One file, as it is what `bin` in package.json names.
+function commandLine(folder: string): BundleOptions {
+  return { entry: "cli/main.ts", folder, name: CLI_NAME, splitting: false };
 }
 
 async function writeMetafile({ metafile }: Bundle, file: string): Promise<void> {
   await writeFile(file, JSON.stringify(metafile));
 }
 
-/** Times the import of each function's bundle, in processes of its own. */
-async function withImportTimes(sizes: readonly Size[], folder: string): Promise<Size[]> {
-  const timed: Size[] = [];
+/** Adds what is not needed to build: the sizes before minification, and how long the functions take to import. */
+async function measured(sizes: readonly Size[], folder: string, importTimes: boolean): Promise<Size[]> {
+  const complete: Size[] = [];
   for (const size of sizes) {
+    const isFunction = size.zip !== undefined;
+    const raw = await rawBytes(isFunction ? functionNamed(size.name, folder) : commandLine(folder));
     const file = join(folder, size.name, "index.mjs");
-    timed.push(size.zip === undefined ? size : { ...size, importMs: await importTimeMs(file, IMPORT_RUNS) });
+    const importMs = importTimes && isFunction ? await importTimeMs(file, IMPORT_RUNS) : undefined;
+    complete.push({ ...size, raw, ...(importMs === undefined ? {} : { importMs }) });
   }
-  return timed;
+  return complete;
 }
 
 if (import.meta.main) {
   const { values } = parseArgs({ options: { "import-times": { type: "boolean", default: false } } });
   const folder = join(ROOT, "dist");
-  const built = await build(folder);
-  const sizes = values["import-times"] ? await withImportTimes(built, folder) : built;
+  const built = [...(await buildFunctions(folder)), await buildCommandLine(folder)];
+  const sizes = await measured(built, folder, values["import-times"]);
   await writeFile(join(folder, "sizes.json"), `${JSON.stringify(sizes, undefined, 2)}\n`);
   process.stdout.write(`${tableOf(sizes)}\n`);
 }

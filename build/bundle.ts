@@ -24,18 +24,37 @@ export interface Bundle {
   /** Absolute paths of its files, sorted; their source maps, which lie beside them, not among them. */
   readonly files: readonly string[];
   readonly metafile: Metafile;
-  /** Bytes without minification … */
-  readonly rawBytes: number;
-  /** … and as written. */
-  readonly minifiedBytes: number;
+  /** Of its files. */
+  readonly bytes: number;
 }
 
 // Some dependencies are CommonJS, and what esbuild makes of their calls to `require` needs one in an ES module.
 const REQUIRE = `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`;
 
 /** Bundles an entry with all that it imports into ES modules for Node 24; the same sources give the same bytes. */
-export async function bundle({ entry, folder, name, splitting }: BundleOptions): Promise<Bundle> {
-  const options = {
+export async function bundle(options: BundleOptions): Promise<Bundle> {
+  const { metafile } = await build({
+    ...settingsOf(options),
+    minify: true,
+    sourcemap: "external",
+    metafile: true,
+  });
+  const outputs = Object.entries(metafile.outputs).filter(([path]) => !path.endsWith(".map"));
+  return {
+    files: outputs.map(([path]) => resolve(ROOT, path)).sort(),
+    metafile,
+    bytes: outputs.reduce((bytes, [, output]) => bytes + output.bytes, 0),
+  };
+}
+
+/** The bytes that the bundle would have without minification; writes nothing. */
+export async function rawBytes(options: BundleOptions): Promise<number> {
+  const { outputFiles } = await build({ ...settingsOf(options), write: false });
+  return outputFiles.reduce((bytes, output) => bytes + output.contents.length, 0);
+}
+
+function settingsOf({ entry, folder, name, splitting }: BundleOptions) {
+  return {
     absWorkingDir: ROOT,
     entryPoints: { [name]: entry },
     outdir: folder,
@@ -50,19 +69,7 @@ export async function bundle({ entry, folder, name, splitting }: BundleOptions):
     banner: { js: REQUIRE },
     legalComments: "none",
     logLevel: "warning",
-  } satisfies BuildOptions;
-  const [raw, minified] = await Promise.all([
-    build({ ...options, write: false }),
-    build({ ...options, minify: true, sourcemap: "external", metafile: true }),
-  ]);
-  const { metafile } = minified;
-  const outputs = Object.entries(metafile.outputs).filter(([path]) => !path.endsWith(".map"));
-  return {
-    files: outputs.map(([path]) => resolve(ROOT, path)).sort(),
-    metafile,
-    rawBytes: raw.outputFiles.reduce((bytes, output) => bytes + output.contents.length, 0),
-    minifiedBytes: outputs.reduce((bytes, [, output]) => bytes + output.bytes, 0),
-  };
+  } as const satisfies BuildOptions;
 }
 
 /** The paths, relative to ROOT, of the sources of which something is in the bundle's output. */

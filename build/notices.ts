@@ -8,7 +8,7 @@ const PackageJson = z.object({ name: z.string(), version: z.string(), license: z
 /** A package's folder, as the part of a path that ends with its name. */
 const PACKAGE_FOLDER = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
 
-const LICENCE_FILE = /^(licen[cs]e|copying|notice)([.-].*)?$/i;
+const LICENCE_FILE = /^((un)?licen[cs]e|copying|notice)([.-].*)?$/i;
 
 /** Where a text stands for packages that carry none: by package, or by licence where its text is the same for all. */
 const TEXTS_BY_PACKAGE: Readonly<Record<string, string>> = {

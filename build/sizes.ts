@@ -1,7 +1,8 @@
 /** What one bundle weighs, in bytes; `zip` for a function alone. */
 export interface Size {
   readonly name: string;
-  readonly raw: number;
+  /** Before it is minified. */
+  readonly raw?: number;
   readonly minified: number;
   readonly zip?: number;
   /** Milliseconds to import it in a new process, the median of several. */
@@ -14,8 +15,8 @@ export function tableOf(sizes: readonly Size[]): string {
     name,
     kilobytes(raw),
     kilobytes(minified),
-    zip === undefined ? "-" : kilobytes(zip),
-    importMs === undefined ? "-" : importMs.toFixed(0),
+    kilobytes(zip),
+    importMs?.toFixed(0) ?? "-",
   ]);
   const table = [["bundle", "raw KB", "minified KB", "zip KB", "import ms"], ...rows];
   const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
@@ -27,6 +28,6 @@ export function tableOf(sizes: readonly Size[]): string {
   return lines.map((cells) => cells.join("  ")).join("\n");
 }
 
-function kilobytes(bytes: number): string {
-  return (bytes / 1000).toFixed(1);
+function kilobytes(bytes: number | undefined): string {
+  return bytes === undefined ? "-" : (bytes / 1000).toFixed(1);
 }

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { access, copyFile, mkdir, symlink } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { freePort } from "#local/free-port.ts";
 
 /** What handlers find in their environment: the platform passes on nothing but these. */
 export type FunctionEnvironment = Readonly<Partial<Record<"CLUSTERS_FILE" | `AWS_${string}`, string>>>;
@@ -158,14 +158,4 @@ function signalGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
   } catch {
     // It is gone already.
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no free port on 127.0.0.1");
-  return address.port;
 }
