@@ -19,13 +19,13 @@ export function authorize(user: ControlPlaneUser, request: ResourceRequest): voi
   );
 }
 
-/** What the bindings in infra/rbac/ allow: per user, resource and verbs. */
-const RULES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  [CONTROL_PLANE_USERS.relay.name]: { nodes: ["get", "list", "watch"] },
+/** What the roles in infra/rbac/ allow: per user, resource and verbs. */
+export const RULES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  [CONTROL_PLANE_USERS.relay.name]: { nodes: ["list", "watch"] },
   [CONTROL_PLANE_USERS.functions.name]: {
     nodes: ["get", "patch"],
     "nodes/status": ["patch"],
-    events: ["create", "patch"],
+    events: ["create"],
   },
 };
 

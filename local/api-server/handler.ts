@@ -64,8 +64,8 @@ async function route(context: HandlerContext, request: ServerRequest, answer: Se
   const info = parseResourceRequest(request.method ?? "GET", url.pathname, url.searchParams);
   if (info === undefined) throw noSuchResource();
   if (info === "method") throw methodNotAllowed();
-  const code = await serve(context, { info, url, user, request, answer });
-  context.record(recordOf(info, user, code, context.now()));
+  const { code, name } = await serve(context, { info, url, user, request, answer });
+  context.record(recordOf(info, name, user, code, context.now()));
 }
 
 function authenticate({ users }: HandlerContext, request: ServerRequest): ControlPlaneUser {
@@ -83,31 +83,34 @@ interface Call {
   readonly answer: ServerAnswer;
 }
 
-// Resolves with the HTTP status once the answer is complete, for a watch when it has ended.
-async function serve(context: HandlerContext, call: Call): Promise<number> {
+/** What became of a request, and the name of what it was about: of a creation only the body or the server knows it. */
+interface Served {
+  readonly code: number;
+  readonly name: string | undefined;
+}
+
+// Resolves once the answer is complete, for a watch when it has ended.
+async function serve(context: HandlerContext, call: Call): Promise<Served> {
   const { answer, info } = call;
   try {
     authorize(call.user, info);
     failIfAsked(context.behaviours, info);
-    if (info.verb === "watch") return await serveWatch(context, call);
-    const { code, body } = await perform(context, call);
-    if (context.behaviours.takeLoss(info.verb)) {
-      answer.destroy();
-      return code;
-    }
-    send(answer, code, "application/json", body);
-    return code;
+    if (info.verb === "watch") return { code: await serveWatch(context, call), name: info.name };
+    const { code, body, name = info.name } = await perform(context, call);
+    if (context.behaviours.takeLoss(info.verb)) answer.destroy();
+    else send(answer, code, "application/json", body);
+    return { code, name };
   } catch (error) {
     const refusal = error instanceof Refusal ? error : internalError(error);
     sendStatus(answer, refusal);
-    return refusal.code;
+    return { code: refusal.code, name: info.name ?? refusal.status.details?.name };
   }
 }
 
 async function perform(
   context: HandlerContext,
   call: Call,
-): Promise<{ readonly code: number; readonly body: string }> {
+): Promise<{ readonly code: number; readonly body: string; readonly name?: string }> {
   const { store } = context;
   const { info, url, request } = call;
   const shape = representationFor(request.headers.accept, info.verb);
@@ -118,8 +121,10 @@ async function perform(
       return { code: 200, body: render(getObject(store, info), shape, context.now()) };
     case "list":
       return { code: 200, body: renderPage(context, info, url.searchParams, shape) };
-    case "create":
-      return { code: 201, body: render(createObject(write, info, body), shape, context.now()) };
+    case "create": {
+      const created = createObject(write, info, body);
+      return { code: 201, body: render(created, shape, context.now()), name: created.object.metadata.name };
+    }
     case "update":
       return { code: 200, body: render(updateObject(write, info, body), shape, context.now()) };
     case "patch": {
@@ -262,7 +267,8 @@ async function readBody(request: ServerRequest): Promise<string> {
 }
 
 function recordOf(
-  { verb, resource, subresource, name }: ResourceRequest,
+  { verb, resource, subresource }: ResourceRequest,
+  name: string | undefined,
   user: ControlPlaneUser,
   code: number,
   at: Date,
