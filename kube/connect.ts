@@ -1,8 +1,9 @@
-import type { ClientHttp2Stream, OutgoingHttpHeaders } from "node:http2";
-import { type ClientCertificate, type Connection, openConnection } from "#kube/connection.ts";
+import type { ClientHttp2Stream } from "node:http2";
+import { type ClientCertificate, openConnection } from "#kube/connection.ts";
 import { createConnectionPool } from "#kube/connection-pool.ts";
-import { ApiUnreachable, systemCode, type UnreachableCode } from "#kube/errors.ts";
-import { type AnswerHead, CANCEL, type Exchange, endedWell, readAnswer, readHead } from "#kube/exchange.ts";
+import { ApiUnreachable } from "#kube/errors.ts";
+import { CANCEL, endedWell, readAnswer, readHead } from "#kube/exchange.ts";
+import { createRequester, ended } from "#kube/requester.ts";
 import { createSlots } from "#kube/slots.ts";
 import { startTimeLimit, type TimeLimit } from "#kube/time-limit.ts";
 import type { ApiRequest, ApiResponse, ApiStream, Authorization, Transport } from "#kube/transport.ts";
@@ -38,7 +39,6 @@ export interface ConnectOptions {
 export function connect(options: ConnectOptions): Transport {
   const settings = { ...DEFAULTS, ...options };
   const server = new URL(settings.server);
-  const prefix = server.pathname.replace(/\/$/, "");
   const life = new AbortController();
   const pool = createConnectionPool(async () => {
     const clientCertificate = await certificateOf(settings, server.origin);
@@ -49,99 +49,14 @@ export function connect(options: ConnectOptions): Transport {
     Math.min(settings.maxInFlight, (pool.current()?.maxStreams() ?? settings.maxInFlight) - openBodies);
   const slots = createSlots(limit, settings.maxQueued);
 
-  const failure = (request: ApiRequest, code: UnreachableCode, cause?: unknown): ApiUnreachable =>
-    new ApiUnreachable({
-      code: life.signal.aborted ? "Closed" : code,
-      server: server.origin,
-      attempt: `${request.method} ${request.path.split("?", 1)[0]}`,
-      detail: systemCode(cause),
-      cause,
-    });
-
-  /** One request, signed in; sent again once where the contract of `Transport` allows it. */
-  async function attempt<Answer>(
-    request: ApiRequest,
-    time: TimeLimit,
-    authorization: string | undefined,
-    read: (stream: ClientHttp2Stream) => Promise<Exchange<Answer>>,
-  ): Promise<{ readonly answer: Answer; readonly stream: ClientHttp2Stream }> {
-    for (let last = false; ; last = true) {
-      const connection = await unlessAborted(pool.get(), time.signal, () => failure(request, ended(time)));
-      const stream = start(connection, request, authorization);
-      const stop = (): void => stream?.close(CANCEL);
-      time.signal.addEventListener("abort", stop, { once: true });
-      const exchange: Exchange<Answer> =
-        stream === undefined ? { kind: "lost", cause: undefined } : await read(stream);
-      time.signal.removeEventListener("abort", stop);
-      if (stream !== undefined && exchange.kind === "answered") return { answer: exchange.answer, stream };
-      if (exchange.kind === "too-large") throw failure(request, "AnswerTooLarge");
-      if (time.signal.aborted) throw failure(request, ended(time));
-      const again = REPEATABLE.has(request.method) || stream === undefined || connection.untouched(stream);
-      if (last || !again)
-        throw failure(request, "ConnectionLost", exchange.kind === "lost" ? exchange.cause : undefined);
-    }
-  }
-
-  function start(
-    connection: Connection,
-    request: ApiRequest,
-    authorization: string | undefined,
-  ): ClientHttp2Stream | undefined {
-    const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body), "utf8");
-    const headers: OutgoingHttpHeaders = {
-      ":method": request.method,
-      ":path": prefix + request.path,
-      accept: request.accept ?? "application/json",
-      "user-agent": settings.userAgent,
-    };
-    if (authorization !== undefined) headers["authorization"] = authorization;
-    if (body !== undefined) {
-      headers["content-type"] = request.contentType ?? "application/json";
-      headers["content-length"] = body.length;
-    }
-    try {
-      const stream = connection.open(headers, body === undefined);
-      // Errors reach the reader, which listens from the next line of its own on; never an uncaught one in between.
-      stream.on("error", () => {});
-      if (body !== undefined) stream.end(body);
-      return stream;
-    } catch (error) {
-      if (connection.usable()) throw failure(request, "ConnectFailed", error);
-      return undefined;
-    }
-  }
-
-  /** Signs in, and once more with a fresh credential where the server refuses the first. */
-  async function signedIn<Answer extends AnswerHead>(
-    request: ApiRequest,
-    time: TimeLimit,
-    read: (stream: ClientHttp2Stream) => Promise<Exchange<Answer>>,
-  ): Promise<{ readonly answer: Answer; readonly stream: ClientHttp2Stream }> {
-    const credential = await authorize(request, time, false);
-    const first = await attempt(request, time, credential, read);
-    if (first.answer.status !== 401 || settings.authorization === undefined) return first;
-    const fresh = await authorize(request, time, true);
-    if (fresh === credential) return first;
-    first.stream.close(CANCEL);
-    return attempt(request, time, fresh, read);
-  }
-
-  async function authorize(
-    request: ApiRequest,
-    time: TimeLimit,
-    fresh: boolean,
-  ): Promise<string | undefined> {
-    if (settings.authorization === undefined) return undefined;
-    try {
-      const asked = settings.authorization(time.signal, { fresh });
-      const header = await unlessAborted(asked, time.signal, () => failure(request, ended(time)));
-      // node:http2 would send a line break as it is.
-      if (header === undefined || /^[\x20-\x7e]+$/.test(header)) return header;
-    } catch (error) {
-      throw error instanceof ApiUnreachable ? error : failure(request, "CredentialUnavailable", error);
-    }
-    throw failure(request, "CredentialUnavailable");
-  }
+  const requester = createRequester({
+    server,
+    pool,
+    authorization: settings.authorization,
+    userAgent: settings.userAgent,
+    closed: () => life.signal.aborted,
+  });
+  const { failure } = requester;
 
   function limited(request: ApiRequest): TimeLimit {
     if (life.signal.aborted) throw failure(request, "Closed");
@@ -156,7 +71,7 @@ export function connect(options: ConnectOptions): Transport {
         if (entered === "full") throw failure(request, "QueueFull");
         if (entered === "aborted") throw failure(request, ended(time));
         try {
-          const { answer } = await signedIn(request, time, (stream) =>
+          const { answer } = await requester.ask(request, time, (stream) =>
             readAnswer(stream, settings.maxBodyBytes),
           );
           return answer;
@@ -171,7 +86,7 @@ export function connect(options: ConnectOptions): Transport {
     async stream(request: ApiRequest): Promise<ApiStream> {
       const time = limited(request);
       try {
-        const { answer, stream } = await signedIn(request, time, readHead);
+        const { answer, stream } = await requester.ask(request, time, readHead);
         openBodies += 1;
         stream.once("close", () => {
           openBodies -= 1;
@@ -213,9 +128,6 @@ const DEFAULTS = {
   now: Date.now,
 } satisfies Partial<ConnectOptions>;
 
-/** Methods that may be sent twice: all our patches carry preconditions. */
-const REPEATABLE: ReadonlySet<string> = new Set(["GET", "PATCH"]);
-
 async function certificateOf(
   { clientCertificate }: ConnectOptions,
   server: string,
@@ -226,10 +138,6 @@ async function certificateOf(
   } catch (cause) {
     throw new ApiUnreachable({ code: "CredentialUnavailable", server, attempt: "connect", cause });
   }
-}
-
-function ended(time: TimeLimit): UnreachableCode {
-  return time.timedOut() ? "TimedOut" : "Aborted";
 }
 
 /** The body, piece by piece; a body that was cut throws instead of ending. */
@@ -245,18 +153,4 @@ async function* pieces(
   // A reset right behind the end is only known once the stream has closed.
   if (!stream.destroyed) await new Promise((resolve) => stream.once("close", resolve));
   if (!endedWell(stream)) throw lost();
-}
-
-/** Waits for what others may be waiting for too, but no longer than the signal allows. */
-function unlessAborted<Value>(
-  promise: Promise<Value>,
-  signal: AbortSignal,
-  aborted: () => ApiUnreachable,
-): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(aborted());
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }
