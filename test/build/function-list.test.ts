@@ -55,3 +55,10 @@ test("each function has its own artifact and role, the built handler, and no ret
   expect(actual).toEqual(expected);
   expect(new Set(functions.map(([, { role }]) => role)).size).toBe(functions.length);
 });
+
+test("the README names every function", async () => {
+  const readme = await readFile(join(ROOT, "README.md"), "utf8");
+  const sentence = /^The functions: [\s\S]*?\n\n/m.exec(readme)?.[0] ?? "";
+  const named = [...sentence.matchAll(/`([a-z-]+)`/g)].map((match) => match[1]);
+  expect(named).toEqual(expect.arrayContaining(await functionNames()));
+});
