@@ -105,20 +105,24 @@ async function burstWithFailures(stage: Stage, count: number, firstRelay: ChildR
   title(3, `${count} more join, and things break`);
   const machines = addMachines(stage, count);
   const counter = createCounter(() => liveCounts(stage, machines));
-  const restarted = Promise.withResolvers<void>();
-  await registerNodes(stage.admin, machines, async (registered) => {
-    if (registered === PLATFORM_OFF_AT) {
+  const troubles: Readonly<Record<number, () => Promise<void>>> = {
+    [PLATFORM_OFF_AT]: async () => {
       await stage.platform.turnOff();
-      print(`at the ${PLATFORM_OFF_AT}th node: the function platform is off`);
-    }
-    if (registered === PLATFORM_ON_AT) {
+      print(`after the ${PLATFORM_OFF_AT}th node: the function platform is off`);
+    },
+    [PLATFORM_ON_AT]: async () => {
       await stage.platform.turnOn();
-      print(`at the ${PLATFORM_ON_AT}th node: the function platform is on again`);
-    }
-    if (registered === RELAY_KILLED_AT)
-      killAndRestart(stage, firstRelay).then(restarted.resolve, restarted.reject);
+      print(`after the ${PLATFORM_ON_AT}th node: the function platform is on again`);
+    },
+    [RELAY_KILLED_AT]: () => killAndRestart(stage, firstRelay),
+  };
+  // One after the other, while nodes go on joining: some platforms take seconds to start.
+  let last = Promise.resolve();
+  await registerNodes(stage.admin, machines, (registered) => {
+    const trouble = troubles[registered];
+    if (trouble !== undefined) last = last.then(trouble);
   });
-  await restarted.promise;
+  await last;
   await allUp(stage, machines);
   counter.stop();
   return machines;
@@ -128,7 +132,7 @@ async function killAndRestart(stage: Stage, relay: ChildRelay): Promise<void> {
   await relay.kill();
   const pending = [...stage.history.records.values()].filter(isTainted).length;
   print(
-    `at the ${RELAY_KILLED_AT}th node: the relay is killed (SIGKILL); ${pending} nodes were pending, written down nowhere`,
+    `after the ${RELAY_KILLED_AT}th node: the relay is killed (SIGKILL); ${pending} nodes were pending, written down nowhere`,
   );
   let told = false;
   await stage.startRelay((line: LogLine) => {
