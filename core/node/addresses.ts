@@ -2,7 +2,7 @@ import type { Instance, InstanceState } from "#core/instance.ts";
 import { type Ip, isSameIp, parseIp } from "#core/ip.ts";
 import { add, type Edit, NO_EDIT, pointer, test } from "#core/json-patch.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";
-import { describeProvidedNodeIp, providedNodeIp } from "#core/node/provided-node-ip.ts";
+import { providedNodeIp } from "#core/node/provided-node-ip.ts";
 import type { Trouble } from "#core/node/troubles.ts";
 
 /** The addresses that a node is to have, or why they cannot be told. */
@@ -19,10 +19,9 @@ export function desiredAddresses(node: Node, instance: Instance): DesiredAddress
     return inTrouble("InstanceTerminated", `${instance.id} is ${instance.state}`);
   const provided = providedNodeIp(node);
   if (provided.kind === "invalid") return inTrouble("ProvidedNodeIPInvalid", provided.message);
-  const ips = provided.kind === "ips" ? provided.ips : [];
-  if (!ips.every((ip) => instance.addresses.some((address) => isAt(address, ip))))
-    return inTrouble("ProvidedNodeIPUnmatched", unmatched(node, instance));
-  const addresses = nodeIpsFirst(addressesFor(node, instance), ips);
+  if (provided.kind === "ips" && !hasAll(instance, provided.ips))
+    return inTrouble("ProvidedNodeIPUnmatched", unmatched(provided.annotation, instance));
+  const addresses = nodeIpsFirst(addressesFor(node, instance), provided.kind === "ips" ? provided.ips : []);
   if (!addresses.some(isNodeIp)) return inTrouble("NoNodeAddress", withoutNodeIp(instance));
   return { kind: "addresses", addresses };
 }
@@ -53,6 +52,10 @@ function nodeIpsFirst(addresses: readonly NodeAddress[], ips: readonly Ip[]): re
   return [...first, ...addresses.filter(({ type }) => !claimed.has(type))];
 }
 
+function hasAll(instance: Instance, ips: readonly Ip[]): boolean {
+  return ips.every((ip) => instance.addresses.some((address) => isAt(address, ip)));
+}
+
 function isAt({ address }: NodeAddress, ip: Ip): boolean {
   const parsed = parseIp(address);
   return parsed !== undefined && isSameIp(parsed, ip);
@@ -73,9 +76,9 @@ function isSameList(a: readonly NodeAddress[], b: readonly NodeAddress[]): boole
   );
 }
 
-function unmatched(node: Node, { id, addresses }: Instance): string {
+function unmatched(annotation: string, { id, addresses }: Instance): string {
   const known = addresses.map(({ address }) => address).join(", ") || "none";
-  return `annotation ${describeProvidedNodeIp(node)} names an address that instance ${id} does not have: it has ${known}`;
+  return `annotation ${annotation} names an address that instance ${id} does not have; it has ${known}`;
 }
 
 function withoutNodeIp({ id }: Instance): string {

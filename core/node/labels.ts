@@ -93,7 +93,8 @@ function setLabels(node: Node, entries: readonly MapEntry[]): Edit {
 }
 
 function labelOf(node: Node, key: string): string | undefined {
-  return node.metadata.labels?.[key];
+  const { labels = {} } = node.metadata;
+  return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
 function labelPath(key: string): string {

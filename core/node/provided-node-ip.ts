@@ -7,10 +7,13 @@ import type { Node } from "#core/node/node.ts";
 /** What a kubelet's --node-ip says: nothing, one address or a dual-stack pair in its order, or something that is neither. */
 export type ProvidedNodeIp =
   | { readonly kind: "none" }
-  | { readonly kind: "ips"; readonly ips: readonly Ip[] }
+  | { readonly kind: "ips"; readonly ips: readonly Ip[]; readonly annotation: string }
   | { readonly kind: "invalid"; readonly message: string };
 
-/** Reads the provided-node-ip annotation; an annotation that is there but empty is invalid, not absent. */
+/**
+ * Reads the provided-node-ip annotation; one that is there but empty is invalid, not absent. What is said about it quotes
+ * it as `key: "value"`, cut short: a tenant writes it.
+ */
 export function providedNodeIp(node: Node): ProvidedNodeIp {
   const text = annotationOf(node);
   if (text === undefined) return { kind: "none" };
@@ -18,13 +21,8 @@ export function providedNodeIp(node: Node): ProvidedNodeIp {
   const ips = text.split(",", 3).map(parseIp);
   const read = ips.filter((ip) => ip !== undefined);
   const fault = read.length < ips.length ? "not an IP address" : faultOf(read);
-  if (fault === undefined) return { kind: "ips", ips: read };
-  return { kind: "invalid", message: `annotation ${quotedAnnotation(text)} is unusable: ${fault}` };
-}
-
-/** The annotation as `key: "value"`, its value cut short: a tenant writes it. */
-export function describeProvidedNodeIp(node: Node): string {
-  return quotedAnnotation(annotationOf(node) ?? "");
+  if (fault === undefined) return { kind: "ips", ips: read, annotation: quoted(text) };
+  return { kind: "invalid", message: `annotation ${quoted(text)} is unusable: ${fault}` };
 }
 
 /** A test that the annotation is still as it was read. */
@@ -39,7 +37,7 @@ function annotationOf(node: Node): string | undefined {
   return node.metadata.annotations?.[PROVIDED_NODE_IP_ANNOTATION];
 }
 
-function quotedAnnotation(text: string): string {
+function quoted(text: string): string {
   const shown = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
   return `${PROVIDED_NODE_IP_ANNOTATION}: ${JSON.stringify(shown)}`;
 }

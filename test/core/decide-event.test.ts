@@ -1,0 +1,130 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { decideEvent } from "#core/decide-event.ts";
+import { parseEvent } from "#core/event-door.ts";
+import type { InstanceAnswer } from "#core/instance.ts";
+import { answers, nodes } from "#test/core/node/arbitraries.ts";
+import { found, initialized, NOW, node } from "#test/core/node/builders.ts";
+import decisionExample from "../../docs/examples/decision.json" with { type: "json" };
+import eventExample from "../../docs/examples/event.json" with { type: "json" };
+
+const EVENT = {
+  version: 1,
+  id: "e-1",
+  cluster: "tenant-a",
+  clusterHash: "0123456789abcdef",
+  controller: "cloud-node-controller",
+  reason: "watch",
+  objects: [node()],
+};
+
+test("the example event gives the example decisions", () => {
+  expect(decideEvent(eventExample, new Date("2026-03-01T12:00:00Z"))).toEqual({
+    kind: "decided",
+    decisions: decisionExample,
+  });
+});
+
+describe("an event", () => {
+  test("alone is decided without the cloud", () => {
+    const objects = [node(), initialized()];
+    expect(codes(decideEvent({ ...EVENT, objects }, NOW))).toEqual(["NoAnswer", "UpToDate"]);
+  });
+
+  test("with instances is decided with each object's own", () => {
+    const event = { ...EVENT, objects: [node(), node()] };
+    const instances: InstanceAnswer[] = [{ kind: "not-found", message: "none" }, found()];
+    expect(codes(decideEvent({ event, instances }, NOW))).toEqual(["InstanceNotFound", "Initialized"]);
+  });
+
+  test("that asks for a dry run changes nothing", () => {
+    const event = { ...EVENT, dryRun: true };
+    expect(codes(decideEvent({ event, instances: [found()] }, NOW))).toEqual(["DryRun"]);
+  });
+
+  test("with an object that is no node fails for that one alone", () => {
+    const event = { ...EVENT, objects: [{ metadata: { name: "pod-a" } }, initialized()] };
+    expect(decideEvent(event, NOW)).toMatchObject({
+      kind: "decided",
+      decisions: [
+        {
+          kind: "malformed",
+          index: 0,
+          name: "pod-a",
+          faults: [
+            { path: "metadata.uid" },
+            { path: "metadata.resourceVersion" },
+            { path: "metadata.creationTimestamp" },
+          ],
+        },
+        { kind: "skip" },
+      ],
+    });
+  });
+
+  test("is decided alike in whatever order its objects come", () => {
+    const cards = fc.array(fc.tuple(nodes, answers, fc.nat()), { minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(cards, (list) => {
+        const decided = decisionsOf(list).map((decision, index) => ({
+          decision,
+          place: list[index]?.[2] ?? 0,
+        }));
+        const shuffled = list.toSorted(([, , a], [, , b]) => a - b);
+        const expected = decided.toSorted((a, b) => a.place - b.place).map(({ decision }) => decision);
+        expect(decisionsOf(shuffled)).toEqual(expected);
+      }),
+    );
+  });
+});
+
+describe("a document is rejected", () => {
+  test.each([
+    ["that is nothing", null, [""]],
+    ["that is a list", [], [""]],
+    ["of another version", { ...EVENT, version: 2 }, ["version"]],
+    ["without objects", { ...EVENT, objects: [] }, ["objects"]],
+    ["with too many objects", { ...EVENT, objects: Array(101).fill(node()) }, ["objects"]],
+    ["that would loosen a policy", { ...EVENT, dryRun: false }, ["dryRun"]],
+    ["with an unknown key", { ...EVENT, server: "https://example.com" }, [""]],
+    ["with an event alone in it", { event: EVENT }, ["instances"]],
+    [
+      "with a bad event in it",
+      { event: { ...EVENT, cluster: "A" }, instances: [found()] },
+      ["event.cluster"],
+    ],
+    ["with an answer too few", { event: EVENT, instances: [] }, ["instances"]],
+    ["with an answer too many", { event: EVENT, instances: [found(), found()] }, ["instances"]],
+    ["with a bad answer", { event: EVENT, instances: [{ kind: "gone" }] }, ["instances[0].kind"]],
+  ])("%s", (_, document, paths) => {
+    const decided = decideEvent(document, NOW);
+    expect(decided.kind === "rejected" && decided.faults.map(({ path }) => path)).toEqual(paths);
+  });
+});
+
+describe("the door", () => {
+  test("lets an event in as it is", () => {
+    expect(parseEvent(EVENT)).toEqual({ kind: "event", event: EVENT });
+  });
+
+  test("names all faults at once", () => {
+    expect(parseEvent({ ...EVENT, cluster: "A", clusterHash: "x" })).toMatchObject({
+      kind: "rejected",
+      faults: [{ path: "cluster" }, { path: "clusterHash" }],
+    });
+  });
+});
+
+function decisionsOf(pairs: readonly (readonly [unknown, InstanceAnswer, number])[]) {
+  const event = { ...EVENT, objects: pairs.map(([object]) => object) };
+  const decided = decideEvent({ event, instances: pairs.map(([, answer]) => answer) }, NOW);
+  if (decided.kind === "rejected") throw new Error(JSON.stringify(decided.faults));
+  return decided.decisions;
+}
+
+function codes(decided: ReturnType<typeof decideEvent>): string[] {
+  if (decided.kind === "rejected") throw new Error(JSON.stringify(decided.faults));
+  return decided.decisions.map((decision) =>
+    decision.kind === "malformed" ? "malformed" : decision.because.code,
+  );
+}

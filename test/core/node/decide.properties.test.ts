@@ -1,0 +1,198 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import { Decision } from "#core/decision.ts";
+import { decideNode } from "#core/node/decide.ts";
+import { needsInstance, needsWork } from "#core/node/needs-work.ts";
+import type { Node, Taint } from "#core/node/node.ts";
+import { parseNode, snapshotOf } from "#core/node/snapshot.ts";
+import { applyPolicies } from "#core/policies.ts";
+import {
+  answers,
+  contexts,
+  failures,
+  nodes,
+  possibleAnswers,
+  reasons,
+  taintedNodes,
+  usableInstances,
+} from "#test/core/node/arbitraries.ts";
+import { NOW } from "#test/core/node/builders.ts";
+import { carriedOut, failedTests } from "#test/core/node/carry-out.ts";
+
+describe("whatever the node and its instance", { timeout: 60_000 }, () => {
+  test("a decision is a value of its schema, and JSON", () => {
+    given([nodes, possibleAnswers, contexts], (node, answer, context) => {
+      const decision = decideNode(node, answer, context);
+      expect(Decision.parse(JSON.parse(JSON.stringify(decision)))).toEqual(decision);
+    });
+  });
+
+  test("deciding again on the result of a change finds nothing left to do", () => {
+    given([nodes, answers, contexts], (node, answer, context) => {
+      const decision = decideNode(node, answer, context);
+      fc.pre(decision.kind === "change");
+      const after = carriedOut(node, decision);
+      const again = decideNode(after, answer, context);
+      expect(again.kind).toBe("skip");
+      if (decision.because.code === "Initialized") expect(again.because.code).toBe("UpToDate");
+      expect(needsWork(after)).toBe(false);
+    });
+  });
+
+  test("an initialized node is found up to date by a refresh from the same instance", () => {
+    given([taintedNodes, usableInstances], (node, answer) => {
+      const decision = decideNode(node, answer, { reason: "watch", now: NOW });
+      fc.pre(decision.kind === "change" && decision.because.code === "Initialized");
+      const again = decideNode(carriedOut(node, decision), answer, { reason: "refresh", now: NOW });
+      expect(again).toMatchObject({ kind: "skip", because: { code: "UpToDate" } });
+    });
+  });
+
+  test("a node and its snapshot are decided on alike", () => {
+    given([nodes, possibleAnswers, contexts], (node, answer, context) => {
+      const snapshot = snapshotOf(node);
+      expect(decideNode(snapshot, answer, context)).toEqual(decideNode(node, answer, context));
+      expect(needsWork(snapshot)).toBe(needsWork(node));
+    });
+  });
+
+  test("a snapshot is a node, and its own snapshot", () => {
+    given([nodes], (node) => {
+      const snapshot = snapshotOf(node);
+      expect(parseNode(JSON.parse(JSON.stringify(snapshot)))).toEqual({ kind: "node", node: snapshot });
+      expect(snapshotOf(snapshot)).toEqual(snapshot);
+    });
+  });
+
+  test("what a change tests holds on the node that it was decided on", () => {
+    given([nodes, answers, contexts], (node, answer, context) => {
+      const decision = decideNode(node, answer, context);
+      fc.pre(decision.kind === "change");
+      expect(decision.writes.flatMap((write) => failedTests(node, write))).toEqual([]);
+    });
+  });
+
+  test("taints of others survive, verbatim and in order, and labels of others untouched", () => {
+    given([nodes, answers, contexts], (node, answer, context) => {
+      const after = carriedOut(node, decideNode(node, answer, context));
+      expect(foreignTaints(after)).toEqual(foreignTaints(node));
+      expect(after.metadata.labels ?? {}).toMatchObject(foreignLabels(node));
+    });
+  });
+
+  test("no label or annotation is ever taken away, addresses are never emptied, and a provider ID never changes", () => {
+    given([nodes, answers, contexts], (node, answer, context) => {
+      const after = carriedOut(node, decideNode(node, answer, context));
+      expect(keysOf(after)).toEqual(expect.arrayContaining(keysOf(node)));
+      if (node.spec.providerID) expect(after.spec.providerID).toBe(node.spec.providerID);
+    });
+  });
+
+  test("an answer that is no instance removes nothing and initializes nothing", () => {
+    given([nodes, failures, contexts], (node, answer, context) => {
+      const after = carriedOut(node, decideNode(node, answer, context));
+      expect({ spec: after.spec, status: after.status }).toEqual({ spec: node.spec, status: node.status });
+    });
+  });
+
+  test("a node with neither an InternalIP nor an ExternalIP keeps its taint", () => {
+    given([nodes, answers, contexts], (node, answer, context) => {
+      const after = carriedOut(node, decideNode(node, answer, context));
+      fc.pre(
+        !(after.status.addresses ?? []).some(({ type }) => type === "InternalIP" || type === "ExternalIP"),
+      );
+      expect(after.spec.taints).toEqual(node.spec.taints);
+    });
+  });
+
+  test("the taint goes in the last write, and addresses go before it", () => {
+    given([taintedNodes, usableInstances], (node, answer) => {
+      const decision = decideNode(node, answer, { reason: "watch", now: NOW });
+      fc.pre(decision.kind === "change");
+      const removing = decision.writes.map(({ patch }) => patch.some(({ op }) => op === "remove"));
+      expect(removing.slice(0, -1)).not.toContain(true);
+      expect(decision.writes.map(({ subresource }) => subresource).lastIndexOf("status")).toBeLessThanOrEqual(
+        0,
+      );
+    });
+  });
+
+  test("a node that is being deleted is never written", () => {
+    given([nodes, possibleAnswers, contexts], (node, answer, context) => {
+      const going = { ...node, metadata: { ...node.metadata, deletionTimestamp: "2026-03-01T11:59:59Z" } };
+      expect(decideNode(going, answer, context).kind).toBe("skip");
+    });
+  });
+
+  test("a node that needs no work is left alone by a watch, and one that needs it is not", () => {
+    given([nodes], (node) => {
+      const { kind } = decideNode(node, undefined, { reason: "watch", now: NOW });
+      expect(kind !== "skip").toBe(needsWork(node));
+    });
+  });
+
+  test("without a need for the cloud its answer makes no difference", () => {
+    given([nodes, answers, reasons], (node, answer, reason) => {
+      fc.pre(!needsInstance(node, reason));
+      const context = { reason, now: NOW };
+      expect(decideNode(node, answer, context)).toEqual(decideNode(node, undefined, context));
+    });
+  });
+
+  test("labels-only writes labels and nothing else, and has nothing left to do then", () => {
+    given([nodes, answers, contexts], (node, answer, context) => {
+      const decide = (subject: Node) =>
+        applyPolicies(decideNode(subject, answer, context), { dryRun: false, labelsOnly: true });
+      const after = carriedOut(node, decide(node));
+      const { labels: _, ...metadata } = after.metadata;
+      expect({ ...node, metadata: { ...node.metadata, labels: undefined } }).toEqual({
+        ...after,
+        metadata: { ...metadata, labels: undefined },
+      });
+      expect(decide(after).kind).not.toBe("change");
+    });
+  });
+
+  test("a dry run writes nothing, not even an Event", () => {
+    given([nodes, answers, contexts], (node, answer, context) => {
+      const decision = applyPolicies(decideNode(node, answer, context), { dryRun: true, labelsOnly: false });
+      expect(decision).toEqual(
+        decision.kind === "retry" ? { ...decision, events: [] } : { ...decision, kind: "skip" },
+      );
+      expect(Decision.parse(decision)).toEqual(decision);
+    });
+  });
+});
+
+/** Checks what holds for each of many values. */
+function given<Values extends [unknown, ...unknown[]]>(
+  arbitraries: { [Index in keyof Values]: fc.Arbitrary<Values[Index]> },
+  holds: (...values: Values) => void,
+): void {
+  const values = fc.tuple<Values>(...arbitraries);
+  return fc.assert(
+    fc.property(values, (drawn) => holds(...drawn)),
+    { numRuns: 300 },
+  );
+}
+
+function foreignTaints(node: Node): Taint[] {
+  return (node.spec.taints ?? []).filter(({ key }) => key !== UNINITIALIZED_TAINT);
+}
+
+const PAIR =
+  /^(topology\.kubernetes|failure-domain\.beta\.kubernetes|node\.kubernetes|beta\.kubernetes)\.io\//;
+
+function foreignLabels(node: Node): Record<string, string> {
+  return Object.fromEntries(Object.entries(node.metadata.labels ?? {}).filter(([key]) => !PAIR.test(key)));
+}
+
+function keysOf({ metadata, status }: Node): string[] {
+  const { labels = {}, annotations = {} } = metadata;
+  return [
+    ...Object.keys(labels),
+    ...Object.keys(annotations),
+    ...(status.addresses?.length ? ["addresses"] : []),
+  ];
+}

@@ -1,0 +1,136 @@
+import { describe, expect, test } from "vitest";
+import { parseNode, snapshotOf } from "#core/node/snapshot.ts";
+import { internal, node, TAINT } from "#test/core/node/builders.ts";
+
+const WHOLE = {
+  apiVersion: "v1",
+  kind: "Node",
+  metadata: {
+    name: "node-a",
+    uid: "uid-a",
+    resourceVersion: "7",
+    creationTimestamp: "2026-03-01T11:59:55Z",
+    deletionTimestamp: "2026-03-01T12:59:55Z",
+    labels: {
+      "kubernetes.io/hostname": "node-a",
+      "topology.kubernetes.io/zone": "z",
+      "failure-domain.beta.kubernetes.io/zone": "z",
+      "topology.k8s.aws/zone-id": "euc1-az2",
+    },
+    annotations: {
+      "alpha.kubernetes.io/provided-node-ip": "10.0.0.1",
+      "serverless-ccm.io/instance": "a/n/i",
+      "volumes.kubernetes.io/controller-managed-attach-detach": "true",
+    },
+    managedFields: [{ manager: "kubelet" }],
+  },
+  spec: {
+    providerID: "aws:///z/i-1",
+    podCIDRs: ["10.1.0.0/24"],
+    podCIDR: "10.1.0.0/24",
+    unschedulable: true,
+    taints: [{ ...TAINT, timeAdded: "2026-03-01T11:59:56Z" }],
+  },
+  status: {
+    addresses: [{ ...internal("10.0.0.1"), zone: "new in 1.99" }],
+    conditions: [
+      { type: "Ready", status: "True", reason: "KubeletReady", lastHeartbeatTime: "2026-03-01T12:00:00Z" },
+      { type: "MemoryPressure", status: "False" },
+      { type: "NetworkUnavailable", status: "False", message: "ok" },
+    ],
+    images: [{ names: ["registry.k8s.io/pause:3.10"] }],
+  },
+};
+
+describe("a snapshot", () => {
+  test("keeps what decisions read, taints and addresses verbatim, and nothing else", () => {
+    expect(snapshotOf(parsed(WHOLE))).toEqual({
+      metadata: {
+        name: "node-a",
+        uid: "uid-a",
+        resourceVersion: "7",
+        creationTimestamp: "2026-03-01T11:59:55Z",
+        deletionTimestamp: "2026-03-01T12:59:55Z",
+        labels: {
+          "topology.kubernetes.io/zone": "z",
+          "failure-domain.beta.kubernetes.io/zone": "z",
+          "topology.k8s.aws/zone-id": "euc1-az2",
+        },
+        annotations: {
+          "alpha.kubernetes.io/provided-node-ip": "10.0.0.1",
+          "serverless-ccm.io/instance": "a/n/i",
+        },
+      },
+      spec: {
+        providerID: "aws:///z/i-1",
+        podCIDRs: ["10.1.0.0/24"],
+        taints: [{ ...TAINT, timeAdded: "2026-03-01T11:59:56Z" }],
+      },
+      status: {
+        addresses: [{ ...internal("10.0.0.1"), zone: "new in 1.99" }],
+        conditions: [
+          { type: "Ready", status: "True", reason: "KubeletReady" },
+          { type: "NetworkUnavailable", status: "False" },
+        ],
+      },
+    });
+  });
+
+  test("of a snapshot is itself", () => {
+    const snapshot = snapshotOf(parsed(WHOLE));
+    expect(snapshotOf(parsed(snapshot))).toEqual(snapshot);
+  });
+
+  test("tells a map of which nothing is kept from one that is not there", () => {
+    const labelled = node({ metadata: { labels: { a: "b" }, annotations: { c: "d" } } });
+    expect(snapshotOf(labelled).metadata).toMatchObject({ labels: {}, annotations: {} });
+    const { labels: _, annotations: __, ...bare } = labelled.metadata;
+    expect(Object.keys(snapshotOf({ ...labelled, metadata: bare }).metadata)).toEqual(Object.keys(bare));
+  });
+
+  test("of a bare node has no empty lists", () => {
+    const bare = { metadata: { name: "a", uid: "u", resourceVersion: "1", creationTimestamp: "t" } };
+    expect(snapshotOf(parsed(bare))).toEqual({ ...bare, spec: {}, status: {} });
+  });
+});
+
+describe("an object that is not a node", () => {
+  test.each([
+    ["nothing", null, {}, [""]],
+    ["a list", [], {}, [""]],
+    ["no metadata", {}, {}, ["metadata"]],
+    ["no name", { metadata: { ...WHOLE.metadata, name: undefined } }, { uid: "uid-a" }, ["metadata.name"]],
+    ["no uid", { metadata: { ...WHOLE.metadata, uid: 7 } }, { name: "node-a" }, ["metadata.uid"]],
+    [
+      "bad taints",
+      { ...WHOLE, spec: { taints: [TAINT, { effect: "NoSchedule" }] } },
+      { name: "node-a", uid: "uid-a" },
+      ["spec.taints[1].key"],
+    ],
+    [
+      "a name too long",
+      { metadata: { ...WHOLE.metadata, name: "n".repeat(254) } },
+      { uid: "uid-a" },
+      ["metadata.name"],
+    ],
+  ])("%s", (_, value, identity, paths) => {
+    const { kind, faults, ...rest } = malformed(value);
+    expect({ kind, rest, paths: faults.map(({ path }) => path) }).toEqual({
+      kind: "malformed",
+      rest: identity,
+      paths,
+    });
+  });
+});
+
+function parsed(value: unknown) {
+  const result = parseNode(value);
+  if (result.kind !== "node") throw new Error(JSON.stringify(result.faults));
+  return result.node;
+}
+
+function malformed(value: unknown) {
+  const result = parseNode(value);
+  if (result.kind !== "malformed") throw new Error("it is a node");
+  return result;
+}

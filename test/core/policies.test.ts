@@ -1,0 +1,111 @@
+import { describe, expect, test } from "vitest";
+import { decideNode } from "#core/node/decide.ts";
+import { applyPolicies } from "#core/policies.ts";
+import { found, initialized, NOW, node, TAINT } from "#test/core/node/builders.ts";
+
+const WATCH = { reason: "watch", now: NOW } as const;
+const INITIALIZE = decideNode(node(), found({ labels: { rack: "a b" } }), WATCH);
+const RETRY = decideNode(node(), { kind: "error", code: "Foreign", message: "of another cluster" }, WATCH);
+const SKIP = decideNode(initialized(), undefined, WATCH);
+const UNTAINT = decideNode(initialized({ spec: { taints: [TAINT] } }), found(), WATCH);
+
+describe.each([
+  ["no policy", false, false],
+  ["dry run", true, false],
+  ["labels only", false, true],
+  ["both", true, true],
+] as const)("%s", (_, dryRun, labelsOnly) => {
+  test("lets a skip be", () => {
+    expect(applyPolicies(SKIP, { dryRun, labelsOnly })).toBe(SKIP);
+  });
+});
+
+describe("without a policy", () => {
+  test.each([INITIALIZE, RETRY])("$kind stays as it is", (decision) => {
+    expect(applyPolicies(decision, { dryRun: false, labelsOnly: false })).toBe(decision);
+  });
+});
+
+describe("a dry run", () => {
+  test("says what would be written", () => {
+    expect(applyPolicies(UNTAINT, { dryRun: true, labelsOnly: false })).toEqual({
+      kind: "skip",
+      object: UNTAINT.object,
+      because: {
+        code: "DryRun",
+        message:
+          'would patch nodes node-a: add /spec/providerID "aws:///eu-central-1a/i-0a1b2c3d4e5f60718", remove /spec/taints/0',
+      },
+    });
+  });
+
+  test("names each write", () => {
+    const { because } = applyPolicies(INITIALIZE, { dryRun: true, labelsOnly: false });
+    expect(because.message).toMatch(
+      /^would patch nodes\/status node-a: add \/status\/addresses .*; then nodes node-a: add /,
+    );
+  });
+
+  test("waits as long, without an Event", () => {
+    expect(applyPolicies(RETRY, { dryRun: true, labelsOnly: false })).toEqual({ ...RETRY, events: [] });
+  });
+});
+
+describe("labels only", () => {
+  test("keeps of a change the labels and their tests", () => {
+    const decision = applyPolicies(INITIALIZE, { dryRun: false, labelsOnly: true });
+    expect(decision).toMatchObject({
+      kind: "change",
+      because: { code: "LabelsOnly" },
+      events: [],
+      warnings: [{ code: "InvalidLabel" }],
+    });
+    const writes = decision.kind === "change" ? decision.writes : [];
+    expect(writes.map(({ precondition }) => precondition.map(({ path }) => path))).toEqual([
+      ["/metadata/uid"],
+    ]);
+    expect(writes.flatMap(({ patch }) => patch.map(({ path }) => path.split("/")[2]))).toEqual(
+      Array(6).fill("labels"),
+    );
+  });
+
+  test("keeps a map of labels that is added whole, and the tests of single ones", () => {
+    const { labels: _, ...metadata } = node().metadata;
+    const whole = decideNode({ ...node(), metadata }, found(), WATCH);
+    const single = decideNode(
+      node(),
+      found({ type: "", zone: "", region: "", labels: { rack: "a" } }),
+      WATCH,
+    );
+    expect(
+      [whole, single].map((decision) =>
+        precondition(applyPolicies(decision, { dryRun: false, labelsOnly: true })),
+      ),
+    ).toEqual([
+      ["/metadata/uid", "/metadata/labels"],
+      ["/metadata/uid", "/metadata/labels/rack"],
+    ]);
+  });
+
+  test("skips where no label is left to write", () => {
+    expect(applyPolicies(UNTAINT, { dryRun: false, labelsOnly: true })).toMatchObject({
+      kind: "skip",
+      because: { code: "LabelsOnly" },
+    });
+  });
+
+  test("waits as long as without it, and warns", () => {
+    expect(applyPolicies(RETRY, { dryRun: false, labelsOnly: true })).toBe(RETRY);
+  });
+
+  test("in a dry run says what labels would be written", () => {
+    const { because } = applyPolicies(INITIALIZE, { dryRun: true, labelsOnly: true });
+    expect(because.message).not.toContain("/spec/");
+  });
+});
+
+function precondition(decision: typeof INITIALIZE): string[] {
+  return decision.kind === "change"
+    ? decision.writes.flatMap((write) => write.precondition.map(({ path }) => path))
+    : [];
+}
