@@ -14,5 +14,7 @@ describeWithPart("moto", "on moto", (program) => {
   });
   afterAll(() => moto.close());
 
-  cloudConformance("aws", () => awsHttpWorld(moto.url, IMAGE_ID));
+  // moto shows an instance at once and gives each a private name of its own; the embedded EC2, which keeps the same
+  // contract of EC2's API, plays those rows.
+  cloudConformance("aws", () => awsHttpWorld(moto.url, IMAGE_ID), ["hiding", "ambiguity"]);
 });
