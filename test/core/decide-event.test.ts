@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { decideEvent } from "#core/decide-event.ts";
 import { parseEvent } from "#core/event-door.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
+import { given } from "#test/core/given.ts";
 import { answers, nodes } from "#test/core/node/arbitraries.ts";
 import { found, initialized, NOW, node } from "#test/core/node/builders.ts";
 import decisionExample from "../../docs/examples/decision.json" with { type: "json" };
@@ -64,17 +65,15 @@ describe("an event", () => {
 
   test("is decided alike in whatever order its objects come", () => {
     const cards = fc.array(fc.tuple(nodes, answers, fc.nat()), { minLength: 1, maxLength: 6 });
-    fc.assert(
-      fc.property(cards, (list) => {
-        const decided = decisionsOf(list).map((decision, index) => ({
-          decision,
-          place: list[index]?.[2] ?? 0,
-        }));
-        const shuffled = list.toSorted(([, , a], [, , b]) => a - b);
-        const expected = decided.toSorted((a, b) => a.place - b.place).map(({ decision }) => decision);
-        expect(decisionsOf(shuffled)).toEqual(expected);
-      }),
-    );
+    given([cards], (list) => {
+      const decided = decisionsOf(list).map((decision, index) => ({
+        decision,
+        place: list[index]?.[2] ?? 0,
+      }));
+      const shuffled = list.toSorted(([, , a], [, , b]) => a - b);
+      const expected = decided.toSorted((a, b) => a.place - b.place).map(({ decision }) => decision);
+      expect(decisionsOf(shuffled)).toEqual(expected);
+    });
   });
 });
 

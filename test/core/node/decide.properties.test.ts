@@ -7,6 +7,7 @@ import { needsInstance, needsWork } from "#core/node/needs-work.ts";
 import type { Node, Taint } from "#core/node/node.ts";
 import { parseNode, snapshotOf } from "#core/node/snapshot.ts";
 import { applyPolicies } from "#core/policies.ts";
+import { given } from "#test/core/given.ts";
 import {
   answers,
   contexts,
@@ -164,18 +165,6 @@ describe("whatever the node and its instance", { timeout: 60_000 }, () => {
     });
   });
 });
-
-/** Checks what holds for each of many values. */
-function given<Values extends [unknown, ...unknown[]]>(
-  arbitraries: { [Index in keyof Values]: fc.Arbitrary<Values[Index]> },
-  holds: (...values: Values) => void,
-): void {
-  const values = fc.tuple<Values>(...arbitraries);
-  return fc.assert(
-    fc.property(values, (drawn) => holds(...drawn)),
-    { numRuns: 300 },
-  );
-}
 
 function foreignTaints(node: Node): Taint[] {
   return (node.spec.taints ?? []).filter(({ key }) => key !== UNINITIALIZED_TAINT);

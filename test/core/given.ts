@@ -1,0 +1,11 @@
+import * as fc from "fast-check";
+
+/** Checks that something holds of many values. */
+export function given<Values extends [unknown, ...unknown[]]>(
+  arbitraries: { [Index in keyof Values]: fc.Arbitrary<Values[Index]> },
+  holds: (...values: Values) => void,
+): void {
+  const property = fc.property(fc.tuple<Values>(...arbitraries), (values) => holds(...values));
+  // biome-ignore lint/nursery/noFloatingPromises: a property that is synchronous is asserted synchronously
+  fc.assert(property, { numRuns: 300 });
+}
