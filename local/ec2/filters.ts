@@ -54,7 +54,7 @@ export function createFilter<T>(filters: readonly Filter[], fields: Fields<T>): 
   return (value) => tests.every((test) => test(value));
 }
 
-/** The values of the first filter among the names that has no wildcard in it, for an index. */
+/** The values of a filter of that name, if there is one without wildcards: an index answers it. */
 export function literalValues(filters: readonly Filter[], name: string): readonly string[] | undefined {
   return filters.find((filter) => filter.name === name && filter.values.every(isLiteral))?.values;
 }

@@ -10,6 +10,7 @@ export const STATE_CODES = {
   stopped: 80,
 } as const;
 
+/** The name of a state, as EC2 writes it. */
 export const InstanceStateName = z.enum([
   "pending",
   "running",
@@ -20,12 +21,15 @@ export const InstanceStateName = z.enum([
 ]);
 export type InstanceStateName = keyof typeof STATE_CODES;
 
+/** Whether a network interface is plugged in. */
 export const InterfaceStatus = z.enum(["available", "associated", "attaching", "in-use", "detaching"]);
 export type InterfaceStatus = z.output<typeof InterfaceStatus>;
 
+/** How far the plugging in has come. */
 export const AttachmentStatus = z.enum(["attaching", "attached", "detaching", "detached"]);
 export type AttachmentStatus = z.output<typeof AttachmentStatus>;
 
+/** Tags by their keys. */
 export type Tags = Readonly<Record<string, string>>;
 
 /** Where a network interface is plugged in; a managed one (Fargate) names an owner but no instance. */

@@ -8,6 +8,7 @@ export const Quota = z.strictObject({
 });
 export type Quota = z.output<typeof Quota>;
 
+/** What has a bucket of its own: an action, or its calls that ask for everything. */
 export const QuotaName = z.enum([
   "DescribeInstances",
   "DescribeInstances.unfiltered",

@@ -15,6 +15,7 @@ import { MAX_BODY_BYTES, readBody } from "./read-body.ts";
 import { type AssumedRole, createSecurityTokens } from "./security-tokens.ts";
 import { type Zone, zonesOf } from "./zone.ts";
 
+/** What an endpoint starts with; all of it has a usual value. */
 export interface Ec2Options {
   /** eu-central-1 by default. */
   readonly region?: string;

@@ -151,6 +151,14 @@ test("a secondary address is one of an interface, and not the instance's own", a
   expect(await by("private-ip-address")).toEqual([]);
 });
 
+test("what is forgotten is not found any more, under its name neither", async () => {
+  const { server, ec2 } = await embeddedEc2({ instances: [{}] });
+  const byAddress = { Filters: [{ Name: "private-ip-address", Values: ["10.0.0.1"] }] };
+  expect(await describeIds(ec2, byAddress)).toHaveLength(1);
+  server.remove("i-00000000000000001");
+  expect(await describeIds(ec2, byAddress)).toEqual([]);
+});
+
 test("what is forgotten does not exist any more", async () => {
   const { server, ec2 } = await embeddedEc2({ instances: [{}] });
   server.terminate("i-00000000000000001");

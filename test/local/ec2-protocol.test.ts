@@ -102,9 +102,17 @@ test("an answer names its request in body and header", async () => {
 });
 
 test("lists are read in the order of their numbers, wherever they stand", async () => {
+  const { server } = await embeddedEc2();
+  const body =
+    "InstanceId.10=i-0000000a&InstanceId.2=i-00000002&Action=DescribeInstances&Version=2016-11-15&InstanceId.1=i-00000001";
+  const response = await fetch(server.url, { method: "POST", headers: { authorization: SIGNED }, body });
+  expect(await response.text()).toContain("&apos;i-00000001, i-00000002, i-0000000a&apos;");
+});
+
+test("filters are read wherever their parts stand", async () => {
   const { server } = await embeddedEc2({ instances: [{}, {}] });
   const body =
-    "Action=DescribeInstances&Version=2016-11-15&Filter.10.Name=vpc-id&Filter.10.Value.1=*&Filter.9.Value.2=i-00000000000000002&Filter.9.Value.10=x&Filter.9.Name=instance-id";
+    "Filter.9.Value.2=i-00000000000000002&Action=DescribeInstances&Version=2016-11-15&Filter.10.Value.1=*&Filter.9.Value.10=x&Filter.10.Name=vpc-id&Filter.9.Name=instance-id";
   const response = await fetch(server.url, { method: "POST", headers: { authorization: SIGNED }, body });
   expect(await response.text()).toContain("<instanceId>i-00000000000000002</instanceId>");
   expect(server.record()).toMatchObject([{ results: 1, asked: 2 }]);
