@@ -77,6 +77,7 @@ export class Store {
   readonly #listeners = new Set<(change: Change) => void>();
   #objects = new Map<Resource, Map<string, Version>>();
   #sorted = new Map<Resource, readonly Version[]>();
+  #progress = new Map<Resource, number>();
   #history: Change[] = [];
   #revision = 1;
   #compacted = 0;
@@ -95,13 +96,21 @@ export class Store {
     return this.#watchableFrom;
   }
 
+  /** The revision up to which watches of the resource are known to be complete: its last write, or its last list. */
+  progress(resource: Resource): number {
+    return this.#progress.get(resource) ?? 0;
+  }
+
   get(resource: Resource, key: string): Version | undefined {
     return this.#objects.get(resource)?.get(key);
   }
 
   /** All objects sorted by key, now or as they were at a revision; undefined where that revision is compacted. */
   list(resource: Resource, revision = this.#revision): readonly Version[] | undefined {
-    if (revision >= this.#revision) return this.#sortedNow(resource);
+    if (revision >= this.#revision) {
+      this.#progress.set(resource, this.#revision);
+      return this.#sortedNow(resource);
+    }
     if (revision < this.#compacted) return undefined;
     const then = new Map(this.#objects.get(resource));
     for (const { version, previous } of this.#changesAfter(revision).toReversed()) {
@@ -161,6 +170,7 @@ export class Store {
   load(dump: StoreDump, resourceNamed: (name: string) => Resource): void {
     this.#objects = new Map();
     this.#sorted = new Map();
+    this.#progress = new Map();
     this.#history = [];
     this.#revision = dump.revision;
     for (const { resource, key, object } of dump.objects) {
@@ -180,6 +190,7 @@ export class Store {
 
   #record(change: Change): void {
     this.#sorted.delete(change.version.resource);
+    this.#progress.set(change.version.resource, change.version.revision);
     this.#history.push(change);
     // Cut in one go once a quarter over, as shifting an array at every write costs its whole length.
     if (this.#history.length > this.#historyLimit * 1.25) {

@@ -1,4 +1,5 @@
 import type { Behaviours } from "#local/api-server/behaviours.ts";
+import type { StoredObject } from "#local/api-server/object.ts";
 import { parseRevision } from "#local/api-server/read.ts";
 import type { ResourceRequest } from "#local/api-server/request-info.ts";
 import type { Resource } from "#local/api-server/resources.ts";
@@ -75,7 +76,7 @@ export function openWatch(
   }
   // Nothing comes before the version asked for, so one from the future is silent until it is reached.
   const silentUntil = from !== undefined && from > store.revision ? from : 0;
-  let sent = from ?? store.revision;
+  const start = from ?? store.revision;
   const send = (text: string | undefined): void => {
     if (text === undefined) return;
     if (sink.pendingBytes > MAX_PENDING_BYTES) finish();
@@ -83,12 +84,13 @@ export function openWatch(
   };
   const onChange = (change: Change): void => {
     if (change.version.revision <= silentUntil) return;
-    sent = change.version.revision;
     if (change.version.resource === resource) send(changeLine(change, options));
   };
+  // As the real one: a watch in whose resource nothing has moved since its start gets none.
   const bookmark = (): void => {
-    if (silentUntil > store.revision || behaviours.bookmarksHeld) return;
-    send(bookmarkLine(resource, Math.max(sent, store.revision), options.partial, false));
+    const progress = store.progress(resource);
+    if (progress <= start || behaviours.bookmarksHeld) return;
+    send(bookmarkLine(resource, progress, options.partial, false));
   };
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   const unsubscribe = store.subscribe(onChange);
@@ -141,9 +143,14 @@ function bookmarkLine(resource: Resource, revision: number, partial: boolean, in
     resourceVersion: String(revision),
     ...(initial ? { annotations: { "k8s.io/initial-events-end": "true" } } : {}),
   };
-  const kind = partial ? "PartialObjectMetadata" : resource.kind;
-  const apiVersion = partial ? "meta.k8s.io/v1" : "v1";
-  return line("BOOKMARK", JSON.stringify({ kind, apiVersion, metadata }));
+  const object = partial
+    ? { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata }
+    : {
+        kind: resource.kind,
+        apiVersion: "v1",
+        ...resource.prepare({ metadata } as unknown as StoredObject, false),
+      };
+  return line("BOOKMARK", JSON.stringify(object));
 }
 
 function shown(version: Version, partial: boolean): string {

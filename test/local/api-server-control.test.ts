@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
+import { get } from "node:https";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { ApiUnreachable } from "#kube/errors.ts";
@@ -8,7 +11,7 @@ import {
   type EmbeddedControlPlane,
   startEmbeddedControlPlane,
 } from "#local/api-server/start.ts";
-import { type ClusterUnderTest, startCluster } from "#test/kube/cluster-under-test.ts";
+import { access, type ClusterUnderTest, startCluster } from "#test/kube/cluster-under-test.ts";
 import {
   type Answered,
   ask,
@@ -38,24 +41,15 @@ const versionNow = async (): Promise<string> => (await list("limit=1")).metadata
 const addLabels = [{ op: "add", path: "/metadata/labels", value: { a: "b" } }];
 
 describe("watches, on demand", () => {
-  test("bookmarks are of the kind watched, with the newest version and nothing else", async () => {
-    const from = await versionNow();
-    await ask(cluster, {
-      method: "POST",
-      path: "/api/v1/namespaces/default/events",
-      body: { metadata: { name: "other" }, involvedObject: { kind: "Node" } },
-    });
-    const watch = await watchNodes(cluster, `resourceVersion=${from}&allowWatchBookmarks=true`);
-    const bookmark = await watch.next();
-    watch.close();
-    expect(bookmark).toEqual({
-      type: "BOOKMARK",
-      object: {
-        kind: "Node",
-        apiVersion: "v1",
-        metadata: { resourceVersion: String(Number(from) + 1) },
-      },
-    });
+  test("no bookmark until something has moved, then one with the version of what did", async () => {
+    const query = "allowWatchBookmarks=true&timeoutSeconds=1&fieldSelector=metadata.name%3Dabsent";
+    const quiet = await watchNodes(cluster, `resourceVersion=${await versionNow()}&${query}`);
+    expect(await quiet.rest()).toEqual([]);
+    const moved = await watchNodes(cluster, `resourceVersion=${await versionNow()}&${query}`);
+    const { resourceVersion } = (await createNode(cluster)).metadata;
+    const bookmark = await moved.next();
+    moved.close();
+    expect(bookmark).toMatchObject({ type: "BOOKMARK", object: { metadata: { resourceVersion } } });
   });
 
   test.each([
@@ -157,6 +151,15 @@ describe("failures, on demand", () => {
     expect((await list("")).code).toBe(200);
   });
 
+  test("delayed requests are answered later than a client may wait", async () => {
+    const admin = await transportOf(cluster);
+    control.delayRequests(60_000);
+    const impatient = admin.send({ method: "GET", path: NODES, timeoutMs: 50 });
+    await expect(impatient).rejects.toThrow(ApiUnreachable);
+    control.delayRequests(0);
+    expect((await list("")).code).toBe(200);
+  });
+
   test("a write whose answer is lost is done", async () => {
     control.loseAnswers(1, ["create"]);
     const lost = ask(cluster, { method: "POST", path: NODES, body: { metadata: { name: "lost" } } });
@@ -177,6 +180,21 @@ describe("failures, on demand", () => {
     const { name } = (await createNode(cluster)).metadata;
     expect((await watch.next())?.object.metadata.name).toBe(name);
     watch.close();
+  });
+});
+
+describe("HTTP/1.1", () => {
+  test("is spoken too: answers, and lines of a watch as they come", async () => {
+    const { server, certificateAuthority, authorization } = await access(plane, "admin");
+    const headers = { authorization: (await authorization?.()) ?? "" };
+    const ca = certificateAuthority;
+    const { name } = (await createNode(cluster)).metadata;
+    const watch = get(`${server}${NODES}?watch=true`, { ca, headers, agent: false });
+    const [response] = (await once(watch, "response")) as [IncomingMessage];
+    const [line] = (await once(response, "data")) as [Buffer];
+    watch.destroy();
+    expect([response.httpVersion, response.statusCode]).toEqual(["1.1", 200]);
+    expect(JSON.parse(line.toString())).toMatchObject({ type: "ADDED", object: { metadata: { name } } });
   });
 });
 

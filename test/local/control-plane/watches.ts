@@ -76,6 +76,20 @@ export function describeWatches(running: Running): void {
       expect(watch.status).toBe(500);
     });
 
+    // A real server sends one about once a minute, and none where nothing has moved since the start.
+    test("a bookmark tells how far a watch is that has nothing to tell", { timeout: 120_000 }, async () => {
+      const query = "allowWatchBookmarks=true&fieldSelector=metadata.name%3Dabsent";
+      const watch = await watchNodes(running(), `resourceVersion=${await versionNow()}&${query}`);
+      const { resourceVersion } = (await createNode(running())).metadata;
+      const bookmark = await watch.next();
+      watch.close();
+      expect(bookmark).toMatchObject({ type: "BOOKMARK", object: { kind: "Node", apiVersion: "v1" } });
+      expect(Object.keys(bookmark?.object.metadata ?? {})).toEqual(["resourceVersion"]);
+      expect(Number(bookmark?.object.metadata.resourceVersion)).toBeGreaterThanOrEqual(
+        Number(resourceVersion),
+      );
+    });
+
     test("selected by label: an object is added as it begins to match, deleted as it ends to", async () => {
       const group = freshName("group");
       const { name } = (await createNode(running())).metadata;
