@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { ApiRequest } from "#kube/transport.ts";
+import { type KubeApiserver, startKubeApiserver } from "#local/kube-apiserver.ts";
+import { type NodeHistory, type NodeRecord, recordNodeHistory } from "#local/node-history.ts";
+import { type ClusterUnderTest, startCluster } from "#test/kube/cluster-under-test.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+import { type NakedNodeWitness, witnessNakedNodes } from "#test/witness/naked-nodes.ts";
+import { TWO_WRITES, writesByNode } from "#test/witness/requests.ts";
+
+const UNTAINT = [{ op: "remove", path: "/spec/taints/0" }];
+const ADDRESS = [
+  { op: "add", path: "/status/addresses", value: [{ type: "InternalIP", address: "10.0.0.4" }] },
+];
+const NO_ADDRESS = [{ op: "remove", path: "/status/addresses" }];
+
+/** Writers of one node, right and wrong, and what each witness says of them. */
+const WRITERS: readonly {
+  readonly name: string;
+  readonly writes: readonly (readonly [path: string, patch: readonly unknown[]])[];
+  readonly naked: readonly string[];
+  readonly twoWrites: boolean;
+  /** With the one it was created as; a write that changes nothing makes none. */
+  readonly versions: number;
+}[] = [
+  {
+    name: "addresses first, then the taint",
+    writes: [
+      ["/status", ADDRESS],
+      ["", UNTAINT],
+    ],
+    naked: [],
+    twoWrites: true,
+    versions: 3,
+  },
+  {
+    name: "the taint first",
+    writes: [
+      ["", UNTAINT],
+      ["/status", ADDRESS],
+    ],
+    naked: ["nodes"],
+    twoWrites: true,
+    versions: 3,
+  },
+  {
+    name: "addresses taken away afterwards",
+    writes: [
+      ["/status", ADDRESS],
+      ["", UNTAINT],
+      ["/status", NO_ADDRESS],
+    ],
+    naked: ["nodes/status"],
+    twoWrites: false,
+    versions: 4,
+  },
+  {
+    name: "the same written twice",
+    writes: [
+      ["/status", ADDRESS],
+      ["/status", ADDRESS],
+      ["", UNTAINT],
+    ],
+    naked: [],
+    twoWrites: false,
+    versions: 3,
+  },
+];
+
+describeWithPart("control-plane", "the witnesses", (binaries) => {
+  let plane: KubeApiserver;
+  let cluster: ClusterUnderTest;
+  let naked: NakedNodeWitness;
+  let history: NodeHistory;
+  /** Watches of the history wait for it. */
+  let heard: Promise<void> = Promise.resolve();
+
+  beforeAll(async () => {
+    cluster = await startCluster(async (folder) => {
+      plane = await startKubeApiserver({ folder, binaries });
+      return plane;
+    });
+    const admin = await cluster.transport("admin");
+    naked = await witnessNakedNodes(plane, admin);
+    history = await recordNodeHistory({
+      ...admin,
+      stream: async (request) => {
+        await heard;
+        return admin.stream(request);
+      },
+    });
+  });
+  afterAll(async () => {
+    await history?.close();
+    await cluster?.close();
+  });
+
+  it.each(WRITERS)("see $name", async ({ name, writes, naked: expected, twoWrites, versions }) => {
+    const node = name.replaceAll(/[^a-z]+/g, "-");
+    await cluster.join({ name: node });
+    for (const [path, patch] of writes) await write(`${node}${path}`, patch);
+    const marked = (await naked.writes()).filter((record) => record.name === node);
+    expect(
+      marked.map(({ resource, subresource }) => [resource, subresource].filter(Boolean).join("/")),
+    ).toEqual(expected);
+    const counted = writesByNode(await plane.record()).get(node);
+    expect(JSON.stringify(sorted(counted)) === JSON.stringify(sorted(TWO_WRITES))).toBe(twoWrites);
+    const seen = await lastVersionOf(node);
+    expect(seen).toMatchObject({ naked: expected.length > 0, versions });
+  });
+
+  it("see a node that is created naked", async () => {
+    const admin = await cluster.transport("admin");
+    await admin.send({
+      method: "POST",
+      path: "/api/v1/nodes",
+      body: { apiVersion: "v1", kind: "Node", metadata: { name: "born-naked" } },
+    });
+    const marked = (await naked.writes()).filter((record) => record.name === "born-naked");
+    expect(marked.map(({ verb }) => verb)).toEqual(["create"]);
+  });
+
+  it("count what was refused too", async () => {
+    await write("nowhere/status", ADDRESS);
+    expect(writesByNode(await plane.record()).get("nowhere")).toEqual({ "nodes/status 404": 1 });
+  });
+
+  it("say that versions are missing", async () => {
+    await unheard(async () => {
+      await plane.stopServer("SIGKILL");
+      await plane.startServer();
+      await cluster.join({ name: "in-the-gap" });
+      // A server that has just started remembers nothing of before.
+      await plane.stopServer("SIGKILL");
+      await plane.startServer();
+    });
+    await expect.poll(() => history.hole, { timeout: 30_000 }).toMatch("too old resource version");
+  });
+
+  async function write(path: string, body: readonly unknown[]): Promise<void> {
+    const request: ApiRequest = { method: "PATCH", path: `/api/v1/nodes/${path}`, body };
+    await cluster.functions.send({ ...request, contentType: "application/json-patch+json" });
+  }
+
+  /** Does something that ends the history's watch, which is not resumed before it is done. */
+  async function unheard(act: () => Promise<void>): Promise<void> {
+    const gate = Promise.withResolvers<void>();
+    heard = gate.promise;
+    await act();
+    gate.resolve();
+  }
+
+  /** The history comes by watch, behind the answers. */
+  async function lastVersionOf(name: string): Promise<NodeRecord | undefined> {
+    const { resourceVersion } = (await cluster.read(name)).metadata;
+    const find = (): NodeRecord | undefined =>
+      [...history.records.values()].find((record) => record.name === name);
+    await history.until(
+      `version ${resourceVersion} of ${name}`,
+      () => find()?.latest.metadata.resourceVersion === resourceVersion,
+      10_000,
+    );
+    return find();
+  }
+});
+
+function sorted(counts: Readonly<Record<string, number>> = {}): readonly unknown[] {
+  return Object.entries(counts).sort();
+}
