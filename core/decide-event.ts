@@ -36,7 +36,14 @@ export function decideEvent(value: unknown, now: Date): DecidedEvent {
   const decisions = event.objects.map((object, index) => {
     const parsed = parseNode(object);
     if (parsed.kind === "malformed") return { ...parsed, index };
-    return applyPolicies(decideNode(parsed.node, instances[index], { reason: event.reason, now }), policies);
+    return applyPolicies(
+      decideNode(parsed.node, instances[index], {
+        reason: event.reason,
+        now,
+        taintRestoredBy: event.taintRestoredBy?.[parsed.node.metadata.uid],
+      }),
+      policies,
+    );
   });
   return { kind: "decided", decisions };
 }

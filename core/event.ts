@@ -42,6 +42,8 @@ export const Event = z.strictObject({
   objects: z.array(z.unknown()).min(1).max(MAX_BATCH_OBJECTS),
   /** The part of the cloud account's API quotas (0 < share ≤ 1) that this event may spend; a configured floor without it. */
   budget: z.strictObject({ share: z.number().gt(0).max(1) }).optional(),
+  /** By uid: the field manager that keeps putting the uninitialized taint back, as the sender saw it; becomes a Warning. */
+  taintRestoredBy: z.record(z.string(), z.string().min(1).max(128)).optional(),
   /** Tightens: decide and report, write nothing. An event can never loosen a policy. */
   dryRun: z.literal(true).optional(),
 });

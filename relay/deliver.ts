@@ -43,6 +43,8 @@ export async function deliver(
 }
 
 function eventOf(facts: EventFacts, objects: readonly ReadyObject[]): Event {
+  const taintRestoredBy: Record<string, string> = {};
+  for (const { uid, restoredBy } of objects) if (restoredBy !== undefined) taintRestoredBy[uid] = restoredBy;
   return {
     version: EVENT_VERSION,
     id: facts.id,
@@ -52,6 +54,7 @@ function eventOf(facts: EventFacts, objects: readonly ReadyObject[]): Event {
     reason: facts.reason,
     objects: objects.map((object) => object.snapshot),
     budget: { share: facts.share },
+    ...(Object.keys(taintRestoredBy).length === 0 ? {} : { taintRestoredBy }),
     ...(facts.cluster.policies.dryRun ? { dryRun: true as const } : {}),
   };
 }

@@ -18,6 +18,8 @@ export interface ReadyObject {
   readonly again: boolean;
   /** When it became due, in milliseconds. */
   readonly sinceMs: number;
+  /** Who keeps putting the taint back, once that has become a habit. */
+  readonly restoredBy: string | undefined;
 }
 
 /** What an invocation came to for one object. */
@@ -76,6 +78,9 @@ const RESTORED_BASE_MS = 1_000;
 const RESTORED_LIMIT_MS = 5 * 60_000;
 const RESTORED_ROUNDS_TO_WARN = 3;
 
+/** What Kubernetes allows for the name of a field manager. */
+const MAX_MANAGER = 128;
+
 /** How long the watch may take to show what a report says was written. */
 const STALE_LIMIT_MS = 5_000;
 
@@ -114,6 +119,8 @@ interface Entry {
   looks: number;
   changedMs: number;
   restoredRounds: number;
+  /** The taint's last writer beside us, by `managedFields`. */
+  taintManager: string | undefined;
   /** The version that the watch has to show, and until when it is waited for. */
   awaited: { readonly version: string; readonly untilMs: number } | undefined;
   flight: { readonly lane: Lane; readonly sent: Node; readonly settledMs: number | undefined } | undefined;
@@ -155,6 +162,7 @@ export function createPending(random: () => number): Pending {
     nowMs: number,
   ): TaintRestored | undefined {
     entry.face = undefined;
+    entry.taintManager = observed.taintManager;
     endLook(entry);
     if (entry.needed) {
       // It changed where decisions look: waiting out the old answer's time would be a wait for nothing.
@@ -357,7 +365,8 @@ export function createPending(random: () => number): Pending {
       for (const [uid, sinceMs] of lanes[lane]) {
         const entry = entries.get(uid);
         if (entry?.snapshot === undefined) continue;
-        yield { uid, name: entry.name, snapshot: entry.snapshot, again: entry.again, sinceMs };
+        const { name, snapshot, again } = entry;
+        yield { uid, name, snapshot, again, sinceMs, restoredBy: restoredBy(entry) };
       }
     },
     counts: () => ({
@@ -390,6 +399,7 @@ function newEntry({ uid, name }: ObjectKey): Entry {
     looks: 0,
     changedMs: Number.NEGATIVE_INFINITY,
     restoredRounds: 0,
+    taintManager: undefined,
     awaited: undefined,
     flight: undefined,
     sentFace: undefined,
@@ -407,6 +417,11 @@ function nextStepMs(entry: Entry): number | undefined {
   if (entry.flight !== undefined) return entry.flight.settledMs;
   if (entry.awaited !== undefined) return entry.awaited.untilMs;
   return entry.needed ? entry.dueMs : entry.lookMs;
+}
+
+function restoredBy({ restoredRounds, taintManager }: Entry): string | undefined {
+  if (restoredRounds < RESTORED_ROUNDS_TO_WARN) return undefined;
+  return (taintManager ?? "a writer without a name").slice(0, MAX_MANAGER);
 }
 
 function endLook(entry: Entry): void {

@@ -1,4 +1,4 @@
-import type { Decision } from "#core/decision.ts";
+import type { ClusterEvent, Decision } from "#core/decision.ts";
 import type { EventReason } from "#core/event.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { skip } from "#core/node/decisions.ts";
@@ -13,6 +13,8 @@ import { retryAfterTrouble } from "#core/node/troubles.ts";
 export interface DecisionContext {
   readonly reason: EventReason;
   readonly now: Date;
+  /** Who keeps putting the uninitialized taint back, where somebody was seen to. */
+  readonly taintRestoredBy?: string | undefined;
 }
 
 /**
@@ -22,13 +24,26 @@ export interface DecisionContext {
 export function decideNode(
   node: Node,
   answer: InstanceAnswer | undefined,
-  { reason, now }: DecisionContext,
+  { reason, now, taintRestoredBy }: DecisionContext,
 ): Decision {
   if (isBeingDeleted(node)) return skip(node, BEING_DELETED);
   if (!needsInstance(node, reason)) return reconcile(node);
   if (answer === undefined) return retryAfterTrouble(node, NO_ANSWER, now);
-  return isUninitialized(node) ? initialize(node, answer, now) : refresh(node, answer, now);
+  if (isUninitialized(node)) return warnOfRestored(initialize(node, answer, now), taintRestoredBy);
+  return refresh(node, answer, now);
 }
 
 const BEING_DELETED = { code: "BeingDeleted", message: "the node is being deleted" } as const;
 const NO_ANSWER = { code: "NoAnswer", message: "the cloud has not been asked about the node" } as const;
+
+/** Adds the Warning that tells who works against us; it goes with the change that undoes the other's work once more. */
+function warnOfRestored(decision: Decision, manager: string | undefined): Decision {
+  if (manager === undefined || decision.kind !== "change") return decision;
+  const event: ClusterEvent = {
+    type: "Warning",
+    reason: "TaintRestored",
+    code: "TaintRestored",
+    message: `The uninitialized taint comes back each time it is removed; it was last written by "${manager}"`,
+  };
+  return { ...decision, events: [...decision.events, event] };
+}

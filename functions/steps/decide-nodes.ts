@@ -26,7 +26,11 @@ export function decideNodes(
   const decide = (node: Node, asked: Node): Decision => {
     // The answer is about the instance that was asked for: not about another one that the node names by now.
     const answer = node.spec.providerID === asked.spec.providerID ? answers.byNode.get(asked) : undefined;
-    const decision = decideNode(node, answer, { reason: event.reason, now });
+    const decision = decideNode(node, answer, {
+      reason: event.reason,
+      now,
+      taintRestoredBy: event.taintRestoredBy?.[node.metadata.uid],
+    });
     return applyPolicies(decision, { dryRun: false, labelsOnly });
   };
   const nodes = new Map(nodesOf(entries).map(({ index, node }) => [index, node]));

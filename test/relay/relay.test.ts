@@ -477,6 +477,9 @@ describe("a taint that comes back", () => {
     expect(eventsOf(lines, "TaintRestored")).toMatchObject([
       { name: "a", rounds: 3, manager: "other-controller" },
     ]);
+    const told = functions.events.map((event) => Object.values(event.taintRestoredBy ?? {})[0]);
+    expect(told.slice(0, 3)).toEqual([undefined, undefined, undefined]);
+    expect(new Set(told.slice(3))).toEqual(new Set(["other-controller"]));
   });
 
   test("after more than a minute is a new start", async () => {

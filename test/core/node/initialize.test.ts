@@ -116,6 +116,24 @@ describe("a node that has just registered", () => {
     ]);
   });
 
+  test.each([
+    ["somebody keeps restoring", "other-controller", ["Synced", "TaintRestored"]],
+    ["nobody restores", undefined, ["Synced"]],
+  ])("whose taint %s says so in a Warning", (_given, taintRestoredBy, reasons) => {
+    const decision = decideNode(node(), found(), { reason: "retry", now: NOW, taintRestoredBy });
+    const events = decision.kind === "change" ? decision.events : [];
+    expect(events.map(({ reason }) => reason)).toEqual(reasons);
+    expect(events.map(({ message }) => message).join()).toContain(taintRestoredBy ?? "synced");
+  });
+
+  test("whose taint somebody restores, but that cannot be initialized, gets no such Warning", () => {
+    const context = { reason: "retry", now: NOW, taintRestoredBy: "other-controller" } as const;
+    expect(decideNode(node(), { kind: "not-found", message: "unknown" }, context)).toMatchObject({
+      kind: "retry",
+      events: [],
+    });
+  });
+
   test("that is tainted again is written only what it lacks", () => {
     const { providerID } = initialized().spec;
     const { writes } = change(
