@@ -1,9 +1,10 @@
 import { open } from "node:fs/promises";
 import type { RequestRecord } from "#local/control-plane.ts";
 
-/** One request of kube-apiserver's audit log, with what admission noted about it. */
+/** One request of kube-apiserver's audit log. */
 export interface AuditRecord extends RequestRecord {
-  readonly annotations: Readonly<Record<string, string>>;
+  /** What a refused one was refused with. */
+  readonly message?: string;
 }
 
 /** A growing audit log. */
@@ -55,13 +56,12 @@ interface AuditEvent {
   readonly verb: string;
   readonly user?: { readonly username?: string };
   readonly objectRef?: { readonly resource?: string; readonly subresource?: string; readonly name?: string };
-  readonly responseStatus?: { readonly code?: number };
+  readonly responseStatus?: { readonly code?: number; readonly message?: string };
   readonly stageTimestamp: string;
-  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 function recordOf(event: AuditEvent): AuditRecord | undefined {
-  const { objectRef, verb, stage } = event;
+  const { objectRef, verb, stage, responseStatus } = event;
   if (objectRef?.resource === undefined) return undefined;
   // A watch counts from its first answer on; its end may be the server's own.
   if (stage !== (verb === "watch" ? "ResponseStarted" : "ResponseComplete")) return undefined;
@@ -71,9 +71,9 @@ function recordOf(event: AuditEvent): AuditRecord | undefined {
     resource: objectRef.resource,
     ...(objectRef.subresource === undefined ? {} : { subresource: objectRef.subresource }),
     ...(objectRef.name === undefined ? {} : { name: objectRef.name }),
-    code: event.responseStatus?.code ?? 0,
+    code: responseStatus?.code ?? 0,
     at: Date.parse(event.stageTimestamp),
-    annotations: event.annotations ?? {},
+    ...(responseStatus?.message === undefined ? {} : { message: responseStatus.message }),
   };
 }
 

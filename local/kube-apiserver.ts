@@ -36,7 +36,7 @@ export interface KubeApiserverOptions {
 /** A real API server with its etcd, and what only a real one tells. */
 export interface KubeApiserver extends ControlPlane {
   readonly kind: "kube-apiserver";
-  /** As `record`, with what admission noted about each request. */
+  /** As `record`, with what refused requests were refused with. */
   auditLog(): Promise<readonly AuditRecord[]>;
   /** The file with the token of a user given in `users`. */
   tokenFileOf(name: string): string;

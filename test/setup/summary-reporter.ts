@@ -9,6 +9,8 @@ export default class SummaryReporter implements Reporter {
     let failed = unhandledErrors.length;
     for (const module of modules) {
       failed += module.errors().length;
+      // A hook that fails leaves its suite's tests skipped.
+      for (const suite of module.children.allSuites()) failed += suite.errors().length;
       for (const test of module.children.allTests()) {
         const { state } = test.result();
         if (state === "passed") passed += 1;

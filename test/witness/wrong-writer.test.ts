@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ApiRequest } from "#kube/transport.ts";
+import type { RequestRecord } from "#local/control-plane.ts";
 import { type KubeApiserver, startKubeApiserver } from "#local/kube-apiserver.ts";
 import { type NodeHistory, type NodeRecord, recordNodeHistory } from "#local/node-history.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/cluster-under-test.ts";
@@ -69,7 +70,6 @@ const WRITERS: readonly {
 describeWithPart("control-plane", "the witnesses", (binaries) => {
   let plane: KubeApiserver;
   let cluster: ClusterUnderTest;
-  let naked: NakedNodeWitness;
   let history: NodeHistory;
   /** Watches of the history wait for it. */
   let heard: Promise<void> = Promise.resolve();
@@ -80,7 +80,6 @@ describeWithPart("control-plane", "the witnesses", (binaries) => {
       return plane;
     });
     const admin = await cluster.transport("admin");
-    naked = await witnessNakedNodes(plane, admin);
     history = await recordNodeHistory({
       ...admin,
       stream: async (request) => {
@@ -94,34 +93,37 @@ describeWithPart("control-plane", "the witnesses", (binaries) => {
     await cluster?.close();
   });
 
-  it.each(WRITERS)("see $name", async ({ name, writes, naked: expected, twoWrites, versions }) => {
-    const node = name.replaceAll(/[^a-z]+/g, "-");
-    await cluster.join({ name: node });
-    for (const [path, patch] of writes) await write(`${node}${path}`, patch);
-    const marked = (await naked.writes()).filter((record) => record.name === node);
-    expect(
-      marked.map(({ resource, subresource }) => [resource, subresource].filter(Boolean).join("/")),
-    ).toEqual(expected);
+  it.each(WRITERS)("count and remember $name", async ({ name, writes, naked, twoWrites, versions }) => {
+    const node = await writeAll(name, writes);
     const counted = writesByNode(await plane.record()).get(node);
     expect(JSON.stringify(sorted(counted)) === JSON.stringify(sorted(TWO_WRITES))).toBe(twoWrites);
-    const seen = await lastVersionOf(node);
-    expect(seen).toMatchObject({ naked: expected.length > 0, versions });
-  });
-
-  it("see a node that is created naked", async () => {
-    const admin = await cluster.transport("admin");
-    await admin.send({
-      method: "POST",
-      path: "/api/v1/nodes",
-      body: { apiVersion: "v1", kind: "Node", metadata: { name: "born-naked" } },
-    });
-    const marked = (await naked.writes()).filter((record) => record.name === "born-naked");
-    expect(marked.map(({ verb }) => verb)).toEqual(["create"]);
+    expect(await lastVersionOf(node)).toMatchObject({ naked: naked.length > 0, versions });
   });
 
   it("count what was refused too", async () => {
     await write("nowhere/status", ADDRESS);
     expect(writesByNode(await plane.record()).get("nowhere")).toEqual({ "nodes/status 404": 1 });
+  });
+
+  describe("in the API server", () => {
+    let refused: NakedNodeWitness;
+    beforeAll(async () => {
+      refused = await witnessNakedNodes(plane, await cluster.transport("admin"));
+    });
+
+    it.each(WRITERS)("see $name", async ({ name, writes, naked }) => {
+      const node = await writeAll(`${name} again`, writes);
+      const seen = (await refused.writes()).filter((record) => record.name === node);
+      expect(seen.map(targetOf)).toEqual(naked);
+    });
+
+    it("see a node that is created naked", async () => {
+      const body = { apiVersion: "v1", kind: "Node", metadata: { name: "born-naked" } };
+      const admin = await cluster.transport("admin");
+      await admin.send({ method: "POST", path: "/api/v1/nodes", body });
+      const seen = (await refused.writes()).filter((record) => record.name === "born-naked");
+      expect(seen.map(({ verb }) => verb)).toEqual(["create"]);
+    });
   });
 
   it("say that versions are missing", async () => {
@@ -135,6 +137,17 @@ describeWithPart("control-plane", "the witnesses", (binaries) => {
     });
     await expect.poll(() => history.hole, { timeout: 30_000 }).toMatch("too old resource version");
   });
+
+  /** Makes a node named after its writer, and lets it write. */
+  async function writeAll(
+    writer: string,
+    writes: readonly (readonly [path: string, patch: readonly unknown[]])[],
+  ): Promise<string> {
+    const name = writer.replaceAll(/[^a-z]+/g, "-");
+    await cluster.join({ name });
+    for (const [path, patch] of writes) await write(`${name}${path}`, patch);
+    return name;
+  }
 
   async function write(path: string, body: readonly unknown[]): Promise<void> {
     const request: ApiRequest = { method: "PATCH", path: `/api/v1/nodes/${path}`, body };
@@ -162,6 +175,10 @@ describeWithPart("control-plane", "the witnesses", (binaries) => {
     return find();
   }
 });
+
+function targetOf({ resource, subresource }: RequestRecord): string {
+  return subresource === undefined ? resource : `${resource}/${subresource}`;
+}
 
 function sorted(counts: Readonly<Record<string, number>> = {}): readonly unknown[] {
   return Object.entries(counts).sort();
