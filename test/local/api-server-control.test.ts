@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
+import { connect } from "node:http2";
 import { get } from "node:https";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
@@ -174,6 +175,18 @@ describe("failures, on demand", () => {
     expect((await list("")).code).toBe(200);
   });
 
+  test("GOAWAY is told at once, with a watch open", async () => {
+    const { server, certificateAuthority, authorization } = await access(plane, "admin");
+    const session = connect(server, { ca: certificateAuthority });
+    const headers = { authorization: (await authorization?.()) ?? "" };
+    const watch = session.request({ ":path": `${NODES}?watch=true&resourceVersion=999999999`, ...headers });
+    await once(watch, "response");
+    const told = once(session, "goaway");
+    control.goAway();
+    expect((await told)[0]).toBe(0);
+    session.destroy();
+  });
+
   test("after GOAWAY a watch goes on, and requests go over a new connection", async () => {
     const watch = await watchNodes(cluster, `resourceVersion=${await versionNow()}`);
     control.goAway();
@@ -184,16 +197,27 @@ describe("failures, on demand", () => {
 });
 
 describe("HTTP/1.1", () => {
-  test("is spoken too: answers, and lines of a watch as they come", async () => {
-    const { server, certificateAuthority, authorization } = await access(plane, "admin");
+  test.each([
+    { given: "at once", query: "watch=true" },
+    { given: "before it has a line", query: "watch=true&resourceVersion=999999999" },
+  ])("is spoken too: a watch is answered $given", async ({ query }) => {
+    const { server, certificateAuthority: ca, authorization } = await access(plane, "admin");
     const headers = { authorization: (await authorization?.()) ?? "" };
-    const ca = certificateAuthority;
-    const { name } = (await createNode(cluster)).metadata;
-    const watch = get(`${server}${NODES}?watch=true`, { ca, headers, agent: false });
+    const watch = get(`${server}${NODES}?${query}`, { ca, headers, agent: false });
     const [response] = (await once(watch, "response")) as [IncomingMessage];
-    const [line] = (await once(response, "data")) as [Buffer];
     watch.destroy();
     expect([response.httpVersion, response.statusCode]).toEqual(["1.1", 200]);
+  });
+
+  test("lines of a watch come as they are written", async () => {
+    const { server, certificateAuthority: ca, authorization } = await access(plane, "admin");
+    const headers = { authorization: (await authorization?.()) ?? "" };
+    const path = `${NODES}?watch=true&resourceVersion=${await versionNow()}`;
+    const watch = get(`${server}${path}`, { ca, headers, agent: false });
+    const [response] = (await once(watch, "response")) as [IncomingMessage];
+    const { name } = (await createNode(cluster)).metadata;
+    const [line] = (await once(response, "data")) as [Buffer];
+    watch.destroy();
     expect(JSON.parse(line.toString())).toMatchObject({ type: "ADDED", object: { metadata: { name } } });
   });
 });

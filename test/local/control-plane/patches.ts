@@ -61,11 +61,11 @@ export function describePatches(running: Running): void {
       expect(answer.spec).toBeUndefined();
     });
 
-    test("what was written is told by its manager, apart for the status", async () => {
+    test("what a manager wrote is told, apart for the status", async () => {
       const { metadata } = await createNode(running(), TAINTED);
       const { name } = metadata;
-      await patchNode(running(), `${name}?fieldManager=one`, [{ op: "remove", path: "/spec/taints/0" }]);
-      await patchNode(running(), `${name}/status?fieldManager=two`, [
+      await patchNode(running(), `${name}?fieldManager=somebody`, [{ op: "remove", path: "/spec/taints/0" }]);
+      await patchNode(running(), `${name}/status?fieldManager=somebody`, [
         { op: "add", path: "/status/addresses", value: [{ type: "InternalIP", address: "10.0.0.1" }] },
       ]);
       const managed = (await getNode(running(), name)).metadata.managedFields ?? [];
@@ -76,13 +76,13 @@ export function describePatches(running: Running): void {
         addresses: fieldsV1["f:status"]?.["f:addresses"] !== undefined,
       }));
       expect(writers).toContainEqual({
-        manager: "one",
+        manager: "somebody",
         subresource: undefined,
         taints: true,
         addresses: false,
       });
       expect(writers).toContainEqual({
-        manager: "two",
+        manager: "somebody",
         subresource: "status",
         taints: false,
         addresses: true,
