@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { INSTANCE_ANNOTATION, LABEL_PAIRS, UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { Node } from "#core/node/node.ts";
@@ -51,7 +52,9 @@ describeWithBoth("a hundred nodes on a real API server and moto", (binaries, pro
     folder = await mkdtemp(join(tmpdir(), "nodes-"));
     moto = await startMoto(program);
     cluster = await startCluster(async (planeFolder) => {
-      plane = await startKubeApiserver({ folder: planeFolder, binaries });
+      // With the optional policy, which refuses whatever the functions are not there to do.
+      const manifests = ["rbac", "admission"].map(manifestsOf);
+      plane = await startKubeApiserver({ folder: planeFolder, binaries, manifests });
       return plane;
     });
     const admin = await cluster.transport("admin");
@@ -227,6 +230,10 @@ describeWithBoth("a hundred nodes on a real API server and moto", (binaries, pro
 /** The line about the node whose machine is not there yet. */
 function isWaitingForLate(line: Readonly<Record<string, unknown>>): boolean {
   return line["event"] === "Object" && line["name"] === LATE_NAME && line["outcome"] === "retry";
+}
+
+function manifestsOf(name: string): string {
+  return fileURLToPath(new URL(`../../infra/${name}`, import.meta.url));
 }
 
 function isTainted(node: Node): boolean {

@@ -1,0 +1,160 @@
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { CLOUD_LABEL_PREFIXES, INSTANCE_ANNOTATION, LABEL_PAIRS } from "#core/contracts.ts";
+import type { ApiResponse } from "#kube/transport.ts";
+import { type KubeApiserver, startKubeApiserver } from "#local/kube-apiserver.ts";
+import { type ClusterUnderTest, startCluster } from "#test/kube/cluster-under-test.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+
+const POLICY = fileURLToPath(new URL("../../infra/admission/functions-write-nodes.yaml", import.meta.url));
+
+/** The node that all start from has a foreign taint, then ours; a label, an annotation and a condition of others. */
+const FOREIGN_TAINT = { key: "example.com/other", effect: "NoSchedule" };
+const LABELS = LABEL_PAIRS.flatMap(({ beta, stable }) => [beta, stable]);
+
+interface Row {
+  readonly what: string;
+  readonly patch: readonly unknown[];
+  readonly on?: "status";
+}
+
+const ALLOWED: readonly Row[] = [
+  { what: "removes the uninitialized taint", patch: [remove("/spec/taints/1")] },
+  { what: "sets a provider ID", patch: [add("/spec/providerID", "aws:///a/i-1")] },
+  ...[...LABELS, ...CLOUD_LABEL_PREFIXES.map((prefix) => `${prefix}zone-id`)].map((key) => ({
+    what: `labels ${key}`,
+    patch: [add(`/metadata/labels/${pointer(key)}`, "x")],
+  })),
+  {
+    what: "says which instance it is",
+    patch: [add(`/metadata/annotations/${pointer(INSTANCE_ANNOTATION)}`, "1/vpc-1/i-1")],
+  },
+  {
+    what: "writes addresses",
+    patch: [add("/status/addresses", [{ type: "InternalIP", address: "10.0.0.4" }])],
+    on: "status",
+  },
+];
+
+const REFUSED: readonly (Row & { readonly says: string })[] = [
+  { what: "removes another taint", patch: [remove("/spec/taints/0")], says: "remove no taint" },
+  { what: "removes all taints", patch: [remove("/spec/taints")], says: "remove no taint" },
+  {
+    what: "adds a taint",
+    patch: [add("/spec/taints/-", { key: "example.com/mine", effect: "NoExecute" })],
+    says: "no taint",
+  },
+  {
+    what: "changes a taint's effect",
+    patch: [add("/spec/taints/0/effect", "NoExecute")],
+    says: "no taint",
+  },
+  { what: "cordons", patch: [add("/spec/unschedulable", true)], says: "do not cordon" },
+  {
+    what: "labels something else",
+    patch: [add("/metadata/labels/node-role.kubernetes.io~1control-plane", "")],
+    says: "no labels",
+  },
+  { what: "changes a label", patch: [add("/metadata/labels/kubernetes.io~1os", "plan9")], says: "no labels" },
+  { what: "removes a label", patch: [remove("/metadata/labels/kubernetes.io~1os")], says: "no labels" },
+  { what: "labels by the status", patch: [add("/metadata/labels/a", "b")], on: "status", says: "no labels" },
+  {
+    what: "annotates something else",
+    patch: [add("/metadata/annotations/a", "b")],
+    says: "no annotation",
+  },
+  {
+    what: "removes an annotation",
+    patch: [remove("/metadata/annotations/volumes.kubernetes.io~1controller-managed-attach-detach")],
+    says: "no annotation",
+  },
+  {
+    what: "adds a finalizer",
+    patch: [add("/metadata/finalizers", ["example.com/hold"])],
+    says: "finalizers",
+  },
+  {
+    what: "says that the node is ready",
+    patch: [add("/status/conditions/3/status", "True")],
+    on: "status",
+    says: "nothing of the status",
+  },
+  {
+    what: "changes what fits on the node",
+    patch: [add("/status/allocatable/pods", "1000")],
+    on: "status",
+    says: "nothing of the status",
+  },
+];
+
+describeWithPart(
+  "control-plane",
+  "the optional policy of infra/admission: the functions' identity",
+  (binaries) => {
+    let plane: KubeApiserver;
+    let cluster: ClusterUnderTest;
+    let count = 0;
+
+    beforeAll(async () => {
+      cluster = await startCluster(async (folder) => {
+        plane = await startKubeApiserver({ folder, binaries });
+        return plane;
+      });
+      await plane.apply(POLICY);
+      const [first] = REFUSED;
+      await vi.waitFor(async () => expect((await write(first as Row)).status).toBe(422), { timeout: 30_000 });
+    });
+    afterAll(() => cluster?.close());
+
+    it.each(ALLOWED)("$what", async (row) => {
+      expect(await write(row)).toMatchObject({ status: 200 });
+    });
+
+    it.each(REFUSED)("never $what", async (row) => {
+      const { status, body } = await write(row);
+      expect([status, JSON.parse(body).message]).toEqual([422, expect.stringContaining(row.says)]);
+    });
+
+    it("never changes a provider ID, which the API server refuses too", async () => {
+      const name = await join({ providerID: "aws:///a/i-1" });
+      const { status, body } = await patch(name, [add("/spec/providerID", "aws:///a/i-2")]);
+      expect([status, JSON.parse(body).message]).toEqual([
+        422,
+        expect.stringMatching(/set a provider ID once|providerID/),
+      ]);
+    });
+
+    it("is the only one that it concerns", async () => {
+      const name = await join();
+      await expect(cluster.patch(name, [add("/spec/unschedulable", true)])).resolves.toBeUndefined();
+    });
+
+    async function write(row: Row): Promise<ApiResponse> {
+      const name = await join();
+      return patch(row.on === undefined ? name : `${name}/${row.on}`, row.patch);
+    }
+
+    async function join(options: { readonly providerID?: string } = {}): Promise<string> {
+      count += 1;
+      await cluster.join({ name: `node-${count}`, taints: [FOREIGN_TAINT], ...options });
+      return `node-${count}`;
+    }
+
+    function patch(path: string, body: readonly unknown[]): Promise<ApiResponse> {
+      const contentType = "application/json-patch+json";
+      return cluster.functions.send({ method: "PATCH", path: `/api/v1/nodes/${path}`, body, contentType });
+    }
+  },
+);
+
+function add(path: string, value: unknown): unknown {
+  return { op: "add", path, value };
+}
+
+function remove(path: string): unknown {
+  return { op: "remove", path };
+}
+
+function pointer(key: string): string {
+  return key.replaceAll("~", "~0").replaceAll("/", "~1");
+}
