@@ -2,8 +2,13 @@ import type { Instance as Ec2Instance, Filter } from "@aws-sdk/client-ec2";
 import { fault, type Outcome, ok } from "#clouds/aws/errors.ts";
 import type { Session } from "#clouds/aws/session.ts";
 
-/** EC2 takes at most this many values in a filter. */
-export const MAX_FILTER_VALUES = 200;
+/** EC2 takes at most this many values in a call, those of all its filters together. */
+const MAX_FILTER_VALUES = 200;
+
+/** How many values a filter may have beside the other filters of its call. */
+export function roomBeside(filters: readonly Filter[]): number {
+  return MAX_FILTER_VALUES - filters.reduce((sum, { Values: values = [] }) => sum + values.length, 0);
+}
 
 /** An instance as EC2 describes it, and the account that owns its reservation. */
 export interface Found {

@@ -1,22 +1,25 @@
-import type { NetworkInterface } from "@aws-sdk/client-ec2";
+import type { Filter, NetworkInterface } from "@aws-sdk/client-ec2";
 import { foreignBecause } from "#clouds/aws/belonging.ts";
-import { chunksOf, MAX_FILTER_VALUES } from "#clouds/aws/describe-instances.ts";
+import { chunksOf, roomBeside } from "#clouds/aws/describe-instances.ts";
 import { answerOf, fault, type Outcome, ok } from "#clouds/aws/errors.ts";
 import { errorResolution, notFound, type Resolution, type Resolutions } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import type { AwsCloudConfig } from "#core/cluster.ts";
 import type { Node } from "#core/node/node.ts";
 
-/** Looks Fargate nodes up: a network interface in the cluster's VPC, by its private IPv4 address, 200 a request. */
+/** Looks Fargate nodes up: a network interface in the cluster's VPC, by its private IPv4 address, as many a request as EC2 takes. */
 export async function resolveFargate(
   addresses: ReadonlyMap<Node, string>,
   session: Session,
   config: AwsCloudConfig,
 ): Promise<Resolutions> {
   const listings = new Map<string, Outcome<readonly NetworkInterface[]>>();
+  const { vpc } = config;
+  const otherFilters = vpc === undefined ? [] : [{ Name: "vpc-id", Values: [vpc] }];
   await Promise.all(
-    chunksOf(addresses.values(), MAX_FILTER_VALUES).map(async (chunk) => {
-      const listing = await describeInterfaces(session, chunk, config);
+    chunksOf(addresses.values(), roomBeside(otherFilters)).map(async (chunk) => {
+      const filters = [{ Name: "private-ip-address", Values: chunk }, ...otherFilters];
+      const listing = await describeInterfaces(session, filters);
       for (const address of chunk) listings.set(address, listing);
     }),
   );
@@ -30,13 +33,8 @@ export async function resolveFargate(
 
 async function describeInterfaces(
   session: Session,
-  addresses: string[],
-  { vpc }: AwsCloudConfig,
+  filters: Filter[],
 ): Promise<Outcome<readonly NetworkInterface[]>> {
-  const filters = [
-    { Name: "private-ip-address", Values: addresses },
-    ...(vpc === undefined ? [] : [{ Name: "vpc-id", Values: [vpc] }]),
-  ];
   const found: NetworkInterface[] = [];
   let token: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {

@@ -1,10 +1,5 @@
 import type { Ownership } from "#clouds/aws/belonging.ts";
-import {
-  chunksOf,
-  describeInstances,
-  type Found,
-  MAX_FILTER_VALUES,
-} from "#clouds/aws/describe-instances.ts";
+import { chunksOf, describeInstances, type Found, roomBeside } from "#clouds/aws/describe-instances.ts";
 import { answerOf } from "#clouds/aws/errors.ts";
 import {
   choose,
@@ -27,7 +22,7 @@ export async function resolveById(
 ): Promise<Resolutions> {
   const byId = new Map<string, Found | Resolution>();
   await Promise.all(
-    chunksOf(ids.values(), MAX_FILTER_VALUES).map(async (chunk) => {
+    chunksOf(ids.values(), roomBeside([])).map(async (chunk) => {
       const listing = await describeInstances(session, [{ Name: "instance-id", Values: chunk }]);
       if (listing.kind === "fault") {
         for (const id of chunk) byId.set(id, { kind: "answer", answer: answerOf(listing.fault) });

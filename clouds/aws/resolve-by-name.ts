@@ -1,11 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 import type { Instance as Ec2Instance, Filter } from "@aws-sdk/client-ec2";
-import {
-  chunksOf,
-  describeInstances,
-  type Found,
-  MAX_FILTER_VALUES,
-} from "#clouds/aws/describe-instances.ts";
+import { chunksOf, describeInstances, type Found, roomBeside } from "#clouds/aws/describe-instances.ts";
 import { answerOf, type Fault } from "#clouds/aws/errors.ts";
 import { choose, notFound, type Resolution, type Resolutions } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
@@ -110,10 +105,11 @@ async function lookUp(
   const keys = nodes.flatMap((node) => means.keysOfNode(node));
   const [first] = keys;
   if (first === undefined) return new Map();
-  const size = Math.floor(MAX_FILTER_VALUES / means.filterValues(first, config.region).length);
+  const otherFilters = belongingFilters(config);
+  const size = Math.floor(roomBeside(otherFilters) / means.filterValues(first, config.region).length);
   await Promise.all(
     chunksOf(keys, size).map(async (chunk) => {
-      const listing = await describeInstances(session, filtersFor(chunk, means, config));
+      const listing = await describeInstances(session, [keyFilter(chunk, means, config), ...otherFilters]);
       if (listing.kind === "fault") {
         for (const key of chunk) faults.set(key, listing.fault);
         return;
@@ -141,10 +137,13 @@ async function lookUp(
   return new Map(resolutions);
 }
 
+function keyFilter(keys: readonly string[], means: Means, { region }: AwsCloudConfig): Filter {
+  return { Name: means.filter, Values: keys.flatMap((key) => means.filterValues(key, region)) };
+}
+
 /** Terminated instances are left out: their names and addresses are free for others again. */
-function filtersFor(keys: readonly string[], means: Means, { vpc, region }: AwsCloudConfig): Filter[] {
+function belongingFilters({ vpc }: AwsCloudConfig): Filter[] {
   return [
-    { Name: means.filter, Values: keys.flatMap((key) => means.filterValues(key, region)) },
     ...(vpc === undefined ? [] : [{ Name: "vpc-id", Values: [vpc] }]),
     {
       Name: "instance-state-name",

@@ -55,6 +55,18 @@ describe("on the embedded EC2", () => {
     await Promise.all([cloud.close(), ec2.close()]);
   });
 
+  test("500 nodes without provider ID stay within what EC2 takes in a call", async () => {
+    const ec2 = await startEc2();
+    vi.stubEnv("AWS_ENDPOINT_URL_EC2", ec2.url);
+    const instances = ec2.addInstances(Array.from({ length: 500 }, () => ({ vpcId: VPC, tags: TAGS })));
+    const cloud = createAwsCloud(aConfig());
+    const nodes = instances.map(({ privateDnsName }) => aNode({ name: privateDnsName }));
+    const { answers } = await cloud.instances(nodes, aCall());
+    expect(answers.map(summary)).toEqual(instances.map(({ id }) => id));
+    expect(ec2.record().map(({ code }) => code)).toEqual(["OK", "OK", "OK"]);
+    await Promise.all([cloud.close(), ec2.close()]);
+  });
+
   test.each(["rubbish", "truncated"] as const)(
     "a %s answer is an error, and the next one is not",
     async (kind) => {
