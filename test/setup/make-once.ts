@@ -22,7 +22,10 @@ export async function makeOnce(folder: string, make: (temporary: string) => Prom
     try {
       await mkdir(temporary, { recursive: true });
       await make(temporary);
-      await rename(temporary, folder);
+      await rename(temporary, folder).catch(async (error) => {
+        // Two that took over the same abandoned lock: the first to finish wins.
+        if (!(await exists(folder))) throw error;
+      });
     } finally {
       await rm(temporary, { recursive: true, force: true });
     }
