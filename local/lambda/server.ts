@@ -87,9 +87,12 @@ export async function startLambda(options: LambdaOptions): Promise<LambdaServer>
     functionName: string,
     payload: Buffer | undefined,
   ): Promise<Answer> {
-    if (payload === undefined) return refusal(413, "RequestEntityTooLargeException", "the payload is over 6 MB");
+    if (payload === undefined)
+      return refusal(413, "RequestEntityTooLargeException", "the payload is over 6 MB");
     if (request.method !== "POST") return refusal(405, "MethodNotAllowedException", "only POST is answered");
-    const handler = Object.hasOwn(options.functions, functionName) ? options.functions[functionName] : undefined;
+    const handler = Object.hasOwn(options.functions, functionName)
+      ? options.functions[functionName]
+      : undefined;
     if (handler === undefined) {
       return refusal(404, "ResourceNotFoundException", `Function not found: ${functionName}`);
     }
