@@ -1,13 +1,13 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Report } from "#core/report.ts";
 import { clusterHash } from "#kube/cluster-hash.ts";
 import { type FunctionPlatform, startFunctionPlatform } from "#local/function-platform.ts";
 import { makeFunctionProject } from "#test/build/function-project.ts";
 import { type FunctionUnderTest, startFunction } from "#test/functions/function-under-test.ts";
+import { describeInvokeApi, invokeFunction } from "#test/local/invoke-contract.ts";
 
 let folder = "";
 let node: FunctionUnderTest;
@@ -32,25 +32,12 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function invoke(event: unknown) {
-  const credentials = { accessKeyId: "local", secretAccessKey: "local" };
-  const client = new LambdaClient({
-    endpoint: platform.url,
-    region: "us-east-1",
-    credentials,
-    maxAttempts: 1,
-  });
-  try {
-    const Payload = Buffer.from(JSON.stringify(event));
-    const answer = await client.send(new InvokeCommand({ FunctionName: "serverless-ccm-dev-node", Payload }));
-    return {
-      functionError: answer.FunctionError,
-      payload: JSON.parse(Buffer.from(answer.Payload ?? []).toString()),
-    };
-  } finally {
-    client.destroy();
-  }
-}
+describeInvokeApi(() => ({
+  url: platform.url,
+  functionName: "serverless-ccm-dev-node",
+  turnOff: () => platform.stop("SIGKILL"),
+  turnOn: platform.start,
+}));
 
 test("the packaged function answers Lambda's Invoke API, and initializes a node", async () => {
   const joined = await node.join("a");
@@ -59,27 +46,14 @@ test("the packaged function answers Lambda's Invoke API, and initializes a node"
     JSON.stringify({ instances: [...node.cloud.instances.values()] }),
   );
   const cloud = { provider: "memory" as const, instancesFile: join(folder, "instances.json") };
-  const { functionError, payload } = await invoke(
+  const { functionError, payload } = await invokeFunction(
+    platform.url,
+    "serverless-ccm-dev-node",
     node.event(joined, { clusterHash: clusterHash({ ...node.cluster, cloud }) }),
   );
   expect(functionError).toBeUndefined();
   expect(Report.parse(payload).objects).toMatchObject([{ name: "a", outcome: "changed" }]);
   expect((await node.api.read("a")).spec.providerID).toBe("memory:///zone-a/a");
-});
-
-test("an event that is rejected is a function error with the faults' paths", async () => {
-  const { functionError, payload } = await invoke({ version: 7 });
-  expect(functionError).toBe("Unhandled");
-  expect(payload.errorMessage).toMatch(/^the event is rejected, nothing was done: version: /);
-});
-
-test("a platform that was killed refuses connections, and started again it answers at the same address", async () => {
-  const { url } = platform;
-  await platform.stop("SIGKILL");
-  await expect(invoke({})).rejects.toThrow(/ECONNREFUSED/);
-  await platform.start();
-  expect(platform.url).toBe(url);
-  expect((await invoke({})).functionError).toBe("Unhandled");
 });
 
 test("a platform that cannot start says why", async () => {
