@@ -1,4 +1,4 @@
-import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import { LABEL_PAIRS, UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import { Node } from "#core/node/node.ts";
 import type { Transport } from "#kube/transport.ts";
 
@@ -14,6 +14,8 @@ export interface NodeRecord {
   deleted: boolean;
   versions: number;
   latest: Node;
+  /** Every value that was seen of what is written once: the provider ID, and each label of type, zone and region. */
+  readonly written: Readonly<Record<string, Set<string>>>;
 }
 
 /** Every version of every node from the start of the history on. */
@@ -93,6 +95,9 @@ export async function recordNodeHistory(transport: Transport): Promise<NodeHisto
   };
 }
 
+const PROVIDER_ID = "spec.providerID";
+const WRITTEN_ONCE = [PROVIDER_ID, ...LABEL_PAIRS.flatMap(({ beta, stable }) => [beta, stable])];
+
 function noteVersion(records: Map<string, NodeRecord>, type: string, node: Node): void {
   const { name, uid } = node.metadata;
   const now = performance.now();
@@ -105,11 +110,16 @@ function noteVersion(records: Map<string, NodeRecord>, type: string, node: Node)
     deleted: false,
     versions: 0,
     latest: node,
+    written: Object.fromEntries(WRITTEN_ONCE.map((key) => [key, new Set<string>()])),
   };
   records.set(uid, record);
   record.versions += 1;
   record.latest = node;
   record.deleted = type === "DELETED";
+  for (const key of WRITTEN_ONCE) {
+    const value = key === PROVIDER_ID ? node.spec.providerID : node.metadata.labels?.[key];
+    if (value !== undefined) record.written[key]?.add(value);
+  }
   const tainted = node.spec.taints?.some((taint) => taint.key === UNINITIALIZED_TAINT) ?? false;
   if (tainted || record.deleted) return;
   record.schedulableAt ??= now;

@@ -1,0 +1,158 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { CONTROL_PLANE_USERS } from "#local/control-plane.ts";
+import { DEFAULT_VPC_ID } from "#local/ec2/build-instance.ts";
+import type { Ec2Instance } from "#local/ec2/instance.ts";
+import { type Ec2Server, startEc2 } from "#local/ec2/server.ts";
+import { type ControlPlaneBinaries, type KubeApiserver, startKubeApiserver } from "#local/kube-apiserver.ts";
+import { type NodeHistory, recordNodeHistory } from "#local/node-history.ts";
+import { type Running, startProgram } from "#test/cli/program.ts";
+import { type ClusterUnderTest, startCluster } from "#test/kube/cluster-under-test.ts";
+import { witnessNakedNodes } from "#test/witness/naked-nodes.ts";
+
+/** A real API server and an EC2 endpoint, with what end-to-end tests do to them and see of them. */
+export interface Stage {
+  readonly folder: string;
+  readonly plane: KubeApiserver;
+  readonly cluster: ClusterUnderTest;
+  readonly ec2: Ec2Server;
+  readonly history: NodeHistory;
+  /** For processes that talk to the endpoints of this stage. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Starts `serverless-ccm run` with the two identities; it is ended with the stage at the latest. */
+  run(...flags: readonly string[]): Promise<Running>;
+  /** Any command of the command line, ended with the stage. */
+  program(flags: readonly string[], environment?: Readonly<Record<string, string>>): Running;
+  /** Launches instances and registers their nodes, all at once. */
+  join(count: number): Promise<readonly Ec2Instance[]>;
+  /** How many patches of ours the API server has carried out. */
+  writes(): Promise<number>;
+  /** Resolves once there have been so many. */
+  untilWrites(count: number): Promise<void>;
+  /** Resolves once these nodes are as their instances say, asked by name. */
+  untilUp(instances: readonly Ec2Instance[], timeoutMs?: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+const LATENCY_MS = 60;
+const POLL_MS = 50;
+const UP_TIMEOUT_MS = 120_000;
+
+/** Starts a stage; whoever does closes it. */
+export async function startStage(binaries: ControlPlaneBinaries): Promise<Stage> {
+  const folder = await mkdtemp(join(tmpdir(), "e2e-"));
+  const programs: Running[] = [];
+  const ec2 = await startEc2({ behaviour: { latencyMs: LATENCY_MS } });
+  let plane: KubeApiserver | undefined;
+  const cluster = await startCluster(async (planeFolder) => {
+    plane = await startKubeApiserver({ folder: planeFolder, binaries });
+    return plane;
+  });
+  if (plane === undefined) throw new Error("the control plane was not started");
+  const started = plane;
+  const admin = await cluster.transport("admin");
+  await witnessNakedNodes(started, admin);
+  const history = await recordNodeHistory(admin);
+  await writeFile(join(folder, "cloud.yaml"), `region: ${ec2.region}\nvpc: ${DEFAULT_VPC_ID}\n`);
+  const environment = {
+    AWS_REGION: ec2.region,
+    AWS_ACCESS_KEY_ID: "test",
+    AWS_SECRET_ACCESS_KEY: "test",
+    AWS_EC2_METADATA_DISABLED: "true",
+    AWS_ENDPOINT_URL_EC2: ec2.url,
+  };
+  const program: Stage["program"] = (flags, more = {}) => {
+    const running = startProgram(flags, { ...environment, ...more });
+    programs.push(running);
+    return running;
+  };
+  const writes = async (): Promise<number> => {
+    const records = await started.record();
+    const { name } = CONTROL_PLANE_USERS.functions;
+    return records.filter(({ user, verb, code }) => user === name && verb === "patch" && code === 200).length;
+  };
+  return {
+    folder,
+    plane: started,
+    cluster,
+    ec2,
+    history,
+    environment,
+    program,
+    writes,
+    run: async (...flags) => {
+      const cloud = ["--cloud-provider", "aws", "--cloud-config", join(folder, "cloud.yaml")];
+      const access = ["--kubeconfig", await started.kubeconfig("functions")];
+      access.push("--relay-kubeconfig", await started.kubeconfig("relay"));
+      return program(["run", ...cloud, ...access, "--port", "0", ...flags]);
+    },
+    join: async (count) => {
+      const instances = ec2.addInstances(Array.from({ length: count }, () => ({})));
+      await Promise.all(instances.map(register));
+      return instances;
+    },
+    untilWrites: async (count) => {
+      await until(`${count} writes`, async () => (await writes()) >= count, UP_TIMEOUT_MS);
+    },
+    untilUp: async (instances, timeoutMs = UP_TIMEOUT_MS) => {
+      const wanted = new Map(instances.map((instance) => [instance.privateDnsName, instance]));
+      const isUp = async (): Promise<boolean> => {
+        const nodes = await listNodes();
+        const up = nodes.filter((node) => isInitializedFrom(node, wanted.get(node.metadata.name)));
+        return up.length === wanted.size;
+      };
+      await until(`${wanted.size} nodes to come up`, isUp, timeoutMs);
+    },
+    close: async () => {
+      await Promise.all(programs.map((running) => running.end("SIGKILL")));
+      await history.close();
+      await cluster.close();
+      await ec2.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+
+  function register({ id, availabilityZone, privateDnsName }: Ec2Instance): Promise<unknown> {
+    return cluster.join({ name: privateDnsName, providerID: `aws:///${availabilityZone}/${id}` });
+  }
+
+  async function listNodes(): Promise<readonly ListedNode[]> {
+    // A server that is just being restarted is asked again.
+    const answer = await admin.send({ method: "GET", path: "/api/v1/nodes" }).catch(() => undefined);
+    return answer?.status === 200 ? JSON.parse(answer.body).items : [];
+  }
+}
+
+/** Asks again and again until it holds; rejects with what was waited for. */
+export async function until(what: string, holds: () => Promise<boolean>, timeoutMs: number): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`waited ${timeoutMs / 1000} s for ${what}`);
+    await sleep(POLL_MS);
+  }
+}
+
+interface ListedNode {
+  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
+  readonly spec: { readonly providerID?: string; readonly taints?: readonly { readonly key: string }[] };
+  readonly status: { readonly addresses?: readonly { readonly type: string; readonly address: string }[] };
+}
+
+function isInitializedFrom(
+  { metadata, spec, status }: ListedNode,
+  instance: Ec2Instance | undefined,
+): boolean {
+  if (instance === undefined) return false;
+  const { id, availabilityZone, instanceType, privateIpAddress } = instance;
+  const tainted = spec.taints?.some(({ key }) => key === "node.cloudprovider.kubernetes.io/uninitialized");
+  const ips = status.addresses?.filter(({ type }) => type === "InternalIP").map(({ address }) => address);
+  return (
+    tainted !== true &&
+    spec.providerID === `aws:///${availabilityZone}/${id}` &&
+    ips?.join() === privateIpAddress &&
+    metadata.labels?.["topology.kubernetes.io/zone"] === availabilityZone &&
+    metadata.labels["node.kubernetes.io/instance-type"] === instanceType
+  );
+}
