@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Stage, startStage } from "#test/e2e/stage.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+
+/** A restored store is noticed after a silence of 90 seconds at the latest. */
+const RESTORE_TIMEOUT_MS = 240_000;
+
+describeWithPart("control-plane", "while the API server", (binaries) => {
+  let stage: Stage;
+  beforeEach(async () => {
+    stage = await startStage(binaries);
+  });
+  afterEach(() => stage?.close());
+
+  test.each(["SIGTERM", "SIGKILL"] as const)("restarts (%s), every node comes up", async (signal) => {
+    const relay = await stage.run();
+    await relay.line("Listed");
+    const before = await stage.join(40);
+    await stage.untilWrites(10);
+    await stage.plane.stopServer(signal);
+    await relay.line("WatchFailed");
+    await stage.plane.startServer();
+    const after = await stage.join(10);
+    await stage.untilUp([...before, ...after]);
+    expect([...stage.history.records.values()].filter(({ naked }) => naked)).toEqual([]);
+    expect(await relay.end("SIGTERM")).toBe(0);
+  });
+
+  test("forgets its history behind the relay's back, nodes that joined meanwhile come up and a deleted one stays deleted", async () => {
+    const relay = await stage.run();
+    await relay.line("Listed");
+    const [gone, ...others] = await stage.join(5);
+    await stage.untilUp([...others, ...(gone === undefined ? [] : [gone])]);
+    relay.child.kill("SIGSTOP");
+    await stage.cluster.remove(gone?.privateDnsName ?? "");
+    const meanwhile = await stage.join(5);
+    await stage.plane.stopServer();
+    await stage.plane.compact();
+    await stage.plane.startServer();
+    relay.child.kill("SIGCONT");
+    await stage.untilUp([...others, ...meanwhile]);
+    const lists = relay.lines.filter((line) => line["event"] === "Listed").map((line) => line["cause"]);
+    expect(lists).toEqual(["start", "gone"]);
+    const names = [...stage.history.records.values()]
+      .filter(({ deleted }) => deleted)
+      .map(({ name }) => name);
+    expect(names).toEqual([gone?.privateDnsName]);
+  });
+
+  test(
+    "goes back in time under a running relay, nodes of before and after come up",
+    async () => {
+      const relay = await stage.run();
+      await relay.line("Listed");
+      const kept = await stage.join(5);
+      await stage.untilUp(kept);
+      const backup = await stage.plane.backup();
+      const lost = await stage.join(20);
+      await stage.untilUp(lost);
+      await stage.plane.restore(backup);
+      const after = await stage.join(10);
+      await stage.untilUp([...kept, ...after], RESTORE_TIMEOUT_MS);
+      const restarted = relay.lines.some((line) => line["event"] === "Listed" && line["restarted"] === true);
+      expect(restarted).toBe(true);
+      expect(await relay.end("SIGTERM")).toBe(0);
+    },
+    RESTORE_TIMEOUT_MS + 60_000,
+  );
+});

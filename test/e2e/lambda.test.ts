@@ -1,0 +1,82 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { DEFAULT_VPC_ID } from "#local/ec2/build-instance.ts";
+import { type FunctionPlatform, startFunctionPlatform } from "#local/function-platform.ts";
+import { makeFunctionProject } from "#test/build/function-project.ts";
+import type { Running } from "#test/cli/program.ts";
+import { type Stage, startStage } from "#test/e2e/stage.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+
+const NODES = 60;
+
+describeWithPart("control-plane", "the packaged function, invoked through AWS's SDK", (binaries) => {
+  let stage: Stage;
+  let platform: FunctionPlatform;
+  let relay: Running;
+
+  beforeEach(async () => {
+    stage = await startStage(binaries);
+    const project = join(stage.folder, "project");
+    await makeFunctionProject(project);
+    const clustersFile = join(stage.folder, "clusters.yaml");
+    await writeFile(clustersFile, clustersOf(stage, {}));
+    platform = await startFunctionPlatform({
+      project,
+      folder: join(stage.folder, "platform"),
+      environment: { ...stage.environment, CLUSTERS_FILE: clustersFile },
+    });
+    const flags = [
+      "--clusters-file",
+      clustersFile,
+      "--function-prefix",
+      "serverless-ccm-dev-",
+      "--port",
+      "0",
+    ];
+    relay = stage.program(["relay", ...flags], { AWS_ENDPOINT_URL_LAMBDA: platform.url });
+    await relay.line("Listed");
+  });
+  afterEach(async () => {
+    await platform?.close();
+    await stage?.close();
+  });
+
+  test("brings every node up, although the platform is killed after the 20th write and comes back", async () => {
+    const joining = stage.join(NODES);
+    await stage.untilWrites(20);
+    await platform.stop("SIGKILL");
+    const instances = await joining;
+    await relay.line("InvocationFailed");
+    await platform.start();
+    await stage.untilUp(instances);
+    expect(stage.history.hole).toBeUndefined();
+    expect([...stage.history.records.values()].filter(({ naked }) => naked)).toEqual([]);
+    expect(await relay.end("SIGTERM")).toBe(0);
+  });
+
+  test("that reads another configuration than the relay writes nothing, and goes on once they agree", async () => {
+    await writeFile(join(stage.folder, "clusters.yaml"), clustersOf(stage, { limits: { invocations: 3 } }));
+    const instances = await stage.join(5);
+    const object = await relay.line("Object");
+    expect(object).toMatchObject({ outcome: "retry", because: { code: "ClusterConfigurationDiffers" } });
+    expect(await stage.writes()).toBe(0);
+    await writeFile(join(stage.folder, "clusters.yaml"), clustersOf(stage, {}));
+    await stage.untilUp(instances);
+  });
+});
+
+function clustersOf({ plane, ec2 }: Stage, difference: Readonly<Record<string, unknown>>): string {
+  const cluster = {
+    name: "tenant-a",
+    server: plane.server,
+    certificateAuthorityFile: plane.certificateAuthorityFile,
+    signIn: {
+      relay: { kind: "token-file", file: plane.tokenFile("relay") },
+      functions: { kind: "token-file", file: plane.tokenFile("functions") },
+    },
+    cloud: { provider: "aws", region: ec2.region, vpc: DEFAULT_VPC_ID },
+    ...difference,
+  };
+  return JSON.stringify({ clusters: [cluster] });
+}
