@@ -60,12 +60,19 @@ export async function readKubeconfig(file: string, context?: string): Promise<Ku
     throw new KubeconfigError(file, "impersonation is not supported: give the identity a sign-in of its own");
   }
   const tls = await requestOptions(config, file);
+  const tokenFile = await tokenFileOf(file, config.getCurrentUser()?.name);
+  // What is missing is to be known at the start.
+  if (tokenFile !== undefined) await bearerOf(file, tokenFile);
   const [certificateAuthority, certificate, key] = [pem(tls.ca), pem(tls.cert), pem(tls.key)];
   return {
     server: cluster.server.replace(/\/+$/, ""),
     ...(certificateAuthority === undefined ? {} : { certificateAuthority }),
     ...(certificate === undefined || key === undefined ? {} : { clientCertificate: { certificate, key } }),
-    authorization: remembered(async () => authorizationOf(await requestOptions(config, file))),
+    authorization: remembered(async () =>
+      tokenFile === undefined
+        ? authorizationOf(await requestOptions(config, file))
+        : bearerOf(file, tokenFile),
+    ),
   };
 }
 
@@ -94,13 +101,6 @@ async function load(file: string): Promise<KubeConfig> {
   try {
     const config = new KubeConfig();
     config.loadFromFile(file);
-    for (const [name, tokenFile] of tokenFilesOf(await readFile(file, "utf8"))) {
-      const user = config.getUser(name);
-      // The library knows token files only as an auth provider of its own, and reads them again every minute then.
-      const path = resolve(dirname(file), tokenFile);
-      if (user !== null)
-        Object.assign(user, { authProvider: { name: "tokenFile", config: { tokenFile: path } } });
-    }
     return config;
   } catch (cause) {
     throw new KubeconfigError(file, "is not a kubeconfig: clusters, users and contexts are expected", cause);
@@ -108,17 +108,28 @@ async function load(file: string): Promise<KubeConfig> {
 }
 
 const UsersWithTokenFiles = z.object({
-  users: z.array(
-    z.object({ name: z.string(), user: z.object({ tokenFile: z.string().optional() }).optional() }),
-  ),
+  users: z
+    .array(z.object({ name: z.string(), user: z.object({ tokenFile: z.string().optional() }).nullish() }))
+    .nullish(),
 });
 
-/** The users that sign in with a `tokenFile`, which kubectl reads and the library does not. */
-function tokenFilesOf(kubeconfig: string): (readonly [name: string, tokenFile: string])[] {
-  const { users } = UsersWithTokenFiles.parse(parse(kubeconfig));
-  return users.flatMap(({ name, user }) =>
-    user?.tokenFile === undefined ? [] : [[name, user.tokenFile] as const],
-  );
+/** The file that the user signs in with where its entry has `tokenFile`, which kubectl reads and the library does not. */
+async function tokenFileOf(file: string, userName: string | undefined): Promise<string | undefined> {
+  const { users } = UsersWithTokenFiles.parse(parse(await readFile(file, "utf8")));
+  const tokenFile = users?.find(({ name }) => name === userName)?.user?.tokenFile;
+  return tokenFile === undefined ? undefined : resolve(dirname(file), tokenFile);
+}
+
+async function bearerOf(file: string, tokenFile: string): Promise<string> {
+  try {
+    return `Bearer ${(await readFile(tokenFile, "utf8")).trim()}`;
+  } catch (cause) {
+    throw new KubeconfigError(
+      file,
+      `its token file ${tokenFile} cannot be read (${errorCode(cause)})`,
+      cause,
+    );
+  }
 }
 
 async function requestOptions(config: KubeConfig, file: string): Promise<RequestOptions> {
