@@ -14,6 +14,7 @@ beforeAll(async () => {
   await writeFile(file("relay"), kubeconfigOf("https://127.0.0.1:6443/", { token: "other" }));
   await writeFile(file("with-token-file"), kubeconfigOf("https://127.0.0.1:6443", { tokenFile: "token" }));
   await writeFile(file("token"), "from-file\n");
+  await writeFile(file("no-token"), kubeconfigOf("https://127.0.0.1:6443", { tokenFile: "absent" }));
   await writeFile(file("plain-http"), kubeconfigOf("http://127.0.0.1:8080", { token: "s3cret" }));
   await writeFile(
     file("impersonating"),
@@ -83,6 +84,12 @@ describe("readClusterSettings", () => {
       "cannot be read (ENOENT)",
     ],
     ["no kubeconfig", () => ({ kubeconfig: undefined }), "--kubeconfig", "is required"],
+    [
+      "a kubeconfig without its token file",
+      () => ({ kubeconfig: file("no-token") }),
+      "--kubeconfig",
+      "absent cannot be read (ENOENT)",
+    ],
     [
       "a kubeconfig that is none",
       () => ({ kubeconfig: file("rubbish") }),
