@@ -1,0 +1,94 @@
+import * as z from "zod";
+
+/** What is measured beside what, in the order in which a round runs them. */
+export const CONTENDERS = [
+  "floor",
+  "floor-with-events",
+  "stock-defaults",
+  "stock-tuned",
+  "run",
+  "lambda",
+] as const;
+export const ContenderName = z.enum(CONTENDERS);
+export type ContenderName = z.output<typeof ContenderName>;
+
+/** How nodes come: before the contender starts, all at once while it watches, or at a rate while it watches. */
+export const Arrival = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("there") }),
+  z.strictObject({ kind: z.literal("at-once") }),
+  z.strictObject({ kind: z.literal("rate"), nodesPerSecond: z.number().positive() }),
+]);
+export type Arrival = z.output<typeof Arrival>;
+
+/** One situation that contenders are put into. */
+export const Row = z.strictObject({
+  /** Such as `1000-at-once`; names the row on the command line. */
+  id: z.string(),
+  nodes: z.int().positive(),
+  /** Whether nodes register with a provider ID, as kubelets with --provider-id do. */
+  providerIds: z.boolean(),
+  arrival: Arrival,
+});
+export type Row = z.output<typeof Row>;
+
+const count = z.int().nonnegative();
+
+/** What one contender did in one row, once. */
+export const Measurement = z.strictObject({
+  row: z.string(),
+  contender: ContenderName,
+  /** From 0. */
+  repetition: count,
+  /** Of each node that came up: milliseconds from its registration to schedulable, as one watch saw both; ascending. */
+  latenciesMs: z.array(z.number().nonnegative()),
+  /** Milliseconds from the first registration (arrival `there`: from the contender's start) to the last node schedulable. */
+  totalMs: z.number().nonnegative(),
+  /** Milliseconds that registering took; 0 where the nodes were there before. */
+  registeringMs: z.number().nonnegative(),
+  /** Nodes of which a version without the taint and without an InternalIP or ExternalIP was seen. */
+  nakedNodes: count,
+  /** Nodes that were not up when the time limit ended the run. */
+  missingNodes: count,
+  /** The contender's requests, from the API server's audit log. */
+  nodeWrites: count,
+  nodeReads: count,
+  eventWrites: count,
+  /** Requests of any kind answered 429. */
+  tooManyRequests: count,
+  /** Calls to EC2, the throttled ones included. */
+  cloudCalls: count,
+  cloudThrottled: count,
+  /** CPU seconds, user and system, from the first registration (`there`: from the start) to the last node schedulable. */
+  cpuSeconds: z.strictObject({
+    contender: z.number().nonnegative(),
+    kubeApiserver: z.number().nonnegative(),
+    etcd: z.number().nonnegative(),
+  }),
+  /** Of the contender's processes together, in MiB: the largest resident set of each. */
+  peakMemoryMiB: z.number().nonnegative(),
+  /** The machine's load average over one minute, when the run began. */
+  loadAverage: z.number().nonnegative(),
+});
+export type Measurement = z.output<typeof Measurement>;
+
+/** What a bench run was made on and of. */
+export const Machine = z.strictObject({
+  startedAt: z.iso.datetime(),
+  cpu: z.string(),
+  cores: z.int().positive(),
+  memoryGiB: z.number().positive(),
+  kernel: z.string(),
+  /** Program → version: node, go, kube-apiserver, etcd, aws-cloud-controller-manager, serverless-ccm (its commit). */
+  versions: z.record(z.string(), z.string()),
+  /** Of the EC2 endpoint. */
+  cloudLatencyMs: z.number().nonnegative(),
+});
+export type Machine = z.output<typeof Machine>;
+
+/** A bench run, whole: what `bench/results.json` holds. */
+export const Results = z.strictObject({
+  machine: Machine,
+  rows: z.array(Row),
+  measurements: z.array(Measurement),
+});
+export type Results = z.output<typeof Results>;
