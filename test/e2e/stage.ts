@@ -2,12 +2,13 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { LABEL_PAIRS, UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import { CONTROL_PLANE_USERS } from "#local/control-plane.ts";
 import { DEFAULT_VPC_ID } from "#local/ec2/build-instance.ts";
 import type { Ec2Instance } from "#local/ec2/instance.ts";
 import { type Ec2Server, startEc2 } from "#local/ec2/server.ts";
 import { type ControlPlaneBinaries, type KubeApiserver, startKubeApiserver } from "#local/kube-apiserver.ts";
-import { type NodeHistory, recordNodeHistory } from "#local/node-history.ts";
+import { type NodeHistory, type NodeRecord, recordNodeHistory } from "#local/node-history.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/cluster-under-test.ts";
 import { witnessNakedNodes } from "#test/witness/naked-nodes.ts";
@@ -33,6 +34,11 @@ export interface Stage {
   untilWrites(count: number): Promise<void>;
   /** Resolves once these nodes are as their instances say, asked by name. */
   untilUp(instances: readonly Ec2Instance[], timeoutMs?: number): Promise<void>;
+  /**
+   * What no node may ever have been, by the two witnesses: naked at any version or by a refused write, or given a second
+   * value of what is written once; and whether a version is missing. Empty where all is well.
+   */
+  flaws(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
@@ -53,7 +59,7 @@ export async function startStage(binaries: ControlPlaneBinaries): Promise<Stage>
   if (plane === undefined) throw new Error("the control plane was not started");
   const started = plane;
   const admin = await cluster.transport("admin");
-  await witnessNakedNodes(started, admin);
+  const naked = await witnessNakedNodes(started, admin);
   const history = await recordNodeHistory(admin);
   await writeFile(join(folder, "cloud.yaml"), `region: ${ec2.region}\nvpc: ${DEFAULT_VPC_ID}\n`);
   const environment = {
@@ -100,10 +106,20 @@ export async function startStage(binaries: ControlPlaneBinaries): Promise<Stage>
       const wanted = new Map(instances.map((instance) => [instance.privateDnsName, instance]));
       const isUp = async (): Promise<boolean> => {
         const nodes = await listNodes();
-        const up = nodes.filter((node) => isInitializedFrom(node, wanted.get(node.metadata.name)));
+        const up = nodes.filter((node) =>
+          isInitializedFrom(node, wanted.get(node.metadata.name), ec2.region),
+        );
         return up.length === wanted.size;
       };
       await until(`${wanted.size} nodes to come up`, isUp, timeoutMs);
+    },
+    flaws: async () => {
+      const refused = await naked.writes();
+      return [
+        ...(history.hole === undefined ? [] : [`versions may be missing: ${history.hole}`]),
+        ...refused.map(({ user, verb, name }) => `${user} was refused a ${verb} that leaves ${name} naked`),
+        ...[...history.records.values()].flatMap(flawsOf),
+      ];
     },
     close: async () => {
       await Promise.all(programs.map((running) => running.end("SIGKILL")));
@@ -143,16 +159,28 @@ interface ListedNode {
 function isInitializedFrom(
   { metadata, spec, status }: ListedNode,
   instance: Ec2Instance | undefined,
+  region: string,
 ): boolean {
   if (instance === undefined) return false;
-  const { id, availabilityZone, instanceType, privateIpAddress } = instance;
-  const tainted = spec.taints?.some(({ key }) => key === "node.cloudprovider.kubernetes.io/uninitialized");
-  const ips = status.addresses?.filter(({ type }) => type === "InternalIP").map(({ address }) => address);
-  return (
-    tainted !== true &&
-    spec.providerID === `aws:///${availabilityZone}/${id}` &&
-    ips?.join() === privateIpAddress &&
-    metadata.labels?.["topology.kubernetes.io/zone"] === availabilityZone &&
-    metadata.labels["node.kubernetes.io/instance-type"] === instanceType
+  const { id, availabilityZone, instanceType, privateDnsName, privateIpAddress } = instance;
+  const values = [instanceType, availabilityZone, region];
+  const labels = LABEL_PAIRS.flatMap(({ beta, stable }, index) =>
+    [beta, stable].map((key) => metadata.labels?.[key] === values[index]),
   );
+  const addresses = status.addresses?.map(({ type, address }) => `${type} ${address}`);
+  return (
+    spec.taints?.some(({ key }) => key === UNINITIALIZED_TAINT) !== true &&
+    spec.providerID === `aws:///${availabilityZone}/${id}` &&
+    addresses?.join() ===
+      `InternalIP ${privateIpAddress},InternalDNS ${privateDnsName},Hostname ${privateDnsName}` &&
+    labels.every(Boolean)
+  );
+}
+
+function flawsOf({ name, naked, written }: NodeRecord): readonly string[] {
+  const changed = Object.entries(written).filter(([, values]) => values.size > 1);
+  return [
+    ...(naked ? [`${name} was naked`] : []),
+    ...changed.map(([key, values]) => `${name} had more than one ${key}: ${[...values].join(", ")}`),
+  ];
 }
