@@ -90,5 +90,7 @@ export const Results = z.strictObject({
   machine: Machine,
   rows: z.array(Row),
   measurements: z.array(Measurement),
+  /** What a reader has to know beside the numbers, such as why a contender is absent from a row. */
+  notes: z.array(z.string()).optional(),
 });
 export type Results = z.output<typeof Results>;
