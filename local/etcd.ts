@@ -7,6 +7,8 @@ import { type ManagedProcess, startProcess } from "#local/managed-process.ts";
 export interface Etcd {
   /** For --etcd-servers; the same after `restore`. */
   readonly url: string;
+  /** Of the member as it runs now. */
+  pid(): number;
   /** Saves a consistent snapshot, as `etcdctl snapshot save` does, from the running member. */
   saveSnapshot(file: string): Promise<void>;
   /** Ends the member and starts it again with what a snapshot holds; revisions go back with it. */
@@ -54,6 +56,7 @@ export async function startEtcd(options: EtcdOptions): Promise<Etcd> {
   let running = await start();
   return {
     url,
+    pid: () => running.pid,
     saveSnapshot: (file) => saveSnapshot(url, file),
     restore: async (snapshot) => {
       if (options.etcdutl === undefined) throw new Error("restoring etcd takes etcdutl, which is not there");

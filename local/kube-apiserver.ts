@@ -42,6 +42,8 @@ export interface KubeApiserver extends ControlPlane {
   tokenFileOf(name: string): string;
   /** Applies further manifests, as admin. */
   apply(path: string): Promise<void>;
+  /** The processes as they are now; 0 for a server that is stopped. */
+  pids(): { readonly kubeApiserver: number; readonly etcd: number };
   /** Makes etcd forget its history; watches from before are too old once the API server has restarted. */
   compact(): Promise<void>;
 }
@@ -110,6 +112,7 @@ export async function startKubeApiserver(options: KubeApiserverOptions): Promise
     record: () => audit.read(),
     auditLog: () => audit.read(),
     apply: (path) => applyManifests(admin, path),
+    pids: () => ({ kubeApiserver: running?.pid ?? 0, etcd: etcd.pid() }),
     compact: () => etcd.compact(),
     stopServer,
     startServer,

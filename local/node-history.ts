@@ -1,5 +1,5 @@
 import { LABEL_PAIRS, UNINITIALIZED_TAINT } from "#core/contracts.ts";
-import { Node } from "#core/node/node.ts";
+import type { Node } from "#core/node/node.ts";
 import type { Transport } from "#kube/transport.ts";
 
 /** What became of one node, by the API server's own watch. Times are milliseconds of `performance.now()`. */
@@ -22,6 +22,8 @@ export interface NodeRecord {
 export interface NodeHistory {
   /** By uid. */
   readonly records: ReadonlyMap<string, NodeRecord>;
+  /** How many of them have been schedulable. */
+  readonly schedulable: number;
   /** Why versions may be missing, where the watch could not be resumed without a gap. */
   readonly hole: string | undefined;
   /** Resolves when `done` holds, which is asked after every change; rejects after `timeoutMs` with what it waited for. */
@@ -38,6 +40,7 @@ export async function recordNodeHistory(transport: Transport): Promise<NodeHisto
   const waiting = new Set<() => void>();
   const stopped = new AbortController();
   let hole: string | undefined;
+  let schedulable = 0;
   let version = await currentVersion(transport);
 
   function take(line: string): void {
@@ -47,7 +50,7 @@ export async function recordNodeHistory(transport: Transport): Promise<NodeHisto
       return;
     }
     version = String(event.object.metadata.resourceVersion);
-    if (event.type !== "BOOKMARK") noteVersion(records, event.type, Node.parse(event.object));
+    if (event.type !== "BOOKMARK") schedulable += noteVersion(records, event.type, event.object);
     for (const look of waiting) look();
   }
 
@@ -70,6 +73,9 @@ export async function recordNodeHistory(transport: Transport): Promise<NodeHisto
     records,
     get hole() {
       return hole;
+    },
+    get schedulable() {
+      return schedulable;
     },
     until: (what, done, timeoutMs) =>
       new Promise((resolve, reject) => {
@@ -98,7 +104,11 @@ export async function recordNodeHistory(transport: Transport): Promise<NodeHisto
 const PROVIDER_ID = "spec.providerID";
 const WRITTEN_ONCE = [PROVIDER_ID, ...LABEL_PAIRS.flatMap(({ beta, stable }) => [beta, stable])];
 
-function noteVersion(records: Map<string, NodeRecord>, type: string, node: Node): void {
+/**
+ * Answers 1 for the first version of a node that is schedulable, otherwise 0. The nodes are the server's own and go unparsed:
+ * a witness must not be a load of its own on what it watches.
+ */
+function noteVersion(records: Map<string, NodeRecord>, type: string, node: Node): 0 | 1 {
   const { name, uid } = node.metadata;
   const now = performance.now();
   const record = records.get(uid) ?? {
@@ -121,11 +131,13 @@ function noteVersion(records: Map<string, NodeRecord>, type: string, node: Node)
     if (value !== undefined) record.written[key]?.add(value);
   }
   const tainted = node.spec.taints?.some((taint) => taint.key === UNINITIALIZED_TAINT) ?? false;
-  if (tainted || record.deleted) return;
+  if (tainted || record.deleted) return 0;
+  const isFirst = record.schedulableAt === undefined;
   record.schedulableAt ??= now;
   record.naked ||= !node.status.addresses?.some(
     ({ type: kind }) => kind === "InternalIP" || kind === "ExternalIP",
   );
+  return isFirst ? 1 : 0;
 }
 
 async function currentVersion(transport: Transport): Promise<string> {

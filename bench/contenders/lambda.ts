@@ -1,0 +1,63 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { stringify } from "yaml";
+import type { Contender } from "#bench/contenders/contender.ts";
+import { awsEnvironment, runningProcesses } from "#bench/contenders/process-contender.ts";
+import { PROGRAM } from "#bench/contenders/run.ts";
+import { CLUSTER_TAG } from "#bench/stage.ts";
+import { CONTROL_PLANE_USERS } from "#local/control-plane.ts";
+import { DEFAULT_VPC_ID } from "#local/ec2/build-instance.ts";
+import { freePort } from "#local/free-port.ts";
+import { type ManagedProcess, startProcess } from "#local/managed-process.ts";
+
+/** `serverless-ccm relay` and the packaged functions, with Lambda's Invoke API between them. */
+export const lambda: Contender = {
+  name: "lambda",
+  title: "serverless-ccm relay, and the packaged function behind Lambda's Invoke API",
+  users: [CONTROL_PLANE_USERS.relay.name, CONTROL_PLANE_USERS.functions.name],
+  async start({ stage }) {
+    const { plane, ec2, folder } = stage;
+    const clustersFile = join(folder, "clusters.yaml");
+    const cluster = {
+      name: CLUSTER_TAG,
+      server: plane.server,
+      certificateAuthorityFile: plane.certificateAuthorityFile,
+      signIn: {
+        relay: { kind: "token-file", file: plane.tokenFile("relay") },
+        functions: { kind: "token-file", file: plane.tokenFile("functions") },
+      },
+      cloud: { provider: "aws", region: ec2.region, vpc: DEFAULT_VPC_ID },
+    };
+    await writeFile(clustersFile, stringify({ clusters: [cluster] }));
+    const port = await freePort();
+    const environment = {
+      ...awsEnvironment(ec2.url, ec2.region),
+      CLUSTERS_FILE: clustersFile,
+      AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${port}`,
+    };
+    const platform = startProcess(process.execPath, [PLATFORM, String(port)], { environment });
+    await untilListening(platform);
+    const relay = startProcess(
+      process.execPath,
+      [PROGRAM, "relay", `--clusters-file=${clustersFile}`, "--function-prefix=bench-", "--port=0"],
+      { environment },
+    );
+    return runningProcesses([relay, platform]);
+  },
+};
+
+const PLATFORM = fileURLToPath(new URL("lambda-platform.ts", import.meta.url));
+const START_TIMEOUT_MS = 20_000;
+
+async function untilListening(platform: ManagedProcess): Promise<void> {
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  while (!platform.output().includes("listening")) {
+    if (platform.hasExited() || performance.now() > deadline) {
+      await platform.stop("SIGKILL");
+      throw new Error(`the function platform did not start: ${platform.output()}`);
+    }
+    await sleep(20);
+  }
+}

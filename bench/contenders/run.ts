@@ -1,0 +1,39 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Contender } from "#bench/contenders/contender.ts";
+import { awsEnvironment, runningProcesses } from "#bench/contenders/process-contender.ts";
+import { CLUSTER_TAG } from "#bench/stage.ts";
+import { CONTROL_PLANE_USERS } from "#local/control-plane.ts";
+import { DEFAULT_VPC_ID } from "#local/ec2/build-instance.ts";
+import { startProcess } from "#local/managed-process.ts";
+
+/** `serverless-ccm run` as it is published, with nothing set but what it must be told. */
+export const run: Contender = {
+  name: "run",
+  title: "serverless-ccm run, defaults",
+  users: [CONTROL_PLANE_USERS.relay.name, CONTROL_PLANE_USERS.functions.name],
+  async start({ stage }) {
+    const { plane, ec2, folder } = stage;
+    const cloudConfig = join(folder, "cloud.yaml");
+    await writeFile(cloudConfig, `region: ${ec2.region}\nvpc: ${DEFAULT_VPC_ID}\n`);
+    const program = startProcess(
+      process.execPath,
+      [
+        PROGRAM,
+        "run",
+        "--cloud-provider=aws",
+        `--cloud-config=${cloudConfig}`,
+        `--cluster-name=${CLUSTER_TAG}`,
+        `--kubeconfig=${await plane.kubeconfig("functions")}`,
+        `--relay-kubeconfig=${await plane.kubeconfig("relay")}`,
+        "--port=0",
+      ],
+      { environment: awsEnvironment(ec2.url, ec2.region) },
+    );
+    return runningProcesses([program]);
+  },
+};
+
+/** The built program: `npm run bench` builds it first. */
+export const PROGRAM = fileURLToPath(new URL("../../dist/serverless-ccm.mjs", import.meta.url));

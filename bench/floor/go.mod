@@ -1,0 +1,3 @@
+module serverless-ccm.bench/floor
+
+go 1.26

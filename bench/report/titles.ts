@@ -1,0 +1,29 @@
+import type { ContenderName, Row } from "#bench/measurement.ts";
+import { formatCount } from "#bench/report/numbers.ts";
+
+/** How a contender is called in tables and pictures. */
+export const CONTENDER_TITLES = {
+  floor: "floor",
+  "floor-with-events": "floor with Events",
+  "stock-defaults": "AWS CCM, defaults",
+  "stock-tuned": "AWS CCM, tuned",
+  run: "serverless-ccm run",
+  lambda: "serverless-ccm on Lambda",
+} as const satisfies Record<ContenderName, string>;
+
+/** A row in words, such as `1,000 nodes at once`. */
+export function rowTitle({ nodes, providerIds, arrival }: Row): string {
+  const words = `${formatCount(nodes)} nodes`;
+  return `${words}${arrivalInWords(arrival)}${providerIds ? "" : ", without provider IDs"}`;
+}
+
+function arrivalInWords(arrival: Row["arrival"]): string {
+  switch (arrival.kind) {
+    case "there":
+      return " that are there before";
+    case "at-once":
+      return " at once";
+    case "rate":
+      return ` at ${arrival.nodesPerSecond} per second`;
+  }
+}

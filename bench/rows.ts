@@ -1,0 +1,70 @@
+import type { Contender } from "#bench/contenders/contender.ts";
+import { floor } from "#bench/contenders/floor.ts";
+import { lambda } from "#bench/contenders/lambda.ts";
+import { run } from "#bench/contenders/run.ts";
+import { stock } from "#bench/contenders/stock.ts";
+import type { Arrival, ContenderName, Row } from "#bench/measurement.ts";
+
+/** A row with those that run in it, and why the others do not. */
+export interface PlannedRow {
+  readonly row: Row;
+  readonly contenders: readonly ContenderName[];
+  /** Repetitions of contenders that take so long that they get fewer. */
+  readonly fewer?: Partial<Record<ContenderName, number>>;
+  /** Whom it leaves out, and why. */
+  readonly note?: string;
+}
+
+/** What runs beside what. */
+export const CONTENDER_BY_NAME: Readonly<Record<ContenderName, Contender>> = {
+  floor: floor("floor", false),
+  "floor-with-events": floor("floor-with-events", true),
+  "stock-defaults": stock("stock-defaults", "defaults (1 worker, 20 requests a second)", []),
+  "stock-tuned": stock("stock-tuned", "50 workers, limits of the API client lifted", [
+    "--concurrent-node-syncs=50",
+    "--kube-api-qps=10000",
+    "--kube-api-burst=10000",
+  ]),
+  run,
+  lambda,
+};
+
+const AT_ONCE: Arrival = { kind: "at-once" };
+const THERE: Arrival = { kind: "there" };
+/** 2,000 nodes a minute: the highest rate published for a managed service. */
+const RATE: Arrival = { kind: "rate", nodesPerSecond: 33 };
+
+const FAST = ["floor", "floor-with-events", "stock-tuned", "run", "lambda"] as const;
+const ALL = ["floor", "floor-with-events", "stock-defaults", "stock-tuned", "run", "lambda"] as const;
+
+/** The rows in the order in which they are run. */
+export const ROWS: readonly PlannedRow[] = [
+  { row: row(100, true, AT_ONCE), contenders: ALL },
+  { row: row(1_000, true, AT_ONCE), contenders: ALL },
+  {
+    row: row(1_000, true, THERE),
+    contenders: FAST,
+    note: "The stock controller's defaults are left out: its queue is the same as with nodes that come while it watches.",
+  },
+  {
+    row: row(500, false, AT_ONCE),
+    contenders: ALL,
+    fewer: { "stock-defaults": 1 },
+    note: "The stock controller's defaults run once: about two minutes a run.",
+  },
+  {
+    row: row(2_000, true, RATE),
+    contenders: FAST,
+    note: "The stock controller's defaults are left out: they cannot keep up, and 2,000 nodes would take six minutes a run.",
+  },
+  {
+    row: row(5_000, true, AT_ONCE),
+    contenders: FAST,
+    note: "The stock controller's defaults are left out: a quarter of an hour a run, at the pace of the row of 1,000.",
+  },
+];
+
+function row(nodes: number, providerIds: boolean, arrival: Arrival): Row {
+  const arrivalId = arrival.kind === "rate" ? `at-${arrival.nodesPerSecond}-per-second` : arrival.kind;
+  return { id: `${nodes}-${arrivalId}${providerIds ? "" : "-without-ids"}`, nodes, providerIds, arrival };
+}
