@@ -91,7 +91,7 @@ function withUnit({ metric, over }: Target, value: number, digits: number): stri
     case "peakMemoryMiB":
       return `${formatNumber(value, digits)} MiB`;
     case "nodeWritesPerNode":
-      return value.toFixed(digits - 2);
+      return formatNumber(value, digits);
     case "nakedNodes":
     case "missingNodes":
     case "eventWrites":

@@ -1,0 +1,31 @@
+import type { ContenderName } from "#bench/measurement.ts";
+
+/** How a contender's line is drawn. */
+export interface ContenderStyle {
+  readonly colour: string;
+  readonly width: number;
+  /** Empty for a solid line. */
+  readonly dashes: string;
+}
+
+/** Colours are Okabe and Ito's, told apart with any kind of colour vision; dashes say the same without colour. */
+export const CONTENDER_STYLES = {
+  floor: { colour: "#000000", width: 1.8, dashes: "2 3" },
+  "floor-with-events": { colour: "#cc79a7", width: 2, dashes: "7 3" },
+  "stock-defaults": { colour: "#d55e00", width: 2, dashes: "12 3 2 3" },
+  "stock-tuned": { colour: "#e69f00", width: 2, dashes: "" },
+  run: { colour: "#0072b2", width: 3, dashes: "" },
+  lambda: { colour: "#009e73", width: 3, dashes: "9 2" },
+} as const satisfies Record<ContenderName, ContenderStyle>;
+
+/** A style as the attributes of a line in SVG. */
+export function strokeOf(contender: ContenderName): Record<string, string | number> {
+  const { colour, width, dashes } = CONTENDER_STYLES[contender];
+  return {
+    fill: "none",
+    stroke: colour,
+    "stroke-width": width,
+    "stroke-linejoin": "round",
+    ...(dashes === "" ? {} : { "stroke-dasharray": dashes }),
+  };
+}

@@ -1,0 +1,141 @@
+import { CONTENDERS, type ContenderName, type Results } from "#bench/measurement.ts";
+import { drawChart, PLOT, text } from "#bench/report/chart.ts";
+import { CONTENDER_STYLES, strokeOf } from "#bench/report/contender-style.ts";
+import { logDomain, logScale, logTicks } from "#bench/report/log-scale.ts";
+import { formatCount, formatNumber } from "#bench/report/numbers.ts";
+import type { Spread } from "#bench/report/spread.ts";
+import { type Summary, summarize } from "#bench/report/summary.ts";
+import { coordinate, element, type Point } from "#bench/report/svg.ts";
+import { CONTENDER_TITLES } from "#bench/report/titles.ts";
+
+/**
+ * Nodes per second over the number of nodes that come at once with provider IDs, a line for each contender through its
+ * medians, with bars from the least to the most of the repetitions. Undefined unless there are two such numbers of nodes.
+ */
+export function throughputPicture(results: Results): string | undefined {
+  const lines = linesOf(summarize(results));
+  const counts = [...new Set(lines.flatMap(({ points }) => points.map(({ nodes }) => nodes)))];
+  const [xDomain, yDomain] = [logDomain(counts), logDomain(lines.flatMap(extremes))];
+  if (counts.length < 2 || xDomain === undefined || yDomain === undefined) return undefined;
+  const scales = {
+    x: logScale({ from: Math.min(...counts) / 1.2, to: Math.max(...counts) * 1.2 }, PLOT.left, PLOT.right),
+    y: logScale(yDomain, PLOT.bottom, PLOT.top),
+  };
+  const title = "Throughput over the number of nodes that come at once";
+  return drawChart({
+    title,
+    description: `${title}, both logarithmic. ${lines.map(inWords).join("; ")}.`,
+    xAxis: {
+      title: "nodes at once, with provider IDs, logarithmic",
+      ticks: counts.map((count) => ({ at: scales.x(count), text: formatCount(count) })),
+    },
+    yAxis: {
+      title: "nodes per second, logarithmic",
+      ticks: logTicks(yDomain).map((value) => ({ at: scales.y(value), text: formatNumber(value) })),
+    },
+    content: [...lines.flatMap((line) => drawLine(line, scales)), ...drawNames(lines, scales)],
+  });
+}
+
+interface Line {
+  readonly contender: ContenderName;
+  /** In the order of `nodes`, at least one. */
+  readonly points: readonly { readonly nodes: number; readonly throughput: Spread }[];
+}
+
+interface Scales {
+  readonly x: (nodes: number) => number;
+  readonly y: (nodesPerSecond: number) => number;
+}
+
+function linesOf(summaries: readonly Summary[]): Line[] {
+  return CONTENDERS.flatMap((contender) => {
+    const points = summaries
+      .filter(({ row }) => row.arrival.kind === "at-once" && row.providerIds)
+      .filter((summary) => summary.contender === contender)
+      .flatMap(({ row, spreads: { nodesPerSecond } }) =>
+        // On a logarithmic axis there is no place for a repetition in which no node came up.
+        nodesPerSecond && nodesPerSecond.min > 0 ? [{ nodes: row.nodes, throughput: nodesPerSecond }] : [],
+      )
+      .sort((a, b) => a.nodes - b.nodes);
+    return points.length === 0 ? [] : [{ contender, points }];
+  });
+}
+
+function extremes({ points }: Line): number[] {
+  return points.flatMap(({ throughput }) => [throughput.min, throughput.max]);
+}
+
+function inWords({ contender, points }: Line): string {
+  const told = points.map(
+    ({ nodes, throughput }) => `${formatNumber(throughput.median)}/s of ${formatCount(nodes)}`,
+  );
+  return `${CONTENDER_TITLES[contender]}: ${told.join(", ")}`;
+}
+
+function drawLine({ contender, points }: Line, { x, y }: Scales): string[] {
+  const places = points.map(({ nodes, throughput }) => ({ x: x(nodes), y: y(throughput.median) }));
+  const path = places.map((place) => `${coordinate(place.x)},${coordinate(place.y)}`).join(" ");
+  const { colour } = CONTENDER_STYLES[contender];
+  return [
+    element("polyline", { points: path, ...strokeOf(contender) }),
+    ...points.map(({ nodes, throughput: { min, max } }) =>
+      element("line", {
+        x1: x(nodes),
+        y1: y(min),
+        x2: x(nodes),
+        y2: y(max),
+        stroke: colour,
+        "stroke-width": 1.5,
+      }),
+    ),
+    ...places.map((place) => element("circle", { cx: place.x, cy: place.y, r: 4, fill: colour })),
+  ];
+}
+
+/** Names stand right of the plot, at the height of the line's end or as near to it as the others leave room. */
+function drawNames(lines: readonly Line[], { x, y }: Scales): string[] {
+  const ends = lines
+    .flatMap(({ contender, points }) => {
+      const last = points.at(-1);
+      return last ? [{ contender, x: x(last.nodes), y: y(last.throughput.median) }] : [];
+    })
+    .sort((a, b) => a.y - b.y);
+  const heights = apart(
+    ends.map((end) => end.y),
+    NAME_HEIGHT,
+    PLOT.bottom,
+  );
+  return ends.flatMap((end, index) => drawName(end.contender, end, heights[index] ?? end.y));
+}
+
+const NAME_HEIGHT = 18;
+
+function drawName(contender: ContenderName, end: Point, height: number): string[] {
+  const left = PLOT.right + 10;
+  const { colour } = CONTENDER_STYLES[contender];
+  return [
+    element("path", {
+      d: `M${coordinate(end.x + 6)} ${coordinate(end.y)}L${coordinate(left)} ${coordinate(height)}`,
+      fill: "none",
+      stroke: colour,
+      "stroke-width": 0.8,
+    }),
+    element("circle", { cx: left + 4, cy: height, r: 4, fill: colour }),
+    text({ x: left + 14, y: height + 4 }, CONTENDER_TITLES[contender]),
+  ];
+}
+
+/** Ascending heights moved downwards until they are `distance` apart, and upwards again where that goes below `bottom`. */
+function apart(heights: readonly number[], distance: number, bottom: number): number[] {
+  const moved = [...heights];
+  for (let index = 1; index < moved.length; index++) {
+    moved[index] = Math.max(moved[index] ?? 0, (moved[index - 1] ?? 0) + distance);
+  }
+  let limit = bottom;
+  for (let index = moved.length - 1; index >= 0; index--) {
+    moved[index] = Math.min(moved[index] ?? 0, limit);
+    limit = (moved[index] ?? 0) - distance;
+  }
+  return moved;
+}
