@@ -18,7 +18,7 @@ export interface Chart {
 }
 
 /** The whole picture, in units that are pixels at its natural size. */
-export const WIDTH = 860;
+export const WIDTH = 910;
 export const HEIGHT = 440;
 
 /** The part of the picture between the axes; to its right there is room for names. */

@@ -30,7 +30,7 @@ export function latencyPicture(row: Row, measurements: readonly Measurement[]): 
     yAxis: { title: "share of the nodes", ticks: SHARE_TICKS },
     content: [
       ...curves.map((curve) => drawCurve(curve, x)),
-      ...curves.flatMap((curve, index) => drawLabel(curve, (index + 1) / (curves.length + 1), x)),
+      ...labelled(curves).flatMap(({ curve, share }) => drawLabel(curve, share, x)),
       ...curves.flatMap(drawLegendEntry),
     ],
   });
@@ -80,13 +80,20 @@ function drawCurve({ contender, latenciesMs, nodes }: Curve, x: (ms: number) => 
   return element("path", { d: `${start}${path.join("")}`, ...strokeOf(contender) });
 }
 
-/** A dot on the line with the name beside it: each line at a height of its own, so that no name meets another. */
+/** Each line has its name at a height of its own, so that no name meets another; those that end early have it low. */
+function labelled(curves: readonly Curve[]): { curve: Curve; share: number }[] {
+  const reach = ({ latenciesMs, nodes }: Curve): number => latenciesMs.length / nodes;
+  const highestFirst = curves.toSorted((a, b) => reach(b) - reach(a));
+  return highestFirst.map((curve, index) => ({ curve, share: 1 - (index + 1) / (curves.length + 1) }));
+}
+
+/** A dot on the line where it reaches the share, or where it ends, with the name beside it. */
 function drawLabel(
   { contender, latenciesMs, nodes }: Curve,
-  height: number,
+  share: number,
   x: (ms: number) => number,
 ): string[] {
-  const rank = Math.max(1, Math.round((1 - height) * latenciesMs.length));
+  const rank = Math.min(latenciesMs.length, Math.max(1, Math.round(share * nodes)));
   const point: Point = { x: x(latenciesMs[rank - 1] ?? LEAST_MS), y: y(rank / nodes) };
   const title = CONTENDER_TITLES[contender];
   const fits = point.x + GAP + textWidth(title) <= PLOT.right;

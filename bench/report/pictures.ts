@@ -13,6 +13,9 @@ export interface Picture {
   readonly svg: string;
 }
 
+/** Where pictures are, seen from the page that shows them. */
+export const PICTURE_FOLDER = "pictures";
+
 /** How the files of pictures are called, for those who clear them away. */
 export const PICTURE_FILE = /^(latency-[a-z0-9-]+|throughput)\.svg$/;
 

@@ -1,5 +1,5 @@
 import { markdownTable } from "#bench/report/markdown-table.ts";
-import { formatCount, formatMsSpread, formatNumber, formatSpread } from "#bench/report/numbers.ts";
+import { formatCount, formatMsSpread, formatSpread } from "#bench/report/numbers.ts";
 import type { Spread } from "#bench/report/spread.ts";
 import type { Metric, Summary } from "#bench/report/summary.ts";
 import { CONTENDER_TITLES } from "#bench/report/titles.ts";
@@ -23,7 +23,7 @@ const COLUMNS: readonly Column[] = [
   { heading: "429s", metric: "tooManyRequests", format: counted },
   { heading: "CPU", metric: "contenderCpuSeconds", format: seconds },
   { heading: "kube-apiserver's CPU", metric: "kubeApiserverCpuSeconds", format: seconds },
-  { heading: "memory", metric: "peakMemoryMiB", format: (spread) => formatSpread(spread, mebibytes) },
+  { heading: "memory, MiB", metric: "peakMemoryMiB", format: (spread) => formatSpread(spread) },
 ];
 
 /** What the contenders of one row did, a line for each: medians, with the range over the repetitions behind. */
@@ -51,8 +51,4 @@ function seconds(spread: Spread): string {
     min: spread.min * 1_000,
     max: spread.max * 1_000,
   });
-}
-
-function mebibytes(value: number): string {
-  return `${formatNumber(value)} MiB`;
 }

@@ -2,7 +2,7 @@ import type { Row } from "#bench/measurement.ts";
 import { markdownTable } from "#bench/report/markdown-table.ts";
 import { formatCount, formatMs, formatNumber } from "#bench/report/numbers.ts";
 import type { Metric } from "#bench/report/summary.ts";
-import { meets, type Target, type Verdict, type Wanted } from "#bench/report/targets.ts";
+import { meets, type Target, type Verdict } from "#bench/report/targets.ts";
 import { CONTENDER_TITLES, rowTitle } from "#bench/report/titles.ts";
 
 /** One candidate's verdicts as a table: what, measured, wanted, met or not. */
@@ -11,7 +11,7 @@ export function targetsTable(verdicts: readonly Verdict[], rows: readonly Row[])
     ["nodes", "what", "measured", "wanted", ""],
     verdicts.map((verdict) => [
       titleOf(verdict.target.row, rows),
-      what(verdict),
+      what(verdict, rows),
       verdict.measured === undefined ? "–" : written(verdict.target, verdict.measured),
       wantedInWords(verdict.target),
       verdict.remark === undefined ? verdict.outcome : `${verdict.outcome}: ${verdict.remark}`,
@@ -43,13 +43,13 @@ function titleOf(id: string, rows: readonly Row[]): string {
   return row === undefined ? id : rowTitle(row);
 }
 
-function what({ target, comparedWith }: Verdict): string {
+function what({ target, comparedWith }: Verdict, rows: readonly Row[]): string {
   const metric = METRIC_TITLES[target.metric];
   switch (target.over?.kind) {
     case undefined:
       return target.taken === "worst" ? `${metric}, at worst` : metric;
     case "row":
-      return `${metric} ÷ that of ${target.over.row}`;
+      return `${metric} ÷ that of ${titleOf(target.over.row, rows)}`;
     case "contender":
       return `${metric} ÷ that of ${CONTENDER_TITLES[target.over.contender]}`;
     case "floor-that-writes-the-same":
@@ -57,14 +57,18 @@ function what({ target, comparedWith }: Verdict): string {
   }
 }
 
-function wantedInWords({ wanted, ...target }: Target): string {
-  return `${SIGNS[wanted.kind]} ${withUnit({ ...target, wanted }, wanted.limit, 3)}`;
+function wantedInWords(target: Target): string {
+  const { kind, limit } = target.wanted;
+  const number = withUnit(target, limit, 3);
+  switch (kind) {
+    case "at-most":
+      return limit === 0 ? "none" : `≤ ${number}`;
+    case "at-least":
+      return `≥ ${number}`;
+    case "exactly":
+      return `${limit.toFixed(1)}, to a tenth`;
+  }
 }
-
-const SIGNS = { "at-most": "≤", "at-least": "≥", exactly: "=" } as const satisfies Record<
-  Wanted["kind"],
-  string
->;
 
 /** With as many digits as it takes to see on which side of the limit the number is. */
 function written(target: Target, measured: number): string {

@@ -15,8 +15,8 @@ import { CONTENDER_TITLES } from "#bench/report/titles.ts";
 export function throughputPicture(results: Results): string | undefined {
   const lines = linesOf(summarize(results));
   const counts = [...new Set(lines.flatMap(({ points }) => points.map(({ nodes }) => nodes)))];
-  const [xDomain, yDomain] = [logDomain(counts), logDomain(lines.flatMap(extremes))];
-  if (counts.length < 2 || xDomain === undefined || yDomain === undefined) return undefined;
+  const yDomain = logDomain(lines.flatMap(extremes));
+  if (counts.length < 2 || yDomain === undefined) return undefined;
   const scales = {
     x: logScale({ from: Math.min(...counts) / 1.2, to: Math.max(...counts) * 1.2 }, PLOT.left, PLOT.right),
     y: logScale(yDomain, PLOT.bottom, PLOT.top),
