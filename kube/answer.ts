@@ -111,7 +111,9 @@ function retryAfterSeconds(response: ApiResponse): number {
   return /^\d{1,9}$/.test(header) ? Math.min(Number(header), MAX_RETRY_AFTER_SECONDS) : 1;
 }
 
+const AnsweredObject = z.object({ metadata: ObjectMetadata });
+
 function metadataOf(body: unknown): ObjectMetadata | undefined {
-  const parsed = z.object({ metadata: ObjectMetadata }).safeParse(body);
+  const parsed = AnsweredObject.safeParse(body);
   return parsed.success ? parsed.data.metadata : undefined;
 }
