@@ -25,7 +25,8 @@ export const HEIGHT = 440;
 export const PLOT = { left: 76, right: 640, top: 52, bottom: 376 } as const;
 
 const INK = "#1a1a1a";
-const FAINT_INK = "#5c5c5c";
+/** For what is said beside. */
+export const FAINT_INK = "#5c5c5c";
 const GRID = "#dedede";
 const PAPER = "#ffffff";
 const FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";

@@ -1,9 +1,10 @@
 import { CONTENDERS, type ContenderName, type Measurement, type Row } from "#bench/measurement.ts";
-import { drawChart, PLOT, RIMMED, type Tick, text, textWidth } from "#bench/report/chart.ts";
+import { drawChart, FAINT_INK, PLOT, RIMMED, type Tick, text, textWidth } from "#bench/report/chart.ts";
 import { CONTENDER_STYLES, strokeOf } from "#bench/report/contender-style.ts";
 import { logDomain, logScale, logTicks } from "#bench/report/log-scale.ts";
 import { formatMs } from "#bench/report/numbers.ts";
-import { percentile } from "#bench/report/percentile.ts";
+import { spreadOf } from "#bench/report/spread.ts";
+import { METRICS } from "#bench/report/summary.ts";
 import { coordinate, element, type Point } from "#bench/report/svg.ts";
 import { CONTENDER_TITLES, rowTitle } from "#bench/report/titles.ts";
 
@@ -22,7 +23,7 @@ export function latencyPicture(row: Row, measurements: readonly Measurement[]): 
   const title = `${rowTitle(row)}: time from registration to schedulable`;
   return drawChart({
     title,
-    description: `${title}. ${curves.map(({ contender, p50Ms }) => `${CONTENDER_TITLES[contender]}: half within ${formatMs(p50Ms)}`).join("; ")}.`,
+    description: `${title}. ${curves.map((curve) => `${CONTENDER_TITLES[curve.contender]}: ${inWords(curve)}`).join("; ")}.`,
     xAxis: {
       title: "time from registration to schedulable, logarithmic",
       ticks: logTicks(domain).map((ms) => ({ at: x(ms), text: formatMs(ms) })),
@@ -42,6 +43,7 @@ interface Curve {
   readonly latenciesMs: readonly number[];
   /** The missing ones included. */
   readonly nodes: number;
+  /** As in the row's table: the median of the repetitions' own. */
   readonly p50Ms: number;
 }
 
@@ -63,7 +65,7 @@ function curveOf(contender: ContenderName, row: Row, measurements: readonly Meas
     .map((ms) => Math.max(LEAST_MS, ms))
     .sort((a, b) => a - b);
   const nodes = own.reduce((sum, one) => sum + one.missingNodes, latenciesMs.length);
-  const p50Ms = percentile(latenciesMs, 0.5);
+  const p50Ms = spreadOf(own.map(METRICS.p50Ms).filter((ms) => ms !== undefined))?.median;
   return p50Ms === undefined ? [] : [{ contender, latenciesMs, nodes, p50Ms }];
 }
 
@@ -106,16 +108,17 @@ function drawLabel(
 
 const GAP = 9;
 
-function drawLegendEntry({ contender, p50Ms }: Curve, index: number): string[] {
+function drawLegendEntry(curve: Curve, index: number): string[] {
   const [left, top] = [PLOT.right + 20, PLOT.top + 8 + index * 44];
   return [
-    element("line", { x1: left, y1: top, x2: left + 28, y2: top, ...strokeOf(contender) }),
-    text({ x: left + 36, y: top + 4 }, CONTENDER_TITLES[contender]),
-    text({ x: left + 36, y: top + 20 }, `half within ${formatMs(p50Ms)}`, {
-      "font-size": 12,
-      fill: "#5c5c5c",
-    }),
+    element("line", { x1: left, y1: top, x2: left + 28, y2: top, ...strokeOf(curve.contender) }),
+    text({ x: left + 36, y: top + 4 }, CONTENDER_TITLES[curve.contender]),
+    text({ x: left + 36, y: top + 20 }, inWords(curve), { "font-size": 12, fill: FAINT_INK }),
   ];
+}
+
+function inWords({ latenciesMs, nodes, p50Ms }: Curve): string {
+  return `p50 ${formatMs(p50Ms)}${latenciesMs.length < nodes ? ", not all came up" : ""}`;
 }
 
 function y(share: number): number {
