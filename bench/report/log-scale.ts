@@ -35,7 +35,8 @@ export function logScale({ from, to }: LogDomain, start: number, end: number): (
 
 /** The steps of 1, 2 and 5 from below `least` to above `most`. */
 function steps(least: number, most: number): number[] {
-  const [first, last] = [Math.floor(Math.log10(least)), Math.ceil(Math.log10(most)) + 1];
+  // A decade more on both sides: the logarithm of what is all but a power of ten is that of the power.
+  const [first, last] = [Math.floor(Math.log10(least)) - 1, Math.ceil(Math.log10(most)) + 1];
   const exponents = Array.from({ length: last - first + 1 }, (_, index) => first + index);
   return exponents.flatMap((exponent) => [1, 2, 5].map((digit) => round(digit * 10 ** exponent)));
 }
