@@ -1,0 +1,225 @@
+import { randomUUID } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parse } from "yaml";
+import * as z from "zod";
+import { awsEnvironment } from "#bench/contenders/process-contender.ts";
+import { type Environment, type Invocation, startEnvironment } from "#bench/invocation/start-environment.ts";
+import { type BenchStage, setBenchStage } from "#bench/stage.ts";
+import { Cluster } from "#core/cluster.ts";
+import type { MeasuredFunction, MeasuredInvocation, Timing } from "#core/cost/measured.ts";
+import type { Event } from "#core/event.ts";
+import { Node } from "#core/node/node.ts";
+import { snapshotOf } from "#core/node/snapshot.ts";
+import { Report } from "#core/report.ts";
+import { clusterHash } from "#kube/cluster-hash.ts";
+import { DEFAULT_VPC_ID } from "#local/ec2/build-instance.ts";
+import { joiningNode } from "#local/joining-node.ts";
+import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
+
+// Prints what invocations of the packaged function take, as JSON: the `function` of cli/cost/measured.json.
+//
+// A real API server and an embedded EC2 endpoint that takes 60 ms for each call; the bundle of dist/ in a new process for each
+// cold invocation, and in one process for all the warm ones of a size. Medians. Run `npm run build` first.
+
+/** Milliseconds that each call to the cloud takes, as from a machine in the same region. */
+const CLOUD_LATENCY_MS = 60;
+
+/** Nodes of a batch, and how often each size is measured cold and warm. */
+const SIZES = [
+  { nodes: 1, cold: 9, warm: 25 },
+  { nodes: 20, cold: 7, warm: 15 },
+  { nodes: 100, cold: 5, warm: 9 },
+] as const;
+
+/** Warm invocations that are run and not counted, while the code is being compiled. */
+const UNCOUNTED = 5;
+
+const SERVERLESS_YML = fileURLToPath(new URL("../serverless.yml", import.meta.url));
+
+interface Run extends Invocation {
+  readonly cloudCalls: number;
+}
+
+const binaries = await getControlPlaneBinaries((line) => void process.stderr.write(`${line}\n`));
+if (binaries.kind === "missing") throw new Error(`a control plane is needed: ${binaries.because}`);
+const stage = await setBenchStage(binaries.value, CLOUD_LATENCY_MS);
+try {
+  process.stdout.write(`${JSON.stringify(await measureFunction(stage), undefined, 2)}\n`);
+} finally {
+  await stage.close();
+}
+
+async function measureFunction(on: BenchStage): Promise<MeasuredFunction> {
+  const cluster = await writeClustersFile(on);
+  const starts: Timing[] = [];
+  const all: Run[] = [];
+  const initialize: MeasuredInvocation[] = [];
+  const look: MeasuredInvocation[] = [];
+  for (const size of SIZES) {
+    const cold = await coldRuns(on, cluster, size.nodes, size.cold, starts);
+    const warm = await warmRuns(on, cluster, size.nodes, size.warm);
+    initialize.push(summaryOf(size.nodes, warm.initialize, cold.initialize));
+    look.push(summaryOf(size.nodes, warm.look, cold.look));
+    all.push(...cold.initialize, ...cold.look, ...warm.initialize, ...warm.look);
+  }
+  return {
+    memoryMB: await deployedMemoryMB(),
+    peakMemoryMiB: round(Math.max(...all.map(({ peakMemoryMiB }) => peakMemoryMiB))),
+    cloudLatencyMs: CLOUD_LATENCY_MS,
+    start: timingOf(starts),
+    initialize,
+    look,
+  };
+}
+
+/** The same nodes twice: as they join, and once more when there is nothing left to do. */
+interface Runs {
+  readonly initialize: Run[];
+  readonly look: Run[];
+}
+
+async function coldRuns(
+  on: BenchStage,
+  cluster: Cluster,
+  nodes: number,
+  repetitions: number,
+  starts: Timing[],
+): Promise<Runs> {
+  const runs: Runs = { initialize: [], look: [] };
+  for (let repetition = 0; repetition < repetitions; repetition += 1) {
+    const names = await registerNodes(on, nodes);
+    for (const kind of ["initialize", "look"] as const) {
+      const environment = await startEnvironment(variablesOf(on));
+      starts.push(environment.start);
+      runs[kind].push(await measuredRun(on, environment, await eventOf(on, cluster, names, kind)));
+      await environment.end();
+    }
+  }
+  return runs;
+}
+
+async function warmRuns(on: BenchStage, cluster: Cluster, nodes: number, repetitions: number): Promise<Runs> {
+  const runs: Runs = { initialize: [], look: [] };
+  const environment = await startEnvironment(variablesOf(on));
+  for (let repetition = -UNCOUNTED; repetition < repetitions; repetition += 1) {
+    const names = await registerNodes(on, nodes);
+    for (const kind of ["initialize", "look"] as const) {
+      const run = await measuredRun(on, environment, await eventOf(on, cluster, names, kind));
+      if (repetition >= 0) runs[kind].push(run);
+    }
+  }
+  await environment.end();
+  return runs;
+}
+
+function summaryOf(nodes: number, warm: readonly Run[], cold: readonly Run[]): MeasuredInvocation {
+  const counted = (key: "cloudCalls" | "logLines" | "logBytes"): number =>
+    median(warm.map((run) => run[key]));
+  return {
+    nodes,
+    warm: timingOf(warm),
+    cold: timingOf(cold),
+    cloudCalls: counted("cloudCalls"),
+    logLines: counted("logLines"),
+    logBytes: counted("logBytes"),
+  };
+}
+
+async function measuredRun(on: BenchStage, environment: Environment, event: Event): Promise<Run> {
+  const before = (await on.ec2.calls()).length;
+  const run = await environment.invoke(event);
+  assertAllWell(event, run.report);
+  return { ...run, cloudCalls: (await on.ec2.calls()).length - before };
+}
+
+/** What did not do its work must not be timed. */
+function assertAllWell(event: Event, answer: unknown): void {
+  const expected = event.reason === "watch" ? "changed" : "unchanged";
+  const { objects } = Report.parse(answer);
+  const other = objects.find(({ outcome }) => outcome !== expected);
+  if (objects.length !== event.objects.length || other !== undefined) {
+    throw new Error(`not all of ${event.objects.length} nodes are ${expected}: ${JSON.stringify(other)}`);
+  }
+}
+
+/** Launches instances and registers their nodes; resolves to the names. */
+async function registerNodes(on: BenchStage, count: number): Promise<readonly string[]> {
+  const instances = await on.ec2.addInstances(count);
+  await Promise.all(
+    instances.map(async ({ privateDnsName: name, id, availabilityZone }) => {
+      const body = joiningNode({ name, providerID: `aws:///${availabilityZone}/${id}` });
+      const { status, body: answer } = await on.admin.send({ method: "POST", path: "/api/v1/nodes", body });
+      if (status !== 201)
+        throw new Error(`registering ${name} was answered ${status}: ${answer.slice(0, 300)}`);
+    }),
+  );
+  return instances.map(({ privateDnsName }) => privateDnsName);
+}
+
+async function eventOf(
+  on: BenchStage,
+  cluster: Cluster,
+  names: readonly string[],
+  kind: "initialize" | "look",
+): Promise<Event> {
+  const objects = await Promise.all(
+    names.map(async (name) => {
+      const { body } = await on.admin.send({ method: "GET", path: `/api/v1/nodes/${name}` });
+      return snapshotOf(Node.parse(JSON.parse(body)));
+    }),
+  );
+  return {
+    version: 1,
+    id: randomUUID(),
+    cluster: cluster.name,
+    clusterHash: clusterHash(cluster),
+    controller: "cloud-node-controller",
+    reason: kind === "initialize" ? "watch" : "refresh",
+    objects,
+    budget: { share: 1 },
+  };
+}
+
+async function writeClustersFile(on: BenchStage): Promise<Cluster> {
+  const cluster = {
+    name: "bench",
+    server: on.plane.server,
+    certificateAuthorityFile: on.plane.certificateAuthorityFile,
+    signIn: { functions: { kind: "token-file", file: on.plane.tokenFile("functions") } },
+    cloud: { provider: "aws", region: on.ec2.region, vpc: DEFAULT_VPC_ID },
+  };
+  await writeFile(clustersFileOf(on), JSON.stringify({ clusters: [cluster] }));
+  return Cluster.parse(cluster);
+}
+
+function variablesOf(on: BenchStage): Readonly<Record<string, string | undefined>> {
+  return { ...awsEnvironment(on.ec2.url, on.ec2.region), CLUSTERS_FILE: clustersFileOf(on) };
+}
+
+function clustersFileOf(on: BenchStage): string {
+  return join(on.folder, "clusters.yaml");
+}
+
+/** The memory that the function is deployed with. */
+async function deployedMemoryMB(): Promise<number> {
+  const Deployed = z.object({ functions: z.object({ node: z.object({ memorySize: z.int() }) }) });
+  return Deployed.parse(parse(await readFile(SERVERLESS_YML, "utf8"))).functions.node.memorySize;
+}
+
+function timingOf(timings: readonly Timing[]): Timing {
+  return {
+    wallMs: round(median(timings.map(({ wallMs }) => wallMs))),
+    cpuMs: round(median(timings.map(({ cpuMs }) => cpuMs))),
+  };
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
