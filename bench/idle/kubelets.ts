@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Transport } from "#kube/transport.ts";
+import { joiningNode } from "#local/joining-node.ts";
+
+/** One node that is to be. */
+export interface IdleNode {
+  readonly name: string;
+  readonly providerID: string;
+}
+
+/** Registrations of one API server at a time. */
+const REGISTERING_AT_ONCE = 8;
+
+/** Registers nodes of the size that kubelets' have: with conditions and as many images as a kubelet lists. */
+export async function registerNodes(admin: Transport, nodes: readonly IdleNode[]): Promise<void> {
+  const left = nodes.values();
+  const worker = async (): Promise<void> => {
+    for (const node of left) {
+      const answer = await admin.send({ method: "POST", path: "/api/v1/nodes", body: nodeOf(node) });
+      if (answer.status !== 201)
+        throw new Error(`registering ${node.name} answered ${answer.status}: ${answer.body}`);
+    }
+  };
+  await Promise.all(Array.from({ length: REGISTERING_AT_ONCE }, worker));
+}
+
+/** Reports the status of every node once in `everySeconds`, evenly spread, until the signal fires; as idle kubelets do. */
+export async function keepNodes(
+  admin: Transport,
+  nodes: readonly IdleNode[],
+  everySeconds: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const waitMs = (everySeconds * 1000) / nodes.length;
+  for (let turn = 0; !signal.aborted; turn += 1) {
+    // Clusters that were started together must not beat together.
+    await sleep(turn === 0 ? Math.random() * waitMs : waitMs, undefined, { signal }).catch(() => undefined);
+    const node = nodes[turn % nodes.length];
+    if (node === undefined || signal.aborted) return;
+    await heartbeat(admin, node, signal);
+  }
+}
+
+async function heartbeat(admin: Transport, { name }: IdleNode, signal: AbortSignal): Promise<void> {
+  const at = timestamp();
+  const body = { status: { conditions: CONDITIONS.map(({ type }) => ({ type, lastHeartbeatTime: at })) } };
+  const path = `/api/v1/nodes/${name}/status`;
+  const contentType = "application/strategic-merge-patch+json";
+  const answer = await admin.send({ method: "PATCH", path, body, contentType, signal }).catch((error) => {
+    if (!signal.aborted) throw error;
+  });
+  if (answer !== undefined && answer.status !== 200) {
+    throw new Error(`the heartbeat of ${name} answered ${answer.status}: ${answer.body}`);
+  }
+}
+
+const CONDITIONS = [
+  {
+    type: "MemoryPressure",
+    status: "False",
+    reason: "KubeletHasSufficientMemory",
+    message: "kubelet has sufficient memory available",
+  },
+  {
+    type: "DiskPressure",
+    status: "False",
+    reason: "KubeletHasNoDiskPressure",
+    message: "kubelet has no disk pressure",
+  },
+  {
+    type: "PIDPressure",
+    status: "False",
+    reason: "KubeletHasSufficientPID",
+    message: "kubelet has sufficient PID available",
+  },
+  { type: "Ready", status: "True", reason: "KubeletReady", message: "kubelet is posting ready status" },
+];
+
+/** What a kubelet lists at most, by default. */
+const IMAGES = 50;
+
+function nodeOf({ name, providerID }: IdleNode): unknown {
+  const node = joiningNode({ name, providerID });
+  const at = timestamp();
+  return {
+    ...node,
+    status: {
+      ...node.status,
+      conditions: CONDITIONS.map((condition) => ({
+        ...condition,
+        lastHeartbeatTime: at,
+        lastTransitionTime: at,
+      })),
+      images: Array.from({ length: IMAGES }, (_, index) => imageOf(index)),
+    },
+  };
+}
+
+function imageOf(index: number): unknown {
+  const repository = `registry.example.com/platform/component-${index}`;
+  const digest = index.toString(16).padStart(64, "0");
+  return {
+    names: [`${repository}@sha256:${digest}`, `${repository}:v1.${index}.0`],
+    sizeBytes: 20_000_000 + index,
+  };
+}
+
+/** Kubernetes' times have whole seconds. */
+function timestamp(): string {
+  return `${new Date().toISOString().slice(0, 19)}Z`;
+}

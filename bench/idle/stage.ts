@@ -1,0 +1,174 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { stringify } from "yaml";
+import * as z from "zod";
+import { awsEnvironment } from "#bench/contenders/process-contender.ts";
+import { keepNodes, registerNodes } from "#bench/idle/kubelets.ts";
+import { clusterEntry, connectAsAdmin, Tenant, type TenantPlan, tenantOf } from "#bench/idle/tenant.ts";
+import { untilSaid } from "#bench/idle/until-said.ts";
+import { type BenchStage, setBenchStage } from "#bench/stage.ts";
+import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import { DEFAULT_VPC_ID } from "#local/ec2/build-instance.ts";
+import { freePort } from "#local/free-port.ts";
+import { type ControlPlaneBinaries, startKubeApiserver } from "#local/kube-apiserver.ts";
+import { startProcess } from "#local/managed-process.ts";
+
+export interface IdleStageOptions {
+  readonly binaries: ControlPlaneBinaries;
+  readonly clusters: number;
+  /** Of the clusters; at least one. */
+  readonly kubeApiservers: number;
+  readonly nodesEach: number;
+  readonly heartbeatSeconds: number;
+  readonly say: (line: string) => void;
+}
+
+/** Clusters full of nodes that nobody has initialized yet, the functions behind Lambda's Invoke API, and EC2. */
+export interface IdleStage {
+  readonly bench: BenchStage;
+  readonly clustersFile: string;
+  /** Of a relay. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Nodes that still have the uninitialized taint, as the API servers themselves list them. */
+  uninitialized(): Promise<number>;
+  close(): Promise<void>;
+}
+
+const CLOUD_LATENCY_MS = 60;
+
+/** Embedded API servers in one process; so many that the relay is the only one that has all of them. */
+const EMBEDDED_PER_PROCESS = 10;
+
+/** Starts the stage; what was started is ended again where a part fails. */
+export async function setIdleStage(options: IdleStageOptions): Promise<IdleStage> {
+  const closers: Closer[] = [];
+  const close = async (): Promise<void> => {
+    for (const part of closers.splice(0).reverse()) await part();
+  };
+  try {
+    const bench = await setBenchStage(options.binaries, CLOUD_LATENCY_MS);
+    closers.push(() => bench.close());
+    const plans = await planTenants(bench, options);
+    const tenants = [
+      ...(await startReal(bench, plans.slice(0, options.kubeApiservers), options, closers)),
+      ...(await startEmbedded(bench, plans.slice(options.kubeApiservers), options, closers)),
+    ];
+    const clustersFile = join(bench.folder, "clusters.yaml");
+    const cloud = { region: bench.ec2.region, vpc: DEFAULT_VPC_ID };
+    await writeFile(
+      clustersFile,
+      stringify({ clusters: tenants.map((tenant) => clusterEntry(tenant, cloud)) }),
+    );
+    const environment = await startFunctions(bench, clustersFile, closers);
+    return { bench, clustersFile, environment, uninitialized: () => uninitializedOf(tenants), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+type Closer = () => Promise<unknown>;
+
+const START_TIMEOUT_MS = 120_000;
+const PLATFORM = fileURLToPath(new URL("../contenders/lambda-platform.ts", import.meta.url));
+const TENANTS = fileURLToPath(new URL("tenants.ts", import.meta.url));
+
+async function planTenants(
+  bench: BenchStage,
+  { clusters, nodesEach }: IdleStageOptions,
+): Promise<readonly TenantPlan[]> {
+  const instances = await bench.ec2.addInstances(clusters * nodesEach);
+  const nodes = instances.map(({ privateDnsName: name, availabilityZone, id }) => {
+    return { name, providerID: `aws:///${availabilityZone}/${id}` };
+  });
+  return Array.from({ length: clusters }, (_, index) => ({
+    name: `tenant-${index}`,
+    folder: join(bench.folder, `tenant-${index}`),
+    nodes: nodes.slice(index * nodesEach, (index + 1) * nodesEach),
+  }));
+}
+
+/** The first of them is the bench's own, beside which the stock controller can be put. */
+async function startReal(
+  bench: BenchStage,
+  plans: readonly TenantPlan[],
+  { binaries, heartbeatSeconds, say }: IdleStageOptions,
+  closers: Closer[],
+): Promise<readonly Tenant[]> {
+  const tenants: Tenant[] = [];
+  const stopping = new AbortController();
+  for (const [index, { name, folder, nodes }] of plans.entries()) {
+    say(`${name}: kube-apiserver`);
+    const plane = index === 0 ? bench.plane : await startKubeApiserver({ folder, binaries });
+    if (plane !== bench.plane) closers.push(() => plane.close());
+    const tenant = tenantOf(name, plane);
+    const admin = await connectAsAdmin(tenant);
+    closers.push(() => admin.close());
+    await registerNodes(admin, nodes);
+    void keepNodes(admin, nodes, heartbeatSeconds, stopping.signal);
+    tenants.push(tenant);
+  }
+  closers.push(async () => stopping.abort());
+  return tenants;
+}
+
+async function startEmbedded(
+  bench: BenchStage,
+  plans: readonly TenantPlan[],
+  { heartbeatSeconds, say }: IdleStageOptions,
+  closers: Closer[],
+): Promise<readonly Tenant[]> {
+  const tenants: Tenant[] = [];
+  for (let first = 0; first < plans.length; first += EMBEDDED_PER_PROCESS) {
+    const some = plans.slice(first, first + EMBEDDED_PER_PROCESS);
+    say(`${some[0]?.name} to ${some.at(-1)?.name}: embedded`);
+    const [plansFile, tenantsFile] = [join(bench.folder, "plans.json"), join(bench.folder, "tenants.json")];
+    await writeFile(plansFile, JSON.stringify(some));
+    const program = startProcess(process.execPath, [
+      TENANTS,
+      plansFile,
+      tenantsFile,
+      String(heartbeatSeconds),
+    ]);
+    closers.push(() => program.stop("SIGKILL"));
+    await untilSaid(program, () => program.output().includes("ready"), "the API servers", START_TIMEOUT_MS);
+    tenants.push(...z.array(Tenant).parse(JSON.parse(await readFile(tenantsFile, "utf8"))));
+  }
+  return tenants;
+}
+
+/** Starts the packaged functions; answers with the environment in which a relay finds them. */
+async function startFunctions(
+  { ec2 }: BenchStage,
+  clustersFile: string,
+  closers: Closer[],
+): Promise<IdleStage["environment"]> {
+  const port = await freePort();
+  const environment = {
+    ...awsEnvironment(ec2.url, ec2.region),
+    CLUSTERS_FILE: clustersFile,
+    AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${port}`,
+  };
+  const platform = startProcess(process.execPath, [PLATFORM, String(port)], { environment });
+  closers.push(() => platform.stop("SIGKILL"));
+  const isListening = (): boolean => platform.output().includes("listening");
+  await untilSaid(platform, isListening, "the function platform", START_TIMEOUT_MS);
+  return environment;
+}
+
+const Nodes = z.object({
+  items: z.array(z.object({ spec: z.object({ taints: z.array(z.object({ key: z.string() })).optional() }) })),
+});
+
+async function uninitializedOf(tenants: readonly Tenant[]): Promise<number> {
+  let count = 0;
+  for (const tenant of tenants) {
+    const admin = await connectAsAdmin(tenant);
+    const { body } = await admin.send({ method: "GET", path: "/api/v1/nodes" });
+    await admin.close();
+    const { items } = Nodes.parse(JSON.parse(body));
+    count += items.filter(({ spec }) => spec.taints?.some(({ key }) => key === UNINITIALIZED_TAINT)).length;
+  }
+  return count;
+}

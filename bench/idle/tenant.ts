@@ -1,0 +1,64 @@
+import { readFile } from "node:fs/promises";
+import * as z from "zod";
+import { connect } from "#kube/connect.ts";
+import type { Transport } from "#kube/transport.ts";
+import type { ControlPlane } from "#local/control-plane.ts";
+
+/** A cluster that is to be, and its nodes. */
+export const TenantPlan = z.strictObject({
+  name: z.string(),
+  /** For all files of its control plane. */
+  folder: z.string(),
+  nodes: z.array(z.strictObject({ name: z.string(), providerID: z.string() })).min(1),
+});
+export type TenantPlan = z.output<typeof TenantPlan>;
+
+/** A cluster whose API server runs, and where everything about it is. */
+export const Tenant = z.strictObject({
+  name: z.string(),
+  server: z.string(),
+  certificateAuthorityFile: z.string(),
+  tokenFiles: z.strictObject({ admin: z.string(), relay: z.string(), functions: z.string() }),
+});
+export type Tenant = z.output<typeof Tenant>;
+
+/** Where a control plane's things are. */
+export function tenantOf(name: string, plane: ControlPlane): Tenant {
+  return {
+    name,
+    server: plane.server,
+    certificateAuthorityFile: plane.certificateAuthorityFile,
+    tokenFiles: {
+      admin: plane.tokenFile("admin"),
+      relay: plane.tokenFile("relay"),
+      functions: plane.tokenFile("functions"),
+    },
+  };
+}
+
+/** Signs in as the world outside: who registers nodes. */
+export async function connectAsAdmin(tenant: Tenant): Promise<Transport> {
+  const token = (await readFile(tenant.tokenFiles.admin, "utf8")).trim();
+  return connect({
+    server: tenant.server,
+    certificateAuthority: await readFile(tenant.certificateAuthorityFile, "utf8"),
+    authorization: async () => `Bearer ${token}`,
+  });
+}
+
+/** The entry of a clusters file. */
+export function clusterEntry(
+  tenant: Tenant,
+  cloud: { readonly region: string; readonly vpc: string },
+): unknown {
+  return {
+    name: tenant.name,
+    server: tenant.server,
+    certificateAuthorityFile: tenant.certificateAuthorityFile,
+    signIn: {
+      relay: { kind: "token-file", file: tenant.tokenFiles.relay },
+      functions: { kind: "token-file", file: tenant.tokenFiles.functions },
+    },
+    cloud: { provider: "aws", ...cloud },
+  };
+}
