@@ -39,6 +39,16 @@ describe("the latencies of a row", () => {
     expect(textsIn(picture)).toContain("p50 10 ms, not all came up");
   });
 
+  test("what took less than a millisecond is drawn at one: the axis has no 0", () => {
+    const two = givenRow("2-there", 2, { kind: "there" });
+    const picture = latencyPicture(two, [givenMeasurement("run", { row: two.id, latenciesMs: [0, 2] })]);
+    const half = (PLOT.bottom + PLOT.top) / 2;
+    expect(curvesIn(picture)).toEqual([
+      `M${PLOT.left} ${PLOT.bottom}H${PLOT.left}V${half}H${PLOT.right}V${PLOT.top}`,
+    ]);
+    expect(textsIn(picture)).toEqual(expect.arrayContaining(["1 ms", "2 ms"]));
+  });
+
   test("repetitions are drawn together, and p50 is the one of the table", () => {
     const picture = latencyPicture(HUNDRED, [
       givenMeasurement("run", { row: HUNDRED.id, up: 100, latencyMs: 100 }),
@@ -93,6 +103,17 @@ describe("the throughput", () => {
     const slow = { ...of(AT_ONCE, 10_000), repetition: 1 };
     const picture = throughputPicture(givenResults([of(HUNDRED, 1_000), of(AT_ONCE, 2_000), slow], rows));
     expect(picture).toMatch(new RegExp(`y1="${PLOT.bottom}" x2="[0-9.]+" y2="${PLOT.top}" stroke="#0072b2"`));
+  });
+
+  test("leaves out where no node came up in a repetition", () => {
+    const none = givenMeasurement("stock-defaults", { up: 0, missingNodes: 1_000 });
+    const some = givenMeasurement("stock-tuned", { row: HUNDRED.id, up: 100 });
+    const failed = givenMeasurement("stock-tuned", { up: 0, missingNodes: 1_000 });
+    const picture = throughputPicture(
+      givenResults([of(HUNDRED, 1_000), of(AT_ONCE, 2_000), none, some, failed], rows),
+    );
+    expect(textsIn(picture)).not.toContain("AWS CCM, defaults");
+    expect(picture?.match(/<circle [^>]*r="4" fill="#e69f00"/g)).toHaveLength(2);
   });
 
   test("is not drawn of one number of nodes", () => {
