@@ -20,7 +20,14 @@ const HALVE_EVERY_MS = 1_000;
 /** … and grow back by this much for every second without. */
 const GROWTH_PER_SECOND = 0.01;
 
-/** Shares by cloud account and region: additive growth, multiplicative decrease, and never below the cluster's floor. */
+/** How fast it is forgotten how many invocations there were at a time: by half in this time. */
+const PEAK_HALF_LIFE_MS = 5_000;
+
+/**
+ * Shares by cloud account and region: equal parts for as many invocations as there lately were at a time, so that a few
+ * that come one by one may spend what nobody else does. Additive growth, multiplicative decrease, and never below the
+ * cluster's floor.
+ */
 export function createBudgets(): Budgets {
   const accounts = new Map<string, Account>();
   return {
@@ -34,15 +41,17 @@ export function createBudgets(): Budgets {
         ceiling: 1,
         granted: 0,
         inFlight: 0,
+        peak: 0,
         changedMs: nowMs,
         halvedMs: 0,
       };
       accounts.set(key, account);
       grow(account, nowMs);
-      const fair = account.ceiling / Math.max(cluster.limits.invocations, account.inFlight + 1);
+      account.inFlight += 1;
+      account.peak = Math.max(account.peak, account.inFlight);
+      const fair = account.ceiling / Math.round(account.peak);
       const left = account.ceiling - account.granted;
       const share = Math.max(cluster.limits.floorShare, Math.min(fair, left));
-      account.inFlight += 1;
       account.granted += share;
       let ended = false;
       return {
@@ -64,6 +73,8 @@ interface Account {
   ceiling: number;
   granted: number;
   inFlight: number;
+  /** The most that were in flight at a time, forgotten little by little. */
+  peak: number;
   changedMs: number;
   halvedMs: number;
 }
@@ -80,6 +91,7 @@ export function accountKeyOf({ cloud }: Cluster): string {
 
 function grow(account: Account, nowMs: number): void {
   const seconds = Math.max(0, nowMs - account.changedMs) / 1000;
+  account.peak *= 0.5 ** ((seconds * 1000) / PEAK_HALF_LIFE_MS);
   account.ceiling = Math.min(1, account.ceiling + seconds * GROWTH_PER_SECOND);
   account.changedMs = nowMs;
 }

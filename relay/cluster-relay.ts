@@ -3,7 +3,7 @@ import type { Controller } from "#core/event.ts";
 import type { Clock } from "#kube/clock.ts";
 import type { Transport } from "#kube/transport.ts";
 import { type WatchNote, watchResource } from "#kube/watch.ts";
-import { closesInMs, fillBatch } from "#relay/batches.ts";
+import { closesInMs, fillBatch, LINGER } from "#relay/batches.ts";
 import type { Budgets } from "#relay/budgets.ts";
 import { deliver } from "#relay/deliver.ts";
 import type { Invoker } from "#relay/invoker.ts";
@@ -61,6 +61,8 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
   const following = new AbortController();
   const invoking = new AbortController();
   const drained: (() => void)[] = [];
+  /** When the last batch of each lane closed. */
+  const closedMs: Partial<Record<Lane, number>> = {};
   let invocations = 0;
   let wakes = false;
   let cancelTimer: () => void = () => {};
@@ -131,8 +133,11 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
   /** Sends whatever closes now; answers with how long the next batch lingers. */
   function pump1(lane: Lane): number | undefined {
     for (;;) {
-      const wait = closesInMs({ ...pending.lane(lane), freeSlots: freeSlots(lane), nowMs: clock.now() });
+      const nowMs = clock.now();
+      const state = { ...pending.lane(lane), closedMs: closedMs[lane], freeSlots: freeSlots(lane), nowMs };
+      const wait = closesInMs(state, LINGER[lane]);
       if (wait !== 0) return wait;
+      closedMs[lane] = nowMs;
       const { objects, tooLarge } = fillBatch(pending.ready(lane));
       for (const object of tooLarge) giveUp(object);
       if (objects.length > 0) void send(lane, objects);

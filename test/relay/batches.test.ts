@@ -1,24 +1,63 @@
 import { describe, expect, test } from "vitest";
-import { closesInMs, fillBatch, LINGER_MS, QUIET_MS } from "#relay/batches.ts";
+import { closesInMs, fillBatch, LINGER, type Linger } from "#relay/batches.ts";
 
 describe("closesInMs", () => {
+  const linger = { lingerMs: 50, quietMs: 5, busyMs: 100 };
   test.each([
     { given: "nothing is ready", ready: 0, closes: undefined },
     { given: "no slot is free", ready: 100, freeSlots: 0, closes: undefined },
     { given: "more is in flight than may be", ready: 1, freeSlots: -1, closes: undefined },
     { given: "it is full", ready: 100, closes: 0 },
-    { given: "the last one came just now", ready: 2, closes: QUIET_MS },
-    { given: "nothing came for a while", ready: 1, newestMs: 1_000 - QUIET_MS, closes: 0 },
-    { given: "something came all the time", ready: 9, oldestMs: 1_000 - LINGER_MS, closes: 0 },
-    { given: "it has lingered almost long enough", ready: 9, oldestMs: 1_002 - LINGER_MS, closes: 2 },
+    { given: "it is full, right after another one", ready: 100, closedMs: 999, closes: 0 },
+    { given: "the last one came just now", ready: 2, closes: 5 },
+    { given: "nothing came for a while", ready: 1, newestMs: 995, closes: 0 },
+    { given: "something came all the time", ready: 9, oldestMs: 950, closes: 0 },
+    { given: "it has lingered almost long enough", ready: 9, oldestMs: 952, closes: 2 },
     { given: "it grew while no slot was free", ready: 9, oldestMs: 0, newestMs: 500, closes: 0 },
+    { given: "it began right after another one", ready: 1, closedMs: 901, closes: 50 },
+    {
+      given: "it began right after another one, and is quiet",
+      ready: 1,
+      oldestMs: 980,
+      newestMs: 980,
+      closedMs: 900,
+      closes: 30,
+    },
+    { given: "it began a while after another one", ready: 1, closedMs: 900, closes: 5 },
   ])(
     "a batch where $given closes in $closes ms",
-    ({ ready, freeSlots = 1, oldestMs = 1_000, newestMs = 1_000, closes }) => {
-      expect(closesInMs({ ready, freeSlots, oldestMs, newestMs, nowMs: 1_000 })).toBe(closes);
+    ({ ready, freeSlots = 1, oldestMs = 1_000, newestMs = 1_000, closedMs, closes }) => {
+      const lane = { ready, freeSlots, oldestMs, newestMs, closedMs, nowMs: 1_000 };
+      expect(closesInMs(lane, linger)).toBe(closes);
     },
   );
+
+  test.each([5, 20, 33, 200, 1_000])("of %i nodes a second makes at most 20 batches a second", (rate) => {
+    expect(batchesOf(rate, 60, LINGER.work)).toBeLessThanOrEqual(60 * 20);
+  });
+
+  test.each([5, 9])("of %i nodes a second makes none wait longer than the quiet time", (rate) => {
+    expect(batchesOf(rate, 60, LINGER.work)).toBe(60 * rate);
+  });
 });
+
+/** How many batches nodes make that come evenly, where a slot is always free. */
+function batchesOf(perSecond: number, seconds: number, linger: Linger): number {
+  let batches = 0;
+  let closedMs: number | undefined;
+  let open: { ready: number; oldestMs: number; newestMs: number } | undefined;
+  for (let nowMs = 1; nowMs <= seconds * 1_000 + 100; nowMs += 1) {
+    const arrived = Math.floor((nowMs * perSecond) / 1_000) - Math.floor(((nowMs - 1) * perSecond) / 1_000);
+    if (arrived > 0 && nowMs <= seconds * 1_000) {
+      open = { ready: (open?.ready ?? 0) + arrived, oldestMs: open?.oldestMs ?? nowMs, newestMs: nowMs };
+    }
+    if (open === undefined || closesInMs({ ...open, closedMs, freeSlots: 1, nowMs }, linger) !== 0) continue;
+    batches += 1;
+    closedMs = nowMs;
+    open = undefined;
+  }
+  return batches;
+}
 
 describe("fillBatch", () => {
   const sized = (bytes: number) => ({ snapshot: "x".repeat(bytes - 2) });

@@ -95,7 +95,7 @@ describe("a node that needs work", () => {
         controller: "cloud-node-controller",
         reason: "watch",
         objects: [expect.objectContaining({ metadata: expect.objectContaining({ name: "a" }) })],
-        budget: { share: 0.25 },
+        budget: { share: 1 },
       },
     ]);
     expect(relay.status()[0]).toMatchObject({ needed: 0, inFlight: 0, invocations: 0, ready: true });
@@ -742,10 +742,10 @@ test("the cloud's throttling makes the next shares smaller", async () => {
     await clock.advance(2_000);
   }
   const shares = functions.events.map((event) => event.budget?.share ?? 0);
-  expect(shares[0]).toBe(0.25);
-  expect(shares[1]).toBeLessThan(0.14);
-  expect(shares[2]).toBeLessThan(0.08);
-  expect(shares[2]).toBeGreaterThanOrEqual(0.05);
+  expect(shares[0]).toBe(1);
+  expect(shares[1]).toBeLessThan(0.55);
+  expect(shares[2]).toBeLessThan(0.3);
+  expect(shares[2]).toBeGreaterThanOrEqual(0.25);
 });
 
 test("metrics tell what happened, under the stock controller's names and ours", async () => {
