@@ -46,7 +46,7 @@ const HOW_TARGETS_ARE_JUDGED =
 const HOW_TO_READ = list([
   "Cells are the median of the repetitions (of two in the middle, their mean), with the least and the most of them behind where they differ.",
   "*total*: from the first registration to the last node schedulable; from the contender's start where the nodes are there before. *nodes/s*: nodes that came up ÷ total.",
-  "*p50*, *p99*: of one repetition's nodes that came up, the time from registration to schedulable that 50 % and 99 % of them did not exceed (nearest rank).",
+  "*p50*, *p99*: of one repetition's nodes that came up, the time from registration to schedulable that 50 % and 99 % of them did not exceed (nearest rank); of nodes that are there before, their wait for the contender to be started is in it.",
   "*naked nodes*: seen without the taint and without an address. *missing nodes*: not schedulable when the time limit ended the repetition; neither times nor throughput know of them.",
   "*node writes per node*: requests that write nodes, the refused ones included, ÷ nodes that came up. *429s*: requests of any kind so answered. Both are from the API server's audit log.",
   "*CPU*: seconds of user and system time, from the first registration (or the start) to the last node schedulable. *memory*: the largest resident set of each of the contender's processes, summed.",
