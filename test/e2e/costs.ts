@@ -1,0 +1,129 @@
+/** How nodes come in a count: each with its number of nodes, and with or without a provider ID. */
+export const SCENARIOS = {
+  there: { title: "300 there at the list", nodes: 300, providerIds: true },
+  atOnce: { title: "300 registered at once", nodes: 300, providerIds: true },
+  oneByOne: { title: "60, each after the one before is up", nodes: 60, providerIds: true },
+  withoutIds: { title: "100 there, without provider ID", nodes: 100, providerIds: false },
+} as const;
+export type Scenario = keyof typeof SCENARIOS;
+
+/** One thing that is counted: what it usually comes to in each scenario, and what it may come to at most. */
+export interface Cost {
+  readonly title: string;
+  readonly usual: Readonly<Record<Scenario, number>>;
+  /** Without it a quarter more than usual, which is for bytes: they differ by some percent from run to run. */
+  readonly atMost?: Readonly<Record<Scenario, number>>;
+  /** Without it half of the usual: with less, the table is out of date, or what was counted is not what was done. */
+  readonly atLeast?: Readonly<Record<Scenario, number>>;
+}
+
+/** Bytes are per node; everything else is per scenario. */
+export const COSTS = {
+  invocations: {
+    title: "invocations",
+    usual: { there: 3, atOnce: 7, oneByOne: 60, withoutIds: 1 },
+    // Batches of 100 of what is there. Of what is just coming one in flight for each of four slots, and then what has gathered.
+    atMost: { there: 4, atOnce: 20, oneByOne: 60, withoutIds: 2 },
+    atLeast: { there: 3, atOnce: 3, oneByOne: 60, withoutIds: 1 },
+  },
+  ec2Calls: {
+    title: "calls to EC2",
+    usual: { there: 3, atOnce: 7, oneByOne: 60, withoutIds: 1 },
+    // One for each invocation.
+    atMost: { there: 4, atOnce: 20, oneByOne: 60, withoutIds: 2 },
+    atLeast: { there: 3, atOnce: 3, oneByOne: 60, withoutIds: 1 },
+  },
+  nodeWrites: {
+    title: "writes of nodes",
+    usual: { there: 600, atOnce: 600, oneByOne: 120, withoutIds: 200 },
+    atMost: { there: 630, atOnce: 630, oneByOne: 126, withoutIds: 210 },
+    atLeast: { there: 600, atOnce: 600, oneByOne: 120, withoutIds: 200 },
+  },
+  nodeReads: {
+    title: "reads of single nodes",
+    usual: { there: 0, atOnce: 0, oneByOne: 0, withoutIds: 0 },
+    atMost: { there: 15, atOnce: 15, oneByOne: 3, withoutIds: 5 },
+  },
+  eventWrites: {
+    title: "Events",
+    usual: { there: 300, atOnce: 300, oneByOne: 60, withoutIds: 100 },
+    atMost: { there: 300, atOnce: 300, oneByOne: 60, withoutIds: 100 },
+    // Best effort: a slow API server has fewer of them.
+    atLeast: { there: 1, atOnce: 1, oneByOne: 1, withoutIds: 1 },
+  },
+  lists: {
+    title: "lists",
+    usual: { there: 1, atOnce: 1, oneByOne: 1, withoutIds: 1 },
+    atMost: { there: 2, atOnce: 2, oneByOne: 2, withoutIds: 2 },
+  },
+  functionsConnections: {
+    title: "connections of the functions to the API server",
+    usual: { there: 1, atOnce: 1, oneByOne: 1, withoutIds: 1 },
+    atMost: { there: 1, atOnce: 1, oneByOne: 1, withoutIds: 1 },
+  },
+  relayConnections: {
+    title: "connections of the relay to the API server",
+    usual: { there: 1, atOnce: 1, oneByOne: 1, withoutIds: 1 },
+    atMost: { there: 1, atOnce: 1, oneByOne: 1, withoutIds: 1 },
+  },
+  ec2Connections: {
+    title: "connections to EC2",
+    usual: { there: 3, atOnce: 3, oneByOne: 1, withoutIds: 1 },
+    // As many as there are invocations in flight.
+    atMost: { there: 4, atOnce: 4, oneByOne: 2, withoutIds: 2 },
+  },
+  functionsUpBytes: {
+    title: "bytes a node from the functions to the API server",
+    usual: { there: 2610, atOnce: 2610, oneByOne: 2680, withoutIds: 2770 },
+  },
+  functionsDownBytes: {
+    title: "bytes a node from the API server to the functions",
+    usual: { there: 4220, atOnce: 4210, oneByOne: 4330, withoutIds: 4230 },
+  },
+  relayUpBytes: {
+    title: "bytes a node from the relay to the API server",
+    usual: { there: 8, atOnce: 8, oneByOne: 34, withoutIds: 22 },
+    // A watch that the server ends is asked for again, which is about 1 here.
+    atMost: { there: 25, atOnce: 25, oneByOne: 75, withoutIds: 50 },
+  },
+  relayDownBytes: {
+    title: "bytes a node from the API server to the relay",
+    usual: { there: 8280, atOnce: 8340, oneByOne: 8380, withoutIds: 8140 },
+  },
+  ec2UpBytes: {
+    title: "bytes a node to EC2",
+    usual: { there: 47, atOnce: 58, oneByOne: 924, withoutIds: 72 },
+  },
+  ec2DownBytes: {
+    title: "bytes a node from EC2",
+    usual: { there: 1800, atOnce: 1810, oneByOne: 2250, withoutIds: 1800 },
+  },
+} satisfies Readonly<Record<string, Cost>>;
+export type Costs = Readonly<Record<keyof typeof COSTS, number>>;
+
+/** What a count may come to at most. */
+export function atMost(cost: Cost, scenario: Scenario): number {
+  return cost.atMost?.[scenario] ?? Math.ceil(cost.usual[scenario] * 1.25);
+}
+
+/** What it must come to at least. */
+export function atLeast(cost: Cost, scenario: Scenario): number {
+  return cost.atLeast?.[scenario] ?? Math.floor(cost.usual[scenario] / 2);
+}
+
+/** The table of all costs in Markdown, as the documentation has it. */
+export function tableOfCosts(): readonly string[] {
+  const scenarios = Object.keys(SCENARIOS) as Scenario[];
+  const titles = scenarios.map((scenario) => SCENARIOS[scenario].title);
+  const rows = Object.values(COSTS).map((cost: Cost) => [
+    cost.title,
+    ...scenarios.map((each) => cell(cost, each)),
+  ]);
+  return [["", ...titles], ["---", ...titles.map(() => "---:")], ...rows].map(
+    (cells) => `| ${cells.join(" | ")} |`,
+  );
+}
+
+function cell(cost: Cost, scenario: Scenario): string {
+  return `${cost.usual[scenario]} (${atMost(cost, scenario)})`;
+}
