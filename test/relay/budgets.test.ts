@@ -62,7 +62,7 @@ describe("shares", () => {
       return grant.share;
     };
     expect(share(59_000)).toBe(0.05);
-    expect(share(80_000)).toBeLessThan(0.1);
+    expect(share(80_000)).toBeLessThan(0.3);
     expect(share(200_000)).toBe(1);
   });
 
