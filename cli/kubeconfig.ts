@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
 import { dirname, resolve } from "node:path";
-import { KubeConfig } from "@kubernetes/client-node";
+import type { KubeConfig } from "@kubernetes/client-node";
 import { parse } from "yaml";
 import * as z from "zod";
 import type { Authorization } from "#kube/transport.ts";
@@ -98,6 +98,8 @@ async function load(file: string): Promise<KubeConfig> {
   } catch (cause) {
     throw new KubeconfigError(file, `cannot be read (${errorCode(cause)})`, cause);
   }
+  // 60 MiB, which a relay whose clusters file names no kubeconfig does without.
+  const { KubeConfig } = await import("@kubernetes/client-node");
   try {
     const config = new KubeConfig();
     config.loadFromFile(file);

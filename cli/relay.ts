@@ -1,6 +1,7 @@
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { warnOfFlagsWithoutEffect } from "#cli/flags-without-effect.ts";
+import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { readKubeconfig } from "#cli/kubeconfig.ts";
-import { FUNCTION_TIMEOUT_MS, warnOfFlagsWithoutEffect } from "#cli/run.ts";
 import { serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
 import type { Cluster } from "#core/cluster.ts";

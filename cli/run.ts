@@ -1,15 +1,14 @@
 import * as z from "zod";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { warnOfFlagsWithoutEffect } from "#cli/flags-without-effect.ts";
+import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
-import { log, serve } from "#cli/serve.ts";
+import { serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
 import { loadCloud } from "#clouds/load.ts";
 import { faultsOf } from "#core/faults.ts";
 import { createNodeFunction } from "#functions/node.ts";
 import { connect } from "#kube/connect.ts";
-
-/** The functions' time-out as serverless.yml deploys them, in milliseconds. */
-export const FUNCTION_TIMEOUT_MS = 30_000;
 
 /** Relay and functions in this process, for one cluster, until a signal ends it. */
 export async function run(flags: Flags): Promise<void> {
@@ -36,14 +35,6 @@ export async function run(flags: Flags): Promise<void> {
   } finally {
     await Promise.all([api.close(), cloud.close()]);
   }
-}
-
-/** Says of flags that the stock controller has and that nothing here obeys yet that they do nothing. */
-export function warnOfFlagsWithoutEffect(flags: Flags): void {
-  if (flags.nodeMonitorPeriod === undefined) return;
-  const message =
-    "--node-monitor-period has no effect: the node lifecycle controller is not part of this version";
-  log({ level: "warn", event: "FlagWithoutEffect", message });
 }
 
 function faultsOfCloud(cause: unknown): ConfigurationFault[] {
