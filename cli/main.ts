@@ -48,6 +48,22 @@ program
   )
   .action(async () => (await import("#cli/decide.ts")).decide(process.stdin, process.stdout));
 
+program
+  .command("cost")
+  .summary("what it costs, beside one stock controller for each cluster")
+  .description(
+    "Computes the bill from measured times and published prices, beside that of stock controllers.",
+  )
+  .requiredOption("--nodes-per-day <count>", "nodes that join, all clusters together")
+  .requiredOption("--clusters <count>", "clusters, joined or idle")
+  .option("--nodes-per-cluster <count>", "nodes that each cluster has", "20")
+  .option("--nodes-per-invocation <count>", "mean size of a batch that joins, 1 to 100", "1")
+  .option("--cold-share <share>", "part of the invocations that start anew, 0 to 1", "0.1")
+  .option("--architecture <name>", "arm64 or x86_64", "arm64")
+  .option("--prices <file>", "JSON file of prices, in place of the built-in ones of us-east-1")
+  .option("--json", "the whole bill as JSON")
+  .action(async (flags) => (await import("#cli/cost.ts")).cost(flags, process.stdout));
+
 await main();
 
 async function main(): Promise<void> {

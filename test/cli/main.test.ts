@@ -9,6 +9,7 @@ describe("help", () => {
     [["relay", "--help"]],
     [["demo", "--help"]],
     [["decide", "--help"]],
+    [["cost", "--help"]],
   ])("%j fits a screen and ends with 0", async (flags) => {
     const { code, stdout } = await runProgram(flags);
     const lines = stdout.split("\n");

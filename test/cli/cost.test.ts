@@ -1,0 +1,135 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { countOf, dollars } from "#cli/cost/dollars.ts";
+import bundledPrices from "#cli/cost/prices.json" with { type: "json" };
+import { runProgram } from "#test/cli/program.ts";
+
+const ASKED = ["cost", "--nodes-per-day", "1000", "--clusters", "100"];
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "cost-"));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function fileOf(name: string, contents: unknown): Promise<string> {
+  const file = join(folder, name);
+  await writeFile(file, typeof contents === "string" ? contents : JSON.stringify(contents));
+  return file;
+}
+
+/** The built-in prices, all of them so many times as dear. */
+function pricesTimes(factor: number): unknown {
+  return JSON.parse(JSON.stringify(bundledPrices), (key, value) => (key === "usd" ? factor * value : value));
+}
+
+async function billOf(...flags: readonly string[]) {
+  const { code, stdout, stderr } = await runProgram([...ASKED, "--json", ...flags]);
+  if (code !== 0) throw new Error(stderr);
+  return JSON.parse(stdout);
+}
+
+describe("the table", () => {
+  test("is the one in the documentation", async () => {
+    const document = await readFile(new URL("../../docs/explanation/cost.md", import.meta.url), "utf8");
+    const [, command, table] = /<!-- serverless-ccm (.*) -->\n```\n(.*?)```/s.exec(document) ?? [];
+    expect(command?.split(" ")).toEqual(ASKED);
+    expect((await runProgram(ASKED)).stdout).toBe(table);
+  });
+
+  test("fits a screen and leaves no blanks at the ends of lines", async () => {
+    const lines = (await runProgram(ASKED)).stdout.split("\n");
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(120);
+    expect(lines.filter((line) => line.endsWith(" "))).toEqual([]);
+  });
+});
+
+describe("what is claimed", () => {
+  test("at most $6 for a million nodes, each alone", async () => {
+    const { millionNodes, workload } = await billOf();
+    expect(workload.nodesPerInvocation).toBe(1);
+    expect(millionNodes.totalUsd).toBeGreaterThan(0);
+    expect(millionNodes.totalUsd).toBeLessThanOrEqual(6);
+  });
+
+  test("an idle cluster is cents, a twentieth of a stock pod at the most, and nothing without nodes", async () => {
+    const { idleCluster, stock } = await billOf();
+    expect(idleCluster.totalUsd).toBeLessThan(0.05);
+    expect(idleCluster.totalUsd).toBeLessThan(stock.used.clusterUsd);
+    expect(idleCluster.totalUsd).toBeLessThan(stock.reserved.clusterUsd / 20);
+    expect((await billOf("--nodes-per-cluster", "0")).idleCluster.totalUsd).toBe(0);
+  });
+});
+
+describe("flags change what they say", () => {
+  test.each([
+    [["--nodes-per-invocation", "100"], "initializeUsd", "less"],
+    [["--cold-share", "1"], "initializeUsd", "more"],
+    [["--architecture", "x86_64"], "initializeUsd", "more"],
+    [["--nodes-per-cluster", "500"], "initializeUsd", "same"],
+  ] as const)("%j: %s is %s", async (flags, key, expected) => {
+    const [plain, changed] = [await billOf(), await billOf(...flags)];
+    const difference = Math.sign(changed.millionNodes[key] - plain.millionNodes[key]);
+    expect(difference).toBe({ less: -1, same: 0, more: 1 }[expected]);
+  });
+
+  test("twice the prices are twice the bill", async () => {
+    const file = await fileOf("dear.json", pricesTimes(2));
+    const [plain, dear] = [await billOf(), await billOf("--prices", file)];
+    expect(dear.month.totalUsd).toBeCloseTo(2 * plain.month.totalUsd, 4);
+    expect(dear.stock.reserved.onePodEachUsd).toBeCloseTo(2 * plain.stock.reserved.onePodEachUsd, 4);
+  });
+});
+
+describe("all faults at once, and exit code 2", () => {
+  test.each([
+    ["a flag that is missing", ["cost", "--clusters", "1"], undefined, ["--nodes-per-day"]],
+    ["fewer than no nodes", [...ASKED, "--nodes-per-day", "-1"], undefined, ["--nodes-per-day: "]],
+    ["no clusters", [...ASKED, "--clusters", "0"], undefined, ["--clusters: "]],
+    ["NaN", [...ASKED, "--clusters", "NaN"], undefined, ["--clusters: "]],
+    ["nothing for a number", [...ASKED, "--clusters", ""], undefined, ["--clusters: "]],
+    ["another notation", [...ASKED, "--clusters", "0x10"], undefined, ["--clusters: "]],
+    ["an unknown architecture", [...ASKED, "--architecture", "riscv"], undefined, ["--architecture: "]],
+    [
+      "prices that are not there",
+      [...ASKED, "--prices", "/absent.json"],
+      undefined,
+      ["--prices /absent.json: "],
+    ],
+    ["prices that are no JSON", ASKED, "rubbish", ["is not JSON"]],
+    ["prices of another form", ASKED, [1, 2], ["document"]],
+    [
+      "faults everywhere",
+      [...ASKED, "--nodes-per-day", "x", "--cold-share", "2"],
+      { ...bundledPrices, logs: {}, region: "" },
+      ["--nodes-per-day: ", "--cold-share: ", "logs.gbIngested", "region"],
+    ],
+  ])("%s", async (_given, flags, contents, expected) => {
+    const file = contents === undefined ? [] : ["--prices", await fileOf("faulty.json", contents)];
+    const { code, stdout, stderr } = await runProgram([...flags, ...file]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    for (const part of expected) expect(stderr).toContain(part);
+  });
+});
+
+describe("dollars as they are printed", () => {
+  test.each([
+    [0, "0"],
+    [0.000_001, "<0.01"],
+    [0.004_9, "<0.01"],
+    [0.005, "0.01"],
+    [4.644, "4.64"],
+    [99.99, "99.99"],
+    [99.996, "100"],
+    [490.5, "491"],
+    [1_234_567.4, "1,234,567"],
+  ])("%d is %s", (usd, text) => expect(dollars(usd)).toBe(text));
+
+  test.each([
+    [1_000, "1,000"],
+    [2.55, "2.6"],
+    [10, "10"],
+  ])("a count of %d is %s", (count, text) => expect(countOf(count)).toBe(text));
+});
