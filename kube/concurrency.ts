@@ -1,3 +1,5 @@
+import { onAbort } from "#kube/on-abort.ts";
+
 /** Leave to send one request. Exactly one of its two methods is called, once. */
 export interface Ticket {
   /** The request was answered. */
@@ -76,15 +78,14 @@ export function createGate(maximum: number): Gate {
       return new Promise((resolve) => {
         const queue = queues[place];
         const wake = (): void => {
-          signal.removeEventListener("abort", onAbort);
+          release();
           resolve(ticket());
         };
-        const onAbort = (): void => {
+        queue.add(wake);
+        const release = onAbort(signal, () => {
           queue.delete(wake);
           resolve(undefined);
-        };
-        queue.add(wake);
-        signal.addEventListener("abort", onAbort, { once: true });
+        });
       });
     },
   };

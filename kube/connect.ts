@@ -54,7 +54,7 @@ export function connect(options: ConnectOptions): Transport {
     pool,
     authorization: settings.authorization,
     userAgent: settings.userAgent,
-    closed: () => life.signal.aborted,
+    closing: life.signal,
   });
   const { failure } = requester;
 
@@ -67,7 +67,7 @@ export function connect(options: ConnectOptions): Transport {
     async send(request: ApiRequest): Promise<ApiResponse> {
       const time = limited(request);
       try {
-        const entered = await slots.enter(time.signal);
+        const entered = await slots.enter(time);
         if (entered === "full") throw failure(request, "QueueFull");
         if (entered === "aborted") throw failure(request, ended(time));
         try {

@@ -4,6 +4,8 @@ import type { Connection } from "#kube/connection.ts";
 export interface ConnectionPool {
   /** The connection in use, or a new one; whoever asks meanwhile waits for the same. Rejects with `ApiUnreachable`. */
   get(): Promise<Connection>;
+  /** The connection that `get` would answer with, if it is there already. */
+  ready(): Connection | undefined;
   /** The connection in use, if there is one. */
   current(): Connection | undefined;
   close(): Promise<void>;
@@ -27,11 +29,16 @@ export function createConnectionPool(open: () => Promise<Connection>, maxIdleMs:
     }
   };
 
+  const ready = (): Connection | undefined => {
+    if (current?.usable() && current.openStreams() === 0 && current.silentMs() > maxIdleMs) current.retire();
+    return current?.usable() ? current : undefined;
+  };
+
   return {
+    ready,
     async get() {
-      if (current?.usable() && current.openStreams() === 0 && current.silentMs() > maxIdleMs)
-        current.retire();
-      if (current?.usable()) return current;
+      const connection = ready();
+      if (connection !== undefined) return connection;
       opening ??= openNew();
       return opening;
     },

@@ -34,7 +34,7 @@ export async function recordEvents(
   let recorded = 0;
   const work = async (): Promise<void> => {
     for (const [name, event] of left) {
-      if (time.signal.aborted) return;
+      if (time.reached()) return;
       left.delete(name);
       if (await recordEvent(name, event, options, time.signal)) recorded += 1;
     }

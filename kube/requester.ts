@@ -12,8 +12,8 @@ export interface RequesterContext {
   readonly pool: ConnectionPool;
   readonly authorization: Authorization | undefined;
   readonly userAgent: string;
-  /** Whether the transport was closed by its owner. */
-  readonly closed: () => boolean;
+  /** Aborted when the transport's owner closes it. */
+  readonly closing: AbortSignal;
 }
 
 /** Reads of a stream what the caller wants of it. */
@@ -41,7 +41,7 @@ export interface Requester {
 export function createRequester(context: RequesterContext): Requester {
   const failure = (request: ApiRequest, code: UnreachableCode, cause?: unknown): ApiUnreachable =>
     new ApiUnreachable({
-      code: context.closed() ? "Closed" : code,
+      code: context.closing.aborted ? "Closed" : code,
       server: context.server.origin,
       attempt: `${request.method} ${request.path.split("?", 1)[0]}`,
       detail: systemCode(cause),
@@ -56,18 +56,17 @@ export function createRequester(context: RequesterContext): Requester {
     read: ReadStream<Answer>,
   ): Promise<Answered<Answer>> {
     for (let last = false; ; last = true) {
-      const connection = await unlessAborted(context.pool.get(), time.signal, () =>
-        failure(request, ended(time)),
-      );
+      const connection =
+        context.pool.ready() ??
+        (await unlessReached(context.pool.get(), time, () => failure(request, ended(time))));
       const stream = start(connection, request, authorization, context);
-      const stop = (): void => stream?.close(CANCEL);
-      time.signal.addEventListener("abort", stop, { once: true });
+      const release = time.onReached(() => stream?.close(CANCEL));
       const exchange: Exchange<Answer> =
         stream === undefined ? { kind: "lost", cause: undefined } : await read(stream);
-      time.signal.removeEventListener("abort", stop);
+      release();
       if (stream !== undefined && exchange.kind === "answered") return { answer: exchange.answer, stream };
       if (exchange.kind === "too-large") throw failure(request, "AnswerTooLarge");
-      if (time.signal.aborted) throw failure(request, ended(time));
+      if (time.reached()) throw failure(request, ended(time));
       const again = REPEATABLE.has(request.method) || stream === undefined || connection.untouched(stream);
       if (last || !again)
         throw failure(request, "ConnectionLost", exchange.kind === "lost" ? exchange.cause : undefined);
@@ -96,8 +95,8 @@ export function createRequester(context: RequesterContext): Requester {
   ): Promise<string | undefined> {
     if (context.authorization === undefined) return undefined;
     try {
-      const asked = context.authorization(time.signal, { fresh });
-      const header = await unlessAborted(asked, time.signal, () => failure(request, ended(time)));
+      const asked = context.authorization(context.closing, { fresh });
+      const header = await unlessReached(asked, time, () => failure(request, ended(time)));
       // node:http2 would send a line break as it is.
       if (header === undefined || /^[\x20-\x7e]+$/.test(header)) return header;
     } catch (error) {
@@ -150,16 +149,23 @@ export function ended(time: TimeLimit): UnreachableCode {
   return time.timedOut() ? "TimedOut" : "Aborted";
 }
 
-/** Waits for what others may be waiting for too, but no longer than the signal allows. */
-function unlessAborted<Value>(
+/** Waits for what others may be waiting for too, but no longer than the time allows. */
+function unlessReached<Value>(
   promise: Promise<Value>,
-  signal: AbortSignal,
-  aborted: () => ApiUnreachable,
+  time: TimeLimit,
+  reached: () => ApiUnreachable,
 ): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(aborted());
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+    const release = time.onReached(() => reject(reached()));
+    promise.then(
+      (value) => {
+        release();
+        resolve(value);
+      },
+      (error: unknown) => {
+        release();
+        reject(error);
+      },
+    );
   });
 }

@@ -1,7 +1,9 @@
+import type { TimeLimit } from "#kube/time-limit.ts";
+
 /** A bound on what goes on at the same time, with a bounded queue in front of it, first come first served. */
 export interface Slots {
   /** Resolves with a slot, or says why there is none. */
-  enter(signal: AbortSignal): Promise<"entered" | "aborted" | "full">;
+  enter(time: TimeLimit): Promise<"entered" | "aborted" | "full">;
   leave(): void;
 }
 
@@ -20,8 +22,8 @@ export function createSlots(limit: () => number, maxQueued: number): Slots {
   };
 
   return {
-    async enter(signal) {
-      if (signal.aborted) return "aborted";
+    async enter(time) {
+      if (time.reached()) return "aborted";
       if (taken < Math.max(1, limit()) && waiting.size === 0) {
         taken += 1;
         return "entered";
@@ -29,15 +31,14 @@ export function createSlots(limit: () => number, maxQueued: number): Slots {
       if (waiting.size >= maxQueued) return "full";
       return new Promise((resolve) => {
         const wake = (): void => {
-          signal.removeEventListener("abort", onAbort);
+          release();
           resolve("entered");
         };
-        const onAbort = (): void => {
+        waiting.add(wake);
+        const release = time.onReached(() => {
           waiting.delete(wake);
           resolve("aborted");
-        };
-        waiting.add(wake);
-        signal.addEventListener("abort", onAbort, { once: true });
+        });
       });
     },
     leave() {

@@ -32,7 +32,7 @@ export interface ApiStream {
 
 /**
  * What signs requests in: a header, asked for before each request, and nothing that could be logged. `fresh` bypasses
- * any cache: the server has refused the last one.
+ * any cache: the server has refused the last one. The signal is aborted once no request of this client waits any more.
  */
 export type Authorization = (
   signal?: AbortSignal,
