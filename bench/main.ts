@@ -1,37 +1,98 @@
-import { parseArgs } from "node:util";
-import { CONTENDERS, ContenderName, type Measurement } from "#bench/measurement.ts";
+import { fileURLToPath } from "node:url";
+import { FlagsError, HELP, readFlags } from "#bench/flags.ts";
+import { describeMachine } from "#bench/machine.ts";
+import type { Measurement, Results } from "#bench/measurement.ts";
+import { type PlannedRun, planRuns } from "#bench/plan.ts";
 import { getPrograms } from "#bench/programs.ts";
+import { percentile } from "#bench/report/percentile.ts";
+import { writeReport } from "#bench/report/write.ts";
 import { CONTENDER_BY_NAME, ROWS } from "#bench/rows.ts";
 import { runOnce } from "#bench/run-once.ts";
+import { startProcess } from "#local/managed-process.ts";
 
-const { values } = parseArgs({
-  options: {
-    rows: { type: "string" },
-    contenders: { type: "string" },
-    repetitions: { type: "string", default: "5" },
-  },
-});
-const rows = ROWS.filter(({ row }) => values.rows === undefined || values.rows.split(",").includes(row.id));
-const names = values.contenders?.split(",").map((name) => ContenderName.parse(name)) ?? CONTENDERS;
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
-const programs = await getPrograms(say);
-const measurements: Measurement[] = [];
-for (let repetition = 0; repetition < Number(values.repetitions); repetition += 1) {
-  for (const { row, contenders, fewer } of rows) {
-    for (const name of contenders) {
-      if (!names.includes(name) || repetition >= (fewer?.[name] ?? Number.POSITIVE_INFINITY)) continue;
-      const measurement = await runOnce({
+// The bench: contenders in rows, round by round, and then what is measured without a cluster full of new nodes. See README.md.
+
+/** Milliseconds that each call to EC2 takes, as from a machine in the same region. */
+const CLOUD_LATENCY_MS = 60;
+
+/** Milliseconds until a run is over, whoever is not up by then: the slowest row here takes three minutes. */
+const LIMIT_MS = 10 * 60_000;
+
+/** What is measured beside the rows, each a program of its own that writes its own section. */
+const FURTHER = ["cold-start.ts", "invocation.ts", "idle.ts"];
+
+try {
+  const flags = readFlags(process.argv.slice(2));
+  if (flags === undefined) process.stdout.write(HELP);
+  else await bench(flags);
+} catch (error) {
+  if (!(error instanceof FlagsError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
+}
+
+async function bench(flags: NonNullable<ReturnType<typeof readFlags>>): Promise<void> {
+  const programs = await getPrograms(say);
+  const machine = await describeMachine(programs, CLOUD_LATENCY_MS);
+  const runs = planRuns(ROWS, flags);
+  const rows = ROWS.filter(({ row }) => runs.some((run) => run.row.id === row.id));
+  const notes = rows.flatMap(({ row, note }) => (note === undefined ? [] : [`${row.id}: ${note}`]));
+  const measurements: Measurement[] = [];
+  for (const [index, run] of runs.entries()) {
+    const { row, repetition } = run;
+    const contender = CONTENDER_BY_NAME[run.contender];
+    try {
+      const options = {
         row,
-        contender: CONTENDER_BY_NAME[name],
+        contender,
         repetition,
         programs,
-        cloudLatencyMs: 60,
-        limitMs: 600_000,
-      });
+        cloudLatencyMs: CLOUD_LATENCY_MS,
+        limitMs: LIMIT_MS,
+      };
+      const measurement = await runOnce(options);
       measurements.push(measurement);
-      const { latenciesMs, ...rest } = measurement;
-      const at = (share: number): number => latenciesMs[Math.floor(share * (latenciesMs.length - 1))] ?? 0;
-      say(JSON.stringify({ p50: Math.round(at(0.5)), p99: Math.round(at(0.99)), ...rest }));
+      say(`${index + 1}/${runs.length} ${sentenceOf(measurement)}`);
+    } catch (error) {
+      // One run that breaks must not cost the others of an hour.
+      const message = `${nameOf(run)} broke: ${error instanceof Error ? error.message : String(error)}`;
+      notes.push(message);
+      say(`${index + 1}/${runs.length} ${message}`);
     }
+    const results: Results = { machine, rows: rows.map((each) => each.row), measurements };
+    await writeReport(flags.folder, results, notes);
   }
+  if (flags.whole) for (const program of FURTHER) await runFurther(program);
+  say(`written to ${flags.folder}/results.md`);
+}
+
+async function runFurther(program: string): Promise<void> {
+  say(`running ${program} …`);
+  const path = fileURLToPath(new URL(program, import.meta.url));
+  const running = startProcess(process.execPath, [path]);
+  if ((await running.exited) !== 0) say(`${program} broke: ${running.output()}`);
+}
+
+function nameOf({ row, contender, repetition }: PlannedRun): string {
+  return `${row.id} ${contender} #${repetition + 1}`;
+}
+
+function sentenceOf(measurement: Measurement): string {
+  const { row, contender, repetition, latenciesMs, totalMs, nakedNodes, missingNodes } = measurement;
+  const at = (share: number): string => `${Math.round(percentile(latenciesMs, share) ?? 0)} ms`;
+  const parts = [
+    `all up after ${(totalMs / 1000).toFixed(1)} s`,
+    `p50 ${at(0.5)}, p99 ${at(0.99)}`,
+    `${nakedNodes} naked`,
+    ...(missingNodes === 0 ? [] : [`${missingNodes} missing`]),
+    `${measurement.cloudCalls} calls to EC2 (${measurement.cloudThrottled} throttled)`,
+    `${measurement.nodeWrites} writes, ${measurement.eventWrites} Events, ${measurement.tooManyRequests} × 429`,
+    `CPU ${measurement.cpuSeconds.contender.toFixed(1)} s, kube-apiserver ${measurement.cpuSeconds.kubeApiserver.toFixed(1)} s`,
+    `${Math.round(measurement.peakMemoryMiB)} MiB`,
+  ];
+  return `${row} ${contender} #${repetition + 1}: ${parts.join("; ")}`;
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
 }

@@ -64,7 +64,7 @@ export const Measurement = z.strictObject({
     kubeApiserver: z.number().nonnegative(),
     etcd: z.number().nonnegative(),
   }),
-  /** Of the contender's processes together, in MiB: the largest resident set of each. */
+  /** Of the contender's process that is always there (for `lambda` the relay), the largest resident set in MiB. */
   peakMemoryMiB: z.number().nonnegative(),
   /** The machine's load average over one minute, when the run began. */
   loadAverage: z.number().nonnegative(),

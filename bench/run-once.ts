@@ -65,7 +65,7 @@ export async function runOnce(options: RunOptions): Promise<Measurement> {
         kubeApiserver: round(after.kubeApiserver.cpuSeconds - before.kubeApiserver.cpuSeconds),
         etcd: round(after.etcd.cpuSeconds - before.etcd.cpuSeconds),
       },
-      peakMemoryMiB: round(after.contender.peakMemoryMiB),
+      peakMemoryMiB: round((await usageOf(running.pids.slice(0, 1))).peakMemoryMiB),
       loadAverage,
     };
   } finally {

@@ -23,7 +23,7 @@ export interface Situation {
 
 /** A started contender. */
 export interface RunningContender {
-  /** All its processes. */
+  /** All its processes; the first one is there as long as the contender is, others come and go with the work. */
   readonly pids: readonly number[];
   /** Why it is not running any more; undefined while it is. */
   failure(): string | undefined;

@@ -49,7 +49,7 @@ const HOW_TO_READ = list([
   "*p50*, *p99*: of one repetition's nodes that came up, the time from registration to schedulable that 50 % and 99 % of them did not exceed (nearest rank); of nodes that are there before, their wait for the contender to be started is in it.",
   "*naked nodes*: seen without the taint and without an address. *missing nodes*: not schedulable when the time limit ended the repetition; neither times nor throughput know of them.",
   "*node writes per node*: requests that write nodes, the refused ones included, ÷ nodes that came up. *429s*: requests of any kind so answered. Both are from the API server's audit log.",
-  "*CPU*: seconds of user and system time, from the first registration (or the start) to the last node schedulable. *memory*: the largest resident set of each of the contender's processes, summed.",
+  "*CPU*: seconds of user and system time, from the first registration (or the start) to the last node schedulable. *memory*: the largest resident set of the contender's process that is always there; with Lambda that is the relay.",
 ]);
 
 function machineTable({ machine, measurements }: Results): string {

@@ -35,7 +35,7 @@ const METRIC_TITLES: Readonly<Record<Metric, string>> = {
   contenderCpuSeconds: "CPU",
   kubeApiserverCpuSeconds: "kube-apiserver's CPU",
   etcdCpuSeconds: "etcd's CPU",
-  peakMemoryMiB: "peak memory, relay and functions together",
+  peakMemoryMiB: "peak memory of the process that is always there",
 };
 
 function titleOf(id: string, rows: readonly Row[]): string {

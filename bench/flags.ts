@@ -1,0 +1,81 @@
+import { parseArgs } from "node:util";
+import * as z from "zod";
+import { ContenderName } from "#bench/measurement.ts";
+import { ROWS } from "#bench/rows.ts";
+
+/** What a bench run is asked for. */
+export interface BenchFlags {
+  readonly rows: ReadonlySet<string>;
+  readonly contenders: ReadonlySet<ContenderName>;
+  readonly repetitions: number;
+  /** Where the report goes. */
+  readonly folder: string;
+  /** Whether that is all there is: every row and everybody in it. */
+  readonly whole: boolean;
+}
+
+/** How to ask. */
+export const HELP = `Usage: npm run bench -- [options]
+
+Without options: every row, everybody in it, five times, then the cold start, the invocations and the idle relay;
+the report goes to bench/. With options that leave something out it goes to bench/partial/, which git ignores.
+
+  --rows LIST          ids with commas, of: ${ROWS.map(({ row }) => row.id).join(", ")}
+  --contenders LIST    of: ${ContenderName.options.join(", ")}
+  --repetitions N      5 unless told, at least 1
+  --folder FOLDER      for the report
+  --help
+`;
+
+/** Thrown for a command line that is not understood; the message names every fault. */
+export class FlagsError extends Error {
+  override readonly name = "FlagsError";
+}
+
+const list = <Value extends string>(what: string, values: readonly Value[]) =>
+  z
+    .string()
+    .transform((text) => text.split(","))
+    .pipe(z.array(z.enum(values, { error: ({ input }) => `there is no ${what} ${JSON.stringify(input)}` })))
+    .optional();
+
+const Flags = z.strictObject({
+  rows: list(
+    "row",
+    ROWS.map(({ row }) => row.id),
+  ),
+  contenders: list("contender", ContenderName.options),
+  repetitions: z.coerce.number().int().min(1).max(100).default(5),
+  folder: z.string().min(1).optional(),
+});
+
+/** Reads the command line; undefined where help is asked for. Throws `FlagsError`. */
+export function readFlags(args: readonly string[]): BenchFlags | undefined {
+  const { help, ...values } = parse(args);
+  if (help) return undefined;
+  const parsed = Flags.safeParse(values);
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map(({ path, message }) => `--${String(path[0])}: ${message}`);
+    throw new FlagsError(faults.join("\n"));
+  }
+  const { rows, contenders, repetitions, folder } = parsed.data;
+  const whole = rows === undefined && contenders === undefined && repetitions >= 5;
+  return {
+    rows: new Set(rows ?? ROWS.map(({ row }) => row.id)),
+    contenders: new Set(contenders ?? ContenderName.options),
+    repetitions,
+    folder: folder ?? (whole ? "bench" : "bench/partial"),
+    whole,
+  };
+}
+
+function parse(args: readonly string[]) {
+  const text = { type: "string" } as const;
+  try {
+    const options = { rows: text, contenders: text, repetitions: text, folder: text };
+    return parseArgs({ args: [...args], options: { ...options, help: { type: "boolean", short: "h" } } })
+      .values;
+  } catch (error) {
+    throw new FlagsError(error instanceof Error ? error.message : String(error));
+  }
+}
