@@ -1,0 +1,60 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ROOT } from "../../build/bundle.ts";
+import { constantKeys, withConstantKeys } from "../../build/constant-keys.ts";
+
+describe("computed keys", () => {
+  const constants = 'const _xN = "xmlName";\nconst _i = "in:put";\nlet _no = "changes";\n';
+  const rows = [
+    ["a constant's name", "[0, { [_xN]: _i }]", '[0, { "xmlName": _i }]'],
+    ["two of them", "{ [_xN]: 1, [_i]: 2 }", '{ "xmlName": 1, "in:put": 2 }'],
+    ["what is no constant", "{ [_no]: 1 }", "{ [_no]: 1 }"],
+    ["what the module does not define", "{ [_other]: 1 }", "{ [_other]: 1 }"],
+    ["what is computed further", "{ [_xN + 1]: 1 }", "{ [_xN + 1]: 1 }"],
+    ["an element of an array", "[[_xN], 0]", "[[_xN], 0]"],
+  ] as const;
+
+  test.each(rows)("%s", (_, given, expected) => {
+    expect(withConstantKeys(`${constants}export const shape = ${given};`)).toBe(
+      `${constants}export const shape = ${expected};`,
+    );
+  });
+});
+
+describe("the shapes of AWS clients", () => {
+  let folder = "";
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "constant-keys-"));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  test.each(["client-ec2", "client-sts"])("%s: all that they say is as the SDK wrote it", async (client) => {
+    const [written, rewritten] = await Promise.all([shapesOf(client, false), shapesOf(client, true)]);
+    expect(Object.keys(written).length).toBeGreaterThan(10);
+    expect(textOf(rewritten)).toBe(textOf(written));
+  });
+
+  async function shapesOf(client: string, isRewritten: boolean): Promise<object> {
+    const outfile = join(folder, `${client}-${isRewritten}.mjs`);
+    const entry = join(ROOT, "node_modules/@aws-sdk", client, "dist-es/schemas/schemas_0.js");
+    await build({
+      entryPoints: [entry],
+      outfile,
+      bundle: true,
+      platform: "node",
+      format: "esm",
+      mainFields: ["module", "main"],
+      plugins: isRewritten ? [constantKeys()] : [],
+    });
+    return import(pathToFileURL(outfile).href);
+  }
+
+  /** The shapes refer to each other by functions, whose source says which. */
+  function textOf(shapes: object): string {
+    return JSON.stringify(shapes, (_, value) => (typeof value === "function" ? String(value) : value));
+  }
+});
