@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build, type Metafile } from "esbuild";
+import { constantKeys } from "./constant-keys.ts";
 
 /** The folder of the sources; paths in a metafile are relative to it. */
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -66,6 +67,7 @@ function settingsOf({ entry, folder, name, splitting }: BundleOptions) {
     target: "node24",
     // The AWS SDK's ES modules shake to half the size of what its `main` comes to.
     mainFields: ["module", "main"],
+    plugins: [constantKeys()],
     banner: { js: REQUIRE },
     legalComments: "none",
     logLevel: "warning",
