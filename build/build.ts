@@ -1,4 +1,4 @@
-import { chmod, rm, writeFile } from "node:fs/promises";
+import { chmod, readdir, rm, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { type Bundle, type BundleOptions, bundle, ROOT, rawBytes } from "./bundle.ts";
@@ -12,6 +12,8 @@ import { writeZip } from "./zip.ts";
 const IMPORT_RUNS = 9;
 
 const CLI_NAME = "serverless-ccm";
+// They lie beside the entry: some of them find the manifests in `infra` by where they are themselves.
+const CHUNK_PREFIX = `${CLI_NAME}-`;
 const NOTICES = "THIRD-PARTY-NOTICES.txt";
 
 /** Builds the functions alone: for each `NAME` its bundle in `NAME/` and what is deployed, `NAME.zip`. */
@@ -20,10 +22,11 @@ export async function buildFunctions(folder: string): Promise<Size[]> {
   return Promise.all(names.map((name) => buildFunction(name, folder)));
 }
 
-/** Builds what is published: the command line in one file, `serverless-ccm.mjs`. */
+/** Builds what is published: the command line, `serverless-ccm.mjs`, and what it loads on demand, `serverless-ccm-….mjs`. */
 export async function buildCommandLine(folder: string): Promise<Size> {
   const built = await bundle(commandLine(folder));
-  for (const file of built.files) await chmod(file, 0o755);
+  await chmod(join(folder, `${CLI_NAME}.mjs`), 0o755);
+  await removeEarlier(folder, built.files);
   await writeFile(join(folder, NOTICES), await noticesOf([built]));
   await writeMetafile(built, join(folder, `${CLI_NAME}.meta.json`));
   return { name: CLI_NAME, minified: built.bytes };
@@ -43,12 +46,20 @@ async function buildFunction(name: string, folder: string): Promise<Size> {
 }
 
 function functionNamed(name: string, folder: string): BundleOptions {
-  return { entry: `functions/${name}.ts`, folder: join(folder, name), name: "index", splitting: true };
+  return { entry: `functions/${name}.ts`, folder: join(folder, name), name: "index" };
 }
 
-// One file, as it is what `bin` in package.json names.
 function commandLine(folder: string): BundleOptions {
-  return { entry: "cli/main.ts", folder, name: CLI_NAME, splitting: false };
+  return { entry: "cli/main.ts", folder, name: CLI_NAME, chunkPrefix: CHUNK_PREFIX };
+}
+
+/** Removes what an earlier build left, as names are hashes; what is as it was stays, and with it programs that run from it. */
+async function removeEarlier(folder: string, files: readonly string[]): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const file = join(folder, name);
+    const isOurs = files.includes(file.replace(/\.map$/, ""));
+    if (name.startsWith(CHUNK_PREFIX) && !isOurs) await rm(file);
+  }
 }
 
 async function writeMetafile({ metafile }: Bundle, file: string): Promise<void> {

@@ -13,11 +13,8 @@ export interface BundleOptions {
   /** Where to, absolute; the entry's output is `<name>.mjs` there. */
   readonly folder: string;
   readonly name: string;
-  /**
-   * Whether what is imported on demand becomes files of its own, which are loaded when they are, or part of the one file. In one
-   * file whatever is imported on demand comes whole, as esbuild cannot shake it.
-   */
-  readonly splitting: boolean;
+  /** What the names of files begin with that are loaded on demand; nothing by default. They lie beside the entry. */
+  readonly chunkPrefix?: string;
 }
 
 /** A bundle and what went into it. */
@@ -54,13 +51,16 @@ export async function rawBytes(options: BundleOptions): Promise<number> {
   return outputFiles.reduce((bytes, output) => bytes + output.contents.length, 0);
 }
 
-function settingsOf({ entry, folder, name, splitting }: BundleOptions) {
+// What is imported on demand becomes files of its own: in one file it would come whole, as esbuild cannot shake it, and be read,
+// parsed and kept by every process that needs none of it.
+function settingsOf({ entry, folder, name, chunkPrefix = "" }: BundleOptions) {
   return {
     absWorkingDir: ROOT,
     entryPoints: { [name]: entry },
     outdir: folder,
     outExtension: { ".js": ".mjs" },
-    splitting,
+    chunkNames: `${chunkPrefix}[name]-[hash]`,
+    splitting: true,
     bundle: true,
     platform: "node",
     format: "esm",

@@ -99,7 +99,7 @@ async function load(file: string): Promise<KubeConfig> {
     throw new KubeconfigError(file, `cannot be read (${errorCode(cause)})`, cause);
   }
   // 60 MiB, which a relay whose clusters file names no kubeconfig does without.
-  const { KubeConfig } = await import("@kubernetes/client-node");
+  const { KubeConfig } = await import("#cli/kube-config.ts");
   try {
     const config = new KubeConfig();
     config.loadFromFile(file);

@@ -74,6 +74,22 @@ describe("the build", () => {
     },
   );
 
+  test("serverless-ccm: a relay with a clusters file loads neither client-node nor functions nor what stands in for clouds", async () => {
+    const { outputs } = await metafile("serverless-ccm");
+    const inputs = inputsLoadedWith(outputs, "cli/relay.ts");
+    expect(inputs).toContain("relay/cluster-relay.ts");
+    expect(
+      inputs.filter((input) => /@kubernetes\/client-node|^(functions|clouds|local)\//.test(input)),
+    ).toEqual([]);
+  });
+
+  test("serverless-ccm: what an earlier build left is removed", async () => {
+    const left = path("serverless-ccm-chunk-EARLIER0.mjs");
+    await writeFile(left, "");
+    await buildCommandLine(path());
+    await expect(stat(left)).rejects.toThrow("ENOENT");
+  });
+
   test("a second build gives the same bytes", async () => {
     const second = join(folder, "second");
     await buildFunctions(second);
@@ -125,6 +141,18 @@ describe("the notices", () => {
     await rm(folder, { recursive: true });
   });
 });
+
+/** The inputs of an entry's output and of all that it imports by statement, which is loaded with it. */
+function inputsLoadedWith(outputs: Metafile["outputs"], entry: string): string[] {
+  const first = Object.keys(outputs).find((path) => outputs[path]?.entryPoint === entry);
+  const loaded = new Set(first === undefined ? [] : [first]);
+  for (const path of loaded) {
+    for (const { path: next, kind } of outputs[path]?.imports ?? []) {
+      if (kind === "import-statement" && outputs[next] !== undefined) loaded.add(next);
+    }
+  }
+  return [...loaded].flatMap((path) => Object.keys(outputs[path]?.inputs ?? {}));
+}
 
 function bundleOf(input: string): Bundle {
   const output = { bytes: 1, inputs: { [input]: { bytesInOutput: 1 } }, imports: [], exports: [] };

@@ -13,7 +13,7 @@ const run = promisify(execFile);
 
 const Packed = z.tuple([z.object({ filename: z.string(), files: z.array(z.object({ path: z.string() })) })]);
 const PUBLISHED =
-  /^(package\.json|LICENSE|README\.md|dist\/(serverless-ccm\.mjs|THIRD-PARTY-NOTICES\.txt)|infra\/.+|docs\/examples\/.+)$/;
+  /^(package\.json|LICENSE|README\.md|dist\/(serverless-ccm(-[\w-]+)?\.mjs|THIRD-PARTY-NOTICES\.txt)|infra\/.+|docs\/examples\/.+)$/;
 
 describe("the packed tarball, installed into an empty folder", () => {
   let folder = "";
