@@ -26,11 +26,12 @@ export interface Linger {
 
 /**
  * By lane. Work: a node that comes alone waits 5 ms; of a stream of nodes, however fast, no more than 13 to 20 batches a second
- * are made, as EC2's quota is 20 calls a second. Looks are in less of a hurry.
+ * are made, as EC2's quota is 20 calls a second. The first look goes
+ * at once, those that follow share an invocation: every node has one within a minute of its initialization.
  */
 export const LINGER: Readonly<Record<Lane, Linger>> = {
   work: { lingerMs: 50, quietMs: 5, busyMs: 100 },
-  look: { lingerMs: 500, quietMs: 5, busyMs: 1_000 },
+  look: { lingerMs: 2_000, quietMs: 5, busyMs: 4_000 },
 };
 
 /** Milliseconds until a batch closes: 0 is now, undefined is not before something changes. */
