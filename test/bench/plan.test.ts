@@ -1,0 +1,100 @@
+import { describe, expect, test } from "vitest";
+import { type BenchFlags, FlagsError, readFlags } from "#bench/flags.ts";
+import { planRuns } from "#bench/plan.ts";
+import { CONTENDER_BY_NAME, type PlannedRow, ROWS } from "#bench/rows.ts";
+
+const flagsOf = (...args: string[]): BenchFlags => {
+  const flags = readFlags(args);
+  if (flags === undefined) throw new Error("help was asked for");
+  return flags;
+};
+
+describe("the command line of the bench", () => {
+  test("without flags asks for everything, five times", () => {
+    const flags = flagsOf();
+    expect({ ...flags, rows: [...flags.rows], contenders: [...flags.contenders] }).toEqual({
+      rows: ROWS.map(({ row }) => row.id),
+      contenders: Object.keys(CONTENDER_BY_NAME),
+      repetitions: 5,
+      folder: "bench",
+      whole: true,
+    });
+  });
+
+  test.each([
+    ["--rows", "100-at-once"],
+    ["--contenders", "run"],
+    ["--repetitions", "1"],
+  ])("with %s %s is not the whole, and leaves the report of the whole alone", (...args) => {
+    expect(flagsOf(...args)).toMatchObject({ whole: false, folder: "bench/partial" });
+  });
+
+  test.each([
+    { args: ["--rows", "100-at-once,7-at-once"], says: '--rows: there is no row "7-at-once"' },
+    { args: ["--contenders", "walk"], says: '--contenders: there is no contender "walk"' },
+    { args: ["--repetitions", "0"], says: "--repetitions: " },
+    { args: ["--repetitions", "many"], says: "--repetitions: " },
+    { args: ["--fast"], says: "--fast" },
+    { args: ["--rows", "x", "--repetitions", "0"], says: "--repetitions" },
+  ])("$args is refused", ({ args, says }) => {
+    expect(() => readFlags(args)).toThrow(FlagsError);
+    expect(() => readFlags(args)).toThrow(says);
+  });
+
+  test("asks for help", () => {
+    expect(readFlags(["--help"])).toBeUndefined();
+  });
+});
+
+describe("planRuns", () => {
+  const rows: readonly PlannedRow[] = [
+    {
+      row: { id: "a", nodes: 1, providerIds: true, arrival: { kind: "there" } },
+      contenders: ["floor", "run"],
+    },
+    {
+      row: { id: "b", nodes: 1, providerIds: true, arrival: { kind: "at-once" } },
+      contenders: ["stock-defaults", "run"],
+      fewer: { "stock-defaults": 1 },
+    },
+  ];
+  const planned = (flags: Partial<BenchFlags>): string[] => {
+    const all = { ...flagsOf(), rows: new Set(["a", "b"]), repetitions: 2 };
+    return planRuns(rows, { ...all, ...flags }).map(
+      (run) => `${run.row.id} ${run.contender} ${run.repetition}`,
+    );
+  };
+
+  test("goes round by round, each time with another one first, and the slow ones less often", () => {
+    expect(planned({})).toEqual([
+      "a floor 0",
+      "a run 0",
+      "b stock-defaults 0",
+      "b run 0",
+      "a run 1",
+      "a floor 1",
+      "b run 1",
+    ]);
+  });
+
+  test("leaves out what is not asked for", () => {
+    expect(planned({ rows: new Set(["b"]), contenders: new Set(["run"]) })).toEqual(["b run 0", "b run 1"]);
+  });
+});
+
+describe("the rows", () => {
+  test("have an id of their own each, and everybody in them is known", () => {
+    expect(new Set(ROWS.map(({ row }) => row.id)).size).toBe(ROWS.length);
+    for (const [name, contender] of Object.entries(CONTENDER_BY_NAME)) expect(contender.name).toBe(name);
+  });
+
+  test("say why somebody is left out or runs less often", () => {
+    const silent = ROWS.filter(({ contenders, fewer, note }) => {
+      return (
+        note === undefined &&
+        (fewer !== undefined || contenders.length < Object.keys(CONTENDER_BY_NAME).length)
+      );
+    });
+    expect(silent).toEqual([]);
+  });
+});
