@@ -2,7 +2,7 @@
 export const SCENARIOS = {
   there: { title: "300 there at the list", nodes: 300, providerIds: true },
   atOnce: { title: "300 registered at once", nodes: 300, providerIds: true },
-  oneByOne: { title: "60, each after the one before is up", nodes: 60, providerIds: true },
+  oneByOne: { title: "30, each after the one before is up", nodes: 30, providerIds: true },
   withoutIds: { title: "100 there, without provider ID", nodes: 100, providerIds: false },
 } as const;
 export type Scenario = keyof typeof SCENARIOS;
@@ -21,40 +21,40 @@ export interface Cost {
 export const COSTS = {
   invocations: {
     title: "invocations",
-    usual: { there: 3, atOnce: 7, oneByOne: 60, withoutIds: 1 },
+    usual: { there: 3, atOnce: 7, oneByOne: 30, withoutIds: 1 },
     // Batches of 100 of what is there. Of what is just coming one in flight for each of four slots, and then what has gathered.
-    atMost: { there: 4, atOnce: 20, oneByOne: 60, withoutIds: 2 },
-    atLeast: { there: 3, atOnce: 3, oneByOne: 60, withoutIds: 1 },
+    atMost: { there: 4, atOnce: 20, oneByOne: 30, withoutIds: 2 },
+    atLeast: { there: 3, atOnce: 3, oneByOne: 30, withoutIds: 1 },
   },
   ec2Calls: {
     title: "calls to EC2",
-    usual: { there: 3, atOnce: 7, oneByOne: 60, withoutIds: 1 },
+    usual: { there: 3, atOnce: 7, oneByOne: 30, withoutIds: 1 },
     // One for each invocation.
-    atMost: { there: 4, atOnce: 20, oneByOne: 60, withoutIds: 2 },
-    atLeast: { there: 3, atOnce: 3, oneByOne: 60, withoutIds: 1 },
+    atMost: { there: 4, atOnce: 20, oneByOne: 30, withoutIds: 2 },
+    atLeast: { there: 3, atOnce: 3, oneByOne: 30, withoutIds: 1 },
   },
   nodeWrites: {
     title: "writes of nodes",
-    usual: { there: 600, atOnce: 600, oneByOne: 120, withoutIds: 200 },
-    atMost: { there: 630, atOnce: 630, oneByOne: 126, withoutIds: 210 },
-    atLeast: { there: 600, atOnce: 600, oneByOne: 120, withoutIds: 200 },
+    usual: { there: 600, atOnce: 600, oneByOne: 60, withoutIds: 200 },
+    atMost: { there: 630, atOnce: 630, oneByOne: 63, withoutIds: 210 },
+    atLeast: { there: 600, atOnce: 600, oneByOne: 60, withoutIds: 200 },
   },
   nodeReads: {
     title: "reads of single nodes",
     usual: { there: 0, atOnce: 0, oneByOne: 0, withoutIds: 0 },
-    atMost: { there: 15, atOnce: 15, oneByOne: 3, withoutIds: 5 },
+    atMost: { there: 15, atOnce: 15, oneByOne: 1, withoutIds: 5 },
   },
   eventWrites: {
     title: "Events",
-    usual: { there: 300, atOnce: 300, oneByOne: 60, withoutIds: 100 },
-    atMost: { there: 300, atOnce: 300, oneByOne: 60, withoutIds: 100 },
+    usual: { there: 300, atOnce: 300, oneByOne: 30, withoutIds: 100 },
+    atMost: { there: 300, atOnce: 300, oneByOne: 30, withoutIds: 100 },
     // Best effort: a slow API server has fewer of them.
     atLeast: { there: 1, atOnce: 1, oneByOne: 1, withoutIds: 1 },
   },
   lists: {
     title: "lists",
     usual: { there: 1, atOnce: 1, oneByOne: 1, withoutIds: 1 },
-    atMost: { there: 2, atOnce: 2, oneByOne: 2, withoutIds: 2 },
+    atMost: { there: 1, atOnce: 1, oneByOne: 1, withoutIds: 1 },
   },
   functionsConnections: {
     title: "connections of the functions to the API server",
@@ -82,9 +82,9 @@ export const COSTS = {
   },
   relayUpBytes: {
     title: "bytes a node from the relay to the API server",
-    usual: { there: 8, atOnce: 8, oneByOne: 34, withoutIds: 22 },
+    usual: { there: 8, atOnce: 8, oneByOne: 67, withoutIds: 22 },
     // A watch that the server ends is asked for again, which is about 1 here.
-    atMost: { there: 25, atOnce: 25, oneByOne: 75, withoutIds: 50 },
+    atMost: { there: 25, atOnce: 25, oneByOne: 150, withoutIds: 50 },
   },
   relayDownBytes: {
     title: "bytes a node from the API server to the relay",
