@@ -82,7 +82,8 @@ async function register(stage: BenchStage, row: Row, instances: readonly Ec2Inst
   if (arrival.kind === "rate") {
     const startedAt = performance.now();
     const sent = instances.map(async (instance, index) => {
-      await sleep((index * 1000) / arrival.nodesPerSecond - (performance.now() - startedAt));
+      const dueMs = (index * 1000) / arrival.nodesPerSecond - (performance.now() - startedAt);
+      await sleep(Math.max(0, dueMs));
       await registerOne(stage, row, instance);
     });
     await Promise.all(sent);
