@@ -8,6 +8,7 @@ import type { Invoker } from "#relay/invoker.ts";
 import type { RelayMetrics } from "#relay/metrics.ts";
 import type { RelayNote } from "#relay/note.ts";
 import { type OutcomeLine, outcomeLinesOf } from "#relay/outcome-line.ts";
+import { createReadingTurns } from "#relay/reading-turns.ts";
 
 /** One cluster, and the way to its API server with the relay's identity. */
 export interface RelayCluster {
@@ -45,6 +46,7 @@ export interface Relay {
 export function startRelay(options: RelayOptions): Relay {
   const { clock = systemClock, random = Math.random } = options;
   const budgets = createBudgets();
+  const turns = createReadingTurns(clock);
   let events = 0;
   const note = (each: RelayNote): void => {
     options.metrics?.observe(each);
@@ -54,7 +56,7 @@ export function startRelay(options: RelayOptions): Relay {
     startClusterRelay({
       cluster,
       clusterHash: clusterHash(cluster),
-      transport,
+      transport: turns.take(transport),
       invoker: options.invoker,
       budgets,
       clock,
