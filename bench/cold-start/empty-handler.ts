@@ -1,0 +1,2 @@
+/** What a function cannot be faster than. */
+export const handler = async (): Promise<Record<string, never>> => ({});

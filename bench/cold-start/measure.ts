@@ -1,0 +1,94 @@
+import { readFile } from "node:fs/promises";
+import { cpus } from "node:os";
+import { join } from "node:path";
+import { builtFunctions, bundledAsFunctions, bundledByDefault } from "#bench/cold-start/bundles.ts";
+import {
+  type ColdStart,
+  type ColdStartResults,
+  EMPTY_HANDLER,
+  ONE_CLIENT,
+  ONE_CLIENT_BY_DEFAULT,
+  WHOLE_CLIENTS,
+} from "#bench/cold-start/measurement.ts";
+import { decideInNewProcess, importInNewProcess, type Moment } from "#bench/cold-start/run-process.ts";
+import { type ColdStartStage, setColdStartStage } from "#bench/cold-start/stage.ts";
+
+export interface ColdStartOptions {
+  /** For bundles and the cluster's files; there, empty, and the caller's to remove. */
+  readonly folder: string;
+  readonly rounds: number;
+  readonly say: (line: string) => void;
+}
+
+/** Starts every function and what it is compared with once a round; a process that is slow for the machine's sake is one of many. */
+export async function measureColdStart({ folder, rounds, say }: ColdStartOptions): Promise<ColdStartResults> {
+  const [loadAverage = ""] = (await readFile("/proc/loadavg", "utf8")).split(" ", 1);
+  const startedAt = new Date().toISOString();
+  const stage = await setColdStartStage(folder);
+  try {
+    const contenders = await contendersOf(stage, join(folder, "bundles"));
+    const starts: (ColdStart & { wallMs: number[]; cpuMs: number[] })[] = contenders.map(({ row }) => ({
+      ...row,
+      wallMs: [],
+      cpuMs: [],
+    }));
+    // The first round fills the caches of the file system, and is not counted.
+    for (let round = -1; round < rounds; round += 1) {
+      for (const [index, { start }] of contenders.entries()) {
+        const { wallMs, cpuMs } = await start();
+        if (round < 0) continue;
+        starts[index]?.wallMs.push(rounded(wallMs));
+        starts[index]?.cpuMs.push(rounded(cpuMs));
+      }
+      say(`round ${round + 1} of ${rounds}`);
+    }
+    const [firstCpu] = cpus();
+    return {
+      startedAt,
+      cpu: firstCpu?.model ?? "unknown",
+      cores: cpus().length,
+      node: process.version,
+      loadAverage: Number(loadAverage),
+      starts,
+    };
+  } finally {
+    await stage.close();
+  }
+}
+
+interface Contender {
+  readonly row: Pick<ColdStart, "name" | "minifiedBytes" | "zipBytes">;
+  readonly start: () => Promise<Moment>;
+}
+
+async function contendersOf(stage: ColdStartStage, folder: string): Promise<readonly Contender[]> {
+  const importing = (files: readonly string[]) => () => importInNewProcess(files, stage.environment);
+  const references = await Promise.all(
+    [
+      { name: EMPTY_HANDLER, bundled: bundledAsFunctions("empty-handler", folder) },
+      { name: ONE_CLIENT, bundled: bundledAsFunctions("one-client", folder) },
+      { name: ONE_CLIENT_BY_DEFAULT, bundled: bundledByDefault("one-client", folder) },
+      { name: WHOLE_CLIENTS, bundled: bundledByDefault("whole-clients", folder) },
+    ].map(async ({ name, bundled }): Promise<Contender> => {
+      const { entry, minifiedBytes } = await bundled;
+      return { row: { name, minifiedBytes }, start: importing([entry]) };
+    }),
+  );
+  const functions = (await builtFunctions(folder)).flatMap(
+    ({ name, entry, cloud, minifiedBytes, zipBytes }): Contender[] => [
+      { row: { name: `\`${name}\`: imported`, minifiedBytes, zipBytes }, start: importing([entry]) },
+      ...(cloud === undefined
+        ? []
+        : [{ row: { name: `\`${name}\`: imported with its cloud` }, start: importing([entry, cloud]) }]),
+      {
+        row: { name: `\`${name}\`: first node decided and written` },
+        start: async () => decideInNewProcess(entry, await stage.eventOfNewNode(), stage.environment),
+      },
+    ],
+  );
+  return [...references.slice(0, 1), ...functions, ...references.slice(1)];
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}

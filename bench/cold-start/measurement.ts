@@ -1,0 +1,37 @@
+import * as z from "zod";
+
+const amount = z.number().nonnegative();
+const bytes = z.int().positive();
+
+/** One thing that was loaded in new processes, over and over. */
+export const ColdStart = z.strictObject({
+  name: z.string(),
+  /** Of all its files, minified; undefined where it is the bundle of another row. */
+  minifiedBytes: bytes.optional(),
+  /** What is deployed of it. */
+  zipBytes: bytes.optional(),
+  /** By round, milliseconds since the process started. */
+  wallMs: z.array(amount),
+  /** By round, milliseconds of CPU, user and system, of all threads. */
+  cpuMs: z.array(amount),
+});
+export type ColdStart = z.output<typeof ColdStart>;
+
+/** What bench/cold-start.json holds: in every round each was started once, in this order. */
+export const ColdStartResults = z.strictObject({
+  startedAt: z.iso.datetime(),
+  cpu: z.string(),
+  cores: z.int().positive(),
+  /** Node's version. */
+  node: z.string(),
+  /** Of the machine over one minute, before the first round. */
+  loadAverage: amount,
+  starts: z.array(ColdStart),
+});
+export type ColdStartResults = z.output<typeof ColdStartResults>;
+
+/** The rows that others are compared with, by name. */
+export const EMPTY_HANDLER = "an empty handler";
+export const ONE_CLIENT = "`@aws-sdk/client-ec2` alone, bundled as functions are";
+export const ONE_CLIENT_BY_DEFAULT = "`@aws-sdk/client-ec2` alone, bundled by esbuild's defaults";
+export const WHOLE_CLIENTS = "the clients of EC2, STS and Lambda whole, by esbuild's defaults";

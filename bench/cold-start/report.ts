@@ -1,0 +1,68 @@
+import {
+  type ColdStart,
+  type ColdStartResults,
+  EMPTY_HANDLER,
+  ONE_CLIENT,
+  ONE_CLIENT_BY_DEFAULT,
+} from "#bench/cold-start/measurement.ts";
+import { markdownTable } from "#bench/report/markdown-table.ts";
+import { formatNumber, formatSpread } from "#bench/report/numbers.ts";
+import { spreadOf } from "#bench/report/spread.ts";
+
+/** The results as a section of Markdown, without a heading; ends with a line break. */
+export function coldStartSection(results: ColdStartResults): string {
+  const startOf = (name: string) => results.starts.find((start) => start.name === name);
+  const comparedWith = [EMPTY_HANDLER, ONE_CLIENT, ONE_CLIENT_BY_DEFAULT].map(startOf);
+  const rows = results.starts.map((start) => [
+    start.name.replaceAll("`", ""),
+    formatKilobytes(start.minifiedBytes),
+    formatKilobytes(start.zipBytes),
+    formatMs(start.wallMs),
+    formatMs(start.cpuMs),
+    ...comparedWith.map((other) => (other === undefined ? "" : formatRatio(start, other))),
+  ]);
+  const heading = [
+    "",
+    "minified KB",
+    "zip KB",
+    "ms since the process started",
+    "ms of CPU",
+    "× empty",
+    "× EC2's client",
+    "× EC2's client by default",
+  ];
+  return `${markdownTable(heading, rows)}\n\n${paragraphOf(results)}\n`;
+}
+
+/** The median of how much longer one took than the other in the same round, by CPU, which other processes disturb least. */
+export function ratioOf(start: ColdStart, other: ColdStart): number | undefined {
+  const ratios = start.cpuMs.flatMap((ms, round) => {
+    const otherMs = other.cpuMs[round];
+    return otherMs === undefined ? [] : [ms / otherMs];
+  });
+  return spreadOf(ratios)?.median;
+}
+
+function formatRatio(start: ColdStart, other: ColdStart): string {
+  const ratio = ratioOf(start, other);
+  return ratio === undefined ? "" : formatNumber(ratio);
+}
+
+function formatMs(values: readonly number[]): string {
+  const spread = spreadOf(values);
+  return spread === undefined ? "" : formatSpread(spread);
+}
+
+function formatKilobytes(bytes: number | undefined): string {
+  return bytes === undefined ? "" : formatNumber(bytes / 1000);
+}
+
+function paragraphOf({ startedAt, node, cpu, cores, loadAverage, starts }: ColdStartResults): string {
+  const rounds = starts[0]?.wallMs.length ?? 0;
+  return [
+    `${startedAt.slice(0, 10)}, Node ${node} on ${cores} cores of ${cpu}, load average ${formatNumber(loadAverage)} before: medians and ranges of ${rounds} rounds,`,
+    "in each of which every row was started once, in a new process without a compile cache.",
+    "Ratios are medians over the rounds, of the CPU time since the process started.",
+    "The first node is decided, written to an embedded API server and reported, its EC2 in the same place; neither adds latency of its own.",
+  ].join(" ");
+}

@@ -1,0 +1,70 @@
+import { randomUUID } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { awsEnvironment } from "#bench/contenders/process-contender.ts";
+import { Cluster } from "#core/cluster.ts";
+import type { Event } from "#core/event.ts";
+import { Node } from "#core/node/node.ts";
+import { snapshotOf } from "#core/node/snapshot.ts";
+import { clusterHash } from "#kube/cluster-hash.ts";
+import { connect } from "#kube/connect.ts";
+import { startEmbeddedControlPlane } from "#local/api-server/start.ts";
+import { DEFAULT_VPC_ID } from "#local/ec2/build-instance.ts";
+import { startEc2 } from "#local/ec2/server.ts";
+import { joiningNode } from "#local/joining-node.ts";
+
+/** A cluster and its cloud, both in this process and without latency of their own. */
+export interface ColdStartStage {
+  /** Of a function's process. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** An event of one node that has just joined. */
+  eventOfNewNode(): Promise<Event>;
+  close(): Promise<void>;
+}
+
+/** Sets the stage in a folder that is there and is the caller's to remove. */
+export async function setColdStartStage(folder: string): Promise<ColdStartStage> {
+  const plane = await startEmbeddedControlPlane({ folder: join(folder, "control-plane") });
+  const ec2 = await startEc2({ behaviour: { quotas: "off" } });
+  const token = (await readFile(plane.tokenFile("admin"), "utf8")).trim();
+  const admin = connect({
+    server: plane.server,
+    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
+    authorization: async () => `Bearer ${token}`,
+  });
+  const entry = {
+    name: "bench",
+    server: plane.server,
+    certificateAuthorityFile: plane.certificateAuthorityFile,
+    signIn: { functions: { kind: "token-file", file: plane.tokenFile("functions") } },
+    cloud: { provider: "aws", region: ec2.region, vpc: DEFAULT_VPC_ID },
+  };
+  const clustersFile = join(folder, "clusters.yaml");
+  await writeFile(clustersFile, stringify({ clusters: [entry] }));
+  const cluster = Cluster.parse(entry);
+  return {
+    environment: { ...awsEnvironment(ec2.url, ec2.region), CLUSTERS_FILE: clustersFile },
+    async eventOfNewNode() {
+      const { id, availabilityZone, privateDnsName: name } = ec2.addInstance();
+      const body = joiningNode({ name, providerID: `aws:///${availabilityZone}/${id}` });
+      const answer = await admin.send({ method: "POST", path: "/api/v1/nodes", body });
+      if (answer.status !== 201)
+        throw new Error(`registering ${name} was answered ${answer.status}: ${answer.body}`);
+      return {
+        version: 1,
+        id: randomUUID(),
+        cluster: cluster.name,
+        clusterHash: clusterHash(cluster),
+        controller: "cloud-node-controller",
+        reason: "watch",
+        objects: [snapshotOf(Node.parse(JSON.parse(answer.body)))],
+        budget: { share: 1 },
+      };
+    },
+    async close() {
+      await admin.close();
+      await Promise.all([ec2.close(), plane.close()]);
+    },
+  };
+}
