@@ -16,6 +16,13 @@ const CLI_NAME = "serverless-ccm";
 const CHUNK_PREFIX = `${CLI_NAME}-`;
 const NOTICES = "THIRD-PARTY-NOTICES.txt";
 
+/** A function has no ~/.aws: what the SDK brings to read it, with the clients for signing in, is left out. */
+export const NO_PROFILES = {
+  "@aws-sdk/credential-provider-ini": "clouds/aws/no-profiles.ts",
+  "@aws-sdk/credential-provider-process": "clouds/aws/no-profiles.ts",
+  "@aws-sdk/credential-provider-sso": "clouds/aws/no-profiles.ts",
+};
+
 /** Builds the functions alone: for each `NAME` its bundle in `NAME/` and what is deployed, `NAME.zip`. */
 export async function buildFunctions(folder: string): Promise<Size[]> {
   const names = await functionNames();
@@ -46,7 +53,7 @@ async function buildFunction(name: string, folder: string): Promise<Size> {
 }
 
 function functionNamed(name: string, folder: string): BundleOptions {
-  return { entry: `functions/${name}.ts`, folder: join(folder, name), name: "index" };
+  return { entry: `functions/${name}.ts`, folder: join(folder, name), name: "index", instead: NO_PROFILES };
 }
 
 function commandLine(folder: string): BundleOptions {

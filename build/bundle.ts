@@ -1,6 +1,8 @@
+import { rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build, type Metafile } from "esbuild";
+import { builtinsOnDemand } from "./builtins-on-demand.ts";
 import { constantKeys } from "./constant-keys.ts";
 
 /** The folder of the sources; paths in a metafile are relative to it. */
@@ -15,6 +17,8 @@ export interface BundleOptions {
   readonly name: string;
   /** What the names of files begin with that are loaded on demand; nothing by default. They lie beside the entry. */
   readonly chunkPrefix?: string;
+  /** By package, what is bundled in its place: files, relative to ROOT. */
+  readonly instead?: Readonly<Record<string, string>>;
 }
 
 /** A bundle and what went into it. */
@@ -26,8 +30,11 @@ export interface Bundle {
   readonly bytes: number;
 }
 
-// Some dependencies are CommonJS, and what esbuild makes of their calls to `require` needs one in an ES module.
-const REQUIRE = `import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);`;
+/** The beginning of an ES module into which CommonJS is bundled: what esbuild makes of calls to `require` needs one. */
+export const REQUIRE = `const require = process.getBuiltinModule("node:module").createRequire(import.meta.url);`;
+
+// Packages that have ES modules, which shake, but give Node its CommonJS.
+const ES_MODULES = { yaml: "./node_modules/yaml/browser/index.js" };
 
 /** Bundles an entry with all that it imports into ES modules for Node 24; the same sources give the same bytes. */
 export async function bundle(options: BundleOptions): Promise<Bundle> {
@@ -37,12 +44,32 @@ export async function bundle(options: BundleOptions): Promise<Bundle> {
     sourcemap: "external",
     metafile: true,
   });
+  const loadable = loadableOutputs(metafile, options.entry);
+  const unloadable = Object.keys(metafile.outputs).filter(
+    (path) => !loadable.has(path.replace(/\.map$/, "")),
+  );
+  for (const path of unloadable) {
+    await rm(resolve(ROOT, path));
+    delete metafile.outputs[path];
+  }
   const outputs = Object.entries(metafile.outputs).filter(([path]) => !path.endsWith(".map"));
   return {
     files: outputs.map(([path]) => resolve(ROOT, path)).sort(),
     metafile,
     bytes: outputs.reduce((bytes, [, output]) => bytes + output.bytes, 0),
   };
+}
+
+/** The entry and whatever it can come to load; of code that was shaken off, esbuild writes what it would have loaded all the same. */
+function loadableOutputs({ outputs }: Metafile, entry: string): ReadonlySet<string> {
+  const loadable = new Set(Object.keys(outputs).filter((path) => outputs[path]?.entryPoint === entry));
+  // A set that grows is walked to its end.
+  for (const path of loadable) {
+    for (const { path: imported, external } of outputs[path]?.imports ?? []) {
+      if (!external) loadable.add(imported);
+    }
+  }
+  return loadable;
 }
 
 /** The bytes that the bundle would have without minification; writes nothing. */
@@ -53,7 +80,7 @@ export async function rawBytes(options: BundleOptions): Promise<number> {
 
 // What is imported on demand becomes files of its own: in one file it would come whole, as esbuild cannot shake it, and be read,
 // parsed and kept by every process that needs none of it.
-function settingsOf({ entry, folder, name, chunkPrefix = "" }: BundleOptions) {
+function settingsOf({ entry, folder, name, chunkPrefix = "", instead = {} }: BundleOptions) {
   return {
     absWorkingDir: ROOT,
     entryPoints: { [name]: entry },
@@ -67,11 +94,17 @@ function settingsOf({ entry, folder, name, chunkPrefix = "" }: BundleOptions) {
     target: "node24",
     // The AWS SDK's ES modules shake to half the size of what its `main` comes to.
     mainFields: ["module", "main"],
-    plugins: [constantKeys()],
+    alias: { ...ES_MODULES, ...pathsOf(instead) },
+    plugins: [constantKeys(), builtinsOnDemand()],
     banner: { js: REQUIRE },
     legalComments: "none",
     logLevel: "warning",
   } as const satisfies BuildOptions;
+}
+
+/** As esbuild's aliases want them, relative to where it works. */
+function pathsOf(files: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(files).map(([name, file]) => [name, `./${file}`]));
 }
 
 /** The paths, relative to ROOT, of the sources of which something is in the bundle's output. */

@@ -1,0 +1,131 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { Metafile } from "esbuild";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { buildFunctions } from "../../build/build.ts";
+import { ROOT } from "../../build/bundle.ts";
+import { functionNames } from "../../build/function-names.ts";
+import type { Size } from "../../build/sizes.ts";
+
+const MAX_MINIFIED_BYTES = 1_000_000;
+
+/** Every package of which a function may hold something. Further ones are a decision: what they cost each cold start is in 0003. */
+const ALLOWED_PACKAGES = [
+  "@aws-sdk/client-ec2",
+  "@aws-sdk/client-sts",
+  "@aws-sdk/core",
+  "@aws-sdk/credential-provider-env",
+  "@aws-sdk/credential-provider-http",
+  "@aws-sdk/credential-provider-node",
+  "@aws-sdk/credential-provider-web-identity",
+  "@aws-sdk/nested-clients",
+  "@aws-sdk/signature-v4-multi-region",
+  "@aws-sdk/xml-builder",
+  "@aws/lambda-invoke-store",
+  "@middy/core",
+  "@middy/util",
+  "@smithy/core",
+  "@smithy/credential-provider-imds",
+  "@smithy/node-http-handler",
+  "@smithy/signature-v4",
+  "@smithy/types",
+  "yaml",
+  "zod",
+];
+
+const ALLOWED_FOLDERS = ["clouds", "core", "functions", "kube"];
+
+const names = await functionNames();
+
+describe("a function's bundle", () => {
+  let folder = "";
+  let sizes: readonly Size[] = [];
+  const bundles = new Map<string, Metafile["outputs"]>();
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "function-bundle-"));
+    sizes = await buildFunctions(folder);
+    for (const name of names) {
+      const { outputs }: Metafile = JSON.parse(await readFile(join(folder, `${name}.meta.json`), "utf8"));
+      bundles.set(name, outputs);
+    }
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  test.each(names)("%s: is no larger than a megabyte", (name) => {
+    expect(sizes.find((size) => size.name === name)?.minified).toBeLessThanOrEqual(MAX_MINIFIED_BYTES);
+  });
+
+  test.each(names)("%s: holds no package but these", (name) => {
+    const packages = new Set(inputsOf(name).flatMap(packageOf));
+    expect([...packages].filter((each) => !ALLOWED_PACKAGES.includes(each))).toEqual([]);
+  });
+
+  test.each(names)("%s: holds of this project what functions are made of", (name) => {
+    const own = inputsOf(name).filter((input) => packageOf(input).length === 0 && !isNodes(input));
+    const folders = new Set(own.map((input) => input.split("/")[0] ?? ""));
+    expect([...folders].filter((each) => !ALLOWED_FOLDERS.includes(each))).toEqual([]);
+    expect(own).toContain(`functions/${name}.ts`);
+  });
+
+  test.each(names)("%s: loads no cloud before it is asked about one", (name) => {
+    const loaded = inputsLoadedWith(bundles.get(name) ?? {}, `functions/${name}.ts`);
+    expect(loaded).toContain("clouds/load.ts");
+    expect(loaded.filter((input) => /@aws-sdk|@smithy|^clouds\/(?!load\.ts)/.test(input))).toEqual([]);
+  });
+
+  test("node: holds the shapes of the operations that it uses, and of no others", async () => {
+    const text = await textOf("node");
+    for (const used of ["DescribeInstancesResult", "DescribeInstanceTopologyResult"])
+      expect(text).toContain(used);
+    for (const other of ["RunInstancesRequest", "DescribeVolumesResult", "CreateTagsRequest"])
+      expect(text).not.toContain(other);
+  });
+
+  test("node: takes all of Node's modules on demand", () => {
+    const imports = Object.values(bundles.get("node") ?? {}).flatMap((output) => output.imports);
+    const external = imports.filter(({ external, kind }) => external && kind !== "require-call");
+    expect(external).toEqual([]);
+    expect(inputsOf("node")).toContain("builtin:node:http");
+  });
+
+  function inputsOf(name: string): string[] {
+    return Object.values(bundles.get(name) ?? {}).flatMap(inputsIn);
+  }
+
+  async function textOf(name: string): Promise<string> {
+    const files = Object.keys(bundles.get(name) ?? {}).filter((file) => !file.endsWith(".map"));
+    const texts = await Promise.all(files.map((file) => readFile(resolve(ROOT, file), "utf8")));
+    return texts.join("\n");
+  }
+});
+
+type Output = Metafile["outputs"][string];
+
+function inputsIn(output: Output): string[] {
+  return Object.entries(output.inputs).flatMap(([input, { bytesInOutput }]) =>
+    bytesInOutput > 0 ? [input] : [],
+  );
+}
+
+function packageOf(input: string): string[] {
+  const [, name] = /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input) ?? [];
+  return name === undefined ? [] : [name];
+}
+
+function isNodes(input: string): boolean {
+  return input.startsWith("builtin:");
+}
+
+/** What is in the entry's file and in all that this one imports at once. */
+function inputsLoadedWith(outputs: Metafile["outputs"], entry: string): string[] {
+  const loaded = new Set(Object.keys(outputs).filter((path) => outputs[path]?.entryPoint === entry));
+  // A set that grows is walked to its end.
+  for (const path of loaded) {
+    for (const { path: next, kind } of outputs[path]?.imports ?? []) {
+      if (kind === "import-statement" && outputs[next] !== undefined) loaded.add(next);
+    }
+  }
+  return [...loaded].flatMap((path) => inputsIn(outputs[path] as Output));
+}
