@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError, Option } from "commander";
 import { ConfigurationError } from "#cli/configuration-error.ts";
+import { limitYoungGeneration } from "#cli/young-generation.ts";
 import packageJson from "../package.json" with { type: "json" };
 
 /** Exit codes: done, failed, wrong usage or configuration. */
@@ -29,7 +30,10 @@ withClusterOptions(program.command("relay"))
   )
   .option("--function-prefix <prefix>", "functions are named <prefix>node, …")
   .option("--function-arn <arn>", "the node function, by name or ARN")
-  .action(async (flags) => (await import("#cli/relay.ts")).relay(flags));
+  .action(async (flags) => {
+    limitYoungGeneration();
+    await (await import("#cli/relay.ts")).relay(flags);
+  });
 
 program
   .command("demo")
