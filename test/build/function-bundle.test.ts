@@ -83,10 +83,11 @@ describe("a function's bundle", () => {
       expect(text).not.toContain(other);
   });
 
-  test("node: takes all of Node's modules on demand", () => {
+  test("node: takes node:http on demand, and so without undici", () => {
     const imports = Object.values(bundles.get("node") ?? {}).flatMap((output) => output.imports);
-    const external = imports.filter(({ external, kind }) => external && kind !== "require-call");
-    expect(external).toEqual([]);
+    const builtins = imports.filter(({ external }) => external).map(({ path }) => path);
+    expect(builtins).toContain("node:http2");
+    expect(builtins.filter((path) => /^(node:)?http$/.test(path))).toEqual([]);
     expect(inputsOf("node")).toContain("builtin:node:http");
   });
 
