@@ -75,6 +75,3 @@ export const Decision = z.discriminatedUnion("kind", [
   }),
 ]);
 export type Decision = z.output<typeof Decision>;
-
-/** The code of a skip that says: nothing of ours is left to do on this object. It is reported as `unchanged`. */
-export const UP_TO_DATE = "UpToDate";

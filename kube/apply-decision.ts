@@ -1,6 +1,7 @@
-import { type Because, type ClusterEvent, type Decision, UP_TO_DATE } from "#core/decision.ts";
+import type { Because, ClusterEvent, Decision } from "#core/decision.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";
 import type { ClusterUsage, ObjectReport } from "#core/report.ts";
+import { UP_TO_DATE } from "#core/up-to-date.ts";
 import type { Answer } from "#kube/answer.ts";
 import type { Gate } from "#kube/concurrency.ts";
 import { type NodeRead, readNode, sendWrite } from "#kube/node-requests.ts";

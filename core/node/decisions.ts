@@ -1,14 +1,8 @@
-import {
-  type Because,
-  type ClusterEvent,
-  type ClusterWrite,
-  type Decision,
-  type ObjectReference,
-  UP_TO_DATE,
-} from "#core/decision.ts";
+import type { Because, ClusterEvent, ClusterWrite, Decision, ObjectReference } from "#core/decision.ts";
 import type { Edit } from "#core/json-patch.ts";
 import { test } from "#core/json-patch.ts";
 import type { Node } from "#core/node/node.ts";
+import { UP_TO_DATE } from "#core/up-to-date.ts";
 
 /** Nothing of ours is left to do. */
 export const NOTHING_LEFT: Because = { code: UP_TO_DATE, message: "nothing is left to do" };

@@ -1,9 +1,10 @@
 import type { Cluster } from "#core/cluster.ts";
-import { type Because, type Decision, UP_TO_DATE } from "#core/decision.ts";
+import type { Because, Decision } from "#core/decision.ts";
 import type { Event } from "#core/event.ts";
 import type { Node } from "#core/node/node.ts";
 import { applyPolicies } from "#core/policies.ts";
 import type { ClusterUsage, ObjectReport } from "#core/report.ts";
+import { UP_TO_DATE } from "#core/up-to-date.ts";
 import type { Deadline } from "#functions/middleware/deadline.ts";
 import type { Decisions } from "#functions/steps/decide-nodes.ts";
 import type { World } from "#functions/world/world.ts";

@@ -1,12 +1,7 @@
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
-import {
-  type ClusterWrite,
-  type Decision,
-  type PatchOperation,
-  type TestOperation,
-  UP_TO_DATE,
-} from "#core/decision.ts";
+import type { ClusterWrite, Decision, PatchOperation, TestOperation } from "#core/decision.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";
+import { UP_TO_DATE } from "#core/up-to-date.ts";
 
 /** What is to be written on a node: the facts of its instance. */
 export interface Facts {
