@@ -33,5 +33,8 @@ export function createNodeFunction(world: World): PlatformFunction {
   return platformFunction(handler);
 }
 
+const world = lambdaWorld(process.env);
+await world.prepare();
+
 /** What Lambda calls. */
-export const handler = createNodeFunction(lambdaWorld(process.env));
+export const handler = createNodeFunction(world);

@@ -36,20 +36,25 @@ export function parseClustersFile(text: string, file: string): readonly Cluster[
   throw new ClustersFileError("Invalid", file, faultsOf(parsed.error));
 }
 
+/** The clusters of a file by name, and all of them. */
+export type ClustersOfFile = Clusters & { readonly all: () => Promise<readonly Cluster[]> };
+
 /**
  * Clusters out of a file, which is read again when it changes. Rejects with `ClustersFileError`: a file that became
  * faulty is not covered up with what stood in it before.
  */
-export function readClustersFile(file: string): Clusters {
+export function readClustersFile(file: string): ClustersOfFile {
   let known: { readonly version: string; readonly clusters: ReadonlyMap<string, Cluster> } | undefined;
-  return async (name, options) => {
+  const read = async (isFresh: boolean): Promise<ReadonlyMap<string, Cluster>> => {
     const version = await fileVersion(file);
-    if (known === undefined || known.version !== version || options?.fresh === true) {
+    if (known === undefined || known.version !== version || isFresh) {
       const clusters = parseClustersFile(await readText(file), file);
       known = { version, clusters: new Map(clusters.map((cluster) => [cluster.name, cluster])) };
     }
-    return known.clusters.get(name);
+    return known.clusters;
   };
+  const byName: Clusters = async (name, options) => (await read(options?.fresh === true)).get(name);
+  return Object.assign(byName, { all: async () => [...(await read(false)).values()] });
 }
 
 /** All clusters of a file, as they stand in it now; rejects with `ClustersFileError`. */

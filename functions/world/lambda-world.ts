@@ -1,10 +1,10 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import { loadCloud } from "#clouds/load.ts";
-import type { Cluster, Clusters } from "#core/cluster.ts";
+import type { Cluster } from "#core/cluster.ts";
 import { logToStandardOutput } from "#functions/middleware/log-report.ts";
 import { createBoundedCache } from "#functions/world/bounded-cache.ts";
 import type { World } from "#functions/world/world.ts";
-import { readClustersFile } from "#kube/clusters-file.ts";
+import { type ClustersOfFile, readClustersFile } from "#kube/clusters-file.ts";
 import { connect } from "#kube/connect.ts";
 import { signIn } from "#kube/sign-in.ts";
 import type { Transport } from "#kube/transport.ts";
@@ -12,23 +12,47 @@ import type { Transport } from "#kube/transport.ts";
 /** Clusters for which a warm function keeps a connection, and configurations for which it keeps a cloud. */
 const MAX_KEPT = 32;
 
+/** The world of a function that has been deployed. */
+export interface LambdaWorld extends World {
+  /**
+   * Reads the clusters and loads their clouds, sending nothing: while a function is initialized it has a whole core, at its first
+   * event the part of one that its memory buys. What fails will fail again at the first event, and be reported there.
+   */
+  prepare(): Promise<void>;
+}
+
 /** The world of a deployed function: clusters from the file that CLUSTERS_FILE names, and what a warm function keeps. */
-export function lambdaWorld(environment: Readonly<Record<string, string | undefined>>): World {
+export function lambdaWorld(environment: Readonly<Record<string, string | undefined>>): LambdaWorld {
   const clouds = createBoundedCache<Cloud>(MAX_KEPT, (cloud) => cloud.close());
   const transports = createBoundedCache<Transport>(MAX_KEPT, (transport) => transport.close());
+  const file = environment["CLUSTERS_FILE"];
+  const clusters = clustersOf(file);
+  const cloudOf = ({ name, cloud }: Cluster): Promise<Cloud> =>
+    clouds.get(JSON.stringify([name, cloud]), () => loadCloud(cloud, { clusterName: name }));
   return {
-    clusters: clustersOf(environment["CLUSTERS_FILE"]),
-    cloud: ({ name, cloud }) =>
-      clouds.get(JSON.stringify([name, cloud]), () => loadCloud(cloud, { clusterName: name })),
+    clusters,
+    cloud: cloudOf,
     api: (cluster) => transports.get(signInKey(cluster), () => connectTo(cluster)),
     now: () => new Date(),
     log: logToStandardOutput,
+    async prepare() {
+      if (file === undefined) return;
+      const all = await clusters.all().catch(() => []);
+      await Promise.allSettled(oneOfEachProvider(all).map(cloudOf));
+    },
   };
 }
 
-function clustersOf(file: string | undefined): Clusters {
+function clustersOf(file: string | undefined): ClustersOfFile {
   if (file !== undefined) return readClustersFile(file);
-  return () => Promise.reject(new Error("CLUSTERS_FILE is not set: it names the YAML file of clusters"));
+  const reject = (): Promise<never> =>
+    Promise.reject(new Error("CLUSTERS_FILE is not set: it names the YAML file of clusters"));
+  return Object.assign(reject, { all: reject });
+}
+
+/** What takes time is a provider's code; the cloud of one cluster more takes none. */
+function oneOfEachProvider(clusters: readonly Cluster[]): Cluster[] {
+  return [...new Map(clusters.map((cluster) => [cluster.cloud.provider, cluster])).values()];
 }
 
 async function connectTo(cluster: Cluster): Promise<Transport> {

@@ -1,12 +1,17 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import type { Metafile } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildFunctions } from "../../build/build.ts";
 import { ROOT } from "../../build/bundle.ts";
 import { functionNames } from "../../build/function-names.ts";
 import type { Size } from "../../build/sizes.ts";
+
+const run = promisify(execFile);
 
 const MAX_MINIFIED_BYTES = 1_000_000;
 
@@ -69,11 +74,33 @@ describe("a function's bundle", () => {
     expect(own).toContain(`functions/${name}.ts`);
   });
 
-  test.each(names)("%s: loads no cloud before it is asked about one", (name) => {
+  test.each(names)("%s: brings no cloud along with its entry", (name) => {
     const loaded = inputsLoadedWith(bundles.get(name) ?? {}, `functions/${name}.ts`);
     expect(loaded).toContain("clouds/load.ts");
     expect(loaded.filter((input) => /@aws-sdk|@smithy|^clouds\/(?!load\.ts)/.test(input))).toEqual([]);
   });
+
+  const atStart = [
+    ["has a cluster on AWS", { provider: "aws", region: "eu-central-1", vpc: "vpc-1" }, true],
+    ["has none on AWS", { provider: "memory", instancesFile: "/nowhere" }, false],
+    ["is not there", undefined, false],
+  ] as const;
+
+  test.each(atStart)(
+    "node: a clusters file that %s is what it loads clouds by",
+    async (_, cloud, isLoaded) => {
+      const file = join(folder, "clusters.yaml");
+      await rm(file, { force: true });
+      const clusters = [{ name: "blue", server: "https://127.0.0.1", cloud }];
+      if (cloud !== undefined) await writeFile(file, JSON.stringify({ clusters }));
+      const aws = Object.entries(bundles.get("node") ?? {}).find(
+        ([, { entryPoint }]) => entryPoint === "clouds/aws/cloud.ts",
+      );
+      const loaded = await filesLoadedBy(join(folder, "node/index.mjs"), file);
+      expect(loaded).toContain("index.mjs");
+      expect(loaded.includes(basename(aws?.[0] ?? ""))).toBe(isLoaded);
+    },
+  );
 
   test("node: holds the shapes of the operations that it uses, and of no others", async () => {
     const text = await textOf("node");
@@ -101,6 +128,19 @@ describe("a function's bundle", () => {
     return texts.join("\n");
   }
 });
+
+/** The names of the files that Node loads for a bundle as a function platform initializes it. */
+async function filesLoadedBy(bundle: string, clustersFile: string): Promise<string[]> {
+  const program = `
+    import { registerHooks } from "node:module";
+    const loaded = [];
+    registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
+    await import(${JSON.stringify(pathToFileURL(bundle).href)});
+    console.log(JSON.stringify(loaded));`;
+  const env = { CLUSTERS_FILE: clustersFile };
+  const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", program], { env });
+  return (JSON.parse(stdout) as string[]).map((url) => basename(url));
+}
 
 type Output = Metafile["outputs"][string];
 

@@ -54,6 +54,27 @@ test("the same cluster is answered with the same cloud and the same connection",
   await transport.close();
 });
 
+test.each([
+  ["the clusters file cannot be read", "nowhere.yaml", undefined],
+  ["the clusters file is faulty", "faulty.yaml", "clusters: 1"],
+  ["a cloud cannot be loaded", "clusters.yaml", undefined],
+])("preparing fails at nothing where %s", async (_, name, text) => {
+  const file = join(folder, name);
+  if (text !== undefined) await writeFile(file, text);
+  await expect(lambdaWorld({ CLUSTERS_FILE: file }).prepare()).resolves.toBeUndefined();
+});
+
+test("a prepared world has the cloud of its file", async () => {
+  const instances = join(folder, "instances.json");
+  await writeFile(instances, JSON.stringify({ instances: [] }));
+  const world = lambdaWorld({ CLUSTERS_FILE: clustersFile });
+  await world.prepare();
+  await rm(instances);
+  const cluster = await world.clusters("tenant-a");
+  if (cluster === undefined) throw new Error("the clusters file has no tenant-a");
+  await expect(world.cloud(cluster)).resolves.toMatchObject({ provider: "memory" });
+});
+
 test("without CLUSTERS_FILE every object is due again, and the variable is named", async () => {
   const report = await invoke({}, node.event(await node.join("a")));
   expect(report.objects).toMatchObject([{ outcome: "retry", because: { code: "ClustersUnreadable" } }]);

@@ -73,6 +73,11 @@ describe("reading a clusters file", () => {
     ]);
   });
 
+  it("lists all of them", async () => {
+    await writeFile(file, VALID);
+    expect((await readClustersFile(file).all()).map(({ name }) => name)).toEqual(["blue"]);
+  });
+
   it("sees a change", async () => {
     await writeFile(file, VALID);
     const clusters = readClustersFile(file);
