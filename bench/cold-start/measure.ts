@@ -62,7 +62,9 @@ interface Contender {
 }
 
 async function contendersOf(stage: ColdStartStage, folder: string): Promise<readonly Contender[]> {
-  const importing = (files: readonly string[]) => () => importInNewProcess(files, stage.environment);
+  // Without a clusters file a function prepares nothing.
+  const { CLUSTERS_FILE: _, ...bare } = stage.environment;
+  const importing = (files: readonly string[]) => () => importInNewProcess(files, bare);
   const references = await Promise.all(
     [
       { name: EMPTY_HANDLER, bundled: bundledAsFunctions("empty-handler", folder) },
@@ -76,12 +78,16 @@ async function contendersOf(stage: ColdStartStage, folder: string): Promise<read
   );
   const functions = (await builtFunctions(folder)).flatMap(
     ({ name, entry, cloud, minifiedBytes, zipBytes }): Contender[] => [
-      { row: { name: `\`${name}\`: imported`, minifiedBytes, zipBytes }, start: importing([entry]) },
-      ...(cloud === undefined
-        ? []
-        : [{ row: { name: `\`${name}\`: imported with its cloud` }, start: importing([entry, cloud]) }]),
       {
-        row: { name: `\`${name}\`: first node decided and written` },
+        row: { name: `\`${name}\`: its code, AWS included`, minifiedBytes, zipBytes },
+        start: importing(cloud === undefined ? [entry] : [entry, cloud]),
+      },
+      {
+        row: { name: `\`${name}\`: initialized, its clusters read` },
+        start: () => importInNewProcess([entry], stage.environment),
+      },
+      {
+        row: { name: `\`${name}\`: first node decided, written and reported` },
         start: async () => decideInNewProcess(entry, await stage.eventOfNewNode(), stage.environment),
       },
     ],
