@@ -9,6 +9,7 @@ import { clusterEntry, connectAsAdmin, Tenant, type TenantPlan, tenantOf } from 
 import { untilSaid } from "#bench/idle/until-said.ts";
 import { type BenchStage, setBenchStage } from "#bench/stage.ts";
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import { listAll } from "#kube/list.ts";
 import { DEFAULT_VPC_ID } from "#local/ec2/build-instance.ts";
 import { freePort } from "#local/free-port.ts";
 import { type ControlPlaneBinaries, startKubeApiserver } from "#local/kube-apiserver.ts";
@@ -157,18 +158,22 @@ async function startFunctions(
   return environment;
 }
 
-const Nodes = z.object({
-  items: z.array(z.object({ spec: z.object({ taints: z.array(z.object({ key: z.string() })).optional() }) })),
+const Tainted = z.object({
+  spec: z.object({ taints: z.array(z.object({ key: z.string() })).optional() }),
 });
 
 async function uninitializedOf(tenants: readonly Tenant[]): Promise<number> {
   let count = 0;
   for (const tenant of tenants) {
     const admin = await connectAsAdmin(tenant);
-    const { body } = await admin.send({ method: "GET", path: "/api/v1/nodes" });
+    const listed = await listAll(admin, "/api/v1/nodes", isUninitialized, new AbortController().signal);
     await admin.close();
-    const { items } = Nodes.parse(JSON.parse(body));
-    count += items.filter(({ spec }) => spec.taints?.some(({ key }) => key === UNINITIALIZED_TAINT)).length;
+    if (listed.kind === "failed") throw new Error(`${tenant.name}: ${listed.message}`);
+    count += listed.items.filter(Boolean).length;
   }
   return count;
+}
+
+function isUninitialized(node: unknown): boolean {
+  return Tainted.parse(node).spec.taints?.some(({ key }) => key === UNINITIALIZED_TAINT) ?? false;
 }
