@@ -44,6 +44,8 @@ export const Event = z.strictObject({
   budget: z.strictObject({ share: z.number().gt(0).max(1) }).optional(),
   /** By uid: the field manager that keeps putting the uninitialized taint back, as the sender saw it; becomes a Warning. */
   taintRestoredBy: z.record(z.string(), z.string().min(1).max(128)).optional(),
+  /** More objects wait, or come faster than they are done: what none of them needs, such as Normal Events, is left out. */
+  busy: z.literal(true).optional(),
   /** Tightens: decide and report, write nothing. An event can never loosen a policy. */
   dryRun: z.literal(true).optional(),
 });

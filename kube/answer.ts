@@ -30,8 +30,11 @@ export type ObjectMetadata = z.output<typeof ObjectMetadata>;
 /** Classifies an answer by status, and by the body where two meanings share one. */
 export function classifyAnswer(response: ApiResponse): Answer {
   const { status } = response;
+  if (status >= 200 && status < 300) {
+    const metadata = metadataHeadOf(response.body) ?? metadataOf(parseJson(response.body));
+    return { kind: "applied", metadata };
+  }
   const body = parseJson(response.body);
-  if (status >= 200 && status < 300) return { kind: "applied", metadata: metadataOf(body) };
   const failure = Failure.catch({}).parse(body);
   const message = wordsOf(failure, response);
   switch (status) {
@@ -109,6 +112,18 @@ const MAX_RETRY_AFTER_SECONDS = 30;
 function retryAfterSeconds(response: ApiResponse): number {
   const header = response.headers["retry-after"] ?? "";
   return /^\d{1,9}$/.test(header) ? Math.min(Number(header), MAX_RETRY_AFTER_SECONDS) : 1;
+}
+
+/**
+ * How kube-apiserver begins an object that was asked for as metadata alone: with what is read back here. The rest, most of it managed
+ * fields, is parsed for nothing; an answer that begins otherwise is parsed whole.
+ */
+const METADATA_HEAD =
+  /^\{"kind":"PartialObjectMetadata","apiVersion":"meta\.k8s\.io\/v1","metadata":\{"name":"[^"\\]*","uid":"([^"\\]+)","resourceVersion":"([^"\\]+)"/;
+
+function metadataHeadOf(body: string): ObjectMetadata | undefined {
+  const [, uid, resourceVersion] = METADATA_HEAD.exec(body) ?? [];
+  return uid === undefined || resourceVersion === undefined ? undefined : { uid, resourceVersion };
 }
 
 const AnsweredObject = z.object({ metadata: ObjectMetadata });

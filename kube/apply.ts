@@ -21,6 +21,8 @@ export interface ApplyOptions {
   /** Names this function or process in Events. */
   readonly reportingInstance: string;
   readonly now: Date;
+  /** Whether other objects wait for the same server: Normal Events are dropped then, as a patch of a node is worth more. */
+  readonly busy?: boolean;
   /** Requests in flight at a time. */
   readonly maxInFlight?: number;
   readonly graceMs?: number;
@@ -65,18 +67,17 @@ async function recordAll(
   options: ApplyOptions,
   context: ApplyContext,
 ): Promise<void> {
-  const { recorded, dropped } = await recordEvents(
-    applied.flatMap(({ events }) => events),
-    {
-      transport: options.transport,
-      now: options.now,
-      reportingInstance: options.reportingInstance,
-      timeoutMs: options.eventsTimeoutMs ?? DEFAULT_EVENTS_TIMEOUT_MS,
-      signal: options.signal,
-    },
-  );
+  const events = applied.flatMap((object) => object.events);
+  const wanted = options.busy ? events.filter(({ event }) => event.type !== "Normal") : events;
+  const { recorded, dropped } = await recordEvents(wanted, {
+    transport: options.transport,
+    now: options.now,
+    reportingInstance: options.reportingInstance,
+    timeoutMs: options.eventsTimeoutMs ?? DEFAULT_EVENTS_TIMEOUT_MS,
+    signal: options.signal,
+  });
   context.usage.events += recorded;
-  context.usage.eventsDropped += dropped;
+  context.usage.eventsDropped += dropped + events.length - wanted.length;
 }
 
 /** A signal that follows another one after a while. */

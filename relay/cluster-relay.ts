@@ -159,6 +159,12 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
     note({ kind: "too-large", name, uid });
   }
 
+  /** Asked after a batch has taken its slot; a cluster with one slot has nothing but the queue to tell by. */
+  function isBusy(): boolean {
+    const { invocations: limit } = cluster.limits;
+    return pending.lane("work").ready > 0 || (limit > 1 && invocations >= limit);
+  }
+
   async function send(lane: Lane, objects: readonly ReadyObject[]): Promise<void> {
     const startedMs = clock.now();
     for (const { uid } of objects) pending.start(uid, startedMs);
@@ -172,6 +178,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
       controller: CONTROLLER,
       reason,
       share: grant.share,
+      busy: isBusy(),
     } as const;
     const delivery = await deliver(options.invoker, facts, objects, invoking.signal);
     const endedMs = clock.now();

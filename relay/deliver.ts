@@ -23,6 +23,8 @@ export interface EventFacts {
   readonly controller: Controller;
   readonly reason: EventReason;
   readonly share: number;
+  /** Whether the cluster has as much in flight as it may, or more than this batch to send. */
+  readonly busy: boolean;
 }
 
 /** Sends one event and says what became of each of its objects. Never rejects. */
@@ -55,6 +57,7 @@ function eventOf(facts: EventFacts, objects: readonly ReadyObject[]): Event {
     objects: objects.map((object) => object.snapshot),
     budget: { share: facts.share },
     ...(Object.keys(taintRestoredBy).length === 0 ? {} : { taintRestoredBy }),
+    ...(facts.busy ? { busy: true as const } : {}),
     ...(facts.cluster.policies.dryRun ? { dryRun: true as const } : {}),
   };
 }

@@ -59,6 +59,7 @@ export async function carryOut(
     reportingInstance: REPORTING_INSTANCE,
     now: world.now(),
     maxInFlight: cluster.limits.requestsPerFunction,
+    busy: event.busy ?? false,
   });
   return { objects, usage, durationMs: performance.now() - startedAt };
 }

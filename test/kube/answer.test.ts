@@ -12,6 +12,24 @@ describe("an answer", () => {
       meaning: { kind: "applied", metadata: { uid: "u", resourceVersion: "7" } },
     },
     {
+      given: "200 with metadata alone, as kube-apiserver writes it",
+      status: 200,
+      body: `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"n","uid":"u","resourceVersion":"7","labels":{}}}`,
+      meaning: { kind: "applied", metadata: { uid: "u", resourceVersion: "7" } },
+    },
+    {
+      given: "200 with metadata alone, in another order",
+      status: 200,
+      body: { metadata: { resourceVersion: "7", uid: "u" }, kind: "PartialObjectMetadata" },
+      meaning: { kind: "applied", metadata: { uid: "u", resourceVersion: "7" } },
+    },
+    {
+      given: "200 with metadata that only looks like it",
+      status: 200,
+      body: `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"n","uid":"","resourceVersion":"7"}}`,
+      meaning: { kind: "applied", metadata: undefined },
+    },
+    {
       given: "201 with rubbish",
       status: 201,
       body: "<html>",

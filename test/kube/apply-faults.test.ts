@@ -190,6 +190,16 @@ describe("Events", () => {
     expect(applied.usage).toMatchObject({ events: 0, eventsDropped: 12 });
   });
 
+  it.each([
+    { given: "an initialization's", rejected: false, usage: { events: 0, eventsDropped: 3 } },
+    { given: "a warning", rejected: true, usage: { events: 3, eventsDropped: 0 } },
+  ])("of a batch behind which others wait: $given", async ({ rejected, usage }) => {
+    const nodes = await join(3);
+    const transport = rejected ? refusingPatches(cluster.functions) : cluster.functions;
+    const applied = await bringUp(nodes, { transport, busy: true });
+    expect(applied.usage).toMatchObject(usage);
+  });
+
   it("are sent at most eight at once, after all writes", async () => {
     const nodes = await join(30);
     const sent: ApiRequest[] = [];
@@ -253,5 +263,15 @@ function watched(transport: Transport, onSend: (number: number) => void, hang?: 
         request.signal?.addEventListener("abort", () => reject(new Error("aborted"))),
       );
     },
+  };
+}
+
+/** The server's answer where a role lacks the right to patch nodes; Events pass. */
+function refusingPatches(transport: Transport): Transport {
+  const body = JSON.stringify({ kind: "Status", reason: "Forbidden", message: "may not" });
+  return {
+    ...transport,
+    send: async (request) =>
+      request.method === "PATCH" ? { status: 403, headers: {}, body } : transport.send(request),
   };
 }

@@ -175,6 +175,20 @@ describe("a node that needs work", () => {
 });
 
 describe("batches", () => {
+  test.each([
+    { slots: 1, busy: [false, false] },
+    { slots: 2, busy: [false, true] },
+  ])("that take the last of $slots slots say so, where there is more than one", async ({ slots, busy }) => {
+    const { api, functions, clock } = await start({ limits: { invocations: slots } });
+    functions.hold(slots > 1);
+    for (const name of ["a", "b"]) {
+      api.put(name, TAINTED);
+      await clock.advance(200);
+    }
+    expect(functions.events.map((event) => event.busy ?? false)).toEqual(busy);
+    functions.hold(false);
+  });
+
   test("250 nodes at once go in three, of at most 100 objects", async () => {
     const { functions, clock } = await start({
       prepare(api) {
@@ -183,6 +197,8 @@ describe("batches", () => {
     });
     await clock.advance(50);
     expect(namesOf(functions).map((names) => names.length)).toEqual([100, 100, 50]);
+    // Behind the first two others waited; with the last one a slot was left, and nobody.
+    expect(functions.events.map(({ busy }) => busy ?? false)).toEqual([true, true, false]);
   });
 
   test("close at 200 KB", async () => {
