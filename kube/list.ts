@@ -72,12 +72,19 @@ export async function listAll<T>(
     const items: T[] = [];
     let token: string | undefined;
     for (;;) {
-      const page = await listPage(transport, path, token, signal);
+      const page = await projectPage();
       if (page.kind === "failed") return page;
       if (page.kind === "expired") break;
-      for (const item of page.items) items.push(project(item));
       if (page.next === undefined) return { kind: "list", items, resourceVersion: page.resourceVersion };
       token = page.next;
+    }
+
+    // In a function of its own: one that waits holds all that it has named, and a page takes several times its size.
+    async function projectPage() {
+      const page = await listPage(transport, path, token, signal);
+      if (page.kind !== "page") return page;
+      for (const item of page.items) items.push(project(item));
+      return { kind: "projected", next: page.next, resourceVersion: page.resourceVersion } as const;
     }
   }
   const message = `the list of ${path} expired ${MAX_RESTARTS + 1} times before it was complete`;

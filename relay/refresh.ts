@@ -46,22 +46,33 @@ export async function refreshForever(options: RefreshOptions): Promise<void> {
 
 /** One pass, page by page. One that breaks off is left as it is: the next one comes, and the watch knows what is wrong. */
 async function refreshOnce(options: RefreshOptions): Promise<number> {
-  const { transport, path, clock, signal } = options;
+  const { clock, signal } = options;
   let objects = 0;
   let token: string | undefined;
   do {
-    const page = await listPage(transport, path, token, signal);
-    if (page.kind !== "page") return objects;
-    for (const object of page.items) {
-      const key = keyOf(object);
-      if (key === undefined) continue;
-      options.look(object as Readonly<Record<string, unknown>>, key);
-      objects += 1;
-    }
+    const page = await lookAtPage(options, token);
+    objects += page.objects;
     token = page.next;
     while (token !== undefined && options.outstanding() >= PAGE_WHEN_BELOW && !signal.aborted) {
       await pause(clock, LOOK_AGAIN_MS, signal);
     }
   } while (token !== undefined && !signal.aborted);
   return objects;
+}
+
+/** In a function of its own: the pass waits long, and one that waits holds all that it has named. */
+async function lookAtPage(
+  { transport, path, signal, look }: RefreshOptions,
+  token: string | undefined,
+): Promise<{ readonly objects: number; readonly next: string | undefined }> {
+  let objects = 0;
+  const page = await listPage(transport, path, token, signal);
+  if (page.kind !== "page") return { objects, next: undefined };
+  for (const object of page.items) {
+    const key = keyOf(object);
+    if (key === undefined) continue;
+    look(object as Readonly<Record<string, unknown>>, key);
+    objects += 1;
+  }
+  return { objects, next: page.next };
 }
