@@ -15,8 +15,8 @@ const MAX_KEPT = 32;
 /** The world of a function that has been deployed. */
 export interface LambdaWorld extends World {
   /**
-   * Reads the clusters and loads their clouds, sending nothing: while a function is initialized it has a whole core, at its first
-   * event the part of one that its memory buys. What fails will fail again at the first event, and be reported there.
+   * Reads the clusters and loads their clouds, sending nothing: the first event then need not wait for it where the platform
+   * initializes functions ahead of events. What fails will fail again at the first event, and be reported there.
    */
   prepare(): Promise<void>;
 }
