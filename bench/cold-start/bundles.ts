@@ -44,9 +44,16 @@ export async function bundledAsFunctions(source: string, folder: string): Promis
   return { entry: join(folder, `${source}.mjs`), minifiedBytes: bytes };
 }
 
-/** A file of this folder in one file, by esbuild's defaults for Node: as most functions are bundled. */
-export async function bundledByDefault(source: string, folder: string): Promise<Loadable> {
-  const entry = join(folder, `${source}-by-default.mjs`);
+/**
+ * A file of this folder in one file, as most functions are bundled: by esbuild's defaults for Node, which takes what packages
+ * name as `main`, or of the ES modules of those that have them.
+ */
+export async function bundledUsually(
+  source: string,
+  fields: "main" | "module",
+  folder: string,
+): Promise<Loadable> {
+  const entry = join(folder, `${source}-by-${fields}.mjs`);
   await build({
     absWorkingDir: ROOT,
     entryPoints: [`bench/cold-start/${source}.ts`],
@@ -56,6 +63,7 @@ export async function bundledByDefault(source: string, folder: string): Promise<
     format: "esm",
     target: "node24",
     minify: true,
+    mainFields: fields === "module" ? ["module", "main"] : ["main", "module"],
     banner: { js: REQUIRE },
     logLevel: "warning",
   });

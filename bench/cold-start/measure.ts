@@ -1,13 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
-import { builtFunctions, bundledAsFunctions, bundledByDefault } from "#bench/cold-start/bundles.ts";
+import { builtFunctions, bundledAsFunctions, bundledUsually } from "#bench/cold-start/bundles.ts";
 import {
   type ColdStart,
   type ColdStartResults,
   EMPTY_HANDLER,
   ONE_CLIENT,
   ONE_CLIENT_BY_DEFAULT,
+  ONE_CLIENT_OF_MODULES,
   WHOLE_CLIENTS,
 } from "#bench/cold-start/measurement.ts";
 import { decideInNewProcess, importInNewProcess, type Moment } from "#bench/cold-start/run-process.ts";
@@ -69,8 +70,9 @@ async function contendersOf(stage: ColdStartStage, folder: string): Promise<read
     [
       { name: EMPTY_HANDLER, bundled: bundledAsFunctions("empty-handler", folder) },
       { name: ONE_CLIENT, bundled: bundledAsFunctions("one-client", folder) },
-      { name: ONE_CLIENT_BY_DEFAULT, bundled: bundledByDefault("one-client", folder) },
-      { name: WHOLE_CLIENTS, bundled: bundledByDefault("whole-clients", folder) },
+      { name: ONE_CLIENT_OF_MODULES, bundled: bundledUsually("one-client", "module", folder) },
+      { name: ONE_CLIENT_BY_DEFAULT, bundled: bundledUsually("one-client", "main", folder) },
+      { name: WHOLE_CLIENTS, bundled: bundledUsually("whole-clients", "main", folder) },
     ].map(async ({ name, bundled }): Promise<Contender> => {
       const { entry, minifiedBytes } = await bundled;
       return { row: { name, minifiedBytes }, start: importing([entry]) };
@@ -79,15 +81,15 @@ async function contendersOf(stage: ColdStartStage, folder: string): Promise<read
   const functions = (await builtFunctions(folder)).flatMap(
     ({ name, entry, cloud, minifiedBytes, zipBytes }): Contender[] => [
       {
-        row: { name: `\`${name}\`: its code, AWS included`, minifiedBytes, zipBytes },
+        row: { name: `${name}: its code, AWS included`, minifiedBytes, zipBytes },
         start: importing(cloud === undefined ? [entry] : [entry, cloud]),
       },
       {
-        row: { name: `\`${name}\`: initialized, its clusters read` },
+        row: { name: `${name}: initialized, its clusters read` },
         start: () => importInNewProcess([entry], stage.environment),
       },
       {
-        row: { name: `\`${name}\`: first node decided, written and reported` },
+        row: { name: `${name}: first node decided, written and reported` },
         start: async () => decideInNewProcess(entry, await stage.eventOfNewNode(), stage.environment),
       },
     ],

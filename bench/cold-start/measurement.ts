@@ -32,6 +32,7 @@ export type ColdStartResults = z.output<typeof ColdStartResults>;
 
 /** The rows that others are compared with, by name. */
 export const EMPTY_HANDLER = "an empty handler";
-export const ONE_CLIENT = "`@aws-sdk/client-ec2` alone, bundled as functions are";
-export const ONE_CLIENT_BY_DEFAULT = "`@aws-sdk/client-ec2` alone, bundled by esbuild's defaults";
+export const ONE_CLIENT = "@aws-sdk/client-ec2 alone, bundled as functions are";
+export const ONE_CLIENT_OF_MODULES = "@aws-sdk/client-ec2 alone, its ES modules";
+export const ONE_CLIENT_BY_DEFAULT = "@aws-sdk/client-ec2 alone, by esbuild's defaults";
 export const WHOLE_CLIENTS = "the clients of EC2, STS and Lambda whole, by esbuild's defaults";

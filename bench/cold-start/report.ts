@@ -4,6 +4,7 @@ import {
   EMPTY_HANDLER,
   ONE_CLIENT,
   ONE_CLIENT_BY_DEFAULT,
+  ONE_CLIENT_OF_MODULES,
 } from "#bench/cold-start/measurement.ts";
 import { markdownTable } from "#bench/report/markdown-table.ts";
 import { formatNumber, formatSpread } from "#bench/report/numbers.ts";
@@ -12,9 +13,9 @@ import { spreadOf } from "#bench/report/spread.ts";
 /** The results as a section of Markdown, without a heading; ends with a line break. */
 export function coldStartSection(results: ColdStartResults): string {
   const startOf = (name: string) => results.starts.find((start) => start.name === name);
-  const comparedWith = [EMPTY_HANDLER, ONE_CLIENT, ONE_CLIENT_BY_DEFAULT].map(startOf);
+  const comparedWith = [EMPTY_HANDLER, ONE_CLIENT, ONE_CLIENT_OF_MODULES, ONE_CLIENT_BY_DEFAULT].map(startOf);
   const rows = results.starts.map((start) => [
-    start.name.replaceAll("`", ""),
+    start.name,
     formatKilobytes(start.minifiedBytes),
     formatKilobytes(start.zipBytes),
     formatMs(start.wallMs),
@@ -28,8 +29,9 @@ export function coldStartSection(results: ColdStartResults): string {
     "ms since the process started",
     "ms of CPU",
     "× empty",
-    "× EC2's client",
-    "× EC2's client by default",
+    "× client-ec2",
+    "× its ES modules",
+    "× by default",
   ];
   return `${markdownTable(heading, rows)}\n\n${paragraphOf(results)}\n`;
 }
