@@ -10,6 +10,8 @@ export interface LaneState {
   readonly newestMs: number;
   /** When the batch before this one closed; undefined where there was none. */
   readonly closedMs: number | undefined;
+  /** How far apart batches that are not full should be, as the cloud account's quotas are short; 0 where they are not. */
+  readonly spacingMs: number;
   readonly freeSlots: number;
   readonly nowMs: number;
 }
@@ -25,8 +27,8 @@ export interface Linger {
 }
 
 /**
- * By lane. Work: a node that comes alone waits 5 ms; of a stream of nodes, however fast, no more than 13 to 20 batches a second
- * are made, as EC2's quota is 20 calls a second. The first look goes
+ * By lane. Work: a node that comes alone waits 5 ms; of a stream of nodes, however fast, no more than 20 batches a second
+ * are made that are not full, as EC2's quota is 20 calls a second. The first look goes
  * at once, those that follow share an invocation: every node has one within a minute of its initialization.
  */
 export const LINGER: Readonly<Record<Lane, Linger>> = {
@@ -38,10 +40,11 @@ export const LINGER: Readonly<Record<Lane, Linger>> = {
 export function closesInMs(lane: LaneState, linger: Linger): number | undefined {
   if (lane.ready === 0 || lane.freeSlots <= 0) return undefined;
   if (lane.ready >= MAX_BATCH_OBJECTS) return 0;
-  const fullMs = lane.oldestMs + linger.lingerMs;
-  const isBusy = lane.closedMs !== undefined && lane.oldestMs - lane.closedMs < linger.busyMs;
-  const closesAtMs = isBusy ? fullMs : Math.min(fullMs, lane.newestMs + linger.quietMs);
-  return Math.max(0, closesAtMs - lane.nowMs);
+  const { oldestMs, newestMs, closedMs = Number.NEGATIVE_INFINITY } = lane;
+  const lingeredMs = oldestMs + linger.lingerMs;
+  const isBusy = oldestMs - closedMs < linger.busyMs;
+  const closesAtMs = isBusy ? lingeredMs : Math.min(lingeredMs, newestMs + linger.quietMs);
+  return Math.max(0, Math.max(closesAtMs, closedMs + lane.spacingMs) - lane.nowMs);
 }
 
 /** Bytes of an event around its objects, generously. */

@@ -134,7 +134,13 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
   function pump1(lane: Lane): number | undefined {
     for (;;) {
       const nowMs = clock.now();
-      const state = { ...pending.lane(lane), closedMs: closedMs[lane], freeSlots: freeSlots(lane), nowMs };
+      const state = {
+        ...pending.lane(lane),
+        closedMs: closedMs[lane],
+        spacingMs: budgets.spacingMs(cluster),
+        freeSlots: freeSlots(lane),
+        nowMs,
+      };
       const wait = closesInMs(state, LINGER[lane]);
       if (wait !== 0) return wait;
       closedMs[lane] = nowMs;
@@ -183,7 +189,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
     const delivery = await deliver(options.invoker, facts, objects, invoking.signal);
     const endedMs = clock.now();
     const { invocation } = delivery;
-    grant.end(invocation.kind === "report" && invocation.report.usage.cloud.throttled > 0, endedMs);
+    grant.end(invocation.kind === "report" ? invocation.report.usage.cloud : undefined, endedMs);
     invocations -= 1;
     for (const [index, settlement] of delivery.settlements.entries()) {
       const uid = objects[index]?.uid;

@@ -24,10 +24,13 @@ describe("closesInMs", () => {
       closes: 30,
     },
     { given: "it began a while after another one", ready: 1, closedMs: 900, closes: 5 },
+    { given: "quotas are short", ready: 9, oldestMs: 950, closedMs: 900, spacingMs: 130, closes: 30 },
+    { given: "it is full and quotas are short", ready: 100, closedMs: 999, spacingMs: 130, closes: 0 },
+    { given: "it is the first and quotas are short", ready: 1, spacingMs: 130, closes: 5 },
   ])(
     "a batch where $given closes in $closes ms",
-    ({ ready, freeSlots = 1, oldestMs = 1_000, newestMs = 1_000, closedMs, closes }) => {
-      const lane = { ready, freeSlots, oldestMs, newestMs, closedMs, nowMs: 1_000 };
+    ({ ready, freeSlots = 1, oldestMs = 1_000, newestMs = 1_000, closedMs, spacingMs = 0, closes }) => {
+      const lane = { ready, freeSlots, oldestMs, newestMs, closedMs, spacingMs, nowMs: 1_000 };
       expect(closesInMs(lane, linger)).toBe(closes);
     },
   );
@@ -51,7 +54,11 @@ function batchesOf(perSecond: number, seconds: number, linger: Linger): number {
     if (arrived > 0 && nowMs <= seconds * 1_000) {
       open = { ready: (open?.ready ?? 0) + arrived, oldestMs: open?.oldestMs ?? nowMs, newestMs: nowMs };
     }
-    if (open === undefined || closesInMs({ ...open, closedMs, freeSlots: 1, nowMs }, linger) !== 0) continue;
+    if (
+      open === undefined ||
+      closesInMs({ ...open, closedMs, spacingMs: 0, freeSlots: 1, nowMs }, linger) !== 0
+    )
+      continue;
     batches += 1;
     closedMs = nowMs;
     open = undefined;

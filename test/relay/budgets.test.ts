@@ -12,6 +12,10 @@ const cluster = (name: string, cloud: object = {}, limits: object = {}): Cluster
     limits,
   });
 
+const UNHINDERED = { throttled: 0, waitedMs: 0 };
+const THROTTLED = { throttled: 1, waitedMs: 0 };
+const WAITED = { throttled: 0, waitedMs: 10 };
+
 describe("accountKeyOf", () => {
   const base = accountKeyOf(cluster("a"));
   test.each([
@@ -30,35 +34,35 @@ describe("accountKeyOf", () => {
 });
 
 describe("shares", () => {
-  test("of all that is in flight are never more than the whole, but for floors", () => {
+  test("of all that is in flight are never more than twice the whole, but for floors", () => {
     const budgets = createBudgets();
     const shares = ["a", "b", "c"].flatMap((name) =>
       Array.from({ length: 4 }, () => budgets.begin(cluster(name, {}, { floorShare: 0.001 }), 0).share),
     );
-    expect(shares.reduce((sum, share) => sum + share, 0)).toBeLessThanOrEqual(1 + shares.length * 0.001);
+    expect(shares.reduce((sum, share) => sum + share, 0)).toBeLessThanOrEqual(2 + shares.length * 0.001);
     expect(Math.min(...shares)).toBeGreaterThan(0);
   });
 
   test("of one account do not touch those of another", () => {
     const budgets = createBudgets();
-    budgets.begin(cluster("a"), 0).end(true, 5_000);
+    budgets.begin(cluster("a"), 0).end(THROTTLED, 5_000);
     expect(budgets.begin(cluster("b", { region: "us-east-1" }), 5_000).share).toBe(1);
   });
 
   test("halve once for one burst of throttling, whoever reports it", () => {
     const budgets = createBudgets();
     const grants = Array.from({ length: 4 }, () => budgets.begin(cluster("a"), 0));
-    for (const grant of grants) grant.end(true, 5_000);
-    expect(budgets.begin(cluster("a"), 5_000).share).toBeCloseTo(0.25);
+    for (const grant of grants) grant.end(THROTTLED, 5_000);
+    expect(budgets.begin(cluster("a"), 5_000).share).toBeCloseTo(0.5);
   });
 
   test("fall to the floor and no further, and grow back slowly to the whole", () => {
     const budgets = createBudgets();
     for (let second = 1; second < 60; second += 1)
-      budgets.begin(cluster("a"), second * 1_000).end(true, second * 1_000);
+      budgets.begin(cluster("a"), second * 1_000).end(THROTTLED, second * 1_000);
     const share = (atMs: number) => {
       const grant = budgets.begin(cluster("a"), atMs);
-      grant.end(false, atMs);
+      grant.end(UNHINDERED, atMs);
       return grant.share;
     };
     expect(share(59_000)).toBe(0.05);
@@ -68,21 +72,21 @@ describe("shares", () => {
 
   test.each([
     { given: "alone", before: 0, afterMs: 0, share: 1 },
-    { given: "right after four at a time", before: 4, afterMs: 0, share: 0.25 },
-    { given: "a while after four at a time", before: 4, afterMs: 5_000, share: 0.5 },
+    { given: "right after four at a time", before: 4, afterMs: 0, share: 0.5 },
+    { given: "a while after four at a time", before: 4, afterMs: 5_000, share: 1 },
     { given: "long after four at a time", before: 4, afterMs: 60_000, share: 1 },
   ])("of one that comes $given is $share", ({ before, afterMs, share }) => {
     const budgets = createBudgets();
     const grants = Array.from({ length: before }, () => budgets.begin(cluster("a"), 0));
-    for (const grant of grants) grant.end(false, 0);
+    for (const grant of grants) grant.end(UNHINDERED, 0);
     expect(budgets.begin(cluster("a"), afterMs).share).toBe(share);
   });
 
   test("given back twice count once", () => {
     const budgets = createBudgets();
     const [first] = Array.from({ length: 20 }, () => budgets.begin(cluster("a"), 0));
-    first?.end(false, 0);
-    first?.end(false, 0);
+    first?.end(UNHINDERED, 0);
+    first?.end(UNHINDERED, 0);
     budgets.begin(cluster("a"), 0);
     expect(budgets.mayBegin(cluster("b"), 1)).toBe(false);
   });
@@ -91,5 +95,37 @@ describe("shares", () => {
     const budgets = createBudgets();
     for (let index = 0; index < 20; index += 1) budgets.begin(cluster(`c${index}`), 0);
     expect([budgets.mayBegin(cluster("x"), 0), budgets.mayBegin(cluster("x"), 1)]).toEqual([true, false]);
+  });
+});
+
+describe("spacing", () => {
+  const spacingAfter = (uses: readonly { throttled: number; waitedMs: number }[]): number => {
+    const budgets = createBudgets();
+    for (const use of uses) budgets.begin(cluster("a"), 0).end(use, 0);
+    return budgets.spacingMs(cluster("b"));
+  };
+  test.each([
+    { given: "nothing", uses: [], ms: 0 },
+    { given: "calls that went at once", uses: [UNHINDERED, UNHINDERED], ms: 0 },
+    { given: "a call that waited", uses: [WAITED], ms: 50 },
+    { given: "a call that was throttled", uses: [THROTTLED], ms: 50 },
+    { given: "two that waited", uses: [WAITED, WAITED], ms: 62.5 },
+    { given: "many that waited", uses: Array(50).fill(WAITED), ms: 500 },
+    { given: "one that waited and one that did not", uses: [WAITED, UNHINDERED], ms: 48.5 },
+    { given: "one that waited and two that did not", uses: [WAITED, UNHINDERED, UNHINDERED], ms: 0 },
+    {
+      given: "many that waited and many that did not",
+      uses: [...Array(50).fill(WAITED), ...Array(100).fill(UNHINDERED)],
+      ms: 0,
+    },
+  ])("after $given is $ms ms, for all clusters of the account", ({ uses, ms }) => {
+    expect(spacingAfter(uses)).toBe(ms);
+  });
+
+  test("is as it was after an invocation of which nothing is known", () => {
+    const budgets = createBudgets();
+    budgets.begin(cluster("a"), 0).end(WAITED, 0);
+    budgets.begin(cluster("a"), 0).end(undefined, 0);
+    expect(budgets.spacingMs(cluster("a"))).toBe(50);
   });
 });
