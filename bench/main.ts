@@ -18,8 +18,13 @@ const CLOUD_LATENCY_MS = 60;
 /** Milliseconds until a run is over, whoever is not up by then: the slowest row here takes three minutes. */
 const LIMIT_MS = 10 * 60_000;
 
-/** What is measured beside the rows, each a program of its own that writes its own section. */
-const FURTHER = ["cold-start.ts", "invocation.ts", "idle.ts"];
+/** What is measured beside the rows, each a program of its own that writes its own files; the last one reads those of the others. */
+const FURTHER = [
+  ["cold-start.ts"],
+  ["idle.ts", "--clusters", "1", "--real", "1"],
+  ["idle.ts"],
+  ["measured.ts"],
+] as const;
 
 try {
   const flags = readFlags(process.argv.slice(2));
@@ -62,14 +67,14 @@ async function bench(flags: NonNullable<ReturnType<typeof readFlags>>): Promise<
     const results: Results = { machine, rows: rows.map((each) => each.row), measurements };
     await writeReport(flags.folder, results, notes);
   }
-  if (flags.whole) for (const program of FURTHER) await runFurther(program);
+  if (flags.whole) for (const [program, ...args] of FURTHER) await runFurther(program, args);
   say(`written to ${flags.folder}/results.md`);
 }
 
-async function runFurther(program: string): Promise<void> {
+async function runFurther(program: string, args: readonly string[]): Promise<void> {
   say(`running ${program} …`);
   const path = fileURLToPath(new URL(program, import.meta.url));
-  const running = startProcess(process.execPath, [path]);
+  const running = startProcess(process.execPath, [path, ...args]);
   if ((await running.exited) !== 0) say(`${program} broke: ${running.output()}`);
 }
 

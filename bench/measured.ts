@@ -2,19 +2,19 @@ import { execFile } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { cpus, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
-import { parseArgs, promisify } from "node:util";
+import { promisify } from "node:util";
+import { IdleResults, type IdleUsage } from "#bench/idle/measurement.ts";
 import { stockVersion } from "#bench/programs.ts";
 import { Measured } from "#core/cost/measured.ts";
 
-// Writes cli/cost/measured.json: what the cost model knows of the programs. Run `npm run build` first, on a quiet machine; it
-// takes ten minutes. --function and --standing name files with what bench/invocation.ts and bench/standing.ts have printed
-// already, on this machine and today.
+// Writes cli/cost/measured.json: what the cost model knows of the programs. The function is measured now, after `npm run build` and
+// on a quiet machine, in about a minute; what stands still comes from bench/idle.json, which `node bench/idle.ts` writes.
 
 const MEASURED = fileURLToPath(new URL("../cli/cost/measured.json", import.meta.url));
+const IDLE = fileURLToPath(new URL("idle.json", import.meta.url));
 
-const { values } = parseArgs({ options: { function: { type: "string" }, standing: { type: "string" } } });
-const functionPart = await partOf(values.function, "invocation.ts");
-const standingPart = await partOf(values.standing, "standing.ts");
+const functionPart = await measureFunction();
+const standingPart = standingOf(IdleResults.parse(JSON.parse(await readFile(IDLE, "utf8"))));
 const [cpu] = cpus();
 const measured = Measured.parse({
   date: new Date().toISOString().slice(0, 10),
@@ -25,16 +25,39 @@ const measured = Measured.parse({
     "serverless-ccm": await commit(),
   },
   function: functionPart,
-  ...(standingPart as object),
+  ...standingPart,
 });
 await writeFile(MEASURED, `${JSON.stringify(measured, undefined, 2)}\n`);
 
-async function partOf(file: string | undefined, program: string): Promise<unknown> {
-  if (file !== undefined) return JSON.parse(await readFile(file, "utf8"));
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    fileURLToPath(new URL(program, import.meta.url)),
-  ]);
+async function measureFunction(): Promise<unknown> {
+  const program = fileURLToPath(new URL("invocation.ts", import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [program]);
   return JSON.parse(stdout);
+}
+
+/** The relay with one cluster and with the most that were measured, of as many nodes each, and the stock controller beside them. */
+function standingOf({ measurements }: IdleResults): Pick<Measured, "relay" | "stock"> {
+  const many = measurements.toSorted((a, b) => b.clusters - a.clusters)[0];
+  const few = measurements.find(({ clusters, nodesEach }) => clusters === 1 && nodesEach === many?.nodesEach);
+  const stock = many?.stock;
+  if (many === undefined || few === undefined || stock === undefined) {
+    throw new Error(
+      "bench/idle.json lacks a measurement: run `node bench/idle.ts` and `node bench/idle.ts --clusters 1 --real 1`",
+    );
+  }
+  return {
+    relay: {
+      nodesPerCluster: many.nodesEach,
+      seconds: many.idle.seconds,
+      few: { clusters: few.clusters, ...standing(few.idle) },
+      many: { clusters: many.clusters, ...standing(many.idle) },
+    },
+    stock: { nodes: many.nodesEach, seconds: stock.seconds, ...standing(stock) },
+  };
+}
+
+function standing({ seconds, cpuSeconds, peakMiB }: IdleUsage): { memoryMiB: number; cpuShare: number } {
+  return { memoryMiB: peakMiB, cpuShare: cpuSeconds / seconds };
 }
 
 async function commit(): Promise<string> {
