@@ -119,12 +119,29 @@ function verdictOn(target: Target, candidate: Candidate, summaries: readonly Sum
   }
   if (measured === undefined) return open("there is nothing to divide by");
   const left = missingNodes(other);
+  const met = meets(measured, target.wanted);
+  const leftBehind = left > 0 ? `of ${comparedWith?.contender}'s, ${nodes(left)} never came up` : undefined;
   return {
     ...verdict,
-    outcome: meets(measured, target.wanted) ? "met" : "not met",
+    outcome: met ? "met" : "not met",
     measured,
-    remark: left > 0 ? `of ${comparedWith?.contender}'s, ${nodes(left)} never came up` : undefined,
+    remark: leftBehind ?? (met ? undefined : remarkOnFloor(target, own, other, summaries)),
   };
+}
+
+/** What of a quotient with a stock controller the API server itself leaves open: where the floor fails too, nobody can meet it here. */
+function remarkOnFloor(
+  target: Target,
+  own: Summary,
+  other: Summary | undefined,
+  summaries: readonly Summary[],
+): string | undefined {
+  if (target.over?.kind !== "contender") return undefined;
+  const floor = find(summaries, writesEvents(own) ? "floor-with-events" : "floor", target.row);
+  const reached = floor && judgedNumber(target, floor, other);
+  if (reached === undefined) return undefined;
+  const number = Number(reached.toPrecision(3));
+  return meets(reached, target.wanted) ? `the floor: ${number} ×` : `nor does the floor: ${number} ×`;
 }
 
 function resolve({ over, row }: Target, own: Summary): Verdict["comparedWith"] {

@@ -202,3 +202,23 @@ function onlyVerdict(
 ) {
   return judge(givenResults(measured, rows), candidate, target === undefined ? [] : [target])[0];
 }
+
+describe("beside the stock controller, a target that is not met", () => {
+  const overTuned = TARGETS[2];
+  const given = (floorMs: number) => [
+    givenMeasurement("floor", { totalMs: floorMs }),
+    givenMeasurement("stock-tuned", { totalMs: 3_000 }),
+    givenMeasurement("run", { totalMs: 2_000 }),
+  ];
+
+  test.each([
+    ["is remarked with what the floor reaches", 1_500, "the floor: 2 ×"],
+    ["says where the floor does not reach it either", 1_950, "nor does the floor: 1.54 ×"],
+  ])("%s", (_, floorMs, remark) => {
+    expect(onlyVerdict(overTuned, given(floorMs))).toMatchObject({
+      outcome: "not met",
+      measured: 1.5,
+      remark,
+    });
+  });
+});
