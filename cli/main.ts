@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError, Option } from "commander";
 import { ConfigurationError } from "#cli/configuration-error.ts";
-import { limitYoungGeneration } from "#cli/young-generation.ts";
+import { keepHeapSmall } from "#cli/small-heap.ts";
 import packageJson from "../package.json" with { type: "json" };
 
 /** Exit codes: done, failed, wrong usage or configuration. */
@@ -18,7 +18,10 @@ const program = new Command("serverless-ccm")
 withClusterOptions(program.command("run"))
   .summary("relay and functions in one process, outside the cluster")
   .description("Watches one cluster and initializes its nodes, relay and functions in this one process.")
-  .action(async (flags) => (await import("#cli/run.ts")).run(flags));
+  .action(async (flags) => {
+    keepHeapSmall();
+    await (await import("#cli/run.ts")).run(flags);
+  });
 
 withClusterOptions(program.command("relay"))
   .summary("watches clusters and invokes the deployed functions")
@@ -31,7 +34,7 @@ withClusterOptions(program.command("relay"))
   .option("--function-prefix <prefix>", "functions are named <prefix>node, …")
   .option("--function-arn <arn>", "the node function, by name or ARN")
   .action(async (flags) => {
-    limitYoungGeneration();
+    keepHeapSmall();
     await (await import("#cli/relay.ts")).relay(flags);
   });
 

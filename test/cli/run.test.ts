@@ -50,6 +50,8 @@ describe("run", () => {
     expect(await (await fetch(`${url}/metrics`)).text()).toContain(
       "node_controller_initial_node_sync_delay_seconds_count",
     );
+    const cmdline = await readFile(`/proc/${program.child.pid}/cmdline`, "utf8").catch(() => undefined);
+    if (process.platform === "linux") expect(cmdline).toContain("--max-semi-space-size=");
     expect(await program.end("SIGTERM")).toBe(0);
     expect([...history.records.values()].map(({ naked }) => naked)).toEqual([false, false]);
   });

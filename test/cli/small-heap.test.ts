@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { isYoungGenerationLimited } from "#cli/young-generation.ts";
+import { isYoungGenerationLimited } from "#cli/small-heap.ts";
 import { startProgram } from "#test/cli/program.ts";
 
 describe("the young generation of a heap", () => {
@@ -21,7 +21,7 @@ describe.runIf(process.platform === "linux")("a relay", () => {
   let folder = "";
   let clustersFile = "";
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "young-generation-"));
+    folder = await mkdtemp(join(tmpdir(), "small-heap-"));
     clustersFile = join(folder, "clusters.yaml");
     const file = join(folder, "token");
     await writeFile(file, "token");
