@@ -1,4 +1,4 @@
-import { countOf, dollars } from "#cli/cost/dollars.ts";
+import { countOf, dollars, shareOf } from "#cli/cost/dollars.ts";
 import { formatTable } from "#cli/demo/table.ts";
 import type { Bill, NodesCost, StockCost } from "#core/cost/bill.ts";
 import type { Measured } from "#core/cost/measured.ts";
@@ -85,7 +85,7 @@ function notes({ stock, workload }: Bill, measured: Measured): string {
     `Functions have ${memoryMB} MB; what they take was measured on ${measured.date} on ${measured.machine},`,
     `CPU time stretched to what Lambda gives. Nodes join ${countOf(workload.nodesPerInvocation)} at a time; each is looked at once more soon after,`,
     "alone, and every 5 minutes with the others of its cluster. The relay is reserved by the task, stock pods by",
-    `their chart's ${reserved.vcpu} vCPU and the ${measured.stock.memoryMiB} MiB that one used; it used ${used.vcpu} vCPU.`,
+    `their chart's ${reserved.vcpu} vCPU and the ${measured.stock.memoryMiB} MiB that one used; it used ${shareOf(used.vcpu)} vCPU.`,
     "Not in it: data transfer, NAT gateways, log storage, metrics and alarms, EventBridge, control planes, free tiers.",
   ].join("\n");
 }

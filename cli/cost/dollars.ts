@@ -12,3 +12,8 @@ export function dollars(usd: number): string {
 export function countOf(count: number): string {
   return count.toLocaleString("en-US", { maximumFractionDigits: 1 });
 }
+
+/** A small share to two digits that mean something. */
+export function shareOf(share: number): string {
+  return share.toLocaleString("en-US", { maximumSignificantDigits: 2 });
+}

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { countOf, dollars } from "#cli/cost/dollars.ts";
+import { countOf, dollars, shareOf } from "#cli/cost/dollars.ts";
 import bundledPrices from "#cli/cost/prices.json" with { type: "json" };
 import { runProgram } from "#test/cli/program.ts";
 
@@ -30,6 +30,14 @@ async function billOf(...flags: readonly string[]) {
   if (code !== 0) throw new Error(stderr);
   return JSON.parse(stdout);
 }
+
+test.each([
+  [0.002819237147595357, "0.0028"],
+  [0.25, "0.25"],
+  [0, "0"],
+])("a share of %s is written %s", (share, text) => {
+  expect(shareOf(share)).toBe(text);
+});
 
 describe("the table", () => {
   test("is the one in the documentation", async () => {
