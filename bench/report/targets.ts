@@ -1,4 +1,5 @@
 import type { ContenderName, Results } from "#bench/measurement.ts";
+import { formatNumber } from "#bench/report/numbers.ts";
 import type { Spread } from "#bench/report/spread.ts";
 import { type Metric, type Summary, summarize } from "#bench/report/summary.ts";
 
@@ -137,11 +138,10 @@ function remarkOnFloor(
   summaries: readonly Summary[],
 ): string | undefined {
   if (target.over?.kind !== "contender") return undefined;
-  const floor = find(summaries, writesEvents(own) ? "floor-with-events" : "floor", target.row);
+  const floor = find(summaries, floorBeside(own), target.row);
   const reached = floor && judgedNumber(target, floor, other);
   if (reached === undefined) return undefined;
-  const number = Number(reached.toPrecision(3));
-  return meets(reached, target.wanted) ? `the floor: ${number} ×` : `nor does the floor: ${number} ×`;
+  return `${meets(reached, target.wanted) ? "the floor" : "nor does the floor"}: ${formatNumber(reached)} ×`;
 }
 
 function resolve({ over, row }: Target, own: Summary): Verdict["comparedWith"] {
@@ -153,12 +153,13 @@ function resolve({ over, row }: Target, own: Summary): Verdict["comparedWith"] {
     case "row":
       return { contender: own.contender, row: over.row };
     case "floor-that-writes-the-same":
-      return { contender: writesEvents(own) ? "floor-with-events" : "floor", row };
+      return { contender: floorBeside(own), row };
   }
 }
 
-function writesEvents({ row, spreads }: Summary): boolean {
-  return (spreads.eventWrites?.median ?? 0) >= row.nodes / 2;
+/** The floor that writes what this contender wrote. */
+function floorBeside({ row, spreads }: Summary): ContenderName {
+  return (spreads.eventWrites?.median ?? 0) >= row.nodes / 2 ? "floor-with-events" : "floor";
 }
 
 function judgedNumber(target: Target, own: Summary, other: Summary | undefined): number | undefined {

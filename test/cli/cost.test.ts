@@ -31,14 +31,6 @@ async function billOf(...flags: readonly string[]) {
   return JSON.parse(stdout);
 }
 
-test.each([
-  [0.002819237147595357, "0.0028"],
-  [0.25, "0.25"],
-  [0, "0"],
-])("a share of %s is written %s", (share, text) => {
-  expect(shareOf(share)).toBe(text);
-});
-
 describe("the table", () => {
   test("is the one in the documentation", async () => {
     const document = await readFile(new URL("../../docs/explanation/cost.md", import.meta.url), "utf8");
@@ -140,4 +132,10 @@ describe("dollars as they are printed", () => {
     [2.55, "2.6"],
     [10, "10"],
   ])("a count of %d is %s", (count, text) => expect(countOf(count)).toBe(text));
+
+  test.each([
+    [0.002819237147595357, "0.0028"],
+    [0.25, "0.25"],
+    [0, "0"],
+  ])("a share of %d is %s", (share, text) => expect(shareOf(share)).toBe(text));
 });

@@ -50,8 +50,10 @@ describe("run", () => {
     expect(await (await fetch(`${url}/metrics`)).text()).toContain(
       "node_controller_initial_node_sync_delay_seconds_count",
     );
-    const cmdline = await readFile(`/proc/${program.child.pid}/cmdline`, "utf8").catch(() => undefined);
-    if (process.platform === "linux") expect(cmdline).toContain("--max-semi-space-size=");
+    if (process.platform === "linux") {
+      const commandLine = await readFile(`/proc/${program.child.pid}/cmdline`, "utf8");
+      expect(commandLine).toContain("--max-semi-space-size=");
+    }
     expect(await program.end("SIGTERM")).toBe(0);
     expect([...history.records.values()].map(({ naked }) => naked)).toEqual([false, false]);
   });
