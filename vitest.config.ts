@@ -8,7 +8,16 @@ export default defineConfig({
     globalSetup: ["./test/setup/global.ts"],
     coverage: {
       provider: "v8",
-      include: ["core/**", "clouds/**", "kube/**", "functions/**", "relay/**", "cli/**", "local/**"],
+      include: [
+        "core/**",
+        "clouds/**",
+        "config/**",
+        "kube/**",
+        "functions/**",
+        "relay/**",
+        "cli/**",
+        "emulators/**",
+      ],
       exclude: ["**/*.md", "**/*.json"],
       reporter: ["text-summary", "json-summary"],
       thresholds: { "core/**": { lines: 100, branches: 100, functions: 100, statements: 100 } },

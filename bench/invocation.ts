@@ -7,15 +7,15 @@ import * as z from "zod";
 import { awsEnvironment } from "#bench/contenders/process-contender.ts";
 import { type Environment, type Invocation, startEnvironment } from "#bench/invocation/start-environment.ts";
 import { type BenchStage, setBenchStage } from "#bench/stage.ts";
-import { Cluster } from "#core/cluster.ts";
-import type { MeasuredFunction, MeasuredInvocation, Timing } from "#core/cost/measured.ts";
+import type { MeasuredFunction, MeasuredInvocation, Timing } from "#cli/cost/measured.ts";
+import { Cluster } from "#config/cluster.ts";
+import { clusterHash } from "#config/cluster-hash.ts";
 import type { Event } from "#core/event.ts";
 import { Node } from "#core/node/node.ts";
 import { snapshotOf } from "#core/node/snapshot.ts";
 import { Report } from "#core/report.ts";
-import { clusterHash } from "#kube/cluster-hash.ts";
-import { DEFAULT_VPC_ID } from "#local/ec2/build-instance.ts";
-import { joiningNode } from "#local/joining-node.ts";
+import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
+import { joiningNode } from "#emulators/harness/joining-node.ts";
 import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
 
 // Prints what invocations of the packaged function take, as JSON: the `function` of cli/cost/measured.json.

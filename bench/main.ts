@@ -8,7 +8,7 @@ import { percentile } from "#bench/report/percentile.ts";
 import { writeReport } from "#bench/report/write.ts";
 import { CONTENDER_BY_NAME, ROWS } from "#bench/rows.ts";
 import { runOnce } from "#bench/run-once.ts";
-import { startProcess } from "#local/managed-process.ts";
+import { startProcess } from "#emulators/harness/managed-process.ts";
 
 // The bench: contenders in rows, round by round, and then what is measured without a cluster full of new nodes. See README.md.
 

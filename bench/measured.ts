@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { IdleResults, type IdleUsage } from "#bench/idle/measurement.ts";
 import { stockVersion } from "#bench/programs.ts";
-import { Measured } from "#core/cost/measured.ts";
+import { Measured } from "#cli/cost/measured.ts";
 
 // Writes cli/cost/measured.json: what the cost model knows of the programs. The function is measured now, after `npm run build` and
 // on a quiet machine, in about a minute; what stands still comes from bench/idle.json, which `node bench/idle.ts` writes.

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { ControlPlaneBinaries } from "#local/kube-apiserver.ts";
+import type { ControlPlaneBinaries } from "#emulators/harness/kube-apiserver.ts";
 import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
 import { findProgram } from "#test/setup/find-program.ts";
 import { cacheFolder, makeOnce } from "#test/setup/make-once.ts";

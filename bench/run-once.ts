@@ -5,10 +5,10 @@ import type { Measurement, Row } from "#bench/measurement.ts";
 import { usageOf } from "#bench/process-usage.ts";
 import type { Programs } from "#bench/programs.ts";
 import { type BenchStage, setBenchStage } from "#bench/stage.ts";
-import type { AuditRecord } from "#local/audit-log.ts";
-import type { Ec2Instance } from "#local/ec2/instance.ts";
-import { joiningNode } from "#local/joining-node.ts";
-import type { NodeRecord } from "#local/node-history.ts";
+import type { Ec2Instance } from "#emulators/ec2/instance.ts";
+import type { AuditRecord } from "#emulators/harness/audit-log.ts";
+import { joiningNode } from "#emulators/harness/joining-node.ts";
+import type { NodeRecord } from "#emulators/harness/node-history.ts";
 
 /** One run: which row, by whom, and how long it may take. */
 export interface RunOptions {

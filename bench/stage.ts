@@ -3,14 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
-import { connect } from "#kube/connect.ts";
-import type { Transport } from "#kube/transport.ts";
-import type { AuditRecord } from "#local/audit-log.ts";
-import type { CallRecord } from "#local/ec2/call-record.ts";
-import type { Ec2Instance } from "#local/ec2/instance.ts";
-import { type ControlPlaneBinaries, type KubeApiserver, startKubeApiserver } from "#local/kube-apiserver.ts";
-import { type ManagedProcess, startProcess } from "#local/managed-process.ts";
-import { type NodeHistory, recordNodeHistory } from "#local/node-history.ts";
+import type { CallRecord } from "#emulators/ec2/call-record.ts";
+import type { Ec2Instance } from "#emulators/ec2/instance.ts";
+import type { AuditRecord } from "#emulators/harness/audit-log.ts";
+import {
+  type ControlPlaneBinaries,
+  type KubeApiserver,
+  startKubeApiserver,
+} from "#emulators/harness/kube-apiserver.ts";
+import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
+import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
+import { connect } from "#kube/client/connect.ts";
+import type { Transport } from "#kube/client/transport.ts";
 
 /** The user that the stock controller signs in as; bench/stock/access.yaml says what it may do. */
 export const STOCK_USER = "cloud-controller-manager";
@@ -87,7 +91,7 @@ export async function setBenchStage(
 
 const BENCH = fileURLToPath(new URL(".", import.meta.url));
 const RBAC = fileURLToPath(new URL("../infra/rbac", import.meta.url));
-const EC2_PROGRAM = fileURLToPath(new URL("../local/ec2/main.ts", import.meta.url));
+const EC2_PROGRAM = fileURLToPath(new URL("../emulators/ec2/main.ts", import.meta.url));
 
 const Started = z.object({ url: z.string(), region: z.string(), account: z.string() });
 

@@ -1,10 +1,8 @@
 import { parse } from "yaml";
 import * as z from "zod";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import { CloudConfig } from "#core/cluster.ts";
-
-/** The clouds that `--cloud-provider` names. */
-export const CLOUD_PROVIDERS = ["aws", "memory"] as const;
+import type { Environment } from "#clouds/kind.ts";
+import { type AnyCloudKind, CLOUD_KINDS, type CloudConfig, findCloudKind } from "#clouds/kinds.ts";
 
 /** What `--cloud-provider`, `--cloud-config` and the environment say together, or what is wrong with them. */
 export type ParsedCloudConfig =
@@ -12,36 +10,42 @@ export type ParsedCloudConfig =
   | { readonly kind: "faults"; readonly faults: ConfigurationFault[] };
 
 /**
- * Parses a cloud-config (YAML, the keys of the cloud's entry in core/cluster.ts) for a provider. `environment` supplies
+ * Parses a cloud-config (YAML, the keys of the cloud's entry in config/cluster.ts) for a provider. `environment` supplies
  * the region where AWS users expect it to come from; the file's own word wins.
  */
 export function parseCloudConfig(
   provider: string | undefined,
   text: string,
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
 ): ParsedCloudConfig {
   const faults: ConfigurationFault[] = [];
-  if (!CLOUD_PROVIDERS.some((known) => known === provider)) {
+  const kind = findCloudKind(provider);
+  if (kind === undefined) {
     const given = provider === undefined ? "is required" : `"${provider}" is no cloud`;
-    faults.push({ name: "--cloud-provider", message: `${given}; known are ${CLOUD_PROVIDERS.join(", ")}` });
+    const known = CLOUD_KINDS.map((each) => each.provider).join(", ");
+    faults.push({ name: "--cloud-provider", message: `${given}; known are ${known}` });
   }
   const document = parseYamlMapping(text);
   if (document === undefined) {
     faults.push({ name: "--cloud-config", message: "is not a YAML mapping of keys to values" });
-    return { kind: "faults", faults };
   }
-  // An unknown cloud is checked as the first one, so that its other faults are told in the same run.
-  const known = faults.length === 0 ? provider : "aws";
-  const region =
-    known === "aws" ? (environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"]) : undefined;
-  const parsed = CloudConfig.safeParse({
-    ...(region === undefined ? {} : { region }),
+  // Which keys are right only the cloud can tell: without one the file is not looked at further.
+  if (kind === undefined || document === undefined) return { kind: "faults", faults };
+  const parsed = kind.config.safeParse({
+    ...suppliedBy(environment, kind),
     ...document,
-    provider: known,
+    provider: kind.provider,
   });
-  if (!parsed.success) faults.push(...parsed.error.issues.map(faultOfIssue));
-  if (!parsed.success || faults.length > 0) return { kind: "faults", faults };
-  return { kind: "cloud", cloud: parsed.data };
+  if (parsed.success) return { kind: "cloud", cloud: parsed.data };
+  return { kind: "faults", faults: parsed.error.issues.map((issue) => faultOfIssue(issue, kind)) };
+}
+
+function suppliedBy(environment: Environment, kind: AnyCloudKind): Record<string, string> {
+  const supplied = Object.entries(kind.environment).flatMap(([key, names]) => {
+    const value = names.map((name) => environment[name]).find((each) => each !== undefined && each !== "");
+    return value === undefined ? [] : [[key, value] as const];
+  });
+  return Object.fromEntries(supplied);
 }
 
 function parseYamlMapping(text: string): Record<string, unknown> | undefined {
@@ -52,7 +56,7 @@ function parseYamlMapping(text: string): Record<string, unknown> | undefined {
   }
 }
 
-function faultOfIssue(issue: z.core.$ZodIssue): ConfigurationFault {
+function faultOfIssue(issue: z.core.$ZodIssue, { environment }: AnyCloudKind): ConfigurationFault {
   if (issue.code === "unrecognized_keys") {
     return {
       name: `--cloud-config ${issue.keys.join(", ")}`,
@@ -60,6 +64,7 @@ function faultOfIssue(issue: z.core.$ZodIssue): ConfigurationFault {
     };
   }
   const key = issue.path.join(".");
-  const hint = key === "region" ? " (or set AWS_REGION)" : "";
+  const variable = environment[key]?.[0];
+  const hint = variable === undefined ? "" : ` (or set ${variable})`;
   return { name: `--cloud-config ${key}`, message: `${issue.message}${hint}` };
 }

@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 import type * as z from "zod";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { type Bill, billOf } from "#cli/cost/bill.ts";
 import { costReport } from "#cli/cost/cost-report.ts";
 import bundledMeasured from "#cli/cost/measured.json" with { type: "json" };
+import { Measured } from "#cli/cost/measured.ts";
 import bundledPrices from "#cli/cost/prices.json" with { type: "json" };
-import { type Bill, billOf } from "#core/cost/bill.ts";
-import { Measured } from "#core/cost/measured.ts";
-import { Prices } from "#core/cost/prices.ts";
-import { Workload } from "#core/cost/workload.ts";
+import { Prices } from "#cli/cost/prices.ts";
+import { Workload } from "#cli/cost/workload.ts";
 import { faultsOf } from "#core/faults.ts";
 
 /** The flags of `cost`, as typed. */

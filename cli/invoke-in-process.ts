@@ -1,6 +1,6 @@
 import type { Controller } from "#core/event.ts";
 import { Report } from "#core/report.ts";
-import type { Invocation, Invoker } from "#relay/invoker.ts";
+import type { Invocation, Invoker } from "#relay/delivery/invoker.ts";
 
 /** What a function sees of its platform; the part of Lambda's context that ours use. */
 export interface FunctionContext {

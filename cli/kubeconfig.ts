@@ -4,7 +4,7 @@ import { dirname, resolve } from "node:path";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { parse } from "yaml";
 import * as z from "zod";
-import type { Authorization } from "#kube/transport.ts";
+import type { Authorization } from "#kube/client/transport.ts";
 
 /** Milliseconds for which a credential is used before the kubeconfig is asked again; a 401 asks at once. */
 const REMEMBER_MS = 10_000;

@@ -4,12 +4,12 @@ import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { readKubeconfig } from "#cli/kubeconfig.ts";
 import { serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
-import type { Cluster } from "#core/cluster.ts";
-import { ClustersFileError, readAllClusters } from "#kube/clusters-file.ts";
-import { connect } from "#kube/connect.ts";
-import { SignInError, signIn } from "#kube/sign-in.ts";
-import type { Transport } from "#kube/transport.ts";
-import { createLambdaInvoker } from "#relay/invoke-lambda.ts";
+import type { Cluster } from "#config/cluster.ts";
+import { ClustersFileError, readAllClusters } from "#config/clusters-file.ts";
+import { SignInError, signIn } from "#config/sign-in.ts";
+import { connect } from "#kube/client/connect.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import { createLambdaInvoker } from "#relay/delivery/invoke-lambda.ts";
 import type { RelayCluster } from "#relay/relay.ts";
 
 /** The flags of `relay`, beyond those it shares with `run`. */

@@ -5,10 +5,10 @@ import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
 import { serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
-import { loadCloud } from "#clouds/load.ts";
+import { loadCloud } from "#clouds/kinds.ts";
 import { faultsOf } from "#core/faults.ts";
 import { createNodeFunction } from "#functions/node.ts";
-import { connect } from "#kube/connect.ts";
+import { connect } from "#kube/client/connect.ts";
 
 /** Relay and functions in this process, for one cluster, until a signal ends it. */
 export async function run(flags: Flags): Promise<void> {

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { ServingSettings } from "#cli/settings.ts";
-import type { Invoker } from "#relay/invoker.ts";
-import { createRelayMetrics } from "#relay/metrics.ts";
+import type { Invoker } from "#relay/delivery/invoker.ts";
 import { type RelayCluster, startRelay } from "#relay/relay.ts";
+import { createRelayMetrics } from "#relay/report/metrics.ts";
 import { startRelayServer } from "#relay/server.ts";
 
 /** What a relay process has; `serve` closes the invoker and the transports when it ends. */

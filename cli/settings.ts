@@ -4,7 +4,8 @@ import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-
 import { selectControllers } from "#cli/controllers.ts";
 import { parseDurationSeconds } from "#cli/duration.ts";
 import { type KubeconfigAccess, KubeconfigError, readKubeconfig } from "#cli/kubeconfig.ts";
-import { type CloudConfig, Cluster } from "#core/cluster.ts";
+import type { CloudConfig } from "#clouds/kinds.ts";
+import { Cluster } from "#config/cluster.ts";
 
 /** The flags of `run` and `relay`, as typed. */
 export interface Flags {

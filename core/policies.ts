@@ -1,5 +1,13 @@
-import type { Policies } from "#core/cluster.ts";
+import * as z from "zod";
 import type { Decision, PatchOperation, TestOperation, Write } from "#core/decision.ts";
+
+/** Policies only tighten what is decided. */
+export const Policies = z.strictObject({
+  dryRun: z.boolean().prefault(false),
+  /** Write labels, but neither addresses nor taints nor provider IDs. */
+  labelsOnly: z.boolean().prefault(false),
+});
+export type Policies = z.output<typeof Policies>;
 
 /** A policy takes from a decision and never adds to it. */
 export type Policy = (decision: Decision) => Decision;

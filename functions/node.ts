@@ -1,18 +1,18 @@
 import middy from "@middy/core";
 import type { Event } from "#core/event.ts";
 import type { Report } from "#core/report.ts";
-import { deadlineOf, type FunctionContext } from "#functions/middleware/deadline.ts";
-import { logReport } from "#functions/middleware/log-report.ts";
-import { parseEvent } from "#functions/middleware/parse-event.ts";
-import { type PlatformFunction, platformFunction } from "#functions/middleware/platform-function.ts";
-import { askCloud } from "#functions/steps/ask-cloud.ts";
-import { carryOut } from "#functions/steps/carry-out.ts";
-import { decideNodes } from "#functions/steps/decide-nodes.ts";
-import { findCluster } from "#functions/steps/find-cluster.ts";
-import { parseNodes } from "#functions/steps/parse-nodes.ts";
-import { refusalOf, reportOf } from "#functions/steps/report.ts";
-import { lambdaWorld } from "#functions/world/lambda-world.ts";
-import type { World } from "#functions/world/world.ts";
+import { askCloud } from "#functions/parts/ask-cloud.ts";
+import { carryOut } from "#functions/parts/carry-out.ts";
+import { deadlineOf, type FunctionContext } from "#functions/parts/deadline.ts";
+import { decideNodes } from "#functions/parts/decide-nodes.ts";
+import { findCluster } from "#functions/parts/find-cluster.ts";
+import { lambdaWorld } from "#functions/parts/lambda-world.ts";
+import { logReport } from "#functions/parts/log-report.ts";
+import { parseEvent } from "#functions/parts/parse-event.ts";
+import { parseNodes } from "#functions/parts/parse-nodes.ts";
+import { type PlatformFunction, platformFunction } from "#functions/parts/platform-function.ts";
+import { refusalOf, reportOf } from "#functions/parts/report.ts";
+import type { World } from "#functions/parts/world.ts";
 
 /** The cloud-node-controller as a function: a batch of nodes in, initialized and refreshed, and a report of each out. */
 export function createNodeFunction(world: World): PlatformFunction {

@@ -1,17 +1,17 @@
-import type { Cluster } from "#core/cluster.ts";
+import type { Cluster } from "#config/cluster.ts";
 import type { Controller } from "#core/event.ts";
-import type { Clock } from "#kube/clock.ts";
-import type { Transport } from "#kube/transport.ts";
-import { type WatchNote, watchResource } from "#kube/watch.ts";
-import { closesInMs, fillBatch, LINGER } from "#relay/batches.ts";
-import type { Budgets } from "#relay/budgets.ts";
-import { deliver } from "#relay/deliver.ts";
-import type { Invoker } from "#relay/invoker.ts";
-import type { RelayNote } from "#relay/note.ts";
-import { type Observed, observeNode } from "#relay/observed.ts";
-import { createPending, type Lane, type PendingCounts, type ReadyObject } from "#relay/pending.ts";
-import { createReader } from "#relay/read-object.ts";
-import { refreshForever } from "#relay/refresh.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import type { Clock } from "#kube/follow/clock.ts";
+import { type WatchNote, watchResource } from "#kube/follow/watch.ts";
+import type { Budgets } from "#relay/delivery/budgets.ts";
+import { deliver } from "#relay/delivery/deliver.ts";
+import type { Invoker } from "#relay/delivery/invoker.ts";
+import { createReader } from "#relay/feed/read-object.ts";
+import { refreshForever } from "#relay/feed/refresh.ts";
+import type { RelayNote } from "#relay/report/note.ts";
+import { closesInMs, fillBatch, LINGER } from "#relay/work/batches.ts";
+import { type Observed, observeNode } from "#relay/work/observed.ts";
+import { createPending, type Lane, type PendingCounts, type ReadyObject } from "#relay/work/pending.ts";
 
 /** What one cluster's relay is made of. */
 export interface ClusterRelayOptions {

@@ -1,14 +1,14 @@
-import type { Cluster } from "#core/cluster.ts";
-import { type Clock, systemClock } from "#kube/clock.ts";
-import { clusterHash } from "#kube/cluster-hash.ts";
-import type { Transport } from "#kube/transport.ts";
-import { createBudgets } from "#relay/budgets.ts";
+import type { Cluster } from "#config/cluster.ts";
+import { clusterHash } from "#config/cluster-hash.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import { type Clock, systemClock } from "#kube/follow/clock.ts";
 import { type ClusterRelay, type ClusterStatus, startClusterRelay } from "#relay/cluster-relay.ts";
-import type { Invoker } from "#relay/invoker.ts";
-import type { RelayMetrics } from "#relay/metrics.ts";
-import type { RelayNote } from "#relay/note.ts";
-import { type OutcomeLine, outcomeLinesOf } from "#relay/outcome-line.ts";
-import { createReadingTurns } from "#relay/reading-turns.ts";
+import { createBudgets } from "#relay/delivery/budgets.ts";
+import type { Invoker } from "#relay/delivery/invoker.ts";
+import { createReadingTurns } from "#relay/feed/reading-turns.ts";
+import type { RelayMetrics } from "#relay/report/metrics.ts";
+import type { RelayNote } from "#relay/report/note.ts";
+import { type OutcomeLine, outcomeLinesOf } from "#relay/report/outcome-line.ts";
 
 /** One cluster, and the way to its API server with the relay's identity. */
 export interface RelayCluster {

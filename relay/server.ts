@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { RelayMetrics } from "#relay/metrics.ts";
 import type { Relay } from "#relay/relay.ts";
+import type { RelayMetrics } from "#relay/report/metrics.ts";
 
 export interface RelayServerOptions {
   readonly relay: Pick<Relay, "ready" | "status">;

@@ -3,16 +3,16 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { awsEnvironment } from "#bench/contenders/process-contender.ts";
-import { Cluster } from "#core/cluster.ts";
+import { Cluster } from "#config/cluster.ts";
+import { clusterHash } from "#config/cluster-hash.ts";
 import type { Event } from "#core/event.ts";
 import { Node } from "#core/node/node.ts";
 import { snapshotOf } from "#core/node/snapshot.ts";
-import { clusterHash } from "#kube/cluster-hash.ts";
-import { connect } from "#kube/connect.ts";
-import { startEmbeddedControlPlane } from "#local/api-server/start.ts";
-import { DEFAULT_VPC_ID } from "#local/ec2/build-instance.ts";
-import { startEc2 } from "#local/ec2/server.ts";
-import { joiningNode } from "#local/joining-node.ts";
+import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
+import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
+import { startEc2 } from "#emulators/ec2/server.ts";
+import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { connect } from "#kube/client/connect.ts";
 
 /** A cluster and its cloud, both in this process and without latency of their own. */
 export interface ColdStartStage {

@@ -1,7 +1,7 @@
 import type { ContenderName } from "#bench/measurement.ts";
 import type { Programs } from "#bench/programs.ts";
 import type { BenchStage } from "#bench/stage.ts";
-import type { Ec2Instance } from "#local/ec2/instance.ts";
+import type { Ec2Instance } from "#emulators/ec2/instance.ts";
 
 /** Something that initializes nodes, on a stage. */
 export interface Contender {

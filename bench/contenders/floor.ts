@@ -5,9 +5,9 @@ import { runningProcesses } from "#bench/contenders/process-contender.ts";
 import type { ContenderName } from "#bench/measurement.ts";
 import { ZONE_ID_LABEL } from "#clouds/aws/zones.ts";
 import { INSTANCE_ANNOTATION, LABEL_PAIRS } from "#core/contracts.ts";
-import { CONTROL_PLANE_USERS } from "#local/control-plane.ts";
-import type { Ec2Instance } from "#local/ec2/instance.ts";
-import { startProcess } from "#local/managed-process.ts";
+import type { Ec2Instance } from "#emulators/ec2/instance.ts";
+import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
+import { startProcess } from "#emulators/harness/managed-process.ts";
 
 /** The floor program; with Events where that is what the contenders beside it write. */
 export function floor(name: ContenderName, withEvents: boolean): Contender {

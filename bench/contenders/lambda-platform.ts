@@ -1,4 +1,4 @@
-import { startLambda } from "#local/lambda/server.ts";
+import { startLambda } from "#emulators/lambda/server.ts";
 
 // The packaged function behind Lambda's Invoke API, in a process of its own: `node lambda-platform.ts PORT`. Where Lambda would
 // have one environment for each invocation at a time, this is one warm one for all.

@@ -7,10 +7,10 @@ import type { Contender } from "#bench/contenders/contender.ts";
 import { awsEnvironment, runningProcesses } from "#bench/contenders/process-contender.ts";
 import { PROGRAM } from "#bench/contenders/run.ts";
 import { CLUSTER_TAG } from "#bench/stage.ts";
-import { CONTROL_PLANE_USERS } from "#local/control-plane.ts";
-import { DEFAULT_VPC_ID } from "#local/ec2/build-instance.ts";
-import { freePort } from "#local/free-port.ts";
-import { type ManagedProcess, startProcess } from "#local/managed-process.ts";
+import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
+import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
+import { freePort } from "#emulators/harness/free-port.ts";
+import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
 
 /** `serverless-ccm relay` and the packaged functions, with Lambda's Invoke API between them. */
 export const lambda: Contender = {

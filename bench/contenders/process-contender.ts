@@ -1,5 +1,5 @@
 import type { RunningContender } from "#bench/contenders/contender.ts";
-import type { ManagedProcess } from "#local/managed-process.ts";
+import type { ManagedProcess } from "#emulators/harness/managed-process.ts";
 
 /** A contender that consists of these processes; they are stopped in their order. */
 export function runningProcesses(processes: readonly ManagedProcess[]): RunningContender {

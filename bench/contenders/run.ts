@@ -4,9 +4,9 @@ import { fileURLToPath } from "node:url";
 import type { Contender } from "#bench/contenders/contender.ts";
 import { awsEnvironment, runningProcesses } from "#bench/contenders/process-contender.ts";
 import { CLUSTER_TAG } from "#bench/stage.ts";
-import { CONTROL_PLANE_USERS } from "#local/control-plane.ts";
-import { DEFAULT_VPC_ID } from "#local/ec2/build-instance.ts";
-import { startProcess } from "#local/managed-process.ts";
+import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
+import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
+import { startProcess } from "#emulators/harness/managed-process.ts";
 
 /** `serverless-ccm run` as it is published, with nothing set but what it must be told. */
 export const run: Contender = {

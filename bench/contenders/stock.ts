@@ -4,10 +4,10 @@ import type { Contender } from "#bench/contenders/contender.ts";
 import { awsEnvironment, runningProcesses } from "#bench/contenders/process-contender.ts";
 import type { ContenderName } from "#bench/measurement.ts";
 import { CLUSTER_TAG, STOCK_USER } from "#bench/stage.ts";
-import { DEFAULT_VPC_ID } from "#local/ec2/build-instance.ts";
-import { freePort } from "#local/free-port.ts";
-import { writeKubeconfig } from "#local/kubeconfig.ts";
-import { startProcess } from "#local/managed-process.ts";
+import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
+import { freePort } from "#emulators/harness/free-port.ts";
+import { writeKubeconfig } from "#emulators/harness/kubeconfig.ts";
+import { startProcess } from "#emulators/harness/managed-process.ts";
 
 /**
  * The stock AWS cloud-controller-manager with the one controller that ours is compared with: its lifecycle controller would ask

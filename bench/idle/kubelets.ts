@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Transport } from "#kube/transport.ts";
-import { joiningNode } from "#local/joining-node.ts";
+import { joiningNode } from "#emulators/harness/joining-node.ts";
+import type { Transport } from "#kube/client/transport.ts";
 
 /** One node that is to be. */
 export interface IdleNode {

@@ -1,6 +1,6 @@
 import { PROGRAM } from "#bench/contenders/run.ts";
 import { untilSaid } from "#bench/idle/until-said.ts";
-import { startProcess } from "#local/managed-process.ts";
+import { startProcess } from "#emulators/harness/managed-process.ts";
 
 /** A relay that runs, by what can be asked of it from outside. */
 export interface RelayProcess {

@@ -9,11 +9,11 @@ import { clusterEntry, connectAsAdmin, Tenant, type TenantPlan, tenantOf } from 
 import { untilSaid } from "#bench/idle/until-said.ts";
 import { type BenchStage, setBenchStage } from "#bench/stage.ts";
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
-import { listAll } from "#kube/list.ts";
-import { DEFAULT_VPC_ID } from "#local/ec2/build-instance.ts";
-import { freePort } from "#local/free-port.ts";
-import { type ControlPlaneBinaries, startKubeApiserver } from "#local/kube-apiserver.ts";
-import { startProcess } from "#local/managed-process.ts";
+import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
+import { freePort } from "#emulators/harness/free-port.ts";
+import { type ControlPlaneBinaries, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
+import { startProcess } from "#emulators/harness/managed-process.ts";
+import { listAll } from "#kube/follow/list.ts";
 
 export interface IdleStageOptions {
   readonly binaries: ControlPlaneBinaries;

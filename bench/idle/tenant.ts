@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import * as z from "zod";
-import { connect } from "#kube/connect.ts";
-import type { Transport } from "#kube/transport.ts";
-import type { ControlPlane } from "#local/control-plane.ts";
+import type { ControlPlane } from "#emulators/harness/control-plane.ts";
+import { connect } from "#kube/client/connect.ts";
+import type { Transport } from "#kube/client/transport.ts";
 
 /** A cluster that is to be, and its nodes. */
 export const TenantPlan = z.strictObject({

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import * as z from "zod";
 import { keepNodes, registerNodes } from "#bench/idle/kubelets.ts";
 import { connectAsAdmin, type Tenant, TenantPlan, tenantOf } from "#bench/idle/tenant.ts";
-import { startEmbeddedControlPlane } from "#local/api-server/start.ts";
+import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 
 // Embedded API servers and the kubelets of their nodes in a process of its own: `node tenants.ts PLANS TENANTS HEARTBEAT_SECONDS`.
 // PLANS is a file of tenant plans; where they are is written to the file TENANTS. It says "ready" once all nodes are registered.

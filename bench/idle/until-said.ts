@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ManagedProcess } from "#local/managed-process.ts";
+import type { ManagedProcess } from "#emulators/harness/managed-process.ts";
 
 /** Waits for what a process says once it is ready; rejects with its last words where it ends or takes too long. */
 export async function untilSaid(

@@ -1,4 +1,4 @@
-import type { Timing } from "#core/cost/measured.ts";
+import type { Timing } from "#cli/cost/measured.ts";
 
 // One execution environment of the packaged function, as a function platform has many: it loads the bundle, tells what that
 // took, and then runs one event after the other. A child of bench/invocation.ts, with which it speaks over IPC.

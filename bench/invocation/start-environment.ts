@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { EnvironmentMessage } from "#bench/invocation/environment.ts";
-import type { Timing } from "#core/cost/measured.ts";
+import type { Timing } from "#cli/cost/measured.ts";
 import type { Event } from "#core/event.ts";
 
 /** One invocation as it was. */

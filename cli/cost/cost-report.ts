@@ -1,8 +1,8 @@
+import type { Bill, NodesCost, StockCost } from "#cli/cost/bill.ts";
 import { countOf, dollars, shareOf } from "#cli/cost/dollars.ts";
+import type { Measured } from "#cli/cost/measured.ts";
+import type { Prices } from "#cli/cost/prices.ts";
 import { formatTable } from "#cli/demo/table.ts";
-import type { Bill, NodesCost, StockCost } from "#core/cost/bill.ts";
-import type { Measured } from "#core/cost/measured.ts";
-import type { Prices } from "#core/cost/prices.ts";
 
 /** The bill as text for people, ending with a line break. */
 export function costReport(bill: Bill, measured: Measured, prices: Prices): string {

@@ -6,7 +6,7 @@ import { createCounter, print, printJson, title } from "#cli/demo/screen.ts";
 import { type Stage, setStage } from "#cli/demo/stage.ts";
 import { summarize } from "#cli/demo/summary.ts";
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
-import type { NodeRecord } from "#local/node-history.ts";
+import type { NodeRecord } from "#emulators/harness/node-history.ts";
 
 /** The flags of `demo`. */
 export interface DemoFlags {

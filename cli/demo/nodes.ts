@@ -1,6 +1,6 @@
 import { Node } from "#core/node/node.ts";
-import type { Transport } from "#kube/transport.ts";
-import { joiningNode } from "#local/joining-node.ts";
+import { joiningNode } from "#emulators/harness/joining-node.ts";
+import type { Transport } from "#kube/client/transport.ts";
 
 /** How many nodes register at the same time; a burst is as dense as an API server takes it. */
 const REGISTRATIONS_AT_ONCE = 24;

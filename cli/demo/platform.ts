@@ -1,11 +1,11 @@
 import { overheard, type Walk, walkOf } from "#cli/demo/walk.ts";
 import type { Cloud } from "#clouds/cloud.ts";
-import type { Clusters } from "#core/cluster.ts";
+import type { Clusters } from "#config/cluster.ts";
 import { Event } from "#core/event.ts";
+import { type FunctionEnvironment, startFunctionPlatform } from "#emulators/harness/function-platform.ts";
+import { startLambda } from "#emulators/lambda/server.ts";
 import { createNodeFunction } from "#functions/node.ts";
-import type { Transport } from "#kube/transport.ts";
-import { type FunctionEnvironment, startFunctionPlatform } from "#local/function-platform.ts";
-import { startLambda } from "#local/lambda/server.ts";
+import type { Transport } from "#kube/client/transport.ts";
 
 /** A function platform that can be switched off and on. */
 export interface DemoPlatform {

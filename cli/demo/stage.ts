@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { type ChildRelay, type LogLine, startChildRelay } from "#cli/demo/child-relay.ts";
 import { type DemoPlatform, startEmbeddedPlatform, startPackagedPlatform } from "#cli/demo/platform.ts";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
-import { AwsCloudConfig } from "#core/cluster.ts";
-import { readClustersFile } from "#kube/clusters-file.ts";
-import { connect } from "#kube/connect.ts";
-import type { Transport } from "#kube/transport.ts";
-import { startEmbeddedControlPlane } from "#local/api-server/start.ts";
-import type { ControlPlane } from "#local/control-plane.ts";
-import { type Ec2Server, startEc2 } from "#local/ec2/server.ts";
-import { type NodeHistory, recordNodeHistory } from "#local/node-history.ts";
+import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { readClustersFile } from "#config/clusters-file.ts";
+import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
+import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
+import type { ControlPlane } from "#emulators/harness/control-plane.ts";
+import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
+import { connect } from "#kube/client/connect.ts";
+import type { Transport } from "#kube/client/transport.ts";
 
 /** What the demo plays on. */
 export interface Stage {
@@ -101,7 +101,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
 
 async function startPlane(binaries: string | undefined, folder: string): Promise<ControlPlane> {
   if (binaries === undefined) return startEmbeddedControlPlane({ folder });
-  const { startKubeApiserver } = await import("#local/kube-apiserver.ts");
+  const { startKubeApiserver } = await import("#emulators/harness/kube-apiserver.ts");
   const [kubeApiserver, etcd] = [join(binaries, "kube-apiserver"), join(binaries, "etcd")];
   return startKubeApiserver({ folder, binaries: { kubeApiserver, etcd } });
 }

@@ -2,8 +2,8 @@ import type { Machine } from "#cli/demo/nodes.ts";
 import { print, title } from "#cli/demo/screen.ts";
 import type { Stage } from "#cli/demo/stage.ts";
 import { formatMs, formatTable, percentile } from "#cli/demo/table.ts";
-import { CONTROL_PLANE_USERS } from "#local/control-plane.ts";
-import type { NodeRecord } from "#local/node-history.ts";
+import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
+import type { NodeRecord } from "#emulators/harness/node-history.ts";
 
 /** What was played. */
 export interface Act {

@@ -4,7 +4,7 @@ import type {
   InstanceNetworkInterface,
   NetworkInterface,
 } from "@aws-sdk/client-ec2";
-import type { NodeIPFamily } from "#core/cluster.ts";
+import type { NodeIPFamily } from "#clouds/aws/kind.ts";
 import type { NodeAddress } from "#core/node/node.ts";
 
 /** The addresses of an instance, a block for each family in the order given; throws a `RangeError` at what is no address. */

@@ -1,5 +1,5 @@
 import type { Tag } from "@aws-sdk/client-ec2";
-import type { AwsCloudConfig } from "#core/cluster.ts";
+import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
 
 /** By what a cluster knows its own. */
 export type Ownership = Pick<AwsCloudConfig, "vpc" | "clusterTag">;

@@ -4,13 +4,13 @@ import { roleCredentials } from "#clouds/aws/credentials.ts";
 import { createEc2, type Ec2 } from "#clouds/aws/ec2.ts";
 import { answerOf } from "#clouds/aws/errors.ts";
 import { type Facts, factsOfInstance, factsOfInterface } from "#clouds/aws/instance.ts";
+import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { type LabelSources, withLabels } from "#clouds/aws/labels.ts";
 import { resolve } from "#clouds/aws/resolve.ts";
 import { createSession, type Session, type Sleep } from "#clouds/aws/session.ts";
 import { createTopology } from "#clouds/aws/topology.ts";
 import { createZones } from "#clouds/aws/zones.ts";
 import type { Cloud } from "#clouds/cloud.ts";
-import type { AwsCloudConfig } from "#core/cluster.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 

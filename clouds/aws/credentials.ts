@@ -1,5 +1,5 @@
 import { HTTP_TIMEOUTS } from "#clouds/aws/http.ts";
-import type { AwsCloudConfig } from "#core/cluster.ts";
+import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
 
 /** Temporary credentials, in the SDK's shape. */
 export interface RoleCredentials {

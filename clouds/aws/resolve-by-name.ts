@@ -2,9 +2,9 @@ import { isIPv4, isIPv6 } from "node:net";
 import type { Instance as Ec2Instance, Filter } from "@aws-sdk/client-ec2";
 import { chunksOf, describeInstances, type Found, roomBeside } from "#clouds/aws/describe-instances.ts";
 import { answerOf, type Fault } from "#clouds/aws/errors.ts";
+import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { choose, notFound, type Resolution, type Resolutions } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
-import type { AwsCloudConfig } from "#core/cluster.ts";
 import type { Node } from "#core/node/node.ts";
 
 /** One way to tell which instance a node without provider ID is: both sides are brought to keys, and equal keys match. */

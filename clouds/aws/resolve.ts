@@ -1,10 +1,10 @@
 import { resolveFargate } from "#clouds/aws/fargate.ts";
+import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { queryOf } from "#clouds/aws/query.ts";
 import { errorResolution, type Resolution, type Resolutions } from "#clouds/aws/resolution.ts";
 import { resolveById } from "#clouds/aws/resolve-by-id.ts";
 import { resolveByName } from "#clouds/aws/resolve-by-name.ts";
 import type { Session } from "#clouds/aws/session.ts";
-import type { AwsCloudConfig } from "#core/cluster.ts";
 import type { Node } from "#core/node/node.ts";
 
 /** Finds out what each node of a batch is; every node has a resolution, and none is an instance of somebody else. */

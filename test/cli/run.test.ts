@@ -2,11 +2,11 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { connect } from "#kube/connect.ts";
-import type { Transport } from "#kube/transport.ts";
-import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#local/api-server/start.ts";
-import { joiningNode } from "#local/joining-node.ts";
-import { type NodeHistory, recordNodeHistory } from "#local/node-history.ts";
+import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
+import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
+import { connect } from "#kube/client/connect.ts";
+import type { Transport } from "#kube/client/transport.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
 
 let folder: string;

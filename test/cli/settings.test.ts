@@ -66,7 +66,6 @@ describe("readClusterSettings", () => {
     [
       "an unknown key",
       () => ({ cloudConfig: file("unknown-key.yaml") }),
-      "--cloud-config vcp",
       "unknown key",
     ],
     [
@@ -117,7 +116,6 @@ describe("readClusterSettings", () => {
       "--node-status-update-frequency",
       "--port",
       "--cloud-provider",
-      "--cloud-config vcp",
       "--controllers",
       "--kubeconfig",
     ]);

@@ -1,8 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createCertificateAuthority } from "#local/certificates.ts";
-import { writeKubeconfig } from "#local/kubeconfig.ts";
+import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
+import { writeKubeconfig } from "#emulators/harness/kubeconfig.ts";
 import type { Running } from "#test/cli/program.ts";
 import { type Stage, startStage, until } from "#test/e2e/stage.ts";
 import { describeWithPart } from "#test/setup/parts.ts";

@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { CONTROL_PLANE_USERS } from "#local/control-plane.ts";
-import { type CountingProxy, startCountingProxy } from "#local/counting-proxy.ts";
-import type { Ec2Instance } from "#local/ec2/instance.ts";
-import { writeKubeconfig } from "#local/kubeconfig.ts";
+import type { Ec2Instance } from "#emulators/ec2/instance.ts";
+import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
+import { type CountingProxy, startCountingProxy } from "#emulators/harness/counting-proxy.ts";
+import { writeKubeconfig } from "#emulators/harness/kubeconfig.ts";
 import type { Running } from "#test/cli/program.ts";
 import {
   atLeast,

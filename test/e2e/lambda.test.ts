@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { DEFAULT_VPC_ID } from "#local/ec2/build-instance.ts";
-import { type FunctionPlatform, startFunctionPlatform } from "#local/function-platform.ts";
+import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
+import { type FunctionPlatform, startFunctionPlatform } from "#emulators/harness/function-platform.ts";
 import { makeFunctionProject } from "#test/build/function-project.ts";
 import type { Running } from "#test/cli/program.ts";
 import { type Stage, startStage, until } from "#test/e2e/stage.ts";

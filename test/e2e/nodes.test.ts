@@ -5,10 +5,10 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { INSTANCE_ANNOTATION, LABEL_PAIRS, UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { Node } from "#core/node/node.ts";
-import { CONTROL_PLANE_USERS } from "#local/control-plane.ts";
-import type { JoiningNodeOptions } from "#local/joining-node.ts";
-import { type KubeApiserver, startKubeApiserver } from "#local/kube-apiserver.ts";
-import { type NodeHistory, type NodeRecord, recordNodeHistory } from "#local/node-history.ts";
+import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
+import type { JoiningNodeOptions } from "#emulators/harness/joining-node.ts";
+import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
+import { type NodeHistory, type NodeRecord, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
 import {
   addressesOf,
@@ -19,7 +19,7 @@ import {
   type Network,
   REGION,
 } from "#test/e2e/moto-network.ts";
-import { type ClusterUnderTest, startCluster } from "#test/kube/cluster-under-test.ts";
+import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { type Moto, startMoto } from "#test/setup/moto.ts";
 import { describeWithBoth } from "#test/setup/parts.ts";
 import { type NakedNodeWitness, witnessNakedNodes } from "#test/witness/naked-nodes.ts";

@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
-import { CONTROL_PLANE_USERS, type RequestRecord } from "#local/control-plane.ts";
-import { DEFAULT_VPC_ID } from "#local/ec2/build-instance.ts";
-import { type Ec2Server, startEc2 } from "#local/ec2/server.ts";
-import { type KubeApiserver, startKubeApiserver } from "#local/kube-apiserver.ts";
+import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
+import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
+import { CONTROL_PLANE_USERS, type RequestRecord } from "#emulators/harness/control-plane.ts";
+import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
 import { type ClusterRole, type Right, readRole, rightsOf, roleWithout } from "#test/e2e/granted-rights.ts";
-import { type ClusterUnderTest, startCluster } from "#test/kube/cluster-under-test.ts";
+import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { rightsUsed } from "#test/witness/requests.ts";
 

@@ -3,14 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LABEL_PAIRS, UNINITIALIZED_TAINT } from "#core/contracts.ts";
-import { CONTROL_PLANE_USERS } from "#local/control-plane.ts";
-import { DEFAULT_VPC_ID } from "#local/ec2/build-instance.ts";
-import type { Ec2Instance } from "#local/ec2/instance.ts";
-import { type Ec2Server, startEc2 } from "#local/ec2/server.ts";
-import { type ControlPlaneBinaries, type KubeApiserver, startKubeApiserver } from "#local/kube-apiserver.ts";
-import { type NodeHistory, type NodeRecord, recordNodeHistory } from "#local/node-history.ts";
+import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
+import type { Ec2Instance } from "#emulators/ec2/instance.ts";
+import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
+import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
+import {
+  type ControlPlaneBinaries,
+  type KubeApiserver,
+  startKubeApiserver,
+} from "#emulators/harness/kube-apiserver.ts";
+import { type NodeHistory, type NodeRecord, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
-import { type ClusterUnderTest, startCluster } from "#test/kube/cluster-under-test.ts";
+import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { witnessNakedNodes } from "#test/witness/naked-nodes.ts";
 
 /** A real API server and an EC2 endpoint, with what end-to-end tests do to them and see of them. */

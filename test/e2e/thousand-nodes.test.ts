@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { CONTROL_PLANE_USERS, type RequestRecord } from "#local/control-plane.ts";
+import { CONTROL_PLANE_USERS, type RequestRecord } from "#emulators/harness/control-plane.ts";
 import { type Stage, startStage } from "#test/e2e/stage.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 

@@ -1,15 +1,15 @@
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
-import { createMemoryCloud, type MemoryWorld } from "#clouds/memory.ts";
-import { Cluster } from "#core/cluster.ts";
+import { createMemoryCloud, type MemoryWorld } from "#clouds/memory/cloud.ts";
+import { Cluster } from "#config/cluster.ts";
+import { clusterHash } from "#config/cluster-hash.ts";
 import type { Node } from "#core/node/node.ts";
 import { Report } from "#core/report.ts";
-import type { FunctionContext } from "#functions/middleware/deadline.ts";
-import type { LogLine } from "#functions/middleware/log-report.ts";
+import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { createNodeFunction } from "#functions/node.ts";
-import type { World } from "#functions/world/world.ts";
-import { clusterHash } from "#kube/cluster-hash.ts";
-import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#local/api-server/start.ts";
-import { type ClusterUnderTest, startCluster } from "#test/kube/cluster-under-test.ts";
+import type { FunctionContext } from "#functions/parts/deadline.ts";
+import type { LogLine } from "#functions/parts/log-report.ts";
+import type { World } from "#functions/parts/world.ts";
+import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 
 /** One call to the cloud: which nodes it was asked about, and with which share of the quotas. */
 export interface AskedCloud {

@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { clusterHash } from "#config/cluster-hash.ts";
 import { createNodeFunction } from "#functions/node.ts";
-import { lambdaWorld } from "#functions/world/lambda-world.ts";
-import { clusterHash } from "#kube/cluster-hash.ts";
+import { lambdaWorld } from "#functions/parts/lambda-world.ts";
 import { type FunctionUnderTest, startFunction } from "./function-under-test.ts";
 
 let node: FunctionUnderTest;

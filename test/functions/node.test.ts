@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { clusterHash } from "#config/cluster-hash.ts";
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { Node } from "#core/node/node.ts";
 import type { Report } from "#core/report.ts";
-import { clusterHash } from "#kube/cluster-hash.ts";
 import { type FunctionUnderTest, startFunction } from "./function-under-test.ts";
 
 let node: FunctionUnderTest;

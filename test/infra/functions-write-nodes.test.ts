@@ -1,9 +1,9 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { CLOUD_LABEL_PREFIXES, INSTANCE_ANNOTATION, LABEL_PAIRS } from "#core/contracts.ts";
-import type { ApiResponse } from "#kube/transport.ts";
-import { type KubeApiserver, startKubeApiserver } from "#local/kube-apiserver.ts";
-import { type ClusterUnderTest, startCluster } from "#test/kube/cluster-under-test.ts";
+import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
+import type { ApiResponse } from "#kube/client/transport.ts";
+import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
 const POLICY = fileURLToPath(new URL("../../infra/admission/functions-write-nodes.yaml", import.meta.url));

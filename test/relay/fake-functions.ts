@@ -1,8 +1,8 @@
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { Event } from "#core/event.ts";
 import type { Node } from "#core/node/node.ts";
-import type { Invocation, Invoker } from "#relay/invoker.ts";
-import type { FakeApi } from "#test/kube/fake-api.ts";
+import type { Invocation, Invoker } from "#relay/delivery/invoker.ts";
+import type { FakeApi } from "#test/kube/apply/fake-api.ts";
 import { identityOf, reportOn, type Said } from "#test/relay/reports.ts";
 
 /** How an invocation goes; `answer` is asked when it is let go. */

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { Cluster } from "#core/cluster.ts";
+import { Cluster } from "#config/cluster.ts";
 import { MAX_BATCH_BYTES } from "#core/event.ts";
-import { createRelayMetrics, type RelayMetrics } from "#relay/metrics.ts";
-import type { OutcomeLine } from "#relay/outcome-line.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
-import { createFakeApi, type FakeApi, status, unreachable } from "#test/kube/fake-api.ts";
-import { createManualClock, type ManualClock, quiet } from "#test/kube/manual-clock.ts";
+import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
+import type { OutcomeLine } from "#relay/report/outcome-line.ts";
+import { createFakeApi, type FakeApi, status, unreachable } from "#test/kube/apply/fake-api.ts";
+import { createManualClock, type ManualClock, quiet } from "#test/kube/follow/manual-clock.ts";
 import {
   createFakeFunctions,
   type FakeFunctions,

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { ClusterStatus } from "#relay/cluster-relay.ts";
-import { createRelayMetrics } from "#relay/metrics.ts";
+import { createRelayMetrics } from "#relay/report/metrics.ts";
 import { type RelayServer, startRelayServer } from "#relay/server.ts";
 
 const servers: RelayServer[] = [];

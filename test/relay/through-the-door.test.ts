@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
-import { createMemoryCloud } from "#clouds/memory.ts";
+import { createMemoryCloud } from "#clouds/memory/cloud.ts";
 import type { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import { createNodeFunction } from "#functions/node.ts";
-import type { Clock } from "#kube/clock.ts";
-import type { OutcomeLine } from "#relay/outcome-line.ts";
+import type { Clock } from "#kube/follow/clock.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
+import type { OutcomeLine } from "#relay/report/outcome-line.ts";
 import { type FunctionUnderTest, startFunction } from "#test/functions/function-under-test.ts";
 
 let world: FunctionUnderTest;

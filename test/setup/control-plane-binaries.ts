@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { ControlPlaneBinaries } from "#local/kube-apiserver.ts";
+import type { ControlPlaneBinaries } from "#emulators/harness/kube-apiserver.ts";
 import { findProgram, isExecutable } from "#test/setup/find-program.ts";
 import { cacheFolder, makeOnce } from "#test/setup/make-once.ts";
 import type { Part } from "#test/setup/parts.ts";

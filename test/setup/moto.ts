@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "#local/free-port.ts";
-import { startProcess } from "#local/managed-process.ts";
+import { freePort } from "#emulators/harness/free-port.ts";
+import { startProcess } from "#emulators/harness/managed-process.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
 
 /** A running moto_server; its credentials may be anything. */

@@ -1,5 +1,5 @@
 import { describe, inject, it } from "vitest";
-import type { ControlPlaneBinaries } from "#local/kube-apiserver.ts";
+import type { ControlPlaneBinaries } from "#emulators/harness/kube-apiserver.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
 
 /** Something that a suite needs of the machine, or why it could not be had. */

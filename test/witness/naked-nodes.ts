@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { Transport } from "#kube/transport.ts";
-import type { AuditRecord } from "#local/audit-log.ts";
-import type { KubeApiserver } from "#local/kube-apiserver.ts";
+import type { AuditRecord } from "#emulators/harness/audit-log.ts";
+import type { KubeApiserver } from "#emulators/harness/kube-apiserver.ts";
+import type { Transport } from "#kube/client/transport.ts";
 
 /** What the API server itself says about writes that leave a node without both taint and address. */
 export interface NakedNodeWitness {

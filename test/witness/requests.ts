@@ -1,4 +1,4 @@
-import { CONTROL_PLANE_USERS, type RequestRecord } from "#local/control-plane.ts";
+import { CONTROL_PLANE_USERS, type RequestRecord } from "#emulators/harness/control-plane.ts";
 
 /** A user's requests as `verb resource`, such as `patch nodes/status`, sorted, each once; refused ones are left out. */
 export function rightsUsed(records: readonly RequestRecord[], user: string): readonly string[] {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ApiRequest } from "#kube/transport.ts";
-import type { RequestRecord } from "#local/control-plane.ts";
-import { type KubeApiserver, startKubeApiserver } from "#local/kube-apiserver.ts";
-import { type NodeHistory, type NodeRecord, recordNodeHistory } from "#local/node-history.ts";
-import { type ClusterUnderTest, startCluster } from "#test/kube/cluster-under-test.ts";
+import type { RequestRecord } from "#emulators/harness/control-plane.ts";
+import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
+import { type NodeHistory, type NodeRecord, recordNodeHistory } from "#emulators/harness/node-history.ts";
+import type { ApiRequest } from "#kube/client/transport.ts";
+import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { type NakedNodeWitness, witnessNakedNodes } from "#test/witness/naked-nodes.ts";
 import { TWO_WRITES, writesByNode } from "#test/witness/requests.ts";

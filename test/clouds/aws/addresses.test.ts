@@ -5,7 +5,7 @@ import type {
 } from "@aws-sdk/client-ec2";
 import { expect, test } from "vitest";
 import { instanceAddresses, interfaceAddresses } from "#clouds/aws/addresses.ts";
-import type { NodeIPFamily } from "#core/cluster.ts";
+import type { NodeIPFamily } from "#clouds/aws/kind.ts";
 
 const eni = (index: number | undefined, ipv4: string[], ipv6: string[] = []): InstanceNetworkInterface => ({
   Status: "in-use",

@@ -7,8 +7,8 @@ import type {
 import type { Operation } from "#clouds/aws/budget.ts";
 import { type AwsCloudOptions, createAwsCloud } from "#clouds/aws/cloud.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
+import { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import type { Cloud } from "#clouds/cloud.ts";
-import { AwsCloudConfig } from "#core/cluster.ts";
 
 /** EC2 in memory: state, filters, pages and limits as EC2 has them, and a clock that only waiting moves. */
 export class Ec2World implements Ec2 {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
-import { startEc2 } from "#local/ec2/server.ts";
+import { startEc2 } from "#emulators/ec2/server.ts";
 import { aConfig, VPC } from "#test/clouds/aws/ec2-world.ts";
 import { aCall, aNode } from "#test/clouds/builders.ts";
 import { type CloudWorld, cloudConformance, summary, type WorldInstance } from "#test/clouds/conformance.ts";

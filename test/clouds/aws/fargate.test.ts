@@ -1,6 +1,6 @@
 import type { NetworkInterface } from "@aws-sdk/client-ec2";
 import { expect, test } from "vitest";
-import type { AwsCloudConfig } from "#core/cluster.ts";
+import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { Ec2World, VPC } from "#test/clouds/aws/ec2-world.ts";
 import { aCall, aNode } from "#test/clouds/builders.ts";
 import { summary } from "#test/clouds/conformance.ts";

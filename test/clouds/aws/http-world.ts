@@ -10,7 +10,7 @@ import {
 } from "@aws-sdk/client-ec2";
 import { vi } from "vitest";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
-import { AwsCloudConfig } from "#core/cluster.ts";
+import { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { DENIED, FAILED, type Gate, type GateAnswer, openGate, THROTTLED } from "#test/clouds/aws/gate.ts";
 import type { Breakage, CloudWorld, WorldInstance } from "#test/clouds/conformance.ts";
 

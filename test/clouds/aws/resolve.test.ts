@@ -1,6 +1,6 @@
 import type { Instance as Ec2Instance } from "@aws-sdk/client-ec2";
 import { describe, expect, test } from "vitest";
-import type { AwsCloudConfig } from "#core/cluster.ts";
+import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { anInstance, Ec2World } from "#test/clouds/aws/ec2-world.ts";
 import { aCall, aNode, type NodeTraits } from "#test/clouds/builders.ts";
 import { summary } from "#test/clouds/conformance.ts";

@@ -1,0 +1,18 @@
+import * as z from "zod";
+import { Architecture } from "#cli/cost/prices.ts";
+import { MAX_BATCH_OBJECTS } from "#core/event.ts";
+
+/** What is to be paid for. Limits are there to catch slips of the keyboard, not to say what works. */
+export const Workload = z.strictObject({
+  /** Nodes that join, all clusters together. */
+  nodesPerDay: z.number().min(0).max(100_000_000),
+  clusters: z.int().min(1).max(1_000_000),
+  /** Nodes that each cluster has, joining or not: they are looked at again and again. */
+  nodesPerCluster: z.int().min(0).max(15_000),
+  /** The mean size of a batch of nodes that join. */
+  nodesPerInvocation: z.number().min(1).max(MAX_BATCH_OBJECTS),
+  /** The part of the invocations for which the platform starts a new environment. */
+  coldShare: z.number().min(0).max(1),
+  architecture: Architecture,
+});
+export type Workload = z.output<typeof Workload>;

@@ -1,0 +1,75 @@
+import * as z from "zod";
+import { cloudKind } from "#clouds/kind.ts";
+
+/** An IP family of node addresses, in the words of the AWS cloud-controller-manager's configuration. */
+export const NodeIPFamily = z.enum(["ipv4", "ipv6"]);
+export type NodeIPFamily = z.output<typeof NodeIPFamily>;
+
+/** The cloud of a cluster on AWS. What is about nodes or identity is configuration, never the metadata service's word. */
+export const AwsCloudConfig = z
+  .strictObject({
+    provider: z.literal("aws"),
+    region: z.string().regex(/^[a-z]{2,}(-[a-z0-9]+)+-\d+$/, "an AWS region such as eu-central-1"),
+    /** Instances must be in this VPC; needed unless `clusterTag` is given. */
+    vpc: z
+      .string()
+      .regex(/^vpc-[0-9a-z]+$/, "a VPC id such as vpc-0123456789abcdef0")
+      .optional(),
+    /** Instances must carry the tag `kubernetes.io/cluster/<clusterTag>`; needed unless `vpc` is given. */
+    clusterTag: z.string().min(1).max(108).optional(),
+    /** Assumed for all calls; the account of the role is the account of the cluster. */
+    roleArn: z
+      .string()
+      .regex(/^arn:[^:]+:iam::\d{12}:role\/.+$/, "the ARN of an IAM role")
+      .optional(),
+    /** Sent as x-amz-source-arn with AssumeRole, against the confused deputy. */
+    sourceArn: z.string().regex(/^arn:/, "an ARN").optional(),
+    externalId: z.string().min(2).max(1224).optional(),
+    nodeIPFamilies: z.array(NodeIPFamily).min(1).max(2).prefault(["ipv4"]),
+    /** Also finds an instance by the node's reported InternalIP; off because the address is the tenant's word. */
+    matchByNodeIP: z.boolean().prefault(false),
+    /** Instance types that are asked for their place in the network topology. */
+    topologyInstanceTypePattern: z
+      .string()
+      .prefault(String.raw`^(hpc|trn|p)[0-9]+[a-z]*(-[a-z0-9]+)?(\.[0-9a-z]*)$`),
+  })
+  .refine((cloud) => cloud.vpc !== undefined || cloud.clusterTag !== undefined, {
+    message:
+      "vpc or clusterTag is required: without either, an instance cannot be told to belong to the cluster",
+    path: ["vpc"],
+  })
+  .refine((cloud) => new Set(cloud.nodeIPFamilies).size === cloud.nodeIPFamilies.length, {
+    message: "a family stands here twice",
+    path: ["nodeIPFamilies"],
+  })
+  .refine((cloud) => isRegularExpression(cloud.topologyInstanceTypePattern), {
+    message: "not a regular expression",
+    path: ["topologyInstanceTypePattern"],
+  });
+export type AwsCloudConfig = z.output<typeof AwsCloudConfig>;
+
+export const aws = cloudKind({
+  provider: "aws",
+  config: AwsCloudConfig,
+  environment: { region: ["AWS_REGION", "AWS_DEFAULT_REGION"] },
+  credentialSource: ({ roleArn }) =>
+    roleArn === undefined
+      ? "the AWS SDK's standard chain"
+      : `the role ${roleArn}, by the AWS SDK's standard chain`,
+  // Invocations with the same role (or none) in the same region spend from the same quotas.
+  quotaKey: ({ roleArn, region }) => `aws ${roleArn?.split(":")[4] ?? "default"} ${region}`,
+  labelPrefixes: ["topology.k8s.aws/"],
+  async load(config, options) {
+    const { createAwsCloud } = await import("#clouds/aws/cloud.ts");
+    return createAwsCloud(config, options);
+  },
+});
+
+function isRegularExpression(source: string): boolean {
+  try {
+    new RegExp(source);
+    return true;
+  } catch {
+    return false;
+  }
+}

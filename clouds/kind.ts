@@ -1,0 +1,43 @@
+import type * as z from "zod";
+import type { Cloud } from "#clouds/cloud.ts";
+
+/** The environment of a process, as `process.env` is. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What loading a cloud takes beyond its configuration. */
+export interface LoadCloudOptions {
+  /** Who asks, as it stands in the cloud's own logs; the cluster's name. */
+  readonly clusterName?: string;
+}
+
+/** The schema of one cloud's configuration; `provider` is a literal there. */
+export type CloudSchema = z.ZodType<{ readonly provider: string }> & z.core.$ZodTypeDiscriminable;
+
+/**
+ * A cloud as a value: all that the rest of the house needs to know of it before it is used. It holds no SDK and opens
+ * nothing, so every process imports every kind; what costs time or memory stands behind `load`.
+ */
+export interface CloudKind<Schema extends CloudSchema = CloudSchema> {
+  /** As `--cloud-provider` and a cluster's `cloud.provider` name it. */
+  readonly provider: z.output<Schema>["provider"];
+  /** A cluster's `cloud:`, and with `provider` added a `--cloud-config` file. Strict: an unknown key is a fault. */
+  readonly config: Schema;
+  /**
+   * By key of the configuration, the environment variables that supply it where the file is silent; the first one that
+   * is set counts. They are where users of this cloud's own controller expect them.
+   */
+  readonly environment: Readonly<Record<string, readonly string[]>>;
+  /** Where the functions' credentials come from, as the end of a sentence for operators; never one of them. */
+  credentialSource(config: z.output<Schema>): string;
+  /** Equal for configurations that spend from the same API quotas; holds no secret. */
+  quotaKey(config: z.output<Schema>): string;
+  /** Prefixes of the labels that this cloud adds beyond type, zone and region; a node's snapshot keeps labels under them. */
+  readonly labelPrefixes: readonly string[];
+  /** Makes the cloud; its code, and with it its SDK, is imported here and nowhere else. Rejects where files it names are unusable. */
+  load(config: z.output<Schema>, options: LoadCloudOptions): Promise<Cloud>;
+}
+
+/** Gives a kind its type by its schema alone. */
+export function cloudKind<Schema extends CloudSchema>(kind: CloudKind<Schema>): CloudKind<Schema> {
+  return kind;
+}

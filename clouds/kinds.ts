@@ -1,0 +1,41 @@
+import * as z from "zod";
+import { aws } from "#clouds/aws/kind.ts";
+import type { Cloud } from "#clouds/cloud.ts";
+import type { CloudKind, LoadCloudOptions } from "#clouds/kind.ts";
+import { memory } from "#clouds/memory/kind.ts";
+
+/** Every cloud there is; a new one is its folder and a line here. */
+export const CLOUD_KINDS = [aws, memory] as const;
+
+type SchemaOf<Kind> = Kind extends CloudKind<infer Schema> ? Schema : never;
+type Schemas<Kinds extends readonly unknown[]> = Kinds extends readonly [infer First, ...infer Rest]
+  ? [SchemaOf<First>, ...Schemas<Rest>]
+  : [];
+
+// `map` forgets which place has which schema, and the list above is the one that knows.
+const schemas = CLOUD_KINDS.map(({ config }) => config) as unknown as Schemas<typeof CLOUD_KINDS>;
+
+/** A cluster's `cloud:`, whichever cloud it is. */
+export const CloudConfig = z.discriminatedUnion("provider", schemas);
+export type CloudConfig = z.output<typeof CloudConfig>;
+
+/** A kind that may be asked about any configuration, as long as that is its own. */
+export type AnyCloudKind = CloudKind<z.ZodType<CloudConfig> & z.core.$ZodTypeDiscriminable>;
+
+/** The kind of a provider's name, or undefined where there is no such cloud. */
+export function findCloudKind(provider: string | undefined): AnyCloudKind | undefined {
+  const kinds = CLOUD_KINDS as readonly unknown[] as readonly AnyCloudKind[];
+  return kinds.find((kind) => kind.provider === provider);
+}
+
+/** The kind of a configuration that has been parsed. */
+export function cloudKindOf({ provider }: CloudConfig): AnyCloudKind {
+  const kind = findCloudKind(provider);
+  if (kind === undefined) throw new Error(`"${provider}" is no cloud`);
+  return kind;
+}
+
+/** The cloud of a configuration, imported only now. */
+export function loadCloud(config: CloudConfig, options: LoadCloudOptions = {}): Promise<Cloud> {
+  return cloudKindOf(config).load(config, options);
+}

@@ -1,0 +1,161 @@
+import type { Cluster, SignIn } from "#config/cluster.ts";
+import { readSmallFile } from "#config/read-small-file.ts";
+import type { ClientCertificate } from "#kube/client/connection.ts";
+import { systemCode } from "#kube/client/errors.ts";
+import type { Authorization } from "#kube/client/transport.ts";
+
+/** The two identities of a cluster entry. */
+export type SignInRole = keyof Cluster["signIn"];
+
+/** What `connect` needs beside the server. */
+export interface SignedIn {
+  /** PEM. */
+  readonly certificateAuthority?: string;
+  /** Read anew for each connection. */
+  readonly clientCertificate?: () => Promise<ClientCertificate>;
+  readonly authorization?: Authorization;
+}
+
+/** Why an identity cannot be had; stable. */
+export type SignInCode =
+  | "NotConfigured"
+  | "NotSupported"
+  | "FileUnreadable"
+  | "FileTooLarge"
+  | "FileEmpty"
+  | "FileInvalid";
+
+/** An identity cannot be had. Names the file and what to do, never anything that stands in the file. */
+export class SignInError extends Error {
+  override readonly name = "SignInError";
+  readonly code: SignInCode;
+  readonly cluster: string;
+  readonly role: SignInRole;
+  readonly file: string | undefined;
+
+  constructor(code: SignInCode, about: SignInSubject, what: string, file?: string, cause?: unknown) {
+    super(`cluster ${about.cluster}, sign-in of the ${about.role}: ${what}`, { cause });
+    this.code = code;
+    this.cluster = about.cluster;
+    this.role = about.role;
+    this.file = file;
+  }
+}
+
+/**
+ * Gets what the role signs in with from the files that the cluster's entry names, and reads each of them once, so that
+ * what is missing is known at the start. Rejects with `SignInError`.
+ */
+export async function signIn(
+  cluster: Cluster,
+  role: SignInRole,
+  options: { readonly now?: () => number } = {},
+): Promise<SignedIn> {
+  const about = { cluster: cluster.name, role };
+  const { certificateAuthorityFile } = cluster;
+  const authority =
+    certificateAuthorityFile === undefined
+      ? {}
+      : { certificateAuthority: await readPem(certificateAuthorityFile, "CERTIFICATE", about) };
+  const how = cluster.signIn[role];
+  if (how === undefined)
+    throw new SignInError("NotConfigured", about, `there is none; add signIn.${role} to the cluster's entry`);
+  return { ...authority, ...(await identity(how, about, options.now ?? Date.now)) };
+}
+
+interface SignInSubject {
+  readonly cluster: string;
+  readonly role: SignInRole;
+}
+
+const MAX_TOKEN_BYTES = 64 * 1024;
+const MAX_PEM_BYTES = 1024 * 1024;
+/** A token file is read again so often; kubelets renew theirs long before it ends. */
+const TOKEN_READ_INTERVAL_MS = 10_000;
+
+async function identity(how: SignIn, about: SignInSubject, now: () => number): Promise<SignedIn> {
+  switch (how.kind) {
+    case "token-file": {
+      const authorization = tokenFile(how.file, about, now);
+      await authorization();
+      return { authorization };
+    }
+    case "client-certificate": {
+      const clientCertificate = async (): Promise<ClientCertificate> => ({
+        certificate: await readPem(how.certificateFile, "CERTIFICATE", about),
+        key: await readPem(how.keyFile, "PRIVATE KEY", about),
+      });
+      await clientCertificate();
+      return { clientCertificate };
+    }
+    case "kubeconfig":
+      throw new SignInError(
+        "NotSupported",
+        about,
+        `kubeconfig files are for the command line; use token-file or client-certificate in signIn.${about.role}`,
+        how.file,
+      );
+  }
+}
+
+/** A token that is read again now and then, and at once when the server refused it; one read serves all who ask. */
+function tokenFile(file: string, about: SignInSubject, now: () => number): Authorization {
+  let known: { readonly header: string; readonly readAt: number } | undefined;
+  let reading: Promise<string> | undefined;
+
+  const read = async (): Promise<string> => {
+    try {
+      const header = `Bearer ${await readToken(file, about)}`;
+      known = { header, readAt: now() };
+      return header;
+    } finally {
+      reading = undefined;
+    }
+  };
+
+  return async (_signal, options) => {
+    const fresh = options?.fresh === true;
+    if (!fresh && known !== undefined && now() - known.readAt < TOKEN_READ_INTERVAL_MS) return known.header;
+    reading ??= read();
+    try {
+      return await reading;
+    } catch (error) {
+      // In the middle of a rotation the last token still holds; it is the server that says when it does not.
+      if (known === undefined || fresh) throw error;
+      return known.header;
+    }
+  };
+}
+
+async function readToken(file: string, about: SignInSubject): Promise<string> {
+  const token = (await readFile(file, MAX_TOKEN_BYTES, about)).trim();
+  if (token === "")
+    throw new SignInError("FileEmpty", about, `${file} is empty; put the bearer token into it`, file);
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  throw new SignInError(
+    "FileInvalid",
+    about,
+    `${file} is not one bearer token; it has spaces or lines`,
+    file,
+  );
+}
+
+async function readPem(file: string, label: string, about: SignInSubject): Promise<string> {
+  const text = await readFile(file, MAX_PEM_BYTES, about);
+  if (text.trim() === "")
+    throw new SignInError("FileEmpty", about, `${file} is empty; put PEM into it`, file);
+  if (text.includes("-----BEGIN ") && text.includes(`${label}-----`)) return text;
+  throw new SignInError("FileInvalid", about, `${file} is not PEM with a ${label}`, file);
+}
+
+async function readFile(file: string, maxBytes: number, about: SignInSubject): Promise<string> {
+  try {
+    return await readSmallFile(file, maxBytes);
+  } catch (error) {
+    const detail = systemCode(error) ?? "unknown error";
+    if (detail === "EFBIG")
+      throw new SignInError("FileTooLarge", about, `${file} is larger than ${maxBytes} bytes`, file);
+    const what = `${file} cannot be read (${detail}); see that it is there and that this process may read it`;
+    throw new SignInError("FileUnreadable", about, what, file, error);
+  }
+}

@@ -1,0 +1,285 @@
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import type { Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Representation, representationFor } from "#emulators/api-server/accept.ts";
+import { authorize } from "#emulators/api-server/authorize.ts";
+import type { Behaviours } from "#emulators/api-server/behaviours.ts";
+import { discoveryDocument, HEALTH_PATHS } from "#emulators/api-server/discovery.ts";
+import { getObject, listObjects, renderList } from "#emulators/api-server/read.ts";
+import { parseResourceRequest, type ResourceRequest } from "#emulators/api-server/request-info.ts";
+import { methodNotAllowed, noSuchResource, Refusal, unauthorized } from "#emulators/api-server/status.ts";
+import type { Store, Version } from "#emulators/api-server/store.ts";
+import { renderTable } from "#emulators/api-server/table.ts";
+import { type OpenWatch, openWatch, tooOld, watchOptions } from "#emulators/api-server/watch.ts";
+import {
+  createObject,
+  deleteObject,
+  patchObject,
+  updateObject,
+  type WriteContext,
+} from "#emulators/api-server/write.ts";
+import type { ControlPlaneUser, RequestRecord } from "#emulators/harness/control-plane.ts";
+
+/** A request; over HTTP/1.1 Node hands in an IncomingMessage, which has all that is used here. */
+export type ServerRequest = Http2ServerRequest;
+
+/** An answer; over HTTP/1.1 Node hands in a ServerResponse, which has all that is used here but the stream. */
+export type ServerAnswer = Http2ServerResponse;
+
+/** What the handler works on. */
+export interface HandlerContext {
+  readonly store: Store;
+  readonly behaviours: Behaviours;
+  readonly users: ReadonlyMap<string, ControlPlaneUser>;
+  readonly watches: Set<OpenWatch>;
+  readonly record: (record: RequestRecord) => void;
+  readonly now: () => Date;
+}
+
+/** Answers one request, whatever it is; never rejects. */
+export async function handleRequest(
+  context: HandlerContext,
+  request: ServerRequest,
+  answer: ServerAnswer,
+): Promise<void> {
+  try {
+    await route(context, request, answer);
+  } catch (error) {
+    if (answer.headersSent || answer.destroyed) answer.end();
+    else sendStatus(answer, error instanceof Refusal ? error : internalError(error));
+  }
+}
+
+async function route(context: HandlerContext, request: ServerRequest, answer: ServerAnswer): Promise<void> {
+  const url = new URL(request.url ?? "/", "https://127.0.0.1");
+  const { behaviours } = context;
+  if (behaviours.delayMs > 0) await sleep(behaviours.delayMs);
+  if (HEALTH_PATHS.has(url.pathname)) return send(answer, 200, "text/plain; charset=utf-8", "ok");
+  const user = authenticate(context, request);
+  const document = discoveryDocument(url.pathname);
+  if (document !== undefined) return send(answer, 200, "application/json", JSON.stringify(document));
+  if (!url.pathname.startsWith("/api/v1/")) {
+    return send(answer, 404, "text/plain; charset=utf-8", "404 page not found\n");
+  }
+  const info = parseResourceRequest(request.method ?? "GET", url.pathname, url.searchParams);
+  if (info === undefined) throw noSuchResource();
+  if (info === "method") throw methodNotAllowed();
+  const { code, name } = await serve(context, { info, url, user, request, answer });
+  context.record(recordOf(info, name, user, code, context.now()));
+}
+
+function authenticate({ users }: HandlerContext, request: ServerRequest): ControlPlaneUser {
+  const [, token] = /^Bearer (.+)$/i.exec(request.headers.authorization ?? "") ?? [];
+  const user = token === undefined ? undefined : users.get(token);
+  if (user === undefined) throw unauthorized();
+  return user;
+}
+
+interface Call {
+  readonly info: ResourceRequest;
+  readonly url: URL;
+  readonly user: ControlPlaneUser;
+  readonly request: ServerRequest;
+  readonly answer: ServerAnswer;
+}
+
+/** What became of a request, and the name of what it was about: of a creation only the body or the server knows it. */
+interface Served {
+  readonly code: number;
+  readonly name: string | undefined;
+}
+
+// Resolves once the answer is complete, for a watch when it has ended.
+async function serve(context: HandlerContext, call: Call): Promise<Served> {
+  const { answer, info } = call;
+  try {
+    authorize(call.user, info);
+    failIfAsked(context.behaviours, info);
+    if (info.verb === "watch") return { code: await serveWatch(context, call), name: info.name };
+    const { code, body, name = info.name } = await perform(context, call);
+    if (context.behaviours.takeLoss(info.verb)) answer.destroy();
+    else send(answer, code, "application/json", body);
+    return { code, name };
+  } catch (error) {
+    const refusal = error instanceof Refusal ? error : internalError(error);
+    sendStatus(answer, refusal);
+    return { code: refusal.code, name: info.name ?? refusal.status.details?.name };
+  }
+}
+
+async function perform(
+  context: HandlerContext,
+  call: Call,
+): Promise<{ readonly code: number; readonly body: string; readonly name?: string }> {
+  const { store } = context;
+  const { info, url, request } = call;
+  const shape = representationFor(request.headers.accept, info.verb);
+  const body = info.verb === "get" || info.verb === "list" ? "" : await readBody(request);
+  const write = writeContext(context, url.searchParams, request);
+  switch (info.verb) {
+    case "get":
+      return { code: 200, body: render(getObject(store, info), shape, context.now()) };
+    case "list":
+      return { code: 200, body: renderPage(context, info, url.searchParams, shape) };
+    case "create": {
+      const created = createObject(write, info, body);
+      return { code: 201, body: render(created, shape, context.now()), name: created.object.metadata.name };
+    }
+    case "update":
+      return { code: 200, body: render(updateObject(write, info, body), shape, context.now()) };
+    case "patch": {
+      const contentType = (request.headers["content-type"] ?? "").split(";")[0]?.trim() ?? "";
+      return { code: 200, body: render(patchObject(write, info, contentType, body), shape, context.now()) };
+    }
+    case "delete": {
+      const deletion = deleteObject(write, info, body);
+      if (deletion.kind === "kept")
+        return { code: 200, body: render(deletion.version, shape, context.now()) };
+      return { code: 200, body: deletedStatus(info, deletion.uid) };
+    }
+    case "watch":
+      throw new Error("a watch is served apart");
+    default:
+      return info.verb satisfies never;
+  }
+}
+
+async function serveWatch(context: HandlerContext, { info, url, request, answer }: Call): Promise<number> {
+  const { store, behaviours, watches } = context;
+  const partial = representationFor(request.headers.accept, "watch") === "partial";
+  const options = watchOptions(info, url.searchParams, partial);
+  const expired = options.from !== undefined && options.from < store.watchableFrom;
+  if (expired && behaviours.expiredAs === "status") throw tooOld(store, options.from ?? 0);
+  answer.writeHead(200, { "content-type": "application/json", "cache-control": "no-cache, private" });
+  (answer as { readonly flushHeaders?: () => void }).flushHeaders?.();
+  const output: Writable = (answer as { readonly stream?: Writable }).stream ?? answer;
+  const watch = openWatch(store, behaviours, options, {
+    write: (text) => output.write(text),
+    get pendingBytes() {
+      return output.writableLength;
+    },
+    end: () => answer.end(),
+  });
+  watches.add(watch);
+  answer.once("close", watch.end);
+  await watch.ended;
+  watches.delete(watch);
+  return 200;
+}
+
+function failIfAsked(behaviours: Behaviours, info: ResourceRequest): void {
+  const failure = behaviours.takeFailure(info.verb);
+  if (failure === undefined) return;
+  const { code, retryAfterSeconds } = failure;
+  const [reason, message] = FAILURES[code] ?? ["InternalError", "Internal error occurred"];
+  const details = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+  throw new Refusal(code, reason, message, { details });
+}
+
+const FAILURES: Readonly<Record<number, readonly [reason: string, message: string]>> = {
+  429: ["TooManyRequests", "Too many requests, please try again later."],
+  503: ["ServiceUnavailable", "the server is currently unable to handle the request"],
+  504: ["Timeout", "Timeout: request did not complete within the allotted timeout"],
+};
+
+function internalError(error: unknown): Refusal {
+  return new Refusal(500, "InternalError", `Internal error occurred: ${String(error)}`);
+}
+
+function writeContext(context: HandlerContext, query: URLSearchParams, request: ServerRequest): WriteContext {
+  // As the real one: without a name given, what stands before the slash of the user agent.
+  const agent = (request.headers["user-agent"] ?? "unknown").split("/")[0] ?? "unknown";
+  return {
+    store: context.store,
+    manager: query.get("fieldManager") || agent,
+    dryRun: query.get("dryRun") === "All",
+    now: context.now(),
+  };
+}
+
+function render(version: Version, shape: Representation, now: Date): string {
+  switch (shape) {
+    case "object":
+      return version.json;
+    case "partial":
+      return version.partial;
+    case "table":
+      return renderTable([version], version.resource, {}, now);
+    default:
+      return shape satisfies never;
+  }
+}
+
+function renderPage(
+  { store, now }: HandlerContext,
+  info: ResourceRequest,
+  query: URLSearchParams,
+  shape: Representation,
+): string {
+  const page = listObjects(store, info, query);
+  if (shape !== "table") return renderList(page, info.resource, shape === "partial");
+  const metadata = { resourceVersion: String(page.revision), continue: page.continue };
+  return renderTable(page.versions, info.resource, metadata, now());
+}
+
+function deletedStatus({ resource, name = "" }: ResourceRequest, uid: string): string {
+  const details = { name, kind: resource.name, uid };
+  return JSON.stringify({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details });
+}
+
+function sendStatus(answer: ServerAnswer, { code, status }: Refusal): void {
+  const seconds = status.details?.retryAfterSeconds;
+  const headers = seconds === undefined ? {} : { "retry-after": String(seconds) };
+  send(answer, code, "application/json", JSON.stringify(status), headers);
+}
+
+function send(
+  answer: ServerAnswer,
+  code: number,
+  contentType: string,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  if (answer.destroyed) return;
+  answer.writeHead(code, {
+    ...headers,
+    "content-type": contentType,
+    "cache-control": "no-cache, private",
+    "content-length": String(Buffer.byteLength(body)),
+  });
+  answer.end(body);
+}
+
+/** As the real one's limit of a request body: 3 MiB. */
+const MAX_BODY_BYTES = 3 * 1024 * 1024;
+
+async function readBody(request: ServerRequest): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES) {
+      throw new Refusal(413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728");
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function recordOf(
+  { verb, resource, subresource }: ResourceRequest,
+  name: string | undefined,
+  user: ControlPlaneUser,
+  code: number,
+  at: Date,
+): RequestRecord {
+  return {
+    user: user.name,
+    verb,
+    resource: resource.name,
+    ...(subresource === undefined ? {} : { subresource }),
+    ...(name === undefined ? {} : { name }),
+    code,
+    at: at.getTime(),
+  };
+}

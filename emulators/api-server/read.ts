@@ -1,0 +1,122 @@
+import { keyOf, type ResourceRequest } from "#emulators/api-server/request-info.ts";
+import type { Resource } from "#emulators/api-server/resources.ts";
+import { selectorOf } from "#emulators/api-server/selectors.ts";
+import { badRequest, expired, notFound, versionTooLarge } from "#emulators/api-server/status.ts";
+import type { Store, Version } from "#emulators/api-server/store.ts";
+
+/** The one object that the request names. */
+export function getObject(store: Store, { resource, namespace, name = "" }: ResourceRequest): Version {
+  const version = store.get(resource, keyOf(namespace, name));
+  if (version === undefined) throw notFound(resource.name, name);
+  return version;
+}
+
+/** One page of a list, or all of it. */
+export interface Page {
+  readonly versions: readonly Version[];
+  readonly revision: number;
+  readonly continue: string | undefined;
+  /** Undefined on the last page, and with a selector, as the server would have to look at the rest. */
+  readonly remaining: number | undefined;
+}
+
+/** Lists as the query asks: `continue` goes on at the version of the first page, however old it is by now. */
+export function listObjects(
+  store: Store,
+  { resource, namespace }: ResourceRequest,
+  query: URLSearchParams,
+): Page {
+  const selector = selectorOf(query, resource);
+  const limit = Math.max(0, integer(query.get("limit") ?? "0"));
+  const token = query.get("continue") ?? "";
+  const at = token === "" ? undefined : parseToken(token);
+  const revision = at === undefined ? revisionAsked(store, query) : at.revision || store.revision;
+  const all = store.list(resource, revision);
+  if (all === undefined) throw at === undefined ? tooOld() : tokenExpired(at.after);
+  const prefix = namespace === undefined ? "" : `${namespace}/`;
+  const rest = all.filter(
+    ({ key, object }) =>
+      key.startsWith(prefix) && (at === undefined || key > at.after) && (selector?.(object) ?? true),
+  );
+  // resourceVersion=0 is answered from the watch cache, whole.
+  const whole = limit === 0 || rest.length <= limit || query.get("resourceVersion") === "0";
+  if (whole) return { versions: rest, revision, continue: undefined, remaining: undefined };
+  const versions = rest.slice(0, limit);
+  return {
+    versions,
+    revision,
+    continue: formatToken(revision, versions.at(-1)?.key ?? ""),
+    remaining: selector === undefined ? rest.length - limit : undefined,
+  };
+}
+
+/** The list's JSON; its items' JSON is that which the versions have already. */
+export function renderList(page: Page, resource: Resource, partial: boolean): string {
+  const kind = partial
+    ? `"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1"`
+    : `"kind":"${resource.kind}List","apiVersion":"v1"`;
+  const metadata = JSON.stringify({
+    resourceVersion: String(page.revision),
+    continue: page.continue,
+    remainingItemCount: page.remaining,
+  });
+  const items = page.versions.map((version) => (partial ? version.partial : version.item));
+  return `{${kind},"metadata":${metadata},"items":[${items.join(",")}]}`;
+}
+
+/** A resourceVersion of a query: a whole number, or kube-apiserver's complaint thrown by `refuse`. */
+export function parseRevision(text: string, refuse: (message: string) => Error): number {
+  if (/^\d+$/.test(text)) return Number(text);
+  throw refuse(
+    `resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+  );
+}
+
+function revisionAsked(store: Store, query: URLSearchParams): number {
+  const text = query.get("resourceVersion") ?? "";
+  const asked = parseRevision(text === "" ? "0" : text, (message) =>
+    badRequest(`invalid resource version: ${message}`),
+  );
+  if (asked > store.revision) throw versionTooLarge(asked, store.revision);
+  const exact = query.get("resourceVersionMatch") === "Exact";
+  return exact ? asked : store.revision;
+}
+
+function integer(text: string): number {
+  if (/^-?\d+$/.test(text)) return Number(text);
+  throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+}
+
+interface Token {
+  /** 0 where the rest may be listed as it is now. */
+  readonly revision: number;
+  /** The key that was the last one listed. */
+  readonly after: string;
+}
+
+function formatToken(revision: number, after: string): string {
+  const token = { v: "meta.k8s.io/v1", rv: revision, start: `${after}\u0000` };
+  return Buffer.from(JSON.stringify(token)).toString("base64url");
+}
+
+function parseToken(text: string): Token {
+  try {
+    const { rv, start } = JSON.parse(Buffer.from(text, "base64url").toString()) as Record<string, unknown>;
+    if (typeof rv === "number" && typeof start === "string") {
+      return { revision: Math.max(0, rv), after: start.slice(0, -1) };
+    }
+  } catch {
+    // Not JSON: answered below like any other token that is not ours.
+  }
+  throw badRequest("invalid continue token: continue key is not valid");
+}
+
+function tooOld(): Error {
+  return expired("The resourceVersion for the provided list is too old.");
+}
+
+function tokenExpired(after: string): Error {
+  const message =
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
+  return expired(message, formatToken(-1, after));
+}

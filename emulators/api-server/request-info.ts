@@ -1,0 +1,56 @@
+import { type Resource, resourceNamed } from "#emulators/api-server/resources.ts";
+
+/** Kubernetes' verbs, as far as they are served. */
+export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
+
+/** What a request for a resource is about. */
+export interface ResourceRequest {
+  readonly verb: Verb;
+  readonly resource: Resource;
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+  readonly subresource: string | undefined;
+}
+
+/** Parses method and path of `/api/v1/…`; undefined where there is no such resource, "method" where no such verb. */
+export function parseResourceRequest(
+  method: string,
+  pathname: string,
+  query: URLSearchParams,
+): ResourceRequest | "method" | undefined {
+  const parts = pathname.split("/").slice(3).map(decodeURIComponent);
+  const inNamespace = parts[0] === "namespaces" && parts.length > 2;
+  const namespace = inNamespace ? parts[1] : undefined;
+  const [resourceName = "", name, subresource, ...rest] = inNamespace ? parts.slice(2) : parts;
+  const resource = resourceNamed(resourceName);
+  if (resource === undefined || rest.length > 0 || (inNamespace && !resource.namespaced)) return undefined;
+  if (subresource !== undefined && !resource.subresources.includes(subresource)) return undefined;
+  const verb = verbOf(method, name !== undefined, ["1", "true"].includes(query.get("watch") ?? ""));
+  const allowed = subresource === undefined ? resource.verbs : ["get", "patch", "update"];
+  if (verb === undefined || !allowed.includes(verb)) return "method";
+  // Across namespaces there is only reading of collections.
+  if (resource.namespaced && namespace === undefined && verb !== "list" && verb !== "watch") return "method";
+  return { verb, resource, namespace, name, subresource };
+}
+
+function verbOf(method: string, named: boolean, watch: boolean): Verb | undefined {
+  switch (method) {
+    case "GET":
+      return named ? "get" : watch ? "watch" : "list";
+    case "POST":
+      return named ? undefined : "create";
+    case "PUT":
+      return named ? "update" : undefined;
+    case "PATCH":
+      return named ? "patch" : undefined;
+    case "DELETE":
+      return named ? "delete" : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** The key of a request's object in the store, or of any namespaced name. */
+export function keyOf(namespace: string | undefined, name: string): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}

@@ -1,0 +1,177 @@
+import { isJsonObject, type StoredObject } from "#emulators/api-server/object.ts";
+import type { StatusCause } from "#emulators/api-server/status.ts";
+import { nodeCauses, nodeUpdateCauses } from "#emulators/api-server/validate-node.ts";
+
+/** A kind of object that the server stores, and what is particular to it. */
+export interface Resource {
+  readonly name: string;
+  readonly singularName: string;
+  readonly shortNames: readonly string[];
+  readonly kind: string;
+  readonly namespaced: boolean;
+  readonly subresources: readonly string[];
+  readonly verbs: readonly string[];
+  /** Field selectors beside metadata.name and metadata.namespace, each with the value it compares. */
+  readonly fields: Readonly<Record<string, (object: StoredObject) => string>>;
+  /** Fills in what the server adds to an object, and at its creation what admission adds. */
+  readonly prepare: (object: StoredObject, creating: boolean) => StoredObject;
+  readonly causes: (object: StoredObject) => readonly StatusCause[];
+  readonly updateCauses: (object: StoredObject, previous: StoredObject) => readonly StatusCause[];
+}
+
+const VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"] as const;
+
+const NODES: Resource = {
+  name: "nodes",
+  singularName: "node",
+  shortNames: ["no"],
+  kind: "Node",
+  namespaced: false,
+  subresources: ["status"],
+  verbs: VERBS,
+  fields: { "spec.unschedulable": (node) => String(node.spec?.["unschedulable"] ?? false) },
+  prepare: prepareNode,
+  causes: nodeCauses,
+  updateCauses: nodeUpdateCauses,
+};
+
+const EVENTS: Resource = {
+  name: "events",
+  singularName: "event",
+  shortNames: ["ev"],
+  kind: "Event",
+  namespaced: true,
+  subresources: [],
+  verbs: VERBS,
+  fields: {
+    ...involvedObjectFields("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"),
+    reason: (event) => text(event["reason"]),
+    type: (event) => text(event["type"]),
+    source: (event) => text(isJsonObject(event["source"]) ? event["source"]["component"] : undefined),
+  },
+  prepare: prepareEvent,
+  causes: eventCauses,
+  updateCauses: () => [],
+};
+
+const CONFIG_MAPS: Resource = {
+  name: "configmaps",
+  singularName: "configmap",
+  shortNames: ["cm"],
+  kind: "ConfigMap",
+  namespaced: true,
+  subresources: [],
+  verbs: VERBS,
+  fields: {},
+  prepare: (configMap) => configMap,
+  causes: () => [],
+  updateCauses: () => [],
+};
+
+/** Namespaces are there from the start: default and kube-system. */
+export const NAMESPACES: Resource = {
+  name: "namespaces",
+  singularName: "namespace",
+  shortNames: ["ns"],
+  kind: "Namespace",
+  namespaced: false,
+  subresources: [],
+  verbs: ["get", "list", "watch"],
+  fields: {},
+  prepare: (namespace) => namespace,
+  causes: () => [],
+  updateCauses: () => [],
+};
+
+/** There are never any: kubectl describes a node with its pods. */
+const PODS: Resource = {
+  name: "pods",
+  singularName: "pod",
+  shortNames: ["po"],
+  kind: "Pod",
+  namespaced: true,
+  subresources: [],
+  verbs: ["get", "list", "watch"],
+  fields: { "spec.nodeName": () => "", "status.phase": () => "" },
+  prepare: (pod) => pod,
+  causes: () => [],
+  updateCauses: () => [],
+};
+
+/** Every resource that is served, all of them in `/api/v1`. */
+export const RESOURCES: readonly Resource[] = [CONFIG_MAPS, EVENTS, NAMESPACES, NODES, PODS];
+
+/** The resource by its plural name, such as `nodes`. */
+export function resourceNamed(name: string): Resource | undefined {
+  return RESOURCES.find((resource) => resource.name === name);
+}
+
+// Admission on the real server (TaintNodesByCondition) taints every new node, and its types have these zero values.
+function prepareNode(node: StoredObject, creating: boolean): StoredObject {
+  const taints = Array.isArray(node.spec?.["taints"]) ? node.spec["taints"] : [];
+  const tainted = taints.some((taint) => isJsonObject(taint) && taint["key"] === NOT_READY.key);
+  return {
+    metadata: node.metadata,
+    spec: creating && !tainted ? { ...node.spec, taints: [...taints, NOT_READY] } : { ...node.spec },
+    status: {
+      ...node.status,
+      daemonEndpoints: node.status?.["daemonEndpoints"] ?? { kubeletEndpoint: { Port: 0 } },
+      nodeInfo: { ...EMPTY_NODE_INFO, ...(node.status?.["nodeInfo"] as object | undefined) },
+    },
+  };
+}
+
+const NOT_READY = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
+
+const EMPTY_NODE_INFO = {
+  machineID: "",
+  systemUUID: "",
+  bootID: "",
+  kernelVersion: "",
+  osImage: "",
+  containerRuntimeVersion: "",
+  kubeletVersion: "",
+  kubeProxyVersion: "",
+  operatingSystem: "",
+  architecture: "",
+};
+
+function prepareEvent(event: StoredObject): StoredObject {
+  return {
+    ...event,
+    source: event["source"] ?? {},
+    firstTimestamp: event["firstTimestamp"] ?? null,
+    lastTimestamp: event["lastTimestamp"] ?? null,
+    eventTime: event["eventTime"] ?? null,
+    reportingComponent: event["reportingComponent"] ?? "",
+    reportingInstance: event["reportingInstance"] ?? "",
+  };
+}
+
+// An event on something without a namespace, such as a node, belongs into `default`.
+function eventCauses(event: StoredObject): readonly StatusCause[] {
+  const involved = isJsonObject(event["involvedObject"]) ? text(event["involvedObject"]["namespace"]) : "";
+  const namespace = event.metadata.namespace ?? "";
+  if (involved === namespace || (involved === "" && namespace === "default")) return [];
+  return [
+    {
+      reason: "FieldValueInvalid",
+      message: `Invalid value: "${involved}": does not match event.namespace`,
+      field: "involvedObject.namespace",
+    },
+  ];
+}
+
+function involvedObjectFields(...names: readonly string[]): Resource["fields"] {
+  return Object.fromEntries(
+    names.map((name) => [
+      `involvedObject.${name}`,
+      (event: StoredObject) =>
+        text(isJsonObject(event["involvedObject"]) ? event["involvedObject"][name] : undefined),
+    ]),
+  );
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

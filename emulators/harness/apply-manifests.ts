@@ -1,0 +1,56 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseAllDocuments } from "yaml";
+import type { Transport } from "#kube/client/transport.ts";
+
+/**
+ * Applies the manifests of a YAML file, or of all YAML files of a folder, as `kubectl apply --server-side` does; rejects
+ * with the server's words at the first that it refuses. Knows cluster-wide kinds alone.
+ */
+export async function applyManifests(transport: Transport, path: string): Promise<void> {
+  for (const file of await filesOf(path)) {
+    for (const document of parseAllDocuments(await readFile(file, "utf8"))) {
+      const manifest = document.toJS() as Manifest | null;
+      if (manifest !== null) await applyManifest(transport, manifest, file);
+    }
+  }
+}
+
+interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+}
+
+const RESOURCES: Readonly<Record<string, string>> = {
+  ClusterRole: "clusterroles",
+  ClusterRoleBinding: "clusterrolebindings",
+  FlowSchema: "flowschemas",
+  PriorityLevelConfiguration: "prioritylevelconfigurations",
+  ValidatingAdmissionPolicy: "validatingadmissionpolicies",
+  ValidatingAdmissionPolicyBinding: "validatingadmissionpolicybindings",
+};
+
+async function applyManifest(transport: Transport, manifest: Manifest, file: string): Promise<void> {
+  const { apiVersion, kind, metadata } = manifest;
+  const resource = RESOURCES[kind];
+  if (resource === undefined) throw new Error(`${file}: ${kind} ${metadata.name} is of no kind known here`);
+  const answer = await transport.send({
+    method: "PATCH",
+    path: `/apis/${apiVersion}/${resource}/${metadata.name}?fieldManager=operator&force=true`,
+    // JSON is YAML.
+    contentType: "application/apply-patch+yaml",
+    body: manifest,
+  });
+  if (answer.status < 300) return;
+  throw new Error(`${file}: applying ${kind} ${metadata.name} was answered ${answer.status}: ${answer.body}`);
+}
+
+async function filesOf(path: string): Promise<readonly string[]> {
+  if (/\.ya?ml$/.test(path)) return [path];
+  const names = await readdir(path);
+  return names
+    .filter((name) => /\.ya?ml$/.test(name))
+    .sort()
+    .map((name) => join(path, name));
+}

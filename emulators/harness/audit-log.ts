@@ -1,0 +1,95 @@
+import { open } from "node:fs/promises";
+import type { RequestRecord } from "#emulators/harness/control-plane.ts";
+
+/** One request of kube-apiserver's audit log. */
+export interface AuditRecord extends RequestRecord {
+  /** What a refused one was refused with. */
+  readonly message?: string;
+}
+
+/** A growing audit log. */
+export interface AuditLog {
+  /** All requests so far; of those whose answer a client has seen whole, every one. */
+  read(): Promise<readonly AuditRecord[]>;
+}
+
+/** Everything about objects, as metadata; the API server's requests to itself are left out. */
+export const AUDIT_POLICY = {
+  apiVersion: "audit.k8s.io/v1",
+  kind: "Policy",
+  omitStages: ["RequestReceived"],
+  rules: [
+    { level: "None", users: ["system:apiserver"] },
+    { level: "None", nonResourceURLs: ["*"] },
+    { level: "Metadata" },
+  ],
+} as const;
+
+/** Reads an audit log in JSON lines; the server must write it in blocking mode, so that an entry is there before its answer ends. */
+export function openAuditLog(file: string): AuditLog {
+  const records: AuditRecord[] = [];
+  let offset = 0;
+  let reading: Promise<void> | undefined;
+
+  const readOn = async (): Promise<void> => {
+    const text = await readFrom(file, offset);
+    // What follows the last line break is still being written.
+    const whole = text.subarray(0, text.lastIndexOf("\n") + 1);
+    offset += whole.length;
+    for (const line of whole.toString("utf8").split("\n")) {
+      const record = line === "" ? undefined : recordOf(JSON.parse(line) as AuditEvent);
+      if (record !== undefined) records.push(record);
+    }
+  };
+  return {
+    read: async () => {
+      reading = (reading ?? Promise.resolve()).then(readOn);
+      await reading;
+      return [...records];
+    },
+  };
+}
+
+/** What is read of an audit event. */
+interface AuditEvent {
+  readonly stage: "ResponseStarted" | "ResponseComplete" | "Panic";
+  readonly verb: string;
+  readonly user?: { readonly username?: string };
+  readonly objectRef?: { readonly resource?: string; readonly subresource?: string; readonly name?: string };
+  readonly responseStatus?: { readonly code?: number; readonly message?: string };
+  readonly stageTimestamp: string;
+}
+
+function recordOf(event: AuditEvent): AuditRecord | undefined {
+  const { objectRef, verb, stage, responseStatus } = event;
+  if (objectRef?.resource === undefined) return undefined;
+  // A watch counts from its first answer on; its end may be the server's own.
+  if (stage !== (verb === "watch" ? "ResponseStarted" : "ResponseComplete")) return undefined;
+  return {
+    user: event.user?.username ?? "",
+    verb,
+    resource: objectRef.resource,
+    ...(objectRef.subresource === undefined ? {} : { subresource: objectRef.subresource }),
+    ...(objectRef.name === undefined ? {} : { name: objectRef.name }),
+    code: responseStatus?.code ?? 0,
+    at: Date.parse(event.stageTimestamp),
+    ...(responseStatus?.message === undefined ? {} : { message: responseStatus.message }),
+  };
+}
+
+async function readFrom(file: string, offset: number): Promise<Buffer> {
+  const handle = await open(file, "r");
+  try {
+    const { size } = await handle.stat();
+    const buffer = Buffer.alloc(Math.max(0, size - offset));
+    let filled = 0;
+    while (filled < buffer.length) {
+      const { bytesRead } = await handle.read(buffer, filled, buffer.length - filled, offset + filled);
+      if (bytesRead === 0) break;
+      filled += bytesRead;
+    }
+    return buffer.subarray(0, filled);
+  } finally {
+    await handle.close();
+  }
+}

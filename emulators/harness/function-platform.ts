@@ -1,0 +1,161 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { access, copyFile, mkdir, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { freePort } from "#emulators/harness/free-port.ts";
+
+/** What handlers find in their environment: the platform passes on nothing but these. */
+export type FunctionEnvironment = Readonly<Partial<Record<"CLUSTERS_FILE" | `AWS_${string}`, string>>>;
+
+export interface FunctionPlatformOptions {
+  /** For the platform's own files; made if it is not there, and the caller's to remove after `close`. */
+  readonly folder: string;
+  readonly environment: FunctionEnvironment;
+  /** 0, or without it, for any free one. */
+  readonly port?: number;
+  /** The folder with serverless.yml, node_modules and the built zips in dist; these sources' own without it. */
+  readonly project?: string;
+}
+
+/** A running function platform; stopped and started again it keeps its port. */
+export interface FunctionPlatform {
+  /** Base URL of the Lambda Invoke API, for AWS_ENDPOINT_URL_LAMBDA. */
+  readonly url: string;
+  /** Ends it and all handlers in it, in the middle of what they do, and resolves when they are gone. */
+  stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Milliseconds within which the platform must answer after its start. */
+const START_TIMEOUT_MS = 60_000;
+
+const SERVERLESS = "node_modules/serverless/bin/serverless.js";
+
+/** Characters of output that are kept to explain a failed start. */
+const MAX_OUTPUT = 4_000;
+
+/**
+ * Starts the packaged functions of serverless.yml under serverless-offline, on 127.0.0.1 and in a process group of its own.
+ * Resolves once the Invoke API answers.
+ */
+export async function startFunctionPlatform(options: FunctionPlatformOptions): Promise<FunctionPlatform> {
+  const project = options.project ?? fileURLToPath(new URL("../..", import.meta.url));
+  await prepareFolder(options.folder, project);
+  const port = options.port || (await freePort());
+  const url = `http://127.0.0.1:${port}`;
+  let child: ChildProcess | undefined;
+
+  const stop = async (signal: "SIGTERM" | "SIGKILL" = "SIGKILL"): Promise<void> => {
+    const running = child;
+    child = undefined;
+    if (running) await endGroup(running, signal);
+  };
+  const start = async (): Promise<void> => {
+    if (child) return;
+    child = spawnPlatform(options, project, port);
+    try {
+      await answers(url, child);
+    } catch (error) {
+      await stop("SIGKILL");
+      throw error;
+    }
+  };
+  await start();
+  return { url, start, stop, close: () => stop("SIGKILL") };
+}
+
+// The platform unpacks the zips beside its serverless.yml; in a folder of its own it leaves nothing in the sources.
+async function prepareFolder(folder: string, project: string): Promise<void> {
+  for (const needed of ["serverless.yml", "dist", SERVERLESS]) {
+    await access(join(project, needed)).catch((cause: unknown) => {
+      const message = `the packaged functions need a checkout with \`npm ci\` and \`npm run build\` done: there is no ${join(project, needed)}`;
+      throw new Error(message, { cause });
+    });
+  }
+  await mkdir(folder, { recursive: true });
+  await copyFile(join(project, "serverless.yml"), join(folder, "serverless.yml"));
+  for (const name of ["node_modules", "dist"]) {
+    await symlink(join(project, name), join(folder, name)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+  }
+}
+
+function spawnPlatform(options: FunctionPlatformOptions, project: string, port: number): ChildProcess {
+  const { CLUSTERS_FILE, ...environment } = options.environment;
+  const args = [
+    join(project, SERVERLESS),
+    "offline",
+    "start",
+    "--host",
+    "127.0.0.1",
+    "--lambdaPort",
+    String(port),
+    "--noSponsor",
+  ];
+  if (CLUSTERS_FILE !== undefined) args.push("--param", `clustersFile=${CLUSTERS_FILE}`);
+  const child = spawn(process.execPath, args, {
+    cwd: options.folder,
+    // Nothing of the caller's own AWS settings gets through.
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  // A process group of its own outlives its parent, unless the parent ends it.
+  const endWithParent = (): void => signalGroup(child, "SIGKILL");
+  process.once("exit", endWithParent);
+  child.once("exit", () => process.off("exit", endWithParent));
+  return child;
+}
+
+async function answers(url: string, child: ChildProcess): Promise<void> {
+  let output = "";
+  const keep = (chunk: Buffer): void => {
+    output = (output + chunk.toString("utf8")).slice(-MAX_OUTPUT);
+  };
+  child.stdout?.on("data", keep);
+  child.stderr?.on("data", keep);
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  while (performance.now() < deadline) {
+    if (child.exitCode !== null || child.signalCode !== null) {
+      throw new Error(`serverless offline ended before it was ready:\n${output}`);
+    }
+    if (await isInvokeApi(url)) return;
+    await sleep(50);
+  }
+  throw new Error(`serverless offline did not answer at ${url} within ${START_TIMEOUT_MS} ms:\n${output}`);
+}
+
+/** Invokes a function that is not there: only the Invoke API names it so, and nothing is run for it. */
+async function isInvokeApi(url: string): Promise<boolean> {
+  try {
+    const path = "/2015-03-31/functions/no-such-function/invocations";
+    const response = await fetch(url + path, {
+      method: "POST",
+      body: "{}",
+      signal: AbortSignal.timeout(1_000),
+    });
+    await response.arrayBuffer();
+    return response.headers.get("x-amzn-errortype") === "ResourceNotFoundException";
+  } catch {
+    return false;
+  }
+}
+
+async function endGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  signalGroup(child, signal);
+  await exited;
+}
+
+function signalGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, signal);
+  } catch {
+    // It is gone already.
+  }
+}

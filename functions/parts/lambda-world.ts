@@ -1,0 +1,64 @@
+import type { Cloud } from "#clouds/cloud.ts";
+import { loadCloud } from "#clouds/kinds.ts";
+import type { Cluster } from "#config/cluster.ts";
+import { type ClustersOfFile, readClustersFile } from "#config/clusters-file.ts";
+import { signIn } from "#config/sign-in.ts";
+import { createBoundedCache } from "#functions/parts/bounded-cache.ts";
+import { logToStandardOutput } from "#functions/parts/log-report.ts";
+import type { World } from "#functions/parts/world.ts";
+import { connect } from "#kube/client/connect.ts";
+import type { Transport } from "#kube/client/transport.ts";
+
+/** Clusters for which a warm function keeps a connection, and configurations for which it keeps a cloud. */
+const MAX_KEPT = 32;
+
+/** The world of a function that has been deployed. */
+export interface LambdaWorld extends World {
+  /**
+   * Reads the clusters and loads their clouds, sending nothing: the first event then need not wait for it where the platform
+   * initializes functions ahead of events. What fails will fail again at the first event, and be reported there.
+   */
+  prepare(): Promise<void>;
+}
+
+/** The world of a deployed function: clusters from the file that CLUSTERS_FILE names, and what a warm function keeps. */
+export function lambdaWorld(environment: Readonly<Record<string, string | undefined>>): LambdaWorld {
+  const clouds = createBoundedCache<Cloud>(MAX_KEPT, (cloud) => cloud.close());
+  const transports = createBoundedCache<Transport>(MAX_KEPT, (transport) => transport.close());
+  const file = environment["CLUSTERS_FILE"];
+  const clusters = clustersOf(file);
+  const cloudOf = ({ name, cloud }: Cluster): Promise<Cloud> =>
+    clouds.get(JSON.stringify([name, cloud]), () => loadCloud(cloud, { clusterName: name }));
+  return {
+    clusters,
+    cloud: cloudOf,
+    api: (cluster) => transports.get(signInKey(cluster), () => connectTo(cluster)),
+    now: () => new Date(),
+    log: logToStandardOutput,
+    async prepare() {
+      if (file === undefined) return;
+      const all = await clusters.all().catch(() => []);
+      await Promise.allSettled(oneOfEachProvider(all).map(cloudOf));
+    },
+  };
+}
+
+function clustersOf(file: string | undefined): ClustersOfFile {
+  if (file !== undefined) return readClustersFile(file);
+  const reject = (): Promise<never> =>
+    Promise.reject(new Error("CLUSTERS_FILE is not set: it names the YAML file of clusters"));
+  return Object.assign(reject, { all: reject });
+}
+
+/** What takes time is a provider's code; the cloud of one cluster more takes none. */
+function oneOfEachProvider(clusters: readonly Cluster[]): Cluster[] {
+  return [...new Map(clusters.map((cluster) => [cluster.cloud.provider, cluster])).values()];
+}
+
+async function connectTo(cluster: Cluster): Promise<Transport> {
+  return connect({ server: cluster.server, ...(await signIn(cluster, "functions")) });
+}
+
+function signInKey({ name, server, certificateAuthorityFile, signIn: { functions } }: Cluster): string {
+  return JSON.stringify([name, server, certificateAuthorityFile, functions]);
+}

@@ -1,0 +1,16 @@
+import type { Cloud } from "#clouds/cloud.ts";
+import type { Cluster, Clusters } from "#config/cluster.ts";
+import type { Log } from "#functions/parts/log-report.ts";
+import type { Transport } from "#kube/client/transport.ts";
+
+/** All that a function touches. Whoever makes a world owns what is in it: a function closes nothing. */
+export interface World {
+  readonly clusters: Clusters;
+  /** The cluster's cloud, the same one for the same configuration; rejects where its configuration cannot be used. */
+  cloud(cluster: Cluster): Promise<Cloud>;
+  /** The cluster's API server with the functions' identity; rejects where that cannot sign in. */
+  api(cluster: Cluster): Promise<Transport>;
+  now(): Date;
+  /** Nothing is logged without it. */
+  readonly log?: Log;
+}

@@ -1,0 +1,99 @@
+import type { ClusterUsage, ObjectReport } from "#core/report.ts";
+import {
+  type AppliedObject,
+  type ApplyContext,
+  type ApplyItem,
+  applyDecision,
+  type DecideAgain,
+} from "#kube/apply/apply-decision.ts";
+import { createGate } from "#kube/apply/concurrency.ts";
+import { recordEvents } from "#kube/apply/record-events.ts";
+import type { Transport } from "#kube/client/transport.ts";
+
+/** One batch of decisions, and how to carry them out. */
+export interface ApplyOptions {
+  readonly transport: Transport;
+  readonly items: readonly ApplyItem[];
+  /** Asked after a conflict, with the node as it is then. */
+  readonly decideAgain: DecideAgain;
+  /** Once aborted no request starts; those in flight are awaited for `graceMs`, and the rest is reported as due. */
+  readonly signal: AbortSignal;
+  /** Names this function or process in Events. */
+  readonly reportingInstance: string;
+  readonly now: Date;
+  /** Whether other objects wait for the same server: Normal Events are dropped then, as a patch of a node is worth more. */
+  readonly busy?: boolean;
+  /** Requests in flight at a time. */
+  readonly maxInFlight?: number;
+  readonly graceMs?: number;
+  /** Milliseconds for all Events of the batch together. */
+  readonly eventsTimeoutMs?: number;
+}
+
+/** One entry for each item, in their order, and what it took. */
+export interface Applied {
+  readonly objects: readonly ObjectReport[];
+  readonly usage: ClusterUsage;
+}
+
+/**
+ * Carries decisions out: the only writer to clusters. Objects go side by side, the writes of one object one after the
+ * other; Events follow when all writes are done. Never rejects: what was not done is reported as due again.
+ */
+export async function applyDecisions(options: ApplyOptions): Promise<Applied> {
+  const grace = startGrace(options.signal, options.graceMs ?? DEFAULT_GRACE_MS);
+  const context: ApplyContext = {
+    transport: options.transport,
+    decideAgain: options.decideAgain,
+    gate: createGate(options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT),
+    deadline: options.signal,
+    giveUp: grace.signal,
+    now: options.now,
+    usage: { writes: 0, reads: 0, conflicts: 0, throttled: 0, events: 0, eventsDropped: 0 },
+    halted: undefined,
+  };
+  const applied = await Promise.all(options.items.map((item) => applyDecision(item, context)));
+  grace.end();
+  await recordAll(applied, options, context);
+  return { objects: applied.map(({ report }) => report), usage: context.usage };
+}
+
+const DEFAULT_MAX_IN_FLIGHT = 32;
+const DEFAULT_GRACE_MS = 500;
+const DEFAULT_EVENTS_TIMEOUT_MS = 500;
+
+async function recordAll(
+  applied: readonly AppliedObject[],
+  options: ApplyOptions,
+  context: ApplyContext,
+): Promise<void> {
+  const events = applied.flatMap((object) => object.events);
+  const wanted = options.busy ? events.filter(({ event }) => event.type !== "Normal") : events;
+  const { recorded, dropped } = await recordEvents(wanted, {
+    transport: options.transport,
+    now: options.now,
+    reportingInstance: options.reportingInstance,
+    timeoutMs: options.eventsTimeoutMs ?? DEFAULT_EVENTS_TIMEOUT_MS,
+    signal: options.signal,
+  });
+  context.usage.events += recorded;
+  context.usage.eventsDropped += dropped + events.length - wanted.length;
+}
+
+/** A signal that follows another one after a while. */
+function startGrace(outer: AbortSignal, graceMs: number): { readonly signal: AbortSignal; end(): void } {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const begin = (): void => {
+    timer = setTimeout(() => controller.abort(), graceMs);
+  };
+  if (outer.aborted) begin();
+  else outer.addEventListener("abort", begin, { once: true });
+  return {
+    signal: controller.signal,
+    end() {
+      clearTimeout(timer);
+      outer.removeEventListener("abort", begin);
+    },
+  };
+}

@@ -1,0 +1,156 @@
+import type { ClientHttp2Stream } from "node:http2";
+import { type ClientCertificate, openConnection } from "#kube/client/connection.ts";
+import { createConnectionPool } from "#kube/client/connection-pool.ts";
+import { ApiUnreachable } from "#kube/client/errors.ts";
+import { CANCEL, endedWell, readAnswer, readHead } from "#kube/client/exchange.ts";
+import { createRequester, ended } from "#kube/client/requester.ts";
+import { createSlots } from "#kube/client/slots.ts";
+import { startTimeLimit, type TimeLimit } from "#kube/client/time-limit.ts";
+import type { ApiRequest, ApiResponse, ApiStream, Authorization, Transport } from "#kube/client/transport.ts";
+
+/** How to reach one API server; everything but `server` has a default. */
+export interface ConnectOptions {
+  /** Base URL, https. */
+  readonly server: string;
+  /** PEM; the system's authorities without it. */
+  readonly certificateAuthority?: string | undefined;
+  /** A value, or where to get it anew for each connection: certificates are rotated. */
+  readonly clientCertificate?: ClientCertificate | (() => Promise<ClientCertificate>) | undefined;
+  readonly authorization?: Authorization | undefined;
+  readonly userAgent?: string;
+  readonly connectTimeoutMs?: number;
+  /** For requests that name none. */
+  readonly requestTimeoutMs?: number;
+  /** The largest body of an answer to `send`; a page of 500 nodes is 2–10 MB. */
+  readonly maxBodyBytes?: number;
+  /** Requests of `send` in flight at a time; fewer where the server allows fewer streams. */
+  readonly maxInFlight?: number;
+  /** Requests waiting for their turn; one more is answered with `QueueFull`. */
+  readonly maxQueued?: number;
+  readonly pingIntervalMs?: number;
+  readonly pingTimeoutMs?: number;
+  /** A connection silent for so long with nothing open on it is replaced. */
+  readonly maxIdleMs?: number;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+}
+
+/** A client of one API server over one HTTP/2 connection, opened with the first request. The contract is `Transport`'s. */
+export function connect(options: ConnectOptions): Transport {
+  const settings = { ...DEFAULTS, ...options };
+  const server = new URL(settings.server);
+  const life = new AbortController();
+  const pool = createConnectionPool(async () => {
+    const clientCertificate = await certificateOf(settings, server.origin);
+    return openConnection({ ...settings, server, clientCertificate }, life.signal);
+  }, settings.maxIdleMs);
+  let openBodies = 0;
+  const limit = (): number =>
+    Math.min(settings.maxInFlight, (pool.current()?.maxStreams() ?? settings.maxInFlight) - openBodies);
+  const slots = createSlots(limit, settings.maxQueued);
+
+  const requester = createRequester({
+    server,
+    pool,
+    authorization: settings.authorization,
+    userAgent: settings.userAgent,
+    closing: life.signal,
+  });
+  const { failure } = requester;
+
+  function limited(request: ApiRequest): TimeLimit {
+    if (life.signal.aborted) throw failure(request, "Closed");
+    return startTimeLimit(request.timeoutMs ?? settings.requestTimeoutMs, life.signal, request.signal);
+  }
+
+  return {
+    async send(request: ApiRequest): Promise<ApiResponse> {
+      const time = limited(request);
+      try {
+        const entered = await slots.enter(time);
+        if (entered === "full") throw failure(request, "QueueFull");
+        if (entered === "aborted") throw failure(request, ended(time));
+        try {
+          const { answer } = await requester.ask(request, time, (stream) =>
+            readAnswer(stream, settings.maxBodyBytes),
+          );
+          return answer;
+        } finally {
+          slots.leave();
+        }
+      } finally {
+        time.end();
+      }
+    },
+
+    async stream(request: ApiRequest): Promise<ApiStream> {
+      const time = limited(request);
+      try {
+        const { answer, stream } = await requester.ask(request, time, readHead);
+        openBodies += 1;
+        stream.once("close", () => {
+          openBodies -= 1;
+        });
+        const signal = request.signal;
+        let givenUp = false;
+        const stop = (): void => {
+          givenUp = true;
+          stream.close(CANCEL);
+        };
+        if (signal?.aborted) stop();
+        signal?.addEventListener("abort", stop, { once: true });
+        stream.once("close", () => signal?.removeEventListener("abort", stop));
+        const cut = (cause?: unknown): ApiUnreachable =>
+          failure(request, givenUp ? "Aborted" : "ConnectionLost", cause);
+        return { ...answer, body: pieces(stream, cut), close: stop };
+      } finally {
+        time.end();
+      }
+    },
+
+    async close(): Promise<void> {
+      life.abort();
+      await pool.close();
+    },
+  };
+}
+
+const DEFAULTS = {
+  userAgent: "serverless-ccm",
+  connectTimeoutMs: 5_000,
+  requestTimeoutMs: 10_000,
+  maxBodyBytes: 64 * 1024 * 1024,
+  maxInFlight: 128,
+  maxQueued: 10_000,
+  pingIntervalMs: 10_000,
+  pingTimeoutMs: 5_000,
+  maxIdleMs: 30_000,
+  now: Date.now,
+} satisfies Partial<ConnectOptions>;
+
+async function certificateOf(
+  { clientCertificate }: ConnectOptions,
+  server: string,
+): Promise<ClientCertificate | undefined> {
+  if (typeof clientCertificate !== "function") return clientCertificate;
+  try {
+    return await clientCertificate();
+  } catch (cause) {
+    throw new ApiUnreachable({ code: "CredentialUnavailable", server, attempt: "connect", cause });
+  }
+}
+
+/** The body, piece by piece; a body that was cut throws instead of ending. */
+async function* pieces(
+  stream: ClientHttp2Stream,
+  lost: (cause?: unknown) => ApiUnreachable,
+): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const piece of stream) yield piece as Uint8Array;
+  } catch (error) {
+    throw lost(error);
+  }
+  // A reset right behind the end is only known once the stream has closed.
+  if (!stream.destroyed) await new Promise((resolve) => stream.once("close", resolve));
+  if (!endedWell(stream)) throw lost();
+}

@@ -1,0 +1,52 @@
+import type { Connection } from "#kube/client/connection.ts";
+
+/** Holds the one connection that new requests go to, and those that are still finishing old ones. */
+export interface ConnectionPool {
+  /** The connection in use, or a new one; whoever asks meanwhile waits for the same. Rejects with `ApiUnreachable`. */
+  get(): Promise<Connection>;
+  /** The connection that `get` would answer with, if it is there already. */
+  ready(): Connection | undefined;
+  /** The connection in use, if there is one. */
+  current(): Connection | undefined;
+  close(): Promise<void>;
+}
+
+/** `open` makes a connection; one that was silent for `maxIdleMs` with nothing open on it is replaced, not trusted. */
+export function createConnectionPool(open: () => Promise<Connection>, maxIdleMs: number): ConnectionPool {
+  const all = new Set<Connection>();
+  let current: Connection | undefined;
+  let opening: Promise<Connection> | undefined;
+
+  const openNew = async (): Promise<Connection> => {
+    try {
+      const connection = await open();
+      all.add(connection);
+      void connection.closed.then(() => all.delete(connection));
+      current = connection;
+      return connection;
+    } finally {
+      opening = undefined;
+    }
+  };
+
+  const ready = (): Connection | undefined => {
+    if (current?.usable() && current.openStreams() === 0 && current.silentMs() > maxIdleMs) current.retire();
+    return current?.usable() ? current : undefined;
+  };
+
+  return {
+    ready,
+    async get() {
+      const connection = ready();
+      if (connection !== undefined) return connection;
+      opening ??= openNew();
+      return opening;
+    },
+    current: () => (current?.usable() ? current : undefined),
+    async close() {
+      // An opening under way is given up by its own signal before this is called.
+      await opening?.catch(() => undefined);
+      await Promise.all([...all].map((connection) => connection.destroy()));
+    },
+  };
+}

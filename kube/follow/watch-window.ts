@@ -1,0 +1,163 @@
+import type { ApiStream, Transport } from "#kube/client/transport.ts";
+import type { Clock } from "#kube/follow/clock.ts";
+import { failureOf, failureOfError, type RequestFailure } from "#kube/follow/list.ts";
+import { createLineSplitter, LineTooLong } from "#kube/follow/watch-lines.ts";
+
+/** Why one watch request ended. */
+export type WindowEnd =
+  /** By the server, or by its connection: the watch can go on from the last version seen. */
+  | { readonly kind: "ended" }
+  | { readonly kind: "lost"; readonly failure: RequestFailure }
+  /** Nothing at all was heard for `SILENCE_MS`. */
+  | { readonly kind: "silent" }
+  /** The server does not know the version any more (410, in either form). */
+  | { readonly kind: "gone" }
+  /** The version is from the server's future. */
+  | { readonly kind: "ahead" }
+  /** A line that cannot be read: what it said is lost. */
+  | { readonly kind: "rubbish"; readonly message: string }
+  /** The server refused, at the door or by an ERROR event. */
+  | { readonly kind: "refused"; readonly failure: RequestFailure };
+
+/** An event of a watch, with an object that is only known to be one. */
+export interface WatchEvent {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK";
+  readonly object: Readonly<Record<string, unknown>>;
+}
+
+export interface WindowOptions {
+  readonly transport: Transport;
+  readonly path: string;
+  readonly resourceVersion: string;
+  readonly timeoutSeconds: number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly onOpen: () => void;
+  readonly onEvent: (event: WatchEvent) => void;
+}
+
+/** Silence for this long ends a watch: bookmarks come about every minute, and PING only tells that the connection lives. */
+export const SILENCE_MS = 90_000;
+
+/** What a server may overrun its own timeoutSeconds by. */
+const OVERRUN_MS = 30_000;
+
+/** One watch request, from its opening to its end, whatever that is. Never rejects. */
+export async function watchWindow(options: WindowOptions): Promise<WindowEnd> {
+  const { clock, timeoutSeconds } = options;
+  let stream: ApiStream;
+  try {
+    stream = await options.transport.stream({ method: "GET", path: pathOf(options), signal: options.signal });
+  } catch (error) {
+    return { kind: "lost", failure: failureOfError(error) };
+  }
+  let stopped: WindowEnd | undefined;
+  const stop = (end: WindowEnd): void => {
+    stopped ??= end;
+    stream.close();
+  };
+  const onSilence = (): void => stop({ kind: "silent" });
+  let cancelSilence = clock.after(SILENCE_MS, onSilence);
+  const cancelOverrun = clock.after(timeoutSeconds * 1000 + OVERRUN_MS, () => stop({ kind: "ended" }));
+  const heard = (): void => {
+    cancelSilence();
+    cancelSilence = clock.after(SILENCE_MS, onSilence);
+  };
+  try {
+    if (stream.status !== 200) return refusal(stream, await firstWords(stream));
+    options.onOpen();
+    const end = await readEvents(stream, heard, options);
+    return stopped ?? end;
+  } catch (error) {
+    if (stopped !== undefined) return stopped;
+    if (error instanceof LineTooLong) return { kind: "rubbish", message: error.message };
+    return { kind: "lost", failure: failureOfError(error) };
+  } finally {
+    cancelSilence();
+    cancelOverrun();
+    stream.close();
+  }
+}
+
+function pathOf({ path, resourceVersion, timeoutSeconds }: WindowOptions): string {
+  const version = encodeURIComponent(resourceVersion);
+  return `${path}?watch=1&allowWatchBookmarks=true&resourceVersion=${version}&timeoutSeconds=${timeoutSeconds}`;
+}
+
+async function readEvents(stream: ApiStream, heard: () => void, options: WindowOptions): Promise<WindowEnd> {
+  const split = createLineSplitter();
+  for await (const piece of stream.body) {
+    heard();
+    for (const line of split(piece)) {
+      // After a close, what is still in the buffers is nobody's any more.
+      if (options.signal.aborted) return { kind: "ended" };
+      const parsed = parseLine(line);
+      if (parsed.kind !== "event") return parsed;
+      options.onEvent(parsed.event);
+    }
+  }
+  return { kind: "ended" };
+}
+
+type Line = { readonly kind: "event"; readonly event: WatchEvent } | WindowEnd;
+
+function parseLine(line: string): Line {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return { kind: "rubbish", message: `a line of ${line.length} characters is not JSON` };
+  }
+  if (!isRecord(value) || !isRecord(value["object"])) {
+    return { kind: "rubbish", message: `a line of ${line.length} characters is no watch event` };
+  }
+  const { type, object } = value;
+  switch (type) {
+    case "ADDED":
+    case "MODIFIED":
+    case "DELETED":
+    case "BOOKMARK":
+      return { kind: "event", event: { type, object } };
+    case "ERROR":
+      return errorOf(object, JSON.stringify(object));
+    default:
+      return {
+        kind: "rubbish",
+        message: `a watch event of unknown type ${JSON.stringify(type)?.slice(0, 40)}`,
+      };
+  }
+}
+
+function errorOf(object: Readonly<Record<string, unknown>>, body: string): WindowEnd {
+  const status = typeof object["code"] === "number" ? object["code"] : 500;
+  if (status === 410 || object["reason"] === "Expired" || object["reason"] === "Gone")
+    return { kind: "gone" };
+  if (body.includes(TOO_LARGE_VERSION)) return { kind: "ahead" };
+  return { kind: "refused", failure: failureOf({ status, headers: {}, body }) };
+}
+
+/** The cause by which kube-apiserver tells this 504 from others. */
+const TOO_LARGE_VERSION = "ResourceVersionTooLarge";
+
+function refusal(stream: ApiStream, body: string): WindowEnd {
+  if (stream.status === 410) return { kind: "gone" };
+  if (stream.status === 504 && body.includes(TOO_LARGE_VERSION)) return { kind: "ahead" };
+  return { kind: "refused", failure: failureOf({ status: stream.status, headers: stream.headers, body }) };
+}
+
+const MAX_REFUSAL_BYTES = 16_384;
+
+async function firstWords(stream: ApiStream): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of stream.body) {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes >= MAX_REFUSAL_BYTES) break;
+  }
+  return Buffer.concat(pieces).toString("utf8");
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

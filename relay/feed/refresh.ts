@@ -1,0 +1,78 @@
+import type { Transport } from "#kube/client/transport.ts";
+import { type Clock, pause } from "#kube/follow/clock.ts";
+import { listPage } from "#kube/follow/list.ts";
+import { keyOf, type ObjectKey } from "#kube/follow/watch.ts";
+
+export interface RefreshOptions {
+  readonly transport: Transport;
+  readonly path: string;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly everySeconds: number;
+  readonly signal: AbortSignal;
+  /** Looks that wait to be sent; the next page is not read before most of them are. */
+  readonly outstanding: () => number;
+  readonly look: (object: Readonly<Record<string, unknown>>, key: ObjectKey) => void;
+  readonly note: (note: {
+    readonly kind: "refreshed";
+    readonly objects: number;
+    readonly durationMs: number;
+  }) => void;
+}
+
+/** A page is read when no more than this many objects of those before it wait still: memory holds one page. */
+const PAGE_WHEN_BELOW = 100;
+const LOOK_AGAIN_MS = 500;
+
+/**
+ * Brings every object up for a look once in `everySeconds`, each pass at its own jittered time, the first one after a
+ * random part of it: relays that start together must not ask together. Resolves when the signal fires.
+ */
+export async function refreshForever(options: RefreshOptions): Promise<void> {
+  const { clock, random, signal } = options;
+  const everyMs = options.everySeconds * 1000;
+  let waitMs = random() * everyMs;
+  while (!signal.aborted) {
+    await pause(clock, waitMs, signal);
+    if (signal.aborted) return;
+    const startedMs = clock.now();
+    const objects = await refreshOnce(options);
+    const durationMs = clock.now() - startedMs;
+    options.note({ kind: "refreshed", objects, durationMs });
+    waitMs = Math.max(everyMs / 10, everyMs * (0.9 + 0.2 * random()) - durationMs);
+  }
+}
+
+/** One pass, page by page. One that breaks off is left as it is: the next one comes, and the watch knows what is wrong. */
+async function refreshOnce(options: RefreshOptions): Promise<number> {
+  const { clock, signal } = options;
+  let objects = 0;
+  let token: string | undefined;
+  do {
+    const page = await lookAtPage(options, token);
+    objects += page.objects;
+    token = page.next;
+    while (token !== undefined && options.outstanding() >= PAGE_WHEN_BELOW && !signal.aborted) {
+      await pause(clock, LOOK_AGAIN_MS, signal);
+    }
+  } while (token !== undefined && !signal.aborted);
+  return objects;
+}
+
+/** In a function of its own: the pass waits long, and one that waits holds all that it has named. */
+async function lookAtPage(
+  { transport, path, signal, look }: RefreshOptions,
+  token: string | undefined,
+): Promise<{ readonly objects: number; readonly next: string | undefined }> {
+  let objects = 0;
+  const page = await listPage(transport, path, token, signal);
+  if (page.kind !== "page") return { objects, next: undefined };
+  for (const object of page.items) {
+    const key = keyOf(object);
+    if (key === undefined) continue;
+    look(object as Readonly<Record<string, unknown>>, key);
+    objects += 1;
+  }
+  return { objects, next: page.next };
+}

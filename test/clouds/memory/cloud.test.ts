@@ -1,0 +1,123 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { loadCloud } from "#clouds/kinds.ts";
+import { createMemoryCloud, type MemoryInstance, type MemoryWorld } from "#clouds/memory/cloud.ts";
+import { aCall, aNode } from "#test/clouds/builders.ts";
+import { type CloudWorld, cloudConformance, summary, type WorldInstance } from "#test/clouds/conformance.ts";
+
+cloudConformance("memory", async () => memoryWorld());
+
+describe("the memory cloud's file", () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "memory-cloud-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const load = (content: unknown) => {
+    const instancesFile = join(folder, "instances.json");
+    writeFileSync(instancesFile, JSON.stringify(content));
+    return loadCloud({ provider: "memory", instancesFile });
+  };
+
+  test("is what the cloud answers from", async () => {
+    const cloud = await load({ instances: [anInstance("i-1", { nodeName: "node-1" })] });
+    expect((await cloud.instances([aNode({ name: "node-1" })], aCall())).answers.map(summary)).toEqual([
+      "i-1",
+    ]);
+  });
+
+  test.each([
+    ["a state that is none", { instances: [{ ...anInstance("i-1"), state: "asleep" }] }],
+    ["a key that is unknown", { instances: [{ ...anInstance("i-1"), colour: "blue" }] }],
+    ["another cloud's provider ID", { instances: [{ ...anInstance("i-1"), providerID: "aws:///a/i-1" }] }],
+    ["no instances", {}],
+  ])("with %s is rejected", async (_, content) => {
+    await expect(load(content)).rejects.toThrow();
+  });
+});
+
+test("an instance set to an error answers it, and its neighbours answer as ever", async () => {
+  const world: MemoryWorld = {
+    instances: new Map([
+      ["i-1", anInstance("i-1", { error: "Unavailable" })],
+      ["i-2", anInstance("i-2")],
+    ]),
+  };
+  const nodes = [aNode({ name: "i-1" }), aNode({ name: "i-2" })];
+  const { answers } = await createMemoryCloud(world).instances(nodes, aCall());
+  expect(answers.map(summary)).toEqual(["Unavailable", "i-2"]);
+});
+
+test("an answer takes the time it is set to", async () => {
+  const waits: number[] = [];
+  const cloud = createMemoryCloud(
+    { instances: new Map(), latencyMs: 250 },
+    { sleep: async (delayMs) => void waits.push(delayMs) },
+  );
+  await cloud.instances([aNode()], aCall());
+  expect(waits).toEqual([250]);
+});
+
+function anInstance(id: string, traits: Partial<MemoryInstance> = {}): MemoryInstance {
+  return {
+    id,
+    account: "account",
+    network: "network",
+    state: "running",
+    providerID: `memory:///zone-a/${id}`,
+    type: "large",
+    zone: "zone-a",
+    region: "region",
+    addresses: [{ type: "InternalIP", address: "10.0.0.1" }],
+    labels: {},
+    ...traits,
+  };
+}
+
+function memoryWorld(): CloudWorld {
+  const world: MemoryWorld = { instances: new Map() };
+  let requests = 0;
+  const cloud = createMemoryCloud(world);
+  const change = async ({ id }: WorldInstance, traits: Partial<MemoryInstance>): Promise<void> => {
+    const instance = world.instances.get(id) ?? anInstance(id);
+    world.instances.set(id, { ...instance, ...traits });
+  };
+  const add = async (nodeName?: string): Promise<WorldInstance> => {
+    const id = `i-${world.instances.size + 1}`;
+    const instance = anInstance(id, { nodeName: nodeName ?? `node-of-${id}` });
+    world.instances.set(id, instance);
+    return { id, providerID: instance.providerID, nodeName: instance.nodeName ?? id };
+  };
+  return {
+    cloud: {
+      ...cloud,
+      instances(nodes, call) {
+        if (nodes.length > 0 && !call.signal.aborted) requests += 1;
+        return cloud.instances(nodes, call);
+      },
+    },
+    unknownProviderID: "memory:///zone-a/i-unknown",
+    addInstance: () => add(),
+    stop: (instance) => change(instance, { state: "stopped" }),
+    terminate: (instance) => change(instance, { state: "terminated" }),
+    async makeForeign(instance) {
+      await change(instance, { foreign: true, network: "another-network" });
+      return [instance.id, "another-network"];
+    },
+    async makeAmbiguous(instance) {
+      const twin = await add(instance.nodeName);
+      return [instance.id, twin.id];
+    },
+    hide: (instance) => change(instance, { hidden: true }),
+    show: (instance) => change(instance, { hidden: false }),
+    async breakApi(how) {
+      world.outage = how === "stalled" ? undefined : how;
+      world.latencyMs = how === "stalled" ? 60_000 : 0;
+    },
+    requests: () => requests,
+    close: async () => cloud.close(),
+  };
+}

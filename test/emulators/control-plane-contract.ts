@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, describe } from "vitest";
+import type { ControlPlane } from "#emulators/harness/control-plane.ts";
+import { describeAccess } from "#test/emulators/control-plane/access.ts";
+import { describeDeletion } from "#test/emulators/control-plane/deletion.ts";
+import { describeLifecycle } from "#test/emulators/control-plane/lifecycle.ts";
+import { describeLists } from "#test/emulators/control-plane/lists.ts";
+import { describePatches } from "#test/emulators/control-plane/patches.ts";
+import { describeResources } from "#test/emulators/control-plane/resources.ts";
+import { describeWatches } from "#test/emulators/control-plane/watches.ts";
+import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
+
+/**
+ * What kube/ and relay/ rely on in an API server, on one of any make: embedded and real answer alike, or what is
+ * tested on one says nothing of the other. The folder is made for it, and removed once it is closed.
+ */
+export function describeControlPlane(name: string, start: (folder: string) => Promise<ControlPlane>): void {
+  describe(name, () => {
+    let cluster: ClusterUnderTest | undefined;
+    beforeAll(async () => {
+      cluster = await startCluster(start);
+    });
+    afterAll(() => cluster?.close());
+    const running = (): ClusterUnderTest => {
+      if (cluster === undefined)
+        throw new Error("the control plane did not start: see the error of beforeAll");
+      return cluster;
+    };
+    describeAccess(running);
+    describeResources(running);
+    describePatches(running);
+    describeDeletion(running);
+    describeLists(running);
+    describeWatches(running);
+    // Last, as it stops the server and sets its store back.
+    describeLifecycle(running);
+  });
+}

@@ -1,0 +1,147 @@
+import { describe, expect, test } from "vitest";
+import {
+  ask,
+  createNode,
+  freshName,
+  MERGE_PATCH,
+  METADATA_ONLY,
+  NODES,
+  patchNode,
+  type Running,
+} from "#test/emulators/control-plane/client.ts";
+import { type WatchLine, watchNodes } from "#test/emulators/control-plane/watch-stream.ts";
+
+/** Watches: what they begin with, what they tell, and how they end. */
+export function describeWatches(running: Running): void {
+  const versionNow = async (): Promise<string> =>
+    (await ask(running(), { method: "GET", path: `${NODES}?limit=1` })).metadata.resourceVersion;
+  const label = (name: string, labels: object) =>
+    patchNode(running(), name, { metadata: { labels } }, MERGE_PATCH);
+  const remove = (name: string) => ask(running(), { method: "DELETE", path: `${NODES}/${name}` });
+
+  describe("watches", () => {
+    test("everything after the list's version, in order and once, with the version that each write made", async () => {
+      const from = await versionNow();
+      const { name, resourceVersion } = (await createNode(running())).metadata;
+      const labelled = await label(name, { a: "b" });
+      const watch = await watchNodes(running(), `resourceVersion=${from}`, { user: "relay" });
+      const missed = [await watch.next(), await watch.next()];
+      await remove(name);
+      const deleted = await watch.next();
+      watch.close();
+      expect([...missed, deleted].map(told)).toEqual([
+        `ADDED ${name} ${resourceVersion}`,
+        `MODIFIED ${name} ${labelled.metadata.resourceVersion}`,
+        `DELETED ${name} ${deleted?.object.metadata.resourceVersion}`,
+      ]);
+      expect(Number(deleted?.object.metadata.resourceVersion)).toBeGreaterThan(
+        Number(labelled.metadata.resourceVersion),
+      );
+    });
+
+    test("an object in a line is whole", async () => {
+      const from = await versionNow();
+      const { name } = (await createNode(running())).metadata;
+      const watch = await watchNodes(running(), `resourceVersion=${from}`);
+      const line = await watch.next();
+      watch.close();
+      expect(line?.object).toMatchObject({ kind: "Node", apiVersion: "v1", metadata: { name }, status: {} });
+    });
+
+    test("without a version, what is there comes first", async () => {
+      const { name } = (await createNode(running())).metadata;
+      const watch = await watchNodes(running(), "timeoutSeconds=1");
+      const lines = await watch.rest();
+      expect(lines.map(({ type }) => type)).toEqual(lines.map(() => "ADDED"));
+      expect(lines.map(({ object }) => object.metadata.name)).toContain(name);
+    });
+
+    test("a time-out ends it without a word", async () => {
+      const watch = await watchNodes(running(), `resourceVersion=${await versionNow()}&timeoutSeconds=1`);
+      expect([watch.status, await watch.rest()]).toEqual([200, []]);
+    });
+
+    test("a version from the future is silence, whatever happens meanwhile", async () => {
+      const watch = await watchNodes(
+        running(),
+        "resourceVersion=999999999&timeoutSeconds=2&allowWatchBookmarks=true",
+      );
+      await createNode(running());
+      expect([watch.status, await watch.rest()]).toEqual([200, []]);
+    });
+
+    test("a version that is none is refused as an error of the server", async () => {
+      const watch = await watchNodes(running(), "resourceVersion=x");
+      watch.close();
+      expect(watch.status).toBe(500);
+    });
+
+    // A real server sends one about once a minute, and none where nothing has moved since the start.
+    test("a bookmark tells how far a watch is that has nothing to tell", { timeout: 120_000 }, async () => {
+      const query = "allowWatchBookmarks=true&fieldSelector=metadata.name%3Dabsent";
+      const watch = await watchNodes(running(), `resourceVersion=${await versionNow()}&${query}`);
+      const { resourceVersion } = (await createNode(running())).metadata;
+      const bookmark = await watch.next();
+      watch.close();
+      expect(bookmark).toMatchObject({ type: "BOOKMARK", object: { kind: "Node", apiVersion: "v1" } });
+      expect(Object.keys(bookmark?.object.metadata ?? {})).toEqual(["resourceVersion"]);
+      expect(Number(bookmark?.object.metadata.resourceVersion)).toBeGreaterThanOrEqual(
+        Number(resourceVersion),
+      );
+    });
+
+    test("selected by label: an object is added as it begins to match, deleted as it ends to", async () => {
+      const group = freshName("group");
+      const { name } = (await createNode(running())).metadata;
+      const from = await versionNow();
+      await label(name, { group });
+      await label(name, { other: "x" });
+      await label(name, { group: null });
+      await label(name, { other: "y" });
+      const watch = await watchNodes(
+        running(),
+        `resourceVersion=${from}&timeoutSeconds=1&labelSelector=group%3D${group}`,
+      );
+      const types = (await watch.rest()).map(({ type }) => type);
+      expect(types).toEqual(["ADDED", "MODIFIED", "DELETED"]);
+    });
+
+    test("selected by name", async () => {
+      const from = await versionNow();
+      const { name } = (await createNode(running())).metadata;
+      await createNode(running());
+      const watch = await watchNodes(
+        running(),
+        `resourceVersion=${from}&timeoutSeconds=1&fieldSelector=metadata.name%3D${name}`,
+      );
+      expect((await watch.rest()).map(({ object }) => object.metadata.name)).toEqual([name]);
+    });
+
+    test("metadata alone, where only that is asked for", async () => {
+      const from = await versionNow();
+      await createNode(running());
+      const watch = await watchNodes(running(), `resourceVersion=${from}`, { accept: METADATA_ONLY });
+      const line = await watch.next();
+      watch.close();
+      expect(line).toMatchObject({
+        type: "ADDED",
+        object: { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" },
+      });
+      expect(line?.object.spec).toBeUndefined();
+    });
+
+    test("a node deleted and made again is told as that", async () => {
+      const from = await versionNow();
+      const first = (await createNode(running())).metadata;
+      await remove(first.name);
+      const second = (await createNode(running(), { name: first.name })).metadata;
+      const watch = await watchNodes(running(), `resourceVersion=${from}&timeoutSeconds=1`);
+      const lines = (await watch.rest()).map(({ type, object }) => `${type} ${object.metadata.uid}`);
+      expect(lines).toEqual([`ADDED ${first.uid}`, `DELETED ${first.uid}`, `ADDED ${second.uid}`]);
+    });
+  });
+}
+
+function told(line: WatchLine | undefined): string {
+  return `${line?.type} ${line?.object.metadata.name} ${line?.object.metadata.resourceVersion}`;
+}

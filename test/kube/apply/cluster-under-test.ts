@@ -1,0 +1,95 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Node } from "#core/node/node.ts";
+import type { ControlPlane, ControlPlaneUsers } from "#emulators/harness/control-plane.ts";
+import { type JoiningNodeOptions, joiningNode } from "#emulators/harness/joining-node.ts";
+import { parseJson } from "#kube/client/answer.ts";
+import { type ConnectOptions, connect } from "#kube/client/connect.ts";
+import type { ApiRequest, Transport } from "#kube/client/transport.ts";
+
+/** A control plane, the transport of our functions, and the world outside, which acts as admin. */
+export interface ClusterUnderTest {
+  readonly plane: ControlPlane;
+  /** Signed in as the functions are. */
+  readonly functions: Transport;
+  transport(user: keyof ControlPlaneUsers, options?: Partial<ConnectOptions>): Promise<Transport>;
+  /** Registers a node as a kubelet does, and answers it as it was stored. */
+  join(options: JoiningNodeOptions): Promise<Node>;
+  read(name: string): Promise<Node>;
+  /** Patches as admin, with whatever field manager; fails the test unless it worked. */
+  patch(path: string, operations: readonly unknown[]): Promise<void>;
+  remove(name: string): Promise<void>;
+  /** The Events recorded on a node. */
+  events(node: Node): Promise<readonly RecordedEvent[]>;
+  close(): Promise<void>;
+}
+
+export interface RecordedEvent {
+  readonly metadata: { readonly name: string };
+  readonly involvedObject: Readonly<Record<string, string>>;
+  readonly source: { readonly component: string };
+  readonly [field: string]: unknown;
+}
+
+/** Starts a control plane in a folder of its own; `close` leaves nothing behind. */
+export async function startCluster(
+  start: (folder: string) => Promise<ControlPlane>,
+): Promise<ClusterUnderTest> {
+  const folder = await mkdtemp(join(tmpdir(), "kube-"));
+  const plane = await start(folder);
+  const open: Transport[] = [];
+  const transport = async (
+    user: keyof ControlPlaneUsers,
+    options: Partial<ConnectOptions> = {},
+  ): Promise<Transport> => {
+    const made = connect({ ...(await access(plane, user)), ...options });
+    open.push(made);
+    return made;
+  };
+  const admin = await transport("admin");
+  const functions = await transport("functions");
+  const ask = async (request: ApiRequest): Promise<unknown> => {
+    const { status, body } = await admin.send(request);
+    if (status >= 300) throw new Error(`${request.method} ${request.path}: ${status} ${body}`);
+    return parseJson(body);
+  };
+  return {
+    plane,
+    functions,
+    transport,
+    join: async (options) => {
+      const node = joiningNode(options);
+      await ask({ method: "POST", path: "/api/v1/nodes", body: node });
+      return Node.parse(await ask({ method: "GET", path: `/api/v1/nodes/${options.name}` }));
+    },
+    read: async (name) => Node.parse(await ask({ method: "GET", path: `/api/v1/nodes/${name}` })),
+    patch: async (path, operations) => {
+      const contentType = "application/json-patch+json";
+      await ask({ method: "PATCH", path: `/api/v1/nodes/${path}`, body: operations, contentType });
+    },
+    remove: async (name) => {
+      await ask({ method: "DELETE", path: `/api/v1/nodes/${name}` });
+    },
+    events: async (node) => {
+      const list = await ask({ method: "GET", path: "/api/v1/namespaces/default/events" });
+      const { items } = list as { items: readonly RecordedEvent[] };
+      return items.filter((event) => event.involvedObject["uid"] === node.metadata.uid);
+    },
+    close: async () => {
+      await Promise.all(open.map((transport) => transport.close()));
+      await plane.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** How a user reaches a control plane. */
+export async function access(plane: ControlPlane, user: keyof ControlPlaneUsers): Promise<ConnectOptions> {
+  const token = (await readFile(plane.tokenFile(user), "utf8")).trim();
+  return {
+    server: plane.server,
+    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
+    authorization: async () => `Bearer ${token}`,
+  };
+}

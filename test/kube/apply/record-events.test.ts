@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { eventName, type ObjectEvent } from "#kube/apply/record-events.ts";
+
+const NOW = new Date("2026-03-01T12:00:00Z");
+const SAID: ObjectEvent = {
+  object: { kind: "Node", name: "ip-10-0-0-1.ec2.internal", uid: "5f0c2b5e-2d44-4f0e-9c8e-3a52c8d4a001" },
+  event: { type: "Warning", reason: "Waiting", code: "NoInstance", message: "no instance yet" },
+};
+
+describe("the name of an Event", () => {
+  it.each([
+    {
+      given: "another message",
+      said: { ...SAID, event: { ...SAID.event, message: "still none" } },
+      now: NOW,
+    },
+    { given: "nine minutes later", said: SAID, now: new Date("2026-03-01T12:09:59Z") },
+  ])("is the same for $given", ({ said, now }) => {
+    expect(eventName(said, now)).toBe(eventName(SAID, NOW));
+  });
+
+  it.each([
+    { given: "another uid", said: { ...SAID, object: { ...SAID.object, uid: "other" } }, now: NOW },
+    { given: "another reason", said: { ...SAID, event: { ...SAID.event, reason: "Denied" } }, now: NOW },
+    { given: "another code", said: { ...SAID, event: { ...SAID.event, code: "Foreign" } }, now: NOW },
+    { given: "the next ten minutes", said: SAID, now: new Date("2026-03-01T12:10:00Z") },
+  ])("is another one for $given", ({ said, now }) => {
+    expect(eventName(said, now)).not.toBe(eventName(SAID, NOW));
+  });
+
+  it.each([
+    { given: "a usual name", name: "ip-10-0-0-1.ec2.internal" },
+    { given: "the longest name", name: "n".repeat(253) },
+    { given: "a name whose cut ends in a dot", name: `${"n".repeat(235)}.${"m".repeat(17)}` },
+  ])("is a DNS subdomain for $given", ({ name }) => {
+    const made = eventName({ ...SAID, object: { ...SAID.object, name } }, NOW);
+    expect(made).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
+    expect(made.length).toBeLessThanOrEqual(253);
+  });
+});

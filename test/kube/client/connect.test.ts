@@ -1,0 +1,309 @@
+import * as net from "node:net";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { type ConnectOptions, connect } from "#kube/client/connect.ts";
+import type { ApiRequest, Transport } from "#kube/client/transport.ts";
+import { startFreezingProxy } from "#test/kube/client/freezing-proxy.ts";
+import {
+  type Act,
+  type Arrived,
+  type ScriptedServer,
+  startScriptedServer,
+} from "#test/kube/client/scripted-server.ts";
+
+const OK: Act = { answer: 200, body: '{"ok":true}' };
+const GET: ApiRequest = { method: "GET", path: "/api/v1/nodes/a" };
+const PATCH: ApiRequest = { method: "PATCH", path: "/api/v1/nodes/a", body: [] };
+const POST: ApiRequest = { method: "POST", path: "/api/v1/namespaces/default/events", body: {} };
+
+let server: ScriptedServer;
+let transport: Transport;
+
+/** A server that acts by a list, its last entry for ever (but answers `/ok` always), and a transport to it. */
+async function given(
+  acts: readonly [Act, ...Act[]],
+  options: Partial<ConnectOptions> = {},
+  settings: { maxConcurrentStreams?: number } = {},
+): Promise<void> {
+  let number = 0;
+  const script = ({ path }: Arrived): Act => {
+    if (path === "/ok") return OK;
+    number += 1;
+    return acts[number - 1] ?? acts.at(-1) ?? OK;
+  };
+  server = await startScriptedServer(script, { settings });
+  const { url, certificateAuthority } = server;
+  transport = connect({ server: url, certificateAuthority, ...options });
+}
+
+afterEach(async () => {
+  await transport?.close();
+  await server?.close();
+});
+
+/** What became of a request, in a word. */
+async function outcomeOf(request: ApiRequest): Promise<unknown> {
+  return transport.send(request).then(
+    ({ status }) => status,
+    ({ code }: { code: string }) => code,
+  );
+}
+
+describe("a request that meets trouble", () => {
+  it.each<{ given: string; acts: [Act, ...Act[]]; request: ApiRequest; outcome: unknown; arrivals: number }>([
+    { given: "an answer", acts: [OK], request: GET, outcome: 200, arrivals: 1 },
+    { given: "an error status", acts: [{ answer: 503 }], request: GET, outcome: 503, arrivals: 1 },
+    { given: "a broken connection, GET", acts: ["break", OK], request: GET, outcome: 200, arrivals: 2 },
+    { given: "a broken connection, PATCH", acts: ["break", OK], request: PATCH, outcome: 200, arrivals: 2 },
+    {
+      given: "a broken connection, POST",
+      acts: ["break", OK],
+      request: POST,
+      outcome: "ConnectionLost",
+      arrivals: 1,
+    },
+    {
+      given: "two broken connections",
+      acts: ["break", "break", OK],
+      request: GET,
+      outcome: "ConnectionLost",
+      arrivals: 2,
+    },
+    { given: "a cut answer, GET", acts: ["cut", OK], request: GET, outcome: 200, arrivals: 2 },
+    { given: "a cut answer, POST", acts: ["cut", OK], request: POST, outcome: "ConnectionLost", arrivals: 1 },
+    {
+      given: "a connection broken in an answer",
+      acts: ["break-midway", OK],
+      request: GET,
+      outcome: 200,
+      arrivals: 2,
+    },
+    { given: "a refused stream, POST", acts: ["refuse", OK], request: POST, outcome: 200, arrivals: 2 },
+    { given: "GOAWAY before it, POST", acts: ["go-away", OK], request: POST, outcome: 200, arrivals: 2 },
+  ])("$given", async ({ acts, request, outcome, arrivals }) => {
+    await given(acts);
+    await transport.send({ ...GET, path: "/ok" });
+    expect(await outcomeOf(request)).toBe(outcome);
+    expect(server.arrived).toHaveLength(1 + arrivals);
+  });
+
+  it.each<{
+    given: string;
+    act: Act;
+    request?: Partial<ApiRequest>;
+    options?: Partial<ConnectOptions>;
+    code: string;
+  }>([
+    { given: "no answer", act: "hang", request: { timeoutMs: 50 }, code: "TimedOut" },
+    { given: "an answer without an end", act: "stall", request: { timeoutMs: 50 }, code: "TimedOut" },
+    { given: "an aborted signal", act: "hang", request: { signal: AbortSignal.abort() }, code: "Aborted" },
+    {
+      given: "a signal that aborts later",
+      act: "hang",
+      request: { signal: AbortSignal.timeout(50) },
+      code: "Aborted",
+    },
+    {
+      given: "an answer beyond the limit",
+      act: { answer: 200, body: "x".repeat(2_000) },
+      options: { maxBodyBytes: 1_000 },
+      code: "AnswerTooLarge",
+    },
+  ])("$given is $code and leaves the connection usable", async ({ act, request, options, code }) => {
+    await given([act], options);
+    expect(await outcomeOf({ ...GET, ...request })).toBe(code);
+    expect(await outcomeOf({ ...GET, path: "/ok" })).toBe(200);
+    expect(server.connections()).toBe(1);
+  });
+});
+
+describe("connections", () => {
+  it("serves everything over one connection, opened with the first request", async () => {
+    await given([OK]);
+    expect(server.connections()).toBe(0);
+    await Promise.all(Array.from({ length: 50 }, () => transport.send(GET)));
+    await transport.send(GET);
+    expect(server.connections()).toBe(1);
+  });
+
+  it("moves to a new one after GOAWAY, and what is open on the old one finishes", async () => {
+    let finish: (value: unknown) => void = () => {};
+    await given([{ answer: 200, body: "late", when: new Promise((resolve) => (finish = resolve)) }]);
+    const late = transport.send(GET);
+    await until(async () => server.arrived.length === 1);
+    server.goAway();
+    await until(async () => (await outcomeOf({ ...GET, path: "/ok" })) === 200 && server.connections() === 2);
+    finish(undefined);
+    expect(await late).toMatchObject({ status: 200, body: "late" });
+  });
+
+  it("fails the streams of a connection that does not answer a PING, and reads go on elsewhere", async () => {
+    await given(["stall", OK]);
+    const proxy = await startFreezingProxy(Number(new URL(server.url).port));
+    onTestFinished(() => proxy.close());
+    const { certificateAuthority } = server;
+    const url = `https://127.0.0.1:${proxy.port}`;
+    transport = connect({ server: url, certificateAuthority, pingIntervalMs: 20, pingTimeoutMs: 60 });
+    const stream = await transport.stream(GET);
+    proxy.freeze();
+    const [watched, asked] = await Promise.all([failureOf(bodyOf(stream.body)), outcomeOf(GET)]);
+    expect(watched).toMatchObject({ code: "ConnectionLost" });
+    expect([asked, server.connections()]).toEqual([200, 2]);
+  });
+
+  it("replaces a connection that was silent for long", async () => {
+    let now = 0;
+    await given([OK], { maxIdleMs: 1_000, now: () => now });
+    await transport.send(GET);
+    now = 900;
+    await transport.send(GET);
+    now = 2_000;
+    await transport.send(GET);
+    expect(server.arrived.map(({ connection }) => connection)).toEqual([1, 1, 2]);
+  });
+
+  it("keeps to the server's limit of streams, and does them all", async () => {
+    await given([OK], {}, { maxConcurrentStreams: 3 });
+    const answers = await Promise.all(Array.from({ length: 40 }, () => outcomeOf(GET)));
+    expect(new Set(answers)).toEqual(new Set([200]));
+  });
+
+  it("refuses what would wait behind a full queue", async () => {
+    await given(["hang"], { maxInFlight: 1, maxQueued: 1 });
+    const requests = [1, 2, 3].map(() => outcomeOf({ ...GET, timeoutMs: 100 }));
+    expect(await Promise.all(requests)).toEqual(["TimedOut", "TimedOut", "QueueFull"]);
+  });
+
+  it("leaves no socket, and fails what was open", async () => {
+    await given(["hang"]);
+    const open = outcomeOf(GET);
+    await until(async () => server.arrived.length === 1);
+    await transport.close();
+    await until(async () => server.openSockets() === 0);
+    expect([await open, await outcomeOf(GET)]).toEqual(["Closed", "Closed"]);
+  });
+
+  it.each<Act>(["cut", "break-midway"])(
+    "throws out of a body after %s, instead of ending it",
+    async (act) => {
+      await given([act]);
+      const { body, status } = await transport.stream(GET);
+      expect(status).toBe(200);
+      expect(await failureOf(bodyOf(body))).toMatchObject({ code: "ConnectionLost" });
+    },
+  );
+
+  it("gives a stream up, on close and on its signal", async () => {
+    await given(["stall"]);
+    const controller = new AbortController();
+    const closed = await transport.stream(GET);
+    const aborted = await transport.stream({ ...GET, signal: controller.signal });
+    closed.close();
+    controller.abort();
+    expect(await failureOf(bodyOf(closed.body))).toMatchObject({ code: "Aborted" });
+    expect(await failureOf(bodyOf(aborted.body))).toMatchObject({ code: "Aborted" });
+  });
+});
+
+describe("signing in", () => {
+  it.each([
+    { given: "a fresh credential helps", tokens: ["old", "new"], answers: [401, 200], status: 200 },
+    { given: "a fresh credential is refused too", tokens: ["old", "new"], answers: [401, 401], status: 401 },
+    { given: "there is no other credential", tokens: ["old", "old"], answers: [401], status: 401 },
+  ])("after a 401, $given", async ({ tokens, answers, status }) => {
+    const authorization = async (_signal?: AbortSignal, options?: { fresh?: boolean }) =>
+      `Bearer ${tokens[options?.fresh === true ? 1 : 0]}`;
+    await given([{ answer: 401 }, { answer: answers[1] ?? 599 }], { authorization });
+    expect(await outcomeOf(POST)).toBe(status);
+    expect(server.arrived.map(({ headers }) => headers.authorization)).toEqual(
+      answers.map((_answer, place) => `Bearer ${tokens[place]}`),
+    );
+  });
+
+  it("says that no credential could be had, and never what it was", async () => {
+    const cause = new Error("file t is empty");
+    await given([OK], { authorization: () => Promise.reject(cause) });
+    expect(await failureOf(transport.send(GET))).toMatchObject({ code: "CredentialUnavailable", cause });
+    expect(server.arrived).toHaveLength(0);
+  });
+
+  it("never puts the token into an error, not even one that HTTP cannot carry", async () => {
+    await given([OK], { authorization: async () => "Bearer se\ncret" });
+    const error = await failureOf(transport.send(GET));
+    expect(String(error)).toContain("GET /api/v1/nodes/a");
+    expect(String(error) + String((error as Error).cause)).not.toContain("cret");
+  });
+});
+
+describe("no connection", () => {
+  it.each([
+    { given: "a closed port", at: closedPort, code: "ConnectionRefused", says: /refused/ },
+    {
+      given: "an unknown host",
+      at: async () => "https://api.invalid",
+      code: "UnknownHost",
+      says: /resolved/,
+    },
+    {
+      given: "another authority",
+      at: () => scripted(),
+      authority: "",
+      code: "NotTrusted",
+      says: /not trusted/,
+    },
+    { given: "another name", at: () => scripted("127.0.0.2"), code: "WrongName", says: /another name/ },
+    { given: "a port that never speaks", at: silentPort, code: "TimedOut", says: /in time/ },
+  ])("$given is $code", async ({ at, authority, code, says }) => {
+    const url = await at();
+    const certificateAuthority = authority === undefined ? server?.certificateAuthority : undefined;
+    transport = connect({ server: url, certificateAuthority, connectTimeoutMs: 100 });
+    const error = await failureOf(transport.send(GET));
+    expect(error).toMatchObject({
+      name: "ApiUnreachable",
+      code,
+      server: url,
+      message: expect.stringMatching(says),
+    });
+  });
+});
+
+async function scripted(host = "127.0.0.1"): Promise<string> {
+  server = await startScriptedServer(() => OK, { host });
+  return server.url;
+}
+
+async function closedPort(): Promise<string> {
+  const url = await silentPort();
+  await closeAll();
+  return url;
+}
+
+const listeners: net.Server[] = [];
+
+async function silentPort(): Promise<string> {
+  const listener = net.createServer((socket) => void socket.on("error", () => {}).resume());
+  listeners.push(listener);
+  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  onTestFinished(closeAll);
+  return `https://127.0.0.1:${(listener.address() as net.AddressInfo).port}`;
+}
+
+async function closeAll(): Promise<void> {
+  for (const listener of listeners.splice(0)) await new Promise((resolve) => listener.close(resolve));
+}
+
+async function bodyOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of body) pieces.push(piece);
+  return Buffer.concat(pieces).toString("utf8");
+}
+
+function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    (value) => ({ unexpected: value }),
+    (error: unknown) => error,
+  );
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 5));
+}

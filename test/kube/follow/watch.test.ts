@@ -1,0 +1,455 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { type ObjectKey, type WatchNote, watchResource } from "#kube/follow/watch.ts";
+import { createFakeApi, type FakeApi, status, unreachable } from "#test/kube/apply/fake-api.ts";
+import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
+
+interface Followed {
+  readonly api: FakeApi;
+  readonly clock: ManualClock;
+  /** What the handler was told, a word each. */
+  readonly told: string[];
+  readonly notes: WatchNote[];
+  stop(): Promise<void>;
+}
+
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+/** Follows a fake API server; with `random` 0 nothing is waited for that need not be. */
+async function follow(prepare: (api: FakeApi) => void = () => {}, random = () => 0): Promise<Followed> {
+  const api = createFakeApi();
+  prepare(api);
+  const clock = createManualClock();
+  const told: string[] = [];
+  const notes: WatchNote[] = [];
+  const stopping = new AbortController();
+  const word = (what: string, { name, resourceVersion }: ObjectKey) =>
+    told.push(`${what} ${name} ${resourceVersion}`);
+  const done = watchResource({
+    transport: api,
+    path: "/api/v1/nodes",
+    project: (object) => object,
+    clock,
+    random,
+    signal: stopping.signal,
+    handler: {
+      applied: (_object, key) => word("applied", key),
+      deleted: (key) => word("deleted", key),
+      restarted: () => told.push("restarted"),
+      note: (note) => notes.push(note),
+    },
+  });
+  const stop = (): Promise<void> => {
+    stopping.abort();
+    return done;
+  };
+  stops.push(stop);
+  await clock.advance(0);
+  return { api, clock, told, notes, stop };
+}
+
+const listsOf = (notes: readonly WatchNote[]): readonly string[] =>
+  notes.flatMap((note) => (note.kind === "listed" ? [note.cause] : []));
+const endsOf = (notes: readonly WatchNote[]): readonly string[] =>
+  notes.flatMap((note) => (note.kind === "ended" ? [note.cause] : []));
+const failuresOf = (notes: readonly WatchNote[]): readonly string[] =>
+  notes.flatMap((note) => (note.kind === "failed" ? [note.code] : []));
+const watchedFrom = (api: FakeApi): readonly (string | null)[] =>
+  api.watches.map((path) => new URL(path, "https://fake").searchParams.get("resourceVersion"));
+
+describe("the first list", () => {
+  test("asks without a resourceVersion, 500 at a time, and tells every object of every page", async () => {
+    const { api, told } = await follow((fake) => {
+      for (let index = 0; index < 1_201; index += 1) fake.put(`n${index}`);
+    });
+    expect(api.lists).toHaveLength(3);
+    expect(api.lists.every((path) => path.includes("limit=500") && !path.includes("resourceVersion"))).toBe(
+      true,
+    );
+    expect(new Set(told).size).toBe(1_201);
+  });
+
+  test("then watches from the list's version, with bookmarks and a time-out of 240 to 300 s", async () => {
+    for (const [random, seconds] of [
+      [0, "240"],
+      [0.999, "300"],
+    ] as const) {
+      const { api } = await follow(
+        (fake) => void fake.put("a"),
+        () => random,
+      );
+      const query = new URL(api.watches[0] ?? "", "https://fake").searchParams;
+      expect(Object.fromEntries(query)).toEqual({
+        watch: "1",
+        allowWatchBookmarks: "true",
+        resourceVersion: "101",
+        timeoutSeconds: seconds,
+      });
+    }
+  });
+
+  test("begins again when a continue token expires, and tells each object once", async () => {
+    const { api, told } = await follow((fake) => {
+      for (let index = 0; index < 600; index += 1) fake.put(`n${index}`);
+      const send = fake.send;
+      let pages = 0;
+      fake.send = async (request) => {
+        const answer = await send(request);
+        pages += 1;
+        if (pages !== 1) return answer;
+        fake.expireTokens();
+        fake.remove("n0");
+        return answer;
+      };
+    });
+    expect(api.lists).toHaveLength(4);
+    expect([told.length, told.filter((word) => word.startsWith("applied n0 "))]).toEqual([599, []]);
+  });
+
+  test.each([
+    { given: "refused", answer: status(403, "Forbidden", "no"), code: "Forbidden" },
+    { given: "not signed in", answer: status(401, "Unauthorized", "who"), code: "Unauthorized" },
+    { given: "throttled", answer: status(429, "TooManyRequests", "slow"), code: "TooManyRequests" },
+    { given: "a server's error", answer: status(500, "InternalError", "oops"), code: "ServerError" },
+    { given: "rubbish", answer: { status: 200, body: "<html>" }, code: "BadList" },
+    { given: "a list without a version", answer: { status: 200, body: '{"items":[]}' }, code: "BadList" },
+    { given: "unreachable", answer: unreachable("ConnectionRefused"), code: "ConnectionRefused" },
+    { given: "not trusted", answer: unreachable("NotTrusted"), code: "NotTrusted" },
+  ])("that is $given is reported with its code and tried again", async ({ answer, code }) => {
+    const { clock, told, notes } = await follow(
+      (fake) => {
+        fake.put("a");
+        fake.next(answer);
+      },
+      () => 0.5,
+    );
+    expect([failuresOf(notes), told]).toEqual([[code], []]);
+    await clock.advance(30_000);
+    expect(told).toEqual(["applied a 101"]);
+  });
+
+  test("keeps trying, at most 30 s apart", async () => {
+    const { api, clock, notes } = await follow(
+      (fake) => {
+        fake.next(...Array.from({ length: 1_000 }, () => unreachable("ConnectionRefused")));
+      },
+      () => 0.999,
+    );
+    await clock.advance(600_000);
+    const delays = notes.flatMap((note) => (note.kind === "failed" ? [note.delayMs] : []));
+    expect(Math.max(...delays)).toBeLessThanOrEqual(30_000);
+    expect(api.lists.length).toBeGreaterThan(20);
+    expect(api.lists.length).toBeLessThan(40);
+  });
+
+  test("waits as long as the server asks", async () => {
+    const { api, clock } = await follow((fake) =>
+      fake.next({ ...status(429, "x", "slow"), headers: { "retry-after": "7" } }),
+    );
+    await clock.advance(6_900);
+    expect(api.lists).toHaveLength(1);
+    await clock.advance(200);
+    expect(api.lists).toHaveLength(2);
+  });
+});
+
+describe("a watch", () => {
+  test("tells additions, changes and deletions as they come", async () => {
+    const { api, clock, told } = await follow((fake) => void fake.put("a"));
+    api.put("b");
+    api.put("a");
+    api.remove("b");
+    await clock.advance(0);
+    expect(told).toEqual(["applied a 101", "applied b 102", "applied a 103", "deleted b 104"]);
+  });
+
+  test("takes characters that are split between pieces", async () => {
+    const { api, clock, told } = await follow();
+    const metadata = { name: "knöten", uid: "u", resourceVersion: "200" };
+    const line = Buffer.from(`${JSON.stringify({ type: "ADDED", object: { metadata } })}\n`);
+    for (const byte of line) api.raw(Uint8Array.of(byte));
+    await clock.advance(0);
+    expect(told).toEqual(["applied knöten 200"]);
+  });
+
+  test("that the server ends is resumed at once from the last version seen, without a list", async () => {
+    const { api, clock, told, notes } = await follow(
+      (fake) => void fake.put("a"),
+      () => 0.999,
+    );
+    for (let round = 0; round < 20; round += 1) {
+      api.put("a");
+      await clock.advance(0);
+      api.endWatches();
+      await clock.advance(0);
+    }
+    expect(watchedFrom(api)).toEqual(Array.from({ length: 21 }, (_, index) => String(101 + index)));
+    expect([told.length, api.lists.length, endsOf(notes).length]).toEqual([21, 1, 20]);
+  });
+
+  test("is resumed from a bookmark's version", async () => {
+    const { api, clock } = await follow((fake) => void fake.put("a"));
+    api.hold(true);
+    api.put("b");
+    api.bookmark();
+    api.hold(false);
+    await clock.advance(0);
+    api.compact("connect");
+    api.endWatches();
+    await clock.advance(0);
+    expect([watchedFrom(api), api.lists.length]).toEqual([["101", "102"], 1]);
+  });
+
+  test("whose connection breaks after progress is resumed at once, and nothing is lost", async () => {
+    const { api, clock, told, notes } = await follow(
+      (fake) => void fake.put("a"),
+      () => 0.999,
+    );
+    api.put("b");
+    await clock.advance(0);
+    api.breakWatches();
+    api.put("c");
+    await clock.advance(0);
+    expect(told).toEqual(["applied a 101", "applied b 102", "applied c 103"]);
+    expect(failuresOf(notes)).toEqual([]);
+  });
+
+  test("that ends again and again without progress is asked ever more rarely", async () => {
+    const { api, clock } = await follow(
+      (fake) => void fake.put("a"),
+      () => 0.999,
+    );
+    for (let second = 0; second < 300; second += 1) {
+      api.endWatches();
+      await clock.advance(1_000);
+    }
+    expect(api.watches.length).toBeLessThan(30);
+    api.put("b");
+    await clock.advance(30_000);
+    expect(api.openWatches()).toBe(1);
+  });
+
+  test.each(["connect", "stream"] as const)(
+    "answered 410 in the form of %s is followed by a list, and what was missed is told",
+    async (form) => {
+      const { api, clock, told, notes } = await follow((fake) => {
+        fake.put("kept");
+        fake.put("changed");
+        fake.put("removed");
+        fake.put("replaced");
+      });
+      api.breakWatches();
+      told.length = 0;
+      api.put("changed");
+      api.remove("removed");
+      api.put("replaced", { uid: "another" });
+      api.put("added");
+      api.compact(form);
+      await clock.advance(1_000);
+      expect(told).toEqual([
+        "deleted removed 103",
+        "deleted replaced 104",
+        "applied changed 105",
+        "applied replaced 107",
+        "applied added 108",
+      ]);
+      expect(listsOf(notes)).toEqual(["start", "gone"]);
+    },
+  );
+
+  test("answered 410 for ever does not become a storm of lists", async () => {
+    const { api, clock } = await follow(
+      (fake) => void fake.put("a"),
+      () => 0.5,
+    );
+    const stream = api.stream;
+    api.stream = async (request) => {
+      api.next(status(410, "Expired", "gone"));
+      return stream(request);
+    };
+    api.endWatches();
+    await clock.advance(120_000);
+    expect(api.lists.length).toBeLessThan(20);
+  });
+
+  test("loses nothing to a list that breaks off: nothing is concluded from it", async () => {
+    const { api, clock, told } = await follow((fake) => {
+      for (let index = 0; index < 600; index += 1) fake.put(`n${index}`);
+    });
+    told.length = 0;
+    api.breakWatches();
+    api.put("n599");
+    api.remove("n1");
+    api.compact("connect");
+    const send = api.send;
+    let pages = 0;
+    const toldAtTheBreak: string[][] = [];
+    api.send = async (request) => {
+      pages += 1;
+      if (pages !== 2) return send(request);
+      toldAtTheBreak.push([...told]);
+      throw unreachable("ConnectionLost");
+    };
+    await clock.advance(30_000);
+    expect(toldAtTheBreak).toEqual([[]]);
+    expect(told).toEqual(["deleted n1 102", "applied n599 701"]);
+  });
+});
+
+describe("a watch that cannot be trusted", () => {
+  test("silent for 90 s is ended, and a list follows", async () => {
+    const { api, clock, notes } = await follow((fake) => void fake.put("a"));
+    await clock.advance(89_000);
+    expect(listsOf(notes)).toEqual(["start"]);
+    await clock.advance(1_500);
+    expect([listsOf(notes), endsOf(notes)]).toEqual([["start", "silent"], ["silent"]]);
+    expect(api.openWatches()).toBe(1);
+  });
+
+  test("silent for 90 s after something came is resumed from there, without a list", async () => {
+    const { api, clock, notes } = await follow((fake) => void fake.put("a"));
+    await clock.advance(30_000);
+    api.put("b");
+    await clock.advance(90_500);
+    expect([listsOf(notes), endsOf(notes), watchedFrom(api)]).toEqual([
+      ["start"],
+      ["silent"],
+      ["101", "102"],
+    ]);
+  });
+
+  test("kept alive by bookmarks alone is left alone until its time is up", async () => {
+    const { api, clock, notes } = await follow((fake) => void fake.put("a"));
+    for (let minute = 0; minute < 4; minute += 1) {
+      api.bookmark();
+      await clock.advance(57_000);
+    }
+    expect([listsOf(notes), endsOf(notes)]).toEqual([["start"], []]);
+  });
+
+  test("of a store set back to a backup finds it out by the silence, and replaces all it knew", async () => {
+    const { api, clock, told } = await follow((fake) => {
+      fake.put("a", { uid: "u" });
+      fake.put("lost");
+    });
+    told.length = 0;
+    api.endWatches();
+    api.restore(50);
+    api.put("a", { uid: "u" });
+    await clock.advance(91_000);
+    expect(told).toEqual(["restarted", "deleted lost 102", "applied a 51"]);
+    api.put("b");
+    await clock.advance(0);
+    expect(told.at(-1)).toBe("applied b 52");
+  });
+
+  test("of a store set back tells also what is as it was, as nothing can be compared any more", async () => {
+    const { api, clock, told } = await follow((fake) => {
+      fake.put("a", { uid: "u" });
+      fake.put("b");
+    });
+    told.length = 0;
+    api.endWatches();
+    api.restore(100);
+    api.put("a", { uid: "u" });
+    await clock.advance(91_000);
+    expect(told).toEqual(["restarted", "deleted b 102", "applied a 101"]);
+  });
+
+  test("that the server says is from the future is followed by a list", async () => {
+    const { api, clock, notes } = await follow((fake) => void fake.put("a"));
+    api.next({
+      status: 504,
+      body: '{"kind":"Status","code":504,"reason":"Timeout","details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}}',
+    });
+    api.endWatches();
+    await clock.advance(1_000);
+    expect(listsOf(notes)).toEqual(["start", "ahead"]);
+  });
+
+  test("is checked by a list at least every 15 minutes, whatever it says", async () => {
+    for (const random of [0, 0.999]) {
+      const { api, clock, notes } = await follow(
+        (fake) => void fake.put("a"),
+        () => random,
+      );
+      for (let minute = 0; minute < 15; minute += 1) {
+        api.bookmark();
+        await clock.advance(60_000);
+      }
+      expect(listsOf(notes)).toContain("periodic");
+      expect(listsOf(notes).length).toBeLessThan(4);
+    }
+  });
+
+  test.each([
+    { given: "no JSON", line: "{rubbish\n" },
+    { given: "no event", line: '{"type":"ADDED"}\n' },
+    { given: "an unknown type", line: '{"type":"OTHER","object":{}}\n' },
+    { given: "a line beyond the limit", line: "x".repeat(8 * 1024 * 1024 + 1) },
+  ])("says $given: that is reported and followed by a list", async ({ line }) => {
+    const { api, clock, told, notes } = await follow((fake) => void fake.put("a"));
+    api.raw(line);
+    api.hold(true);
+    api.put("b");
+    await clock.advance(30_000);
+    expect([failuresOf(notes), listsOf(notes)]).toEqual([["BadWatchEvent"], ["start", "rubbish"]]);
+    expect(told).toEqual(["applied a 101", "applied b 102"]);
+  });
+
+  test.each([
+    { given: "without a uid", metadata: { name: "x", resourceVersion: "200" } },
+    { given: "without metadata", metadata: undefined },
+    { given: "with a number for a name", metadata: { name: 5, uid: "u", resourceVersion: "200" } },
+  ])("shows an object $given: that is reported, and the others go on", async ({ metadata }) => {
+    const { api, clock, told, notes } = await follow((fake) => void fake.put("a"));
+    api.raw(`${JSON.stringify({ type: "MODIFIED", object: { metadata } })}\n`);
+    api.put("b");
+    await clock.advance(0);
+    expect(told).toEqual(["applied a 101", "applied b 102"]);
+    expect(notes.map((note) => note.kind)).toContain("malformed");
+  });
+
+  test("answers an ERROR event other than 410: backs off, resumes, and lists after the third in a row", async () => {
+    const { api, clock, notes } = await follow(
+      (fake) => void fake.put("a"),
+      () => 0.5,
+    );
+    const error =
+      '{"type":"ERROR","object":{"kind":"Status","code":500,"reason":"InternalError","message":"etcd"}}\n';
+    api.next({ body: error }, { body: error });
+    api.raw(error);
+    await clock.advance(60_000);
+    expect(failuresOf(notes)).toEqual(["ServerError", "ServerError", "ServerError"]);
+    expect(listsOf(notes)).toEqual(["start", "failures"]);
+  });
+
+  test("shows a name with another uid: a deletion and an addition", async () => {
+    const { api, clock, told } = await follow((fake) => void fake.put("a", { uid: "first" }));
+    api.put("a", { uid: "second" });
+    await clock.advance(0);
+    expect(told).toEqual(["applied a 101", "deleted a 101", "applied a 102"]);
+  });
+});
+
+test("ends when told to, with no request left open", async () => {
+  const { api, stop } = await follow((fake) => void fake.put("a"));
+  await stop();
+  expect(api.openWatches()).toBe(0);
+});
+
+test("versions that are no integers are followed like any other", async () => {
+  const { api, clock, told, notes } = await follow();
+  for (const resourceVersion of ["x-1", "x-2"]) {
+    api.raw(
+      `${JSON.stringify({ type: "MODIFIED", object: { metadata: { name: "a", uid: "u", resourceVersion } } })}\n`,
+    );
+  }
+  await clock.advance(0);
+  api.endWatches();
+  await clock.advance(0);
+  expect([told, watchedFrom(api).at(-1)]).toEqual([["applied a x-1", "applied a x-2"], "x-2"]);
+  expect(failuresOf(notes)).toEqual([]);
+});

@@ -1,7 +1,0 @@
-import { startKubeApiserver } from "#local/kube-apiserver.ts";
-import { describeWrites } from "#test/kube/write-contract.ts";
-import { describeWithPart } from "#test/setup/parts.ts";
-
-describeWithPart("control-plane", "a real control plane", (binaries) => {
-  describeWrites("kube-apiserver", (folder) => startKubeApiserver({ folder, binaries }));
-});

@@ -1,7 +1,0 @@
-import { startKubeApiserver } from "#local/kube-apiserver.ts";
-import { describeControlPlane } from "#test/local/control-plane-contract.ts";
-import { describeWithPart } from "#test/setup/parts.ts";
-
-describeWithPart("control-plane", "a real control plane", (binaries) => {
-  describeControlPlane("kube-apiserver", (folder) => startKubeApiserver({ folder, binaries }));
-});

@@ -1,0 +1,221 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import type { Event } from "#core/event.ts";
+import { type LambdaHandler, type LambdaServer, startLambda } from "#emulators/lambda/server.ts";
+import { createLambdaInvoker } from "#relay/delivery/invoke-lambda.ts";
+import type { Invoker } from "#relay/delivery/invoker.ts";
+import { reportOn } from "#test/relay/reports.ts";
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+const event: Event = {
+  version: 1,
+  id: "one.test.1",
+  cluster: "one",
+  clusterHash: "0123456789abcdef",
+  controller: "cloud-node-controller",
+  reason: "watch",
+  objects: [{ metadata: { name: "a", uid: "u" } }],
+};
+
+async function lambda(handler: LambdaHandler, timeoutMs = 5_000, concurrency = 10): Promise<LambdaServer> {
+  const server = await startLambda({ functions: { node: handler }, timeoutMs, concurrency });
+  closing.push(() => server.close());
+  return server;
+}
+
+function invoker(endpoint: string, functionTimeoutMs = 5_000, functionName = "node"): Invoker {
+  const created = createLambdaInvoker({
+    functionName: () => functionName,
+    functionTimeoutMs,
+    maxInFlight: 20,
+    client: {
+      endpoint,
+      region: "eu-central-1",
+      credentials: { accessKeyId: "test", secretAccessKey: "test" },
+    },
+  });
+  closing.push(() => created.close());
+  return created;
+}
+
+const signal = new AbortController().signal;
+const never = (): Promise<never> => new Promise(() => {});
+
+/** An HTTP server that answers every request the same way. */
+async function answering(
+  status: number,
+  headers: Record<string, string>,
+  body: string,
+): Promise<{ url: string; requests: () => number }> {
+  let requests = 0;
+  const server = createServer((request, response) => {
+    requests += 1;
+    request.resume();
+    request.once("end", () => {
+      if (status === 0) request.socket.destroy();
+      else response.writeHead(status, headers).end(body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closing.push(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests: () => requests };
+}
+
+describe("createLambdaInvoker", () => {
+  test("carries the event to the function and its report back", async () => {
+    const seen: unknown[] = [];
+    const server = await lambda(async (received) => {
+      seen.push(received);
+      return reportOn(received as Event);
+    });
+    const invocation = await invoker(server.url).invoke(event, signal);
+    expect(seen).toEqual([event]);
+    expect(invocation).toEqual({ kind: "report", report: reportOn(event) });
+  });
+
+  test("opens as many connections as there may be invocations at once", async () => {
+    let running = 0;
+    let peak = 0;
+    const server = await lambda(
+      async (received) => {
+        running += 1;
+        peak = Math.max(peak, running);
+        while (peak < 20) await new Promise((resolve) => setTimeout(resolve, 5));
+        running -= 1;
+        return reportOn(received as Event);
+      },
+      20_000,
+      50,
+    );
+    const one = invoker(server.url, 20_000);
+    const all = await Promise.all(Array.from({ length: 20 }, () => one.invoke(event, signal)));
+    expect(all.every((each) => each.kind === "report")).toBe(true);
+    expect(peak).toBe(20);
+  });
+
+  test.each([
+    {
+      given: "the function throws",
+      handler: async () => {
+        throw new Error("boom");
+      },
+      code: "FunctionError",
+      message: /boom/,
+    },
+    { given: "the function runs out of time", handler: never, code: "FunctionError", message: /timed out/ },
+    { given: "the payload is empty", handler: async () => null, code: "BadReport", message: /no report/ },
+    {
+      given: "the payload is another thing",
+      handler: async () => ({ ok: true }),
+      code: "BadReport",
+      message: /no report/,
+    },
+    {
+      given: "an entry of the report is incomplete",
+      handler: async () => ({ ...reportOn(event), objects: [{ index: 0, outcome: "changed" }] }),
+      code: "BadReport",
+      message: /objects\.0\.because/,
+    },
+    {
+      given: "the report is another event's",
+      handler: async () => ({ ...reportOn(event), id: "other" }),
+      code: "BadReport",
+      message: /another event/,
+    },
+  ] satisfies readonly { given: string; handler: LambdaHandler; code: string; message: RegExp }[])(
+    "fails where $given",
+    async ({ handler, code, message }) => {
+      const server = await lambda(handler, 200);
+      const invocation = await invoker(server.url).invoke(event, signal);
+      expect(invocation).toEqual({
+        kind: "failed",
+        code,
+        message: expect.stringMatching(message),
+        settleMs: 0,
+      });
+      expect(server.record()).toHaveLength(1);
+    },
+  );
+
+  test.each([
+    { status: 429, type: "TooManyRequestsException", code: "Throttled" },
+    { status: 403, type: "AccessDeniedException", code: "Denied" },
+    { status: 404, type: "ResourceNotFoundException", code: "Denied" },
+    { status: 403, type: "ExpiredTokenException", code: "Denied" },
+    { status: 500, type: "ServiceException", code: "Unreachable" },
+    { status: 503, type: "ServiceUnavailableException", code: "Unreachable" },
+  ])("is told $status $type: $code, and does not ask twice", async ({ status, type, code }) => {
+    const server = await answering(status, { "x-amzn-errortype": type }, JSON.stringify({ Message: "no" }));
+    const invocation = await invoker(server.url).invoke(event, signal);
+    expect(invocation).toMatchObject({ kind: "failed", code, settleMs: 0 });
+    expect(server.requests()).toBe(1);
+  });
+
+  test.each([
+    { given: "the connection breaks", status: 0 },
+    { given: "a gateway gave up", status: 504 },
+  ])("where $given, the function may be writing still", async ({ status }) => {
+    const server = await answering(status, {}, "");
+    const invocation = await invoker(server.url, 5_000).invoke(event, signal);
+    expect(invocation).toMatchObject({ kind: "failed", code: "Unreachable" });
+    expect(invocation.kind === "failed" && invocation.settleMs > 5_000 && invocation.settleMs <= 8_000).toBe(
+      true,
+    );
+    expect(server.requests()).toBe(1);
+  });
+
+  test("where nobody listens, nobody is writing", async () => {
+    const server = await lambda(never);
+    const one = invoker(server.url);
+    await server.turnOff();
+    expect(await one.invoke(event, signal)).toMatchObject({
+      kind: "failed",
+      code: "Unreachable",
+      settleMs: 0,
+    });
+  });
+
+  test("gives up after a little more than the function's time, and says how long it may still be writing", async () => {
+    const server = await lambda(never, 60_000);
+    const invocation = await invoker(server.url, 50).invoke(event, signal);
+    expect(invocation).toMatchObject({ kind: "failed", code: "TimedOut" });
+    expect(invocation.kind === "failed" && invocation.settleMs > 0 && invocation.settleMs <= 1_000).toBe(
+      true,
+    );
+  });
+
+  test("ends when told to", async () => {
+    const server = await lambda(never, 60_000);
+    const stopping = new AbortController();
+    const invoking = invoker(server.url, 60_000).invoke(event, stopping.signal);
+    setTimeout(() => stopping.abort(), 20);
+    expect(await invoking).toMatchObject({ kind: "failed", code: "Unreachable" });
+  });
+
+  test("honours AWS_ENDPOINT_URL_LAMBDA", async () => {
+    const server = await lambda(async (received) => reportOn(received as Event));
+    const before = process.env["AWS_ENDPOINT_URL_LAMBDA"];
+    process.env["AWS_ENDPOINT_URL_LAMBDA"] = server.url;
+    try {
+      const created = createLambdaInvoker({
+        functionName: () => "node",
+        functionTimeoutMs: 5_000,
+        maxInFlight: 4,
+        client: { region: "eu-central-1", credentials: { accessKeyId: "test", secretAccessKey: "test" } },
+      });
+      closing.push(() => created.close());
+      expect(await created.invoke(event, signal)).toMatchObject({ kind: "report" });
+    } finally {
+      if (before === undefined) delete process.env["AWS_ENDPOINT_URL_LAMBDA"];
+      else process.env["AWS_ENDPOINT_URL_LAMBDA"] = before;
+    }
+  });
+});

@@ -1,0 +1,98 @@
+import { readFile } from "node:fs/promises";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { MAX_BATCH_BYTES } from "#core/event.ts";
+import { type CountingProxy, startCountingProxy } from "#emulators/harness/counting-proxy.ts";
+import { type LambdaServer, startLambda } from "#emulators/lambda/server.ts";
+import { createLambdaInvoker } from "#relay/delivery/invoke-lambda.ts";
+import type { Invoker } from "#relay/delivery/invoker.ts";
+import { type Relay, startRelay } from "#relay/relay.ts";
+import type { OutcomeLine } from "#relay/report/outcome-line.ts";
+import { type FunctionUnderTest, startFunction } from "#test/functions/function-under-test.ts";
+
+/** So many that connections have to be used again. */
+const NODES = 550;
+const MAX_IN_FLIGHT = 4;
+const TIMEOUT_MS = 30_000;
+const FUNCTION_TIMEOUT_MS = 10_000;
+
+/** Bytes a node of an event as it is sent, and of a report on the wire; the documentation has them, and a quarter more is allowed. */
+const USUAL = { event: 562, report: 495 };
+
+let world: FunctionUnderTest;
+let lambda: LambdaServer;
+let proxy: CountingProxy;
+let invoker: Invoker;
+let relay: Relay | undefined;
+let lines: OutcomeLine[];
+
+beforeEach(async () => {
+  lines = [];
+  world = await startFunction();
+  const node = (event: unknown, context: object): Promise<unknown> => world.invoke(event, {}, context);
+  lambda = await startLambda({ functions: { node }, timeoutMs: FUNCTION_TIMEOUT_MS, concurrency: 10 });
+  proxy = await startCountingProxy(lambda.url);
+  invoker = createLambdaInvoker({
+    functionName: () => "node",
+    functionTimeoutMs: FUNCTION_TIMEOUT_MS,
+    maxInFlight: MAX_IN_FLIGHT,
+    client: {
+      endpoint: proxy.url,
+      region: "eu-central-1",
+      credentials: { accessKeyId: "test", secretAccessKey: "test" },
+    },
+  });
+});
+afterEach(async () => {
+  await relay?.close();
+  await invoker.close();
+  await proxy.close();
+  await lambda.close();
+  await world.close();
+});
+
+test("nodes that are there go to Lambda in batches of 100, and cost no more bytes each than is documented", async () => {
+  await bringUp();
+  const { connections, downBytes } = proxy.traffic();
+  const events = lambda.record().map(({ requestBytes }) => requestBytes);
+  expect(events.length).toBe(Math.ceil(NODES / 100));
+  expect(Math.max(...events)).toBeLessThanOrEqual(MAX_BATCH_BYTES);
+  expect(connections).toBeLessThanOrEqual(MAX_IN_FLIGHT);
+  expectAbout(events.reduce((sum, bytes) => sum + bytes) / NODES, USUAL.event);
+  expectAbout(downBytes / NODES, USUAL.report);
+  const page = await readFile(
+    new URL("../../../docs/explanation/what-a-node-costs.md", import.meta.url),
+    "utf8",
+  );
+  expect(page).toContain(`${USUAL.event} bytes of an event and ${USUAL.report} of a report`);
+});
+
+function expectAbout(bytes: number, usual: number): void {
+  expect(bytes).toBeLessThanOrEqual(usual * 1.25);
+  // Half of it would be too little to be true.
+  expect(bytes).toBeGreaterThanOrEqual(usual / 2);
+}
+
+/** All nodes are there, then a relay starts, and all are reported as changed. */
+async function bringUp(): Promise<void> {
+  await world.join(
+    ...Array.from({ length: NODES }, (_, index) => `ip-10-0-0-${index}.eu-central-1.compute.internal`),
+  );
+  relay = startRelay({
+    clusters: [{ cluster: world.cluster, transport: await world.api.transport("relay") }],
+    invoker,
+    identity: "counted",
+    nodeStatusUpdateFrequencySeconds: 100_000,
+    onOutcome: (line) => lines.push(line),
+  });
+  const deadline = performance.now() + TIMEOUT_MS;
+  while (changed() < NODES) {
+    if (performance.now() > deadline)
+      throw new Error(`waited ${TIMEOUT_MS} ms: ${JSON.stringify(lines.slice(-3))}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+function changed(): number {
+  const reports = lines.filter(({ event }) => event === "Report");
+  return reports.reduce((sum, line) => sum + (line["outcomes"] as { changed: number }).changed, 0);
+}
