@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { CloudConfig, cloudKindOf } from "#clouds/kinds.ts";
-import { ClusterName, Controller } from "#core/event.ts";
+import { ClusterName, ControllerName } from "#core/event.ts";
 import { Policies } from "#core/policies.ts";
 
 const filePath = z.string().min(1);
@@ -37,7 +37,7 @@ export const Cluster = z.strictObject({
   /** Two identities, so that neither can do what only the other must. */
   signIn: z.strictObject({ relay: SignIn.optional(), functions: SignIn.optional() }).prefault({}),
   cloud: CloudConfig,
-  controllers: z.array(Controller).min(1).prefault(["cloud-node-controller"]),
+  controllers: z.array(ControllerName).min(1).prefault(["cloud-node-controller"]),
   limits: Limits.prefault({}),
   policies: Policies.prefault({}),
 });

@@ -34,9 +34,6 @@ export const INSTANCE_TYPE_LABELS: LabelPair = {
 /** The three pairs, in the order in which they are written and reconciled. */
 export const LABEL_PAIRS: readonly LabelPair[] = [INSTANCE_TYPE_LABELS, ZONE_LABELS, REGION_LABELS];
 
-/** Prefixes of the labels that clouds add beyond the pairs; a node's labels under them are part of its snapshot. */
-export const CLOUD_LABEL_PREFIXES: readonly string[] = ["topology.k8s.aws/"];
-
 /** Who we are in `managedFields`; witnesses and `TaintRestored` tell writers apart by it. */
 export const FIELD_MANAGER = "serverless-ccm";
 

@@ -1,11 +1,10 @@
 import * as z from "zod";
-import type { Decision } from "#core/decision.ts";
+import type { ApiObject, Controller, Parsed, Subject } from "#core/controller.ts";
+import type { Decision, Plan } from "#core/decision.ts";
 import { Event } from "#core/event.ts";
 import { parseEvent } from "#core/event-door.ts";
 import { type Fault, faultsOf } from "#core/faults.ts";
 import { InstanceAnswer } from "#core/instance.ts";
-import { decideNode } from "#core/node/decide.ts";
-import { type ParsedNode, parseNode } from "#core/node/snapshot.ts";
 import { applyPolicies } from "#core/policies.ts";
 
 /** An event with the cloud's answers beside it, in the order of its objects. */
@@ -17,34 +16,50 @@ export const EventWithInstances = z
   });
 export type EventWithInstances = z.output<typeof EventWithInstances>;
 
-/** An object of an event that is not a node; `index` is its place there. */
-export type MalformedObject = Extract<ParsedNode, { readonly kind: "malformed" }> & {
+/** An object of an event that is not what its controller is about; `index` is its place there. */
+export type MalformedObject = Extract<Parsed<ApiObject>, { readonly kind: "malformed" }> & {
   readonly index: number;
 };
 
-/** What is to be done about each object of an event, in its order; or all that is wrong with the document. */
+/** What is to be done about an event, in the order of its objects; or all that is wrong with the document. */
 export type DecidedEvent =
   | { readonly kind: "decided"; readonly decisions: readonly (Decision | MalformedObject)[] }
+  /** One write comes before all decisions. */
+  | { readonly kind: "shared"; readonly plan: Extract<Plan, { readonly kind: "shared" }> }
   | { readonly kind: "rejected"; readonly faults: readonly Fault[] };
 
-/** The core as a filter: an event, or an event with the cloud's answers, to decisions. Never throws. */
-export function decideEvent(value: unknown, now: Date): DecidedEvent {
+/** The core as a filter: an event, or an event with the cloud's answers, to decisions by its controller. Never throws. */
+export function decideEvent(
+  value: unknown,
+  now: Date,
+  findController: (name: string) => Controller | undefined,
+): DecidedEvent {
   const document = parseDocument(value);
   if (document.kind === "rejected") return document;
   const { event, instances } = document;
+  const controller = findController(event.controller);
+  if (controller === undefined) {
+    return { kind: "rejected", faults: [{ path: "controller", message: "no controller has this name" }] };
+  }
+  const parsed = event.objects.map((object) => controller.parse(object));
+  const subjects = parsed.flatMap((each, index): Subject[] =>
+    each.kind === "malformed"
+      ? []
+      : [
+          {
+            object: each.object,
+            answer: instances[index],
+            hint: event.hints?.[each.object.metadata.uid],
+          },
+        ],
+  );
+  const plan = controller.decide(subjects, { reason: event.reason, now, related: event.related ?? {} });
+  if (plan.kind === "shared") return { kind: "shared", plan };
   const policies = { dryRun: event.dryRun === true, labelsOnly: false };
-  const decisions = event.objects.map((object, index) => {
-    const parsed = parseNode(object);
-    if (parsed.kind === "malformed") return { ...parsed, index };
-    return applyPolicies(
-      decideNode(parsed.node, instances[index], {
-        reason: event.reason,
-        now,
-        taintRestoredBy: event.taintRestoredBy?.[parsed.node.metadata.uid],
-      }),
-      policies,
-    );
-  });
+  const decided = plan.decisions.map((decision) => applyPolicies(decision, policies));
+  const decisions = parsed.flatMap((each, index): readonly (Decision | MalformedObject)[] =>
+    each.kind === "malformed" ? [{ ...each, index }] : decided.splice(0, 1),
+  );
   return { kind: "decided", decisions };
 }
 

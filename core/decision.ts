@@ -4,9 +4,11 @@ import * as z from "zod";
 export const Because = z.strictObject({ code: z.string().min(1), message: z.string() });
 export type Because = z.output<typeof Because>;
 
-/** The object that a decision or a report is about. */
+/** The object that a decision or a report is about; `namespace` only where the resource has namespaces. */
 export const ObjectReference = z.strictObject({
-  kind: z.literal("Node"),
+  apiVersion: z.string().min(1),
+  kind: z.string().min(1),
+  namespace: z.string().min(1).optional(),
   name: z.string().min(1),
   uid: z.string().min(1),
 });
@@ -23,37 +25,107 @@ export const PatchOperation = z.discriminatedUnion("op", [
 ]);
 export type PatchOperation = z.output<typeof PatchOperation>;
 
-/**
- * One write to the cluster. `precondition` and `patch` are sent as one JSON patch, tests first; a write without a
- * precondition cannot be expressed, and the first test is always that of `/metadata/uid`.
- */
-export const ClusterWrite = z.strictObject({
+/** What every write to the cluster names: whose collection, and which object of it. */
+const target = {
   on: z.literal("cluster"),
-  resource: z.literal("nodes"),
-  subresource: z.literal("status").optional(),
-  verb: z.literal("patch"),
+  /** `v1`, or group and version. */
+  apiVersion: z.string().min(1),
+  /** The plural, as in paths and in RBAC. */
+  resource: z.string().min(1),
+  namespace: z.string().min(1).optional(),
   name: z.string().min(1),
+};
+
+const jsonPatch = {
+  /** Sent in front of `patch`; the first test is always that of `/metadata/uid`. */
   precondition: z.tuple([TestOperation], TestOperation),
   patch: z.tuple([PatchOperation], PatchOperation),
+};
+
+/** Which object exactly: of another life, or of a later version where that is named, the write is refused. */
+const Identity = z.strictObject({ uid: z.string().min(1), resourceVersion: z.string().min(1).optional() });
+
+/** `precondition` and `patch` are sent as one JSON patch, which holds or fails as a whole. */
+export const PatchWrite = z.strictObject({
+  ...target,
+  verb: z.literal("patch"),
+  subresource: z.string().min(1).optional(),
+  ...jsonPatch,
 });
+export type PatchWrite = z.output<typeof PatchWrite>;
+
+/** A patch of the subresource `approval`, which has a permission of its own for each signer. */
+export const ApproveWrite = z.strictObject({ ...target, verb: z.literal("approve"), ...jsonPatch });
+export type ApproveWrite = z.output<typeof ApproveWrite>;
+
+/** `body` is the whole object; where one of that name is there already, that is a conflict. */
+export const CreateWrite = z.strictObject({
+  ...target,
+  verb: z.literal("create"),
+  body: z.record(z.string(), z.unknown()),
+  precondition: z.strictObject({ absent: z.literal(true) }),
+});
+export type CreateWrite = z.output<typeof CreateWrite>;
+
+/** Replaces the whole object; uid and resourceVersion go into the body that is sent. */
+export const UpdateWrite = z.strictObject({
+  ...target,
+  verb: z.literal("update"),
+  subresource: z.string().min(1).optional(),
+  body: z.record(z.string(), z.unknown()),
+  precondition: Identity.required(),
+});
+export type UpdateWrite = z.output<typeof UpdateWrite>;
+
+/** Sent with the precondition in its options. */
+export const DeleteWrite = z.strictObject({ ...target, verb: z.literal("delete"), precondition: Identity });
+export type DeleteWrite = z.output<typeof DeleteWrite>;
+
+/** One write to the cluster, of one object. A write without a precondition cannot be expressed. */
+export const ClusterWrite = z.discriminatedUnion("verb", [
+  PatchWrite,
+  ApproveWrite,
+  CreateWrite,
+  UpdateWrite,
+  DeleteWrite,
+]);
 export type ClusterWrite = z.output<typeof ClusterWrite>;
 
-/** What can be written. A union, so that writes to a cloud stand beside those to the cluster. */
-export const Write = z.discriminatedUnion("on", [ClusterWrite]);
+/**
+ * One action of a capability of the cloud. It refers to no other action's result, and its precondition is about the object of
+ * the decision: before the first action of a round that is read again, and another uid or generation stops the round.
+ */
+export const CloudAction = z.strictObject({
+  on: z.literal("cloud"),
+  /** Which part of the cloud, such as `loadBalancers`. */
+  capability: z.string().min(1),
+  action: z.string().min(1),
+  /** What is acted on, by the name under which observation finds it again. */
+  target: z.string().min(1),
+  parameters: z.record(z.string(), z.unknown()),
+  precondition: z.strictObject({ uid: z.string().min(1), generation: z.int().optional() }),
+});
+export type CloudAction = z.output<typeof CloudAction>;
+
+/** What can be written. */
+export const Write = z.discriminatedUnion("on", [ClusterWrite, CloudAction]);
 export type Write = z.output<typeof Write>;
 
-/** A Kubernetes Event to be recorded on the object, as a value; `code` (not the message) goes into its name. */
+/** A Kubernetes Event to be recorded, as a value; `code` (not the message) goes into its name. */
 export const ClusterEvent = z.strictObject({
   type: z.enum(["Normal", "Warning"]),
   reason: z.string().min(1).max(128),
   code: z.string().min(1),
   message: z.string().max(1024),
+  /** What it is recorded on, where that is not the object of the decision. */
+  about: ObjectReference.optional(),
 });
 export type ClusterEvent = z.output<typeof ClusterEvent>;
 
 /**
  * What to do about one object, as data. `change` is an ordered list: a later write runs only if the earlier ones
- * succeeded, and its events are recorded once all did. Deciding again on the result of a `change` gives `skip`.
+ * succeeded, and its events are recorded once all did. Deciding again on the result of a `change` gives `unchanged`, or for
+ * what takes several rounds the next `change`.
  */
 export const Decision = z.discriminatedUnion("kind", [
   z.strictObject({
@@ -65,6 +137,9 @@ export const Decision = z.discriminatedUnion("kind", [
     /** What was left out and why, such as a cloud label that Kubernetes would refuse. */
     warnings: z.array(Because),
   }),
+  /** Nothing of ours is left to do. */
+  z.strictObject({ kind: z.literal("unchanged"), object: ObjectReference, because: Because }),
+  /** Nothing is done, although something might be left. */
   z.strictObject({ kind: z.literal("skip"), object: ObjectReference, because: Because }),
   z.strictObject({
     kind: z.literal("retry"),
@@ -75,3 +150,14 @@ export const Decision = z.discriminatedUnion("kind", [
   }),
 ]);
 export type Decision = z.output<typeof Decision>;
+
+/** A decision that writes. */
+export type Change = Extract<Decision, { readonly kind: "change" }>;
+
+/**
+ * What is decided on a batch: one decision for each of its objects, in their order; or one write that all of them wait for,
+ * after which the batch is read and decided on anew.
+ */
+export type Plan =
+  | { readonly kind: "each"; readonly decisions: readonly Decision[] }
+  | { readonly kind: "shared"; readonly because: Because; readonly write: ClusterWrite };

@@ -12,9 +12,12 @@ export const MAX_BATCH_BYTES = 200_000;
 /** The largest event that is accepted at all, in bytes of JSON; Lambda's own limit for a synchronous call is 6 MB. */
 export const MAX_EVENT_BYTES = 5_000_000;
 
-/** The controllers, by the canonical names of the stock cloud-controller-manager. */
-export const Controller = z.enum(["cloud-node-controller"]);
-export type Controller = z.output<typeof Controller>;
+/** A controller by its canonical name; which there are, `core/watches.ts` knows. */
+export const ControllerName = z
+  .string()
+  .max(63)
+  .regex(/^[a-z]([-a-z0-9]*[a-z0-9])?$/, "a controller's name, such as cloud-node-controller");
+export type ControllerName = z.output<typeof ControllerName>;
 
 /** What made the relay (or the sweep) send this batch. */
 export const EventReason = z.enum(["watch", "retry", "refresh", "monitor", "sweep", "replay"]);
@@ -27,26 +30,40 @@ export const ClusterName = z
   .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, "lower-case letters, digits, '-' and '.', as a DNS name");
 export type ClusterName = z.output<typeof ClusterName>;
 
+/** Objects of another resource that decisions on the batch read, cut down to what they read of them. */
+export const RelatedList = z.object({
+  /** Of the list that they were seen in, or of the last change to it. */
+  resourceVersion: z.string().min(1),
+  items: z.array(z.unknown()),
+});
+export type RelatedList = z.output<typeof RelatedList>;
+
 /**
  * A batch of objects of one cluster for one controller. `objects` are parsed one by one by the function that
- * the event is for, so that a malformed object fails alone; each is a snapshot in Kubernetes' shape.
+ * the event is for, so that a malformed object fails alone; each is a snapshot in Kubernetes' shape. Fields that are unknown
+ * here are dropped, so that a later version may add some; what has to be understood takes another `version`.
  */
-export const Event = z.strictObject({
+export const Event = z.object({
   version: z.literal(EVENT_VERSION),
   id: z.string().min(1).max(128),
   cluster: ClusterName,
   /** `clusterHash(cluster)` of the configuration that the sender read. */
   clusterHash: z.string().regex(/^[0-9a-f]{16}$/, "16 hexadecimal digits"),
-  controller: Controller,
+  controller: ControllerName,
   reason: EventReason,
   objects: z.array(z.unknown()).min(1).max(MAX_BATCH_OBJECTS),
+  /** By the plural of a resource. */
+  related: z.record(z.string(), RelatedList).optional(),
   /** The part of the cloud account's API quotas (0 < share ≤ 1) that this event may spend; a configured floor without it. */
-  budget: z.strictObject({ share: z.number().gt(0).max(1) }).optional(),
-  /** By uid: the field manager that keeps putting the uninitialized taint back, as the sender saw it; becomes a Warning. */
-  taintRestoredBy: z.record(z.string(), z.string().min(1).max(128)).optional(),
+  budget: z.object({ share: z.number().gt(0).max(1) }).optional(),
+  /** By uid: what the sender knows of an object that is not on it. */
+  hints: z.record(z.string(), z.object({ undoneBy: z.string().min(1).max(128).optional() })).optional(),
   /** More objects wait, or come faster than they are done: what none of them needs, such as Normal Events, is left out. */
   busy: z.literal(true).optional(),
   /** Tightens: decide and report, write nothing. An event can never loosen a policy. */
   dryRun: z.literal(true).optional(),
 });
 export type Event = z.output<typeof Event>;
+
+/** What the sender knows of one object: who keeps undoing our work on it, by the field manager's name. */
+export type Hint = NonNullable<Event["hints"]>[string];

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import type { Decision, PatchOperation, TestOperation, Write } from "#core/decision.ts";
+import type { ClusterWrite, Decision, PatchOperation, TestOperation, Write } from "#core/decision.ts";
+import { keyOfName } from "#core/resources/resource.ts";
 
 /** Policies only tighten what is decided. */
 export const Policies = z.strictObject({
@@ -21,12 +22,13 @@ export function applyPolicies(decision: Decision, policies: Readonly<Policies>):
 /** Writes nothing, Events included, and says what would be written. */
 export const dryRun: Policy = (decision) => {
   switch (decision.kind) {
+    case "unchanged":
     case "skip":
       return decision;
     case "retry":
       return { ...decision, events: [] };
     case "change": {
-      const message = `would patch ${decision.writes.map(sentenceOf).join("; then ")}`;
+      const message = `would ${decision.writes.map(sentenceOf).join("; then ")}`;
       return { kind: "skip", object: decision.object, because: { code: "DryRun", message } };
     }
   }
@@ -55,6 +57,7 @@ export const labelsOnly: Policy = (decision) => {
 const LABELS = "/metadata/labels";
 
 function labelsOf(write: Write): Write[] {
+  if (write.on !== "cluster" || write.verb !== "patch") return [];
   const [first, ...rest] = write.patch.filter(isOnLabels);
   if (first === undefined) return [];
   const [uid, ...tests] = write.precondition;
@@ -65,9 +68,26 @@ function isOnLabels({ path }: TestOperation | PatchOperation): boolean {
   return path === LABELS || path.startsWith(`${LABELS}/`);
 }
 
-function sentenceOf({ resource, subresource, name, patch }: Write): string {
-  const target = subresource === undefined ? resource : `${resource}/${subresource}`;
-  return `${target} ${name}: ${patch.map(operationOf).join(", ")}`;
+function sentenceOf(write: Write): string {
+  if (write.on === "cloud") {
+    return `${write.action} of ${write.capability} ${write.target} ${JSON.stringify(write.parameters)}`;
+  }
+  const sentence = `${write.verb} ${targetOf(write)} ${keyOfName(write)}`;
+  switch (write.verb) {
+    case "patch":
+    case "approve":
+      return `${sentence}: ${write.patch.map(operationOf).join(", ")}`;
+    case "create":
+    case "update":
+      return `${sentence}: ${JSON.stringify(write.body)}`;
+    case "delete":
+      return sentence;
+  }
+}
+
+function targetOf(write: ClusterWrite): string {
+  const subresource = "subresource" in write ? write.subresource : undefined;
+  return subresource === undefined ? write.resource : `${write.resource}/${subresource}`;
 }
 
 function operationOf(operation: PatchOperation): string {

@@ -1,10 +1,11 @@
 import * as z from "zod";
 import { Because, Decision } from "#core/decision.ts";
-import { ClusterName, Controller } from "#core/event.ts";
+import { ClusterName, ControllerName } from "#core/event.ts";
 
 /** What became of one object of the event; `index` is its place there, and says which one even if it had no name. */
-export const ObjectReport = z.strictObject({
+export const ObjectReport = z.object({
   index: z.int().min(0),
+  namespace: z.string().optional(),
   name: z.string().optional(),
   uid: z.string().optional(),
   outcome: z.enum(["changed", "unchanged", "skipped", "retry"]),
@@ -13,13 +14,8 @@ export const ObjectReport = z.strictObject({
   afterSeconds: z.number().min(0).optional(),
   /** With at least one successful write: the object's resourceVersion after the last one. */
   resourceVersion: z.string().optional(),
-  /** With `changed`: what the node now says of itself where the relay watches for drift. */
-  wrote: z
-    .strictObject({
-      providerID: z.string(),
-      addresses: z.array(z.looseObject({ type: z.string(), address: z.string() })),
-    })
-    .optional(),
+  /** With at least one successful write: the object's face (`Looks.face`) after the last one, as far as it is known. */
+  seen: z.string().optional(),
   warnings: z.array(Because).optional(),
   /** With a dry run: the decision that was not carried out. */
   decision: Decision.optional(),
@@ -27,7 +23,7 @@ export const ObjectReport = z.strictObject({
 export type ObjectReport = z.output<typeof ObjectReport>;
 
 /** Requests sent, by what they were. */
-export const ClusterUsage = z.strictObject({
+export const ClusterUsage = z.object({
   writes: z.int(),
   reads: z.int(),
   conflicts: z.int(),
@@ -38,7 +34,7 @@ export const ClusterUsage = z.strictObject({
 export type ClusterUsage = z.output<typeof ClusterUsage>;
 
 /** What the cloud was asked: calls by the API's own operation name, how many of them it throttled, and how long we held back. */
-export const CloudUsage = z.strictObject({
+export const CloudUsage = z.object({
   calls: z.record(z.string(), z.int()),
   throttled: z.int(),
   waitedMs: z.number(),
@@ -46,13 +42,13 @@ export const CloudUsage = z.strictObject({
 export type CloudUsage = z.output<typeof CloudUsage>;
 
 /** What a function answers: one entry for each object of the event, in its order. */
-export const Report = z.strictObject({
+export const Report = z.object({
   version: z.literal(1),
   id: z.string(),
   cluster: ClusterName,
-  controller: Controller,
+  controller: ControllerName,
   objects: z.array(ObjectReport),
-  durations: z.strictObject({ cloudMs: z.number(), clusterMs: z.number(), totalMs: z.number() }),
-  usage: z.strictObject({ cloud: CloudUsage, cluster: ClusterUsage }),
+  durations: z.object({ cloudMs: z.number(), clusterMs: z.number(), totalMs: z.number() }),
+  usage: z.object({ cloud: CloudUsage, cluster: ClusterUsage }),
 });
 export type Report = z.output<typeof Report>;

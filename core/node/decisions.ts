@@ -1,41 +1,31 @@
-import type { Because, ClusterEvent, ClusterWrite, Decision, ObjectReference } from "#core/decision.ts";
+import type { Because, ClusterEvent, Decision, ObjectReference, PatchWrite, Write } from "#core/decision.ts";
+import * as decisions from "#core/decisions.ts";
 import type { Edit } from "#core/json-patch.ts";
-import { test } from "#core/json-patch.ts";
 import type { Node } from "#core/node/node.ts";
-import { UP_TO_DATE } from "#core/up-to-date.ts";
+import { NODES } from "#core/resources/resource.ts";
 
-/** Nothing of ours is left to do. */
-export const NOTHING_LEFT: Because = { code: UP_TO_DATE, message: "nothing is left to do" };
-
-/** What a change says of itself, and what is said where it turns out that there is nothing to write. */
-export interface About {
-  readonly because: Because;
-  readonly otherwise: Because;
-  readonly events?: readonly ClusterEvent[];
-  readonly warnings?: readonly Because[];
+/** What a change says of itself, and what is decided where it turns out that there is nothing to write. */
+export interface About extends decisions.About {
+  readonly otherwise: Decision;
 }
 
-/** A change of the writes that there are, in order; a skip where there is none. */
-export function changeOrSkip(
+/** A change of the writes that there are, in order; what is said otherwise where there is none. */
+export function changeOr(
   node: Node,
-  writes: readonly (ClusterWrite | undefined)[],
-  { because, otherwise, events = [], warnings = [] }: About,
+  writes: readonly (Write | undefined)[],
+  { otherwise, ...about }: About,
 ): Decision {
-  const [first, ...rest] = writes.filter((write) => write !== undefined);
-  if (first === undefined) return skip(node, otherwise);
-  return {
-    kind: "change",
-    object: referenceTo(node),
-    because,
-    writes: [first, ...rest],
-    events: [...events],
-    warnings: [...warnings],
-  };
+  return decisions.change(referenceTo(node), writes, about) ?? otherwise;
+}
+
+/** Nothing of ours is left to do. */
+export function unchanged(node: Node, because?: Because): Decision {
+  return decisions.unchanged(referenceTo(node), because);
 }
 
 /** Leaves the node as it is. */
 export function skip(node: Node, because: Because): Decision {
-  return { kind: "skip", object: referenceTo(node), because };
+  return decisions.skip(referenceTo(node), because);
 }
 
 /** Leaves the node as it is, to look again after so many seconds. */
@@ -45,32 +35,18 @@ export function retry(
   afterSeconds: number,
   events: readonly ClusterEvent[],
 ): Decision {
-  return { kind: "retry", object: referenceTo(node), because, afterSeconds, events: [...events] };
+  return decisions.retry(referenceTo(node), because, afterSeconds, events);
 }
 
-/** One patch of a node or of its status out of edits; undefined where they change nothing. The first test is the uid's. */
+/** One patch of a node or of its status out of edits; undefined where they change nothing. */
 export function patchNode(
   node: Node,
   edits: readonly Edit[],
   subresource?: "status",
-): ClusterWrite | undefined {
-  const [first, ...rest] = edits.flatMap(({ operations }) => operations);
-  if (first === undefined) return undefined;
-  const { name, uid } = node.metadata;
-  // Two edits may guard the same thing; what was read of it is the same for both.
-  const tests = new Map(edits.flatMap((edit) => edit.tests.map((operation) => [operation.path, operation])));
-  return {
-    on: "cluster",
-    resource: "nodes",
-    ...(subresource === undefined ? {} : { subresource }),
-    verb: "patch",
-    name,
-    precondition: [test("/metadata/uid", uid), ...tests.values()],
-    patch: [first, ...rest],
-  };
+): PatchWrite | undefined {
+  return decisions.patchObject(NODES, node, edits, subresource);
 }
 
 function referenceTo(node: Node): ObjectReference {
-  const { name, uid } = node.metadata;
-  return { kind: "Node", name, uid };
+  return decisions.referenceTo(NODES, node);
 }

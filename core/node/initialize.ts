@@ -1,7 +1,7 @@
 import type { ClusterEvent, Decision } from "#core/decision.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { desiredAddresses, setAddresses } from "#core/node/addresses.ts";
-import { changeOrSkip, NOTHING_LEFT, patchNode } from "#core/node/decisions.ts";
+import { changeOr, patchNode, unchanged } from "#core/node/decisions.ts";
 import { setInstanceAnnotation } from "#core/node/instance-annotation.ts";
 import { labelsFromInstance } from "#core/node/labels.ts";
 import type { Node } from "#core/node/node.ts";
@@ -20,7 +20,7 @@ export function initialize(node: Node, answer: InstanceAnswer, now: Date): Decis
   const desired = desiredAddresses(node, instance);
   if (desired.kind === "trouble") return retryAfterTrouble(node, desired.trouble, now);
   const labels = labelsFromInstance(node, instance);
-  return changeOrSkip(
+  return changeOr(
     node,
     [
       patchNode(node, [setAddresses(node, desired.addresses)], "status"),
@@ -35,7 +35,7 @@ export function initialize(node: Node, answer: InstanceAnswer, now: Date): Decis
     ],
     {
       because: { code: "Initialized", message: `initialized from instance ${instance.id}` },
-      otherwise: NOTHING_LEFT,
+      otherwise: unchanged(node),
       events: [SYNCED],
       warnings: [...warningsOfProviderId(node, instance), ...labels.warnings],
     },

@@ -1,7 +1,7 @@
-import type { Because, Decision } from "#core/decision.ts";
+import type { Decision } from "#core/decision.ts";
 import type { Instance, InstanceAnswer } from "#core/instance.ts";
 import { desiredAddresses, setAddresses } from "#core/node/addresses.ts";
-import { changeOrSkip, NOTHING_LEFT, patchNode } from "#core/node/decisions.ts";
+import { changeOr, patchNode, skip, unchanged } from "#core/node/decisions.ts";
 import { addInstanceAnnotation } from "#core/node/instance-annotation.ts";
 import { reconcileLabels } from "#core/node/labels.ts";
 import type { Node } from "#core/node/node.ts";
@@ -9,9 +9,9 @@ import { providedNodeIpUnchanged } from "#core/node/provided-node-ip.ts";
 import { retryAfterTrouble, troubleOf } from "#core/node/troubles.ts";
 
 /** Looks after an initialized node without the cloud: its labels alone. */
-export function reconcile(node: Node, otherwise: Because = NOTHING_LEFT): Decision {
+export function reconcile(node: Node, otherwise = unchanged(node)): Decision {
   const because = { code: "LabelsReconciled", message: "stable labels set to what the beta labels say" };
-  return changeOrSkip(node, [patchNode(node, [reconcileLabels(node)])], { because, otherwise });
+  return changeOr(node, [patchNode(node, [reconcileLabels(node)])], { because, otherwise });
 }
 
 /**
@@ -23,7 +23,7 @@ export function refresh(node: Node, answer: InstanceAnswer, now: Date): Decision
     case "found":
       return refreshFrom(node, answer.instance);
     case "not-found":
-      return reconcile(node, troubleOf(answer));
+      return reconcile(node, skip(node, troubleOf(answer)));
     case "error":
       return retryAfterTrouble(node, troubleOf(answer), now);
   }
@@ -33,7 +33,7 @@ function refreshFrom(node: Node, instance: Instance): Decision {
   const desired = desiredAddresses(node, instance);
   const edits = desired.kind === "addresses" ? [setAddresses(node, desired.addresses)] : [];
   const guard = { tests: [providedNodeIpUnchanged(node)], operations: [] };
-  return changeOrSkip(
+  return changeOr(
     node,
     [
       patchNode(node, [...edits, guard], "status"),
@@ -41,7 +41,7 @@ function refreshFrom(node: Node, instance: Instance): Decision {
     ],
     {
       because: { code: "Refreshed", message: `brought in line with instance ${instance.id}` },
-      otherwise: desired.kind === "trouble" ? desired.trouble : NOTHING_LEFT,
+      otherwise: desired.kind === "trouble" ? skip(node, desired.trouble) : unchanged(node),
     },
   );
 }

@@ -1,36 +1,25 @@
 import * as z from "zod";
-import {
-  CLOUD_LABEL_PREFIXES,
-  INSTANCE_ANNOTATION,
-  LABEL_PAIRS,
-  PROVIDED_NODE_IP_ANNOTATION,
-} from "#core/contracts.ts";
-import { type Fault, faultsOf } from "#core/faults.ts";
+import { INSTANCE_ANNOTATION, LABEL_PAIRS, PROVIDED_NODE_IP_ANNOTATION } from "#core/contracts.ts";
+import type { Parsed } from "#core/controller.ts";
+import { faultsOf } from "#core/faults.ts";
 import { Node, type NodeCondition } from "#core/node/node.ts";
 
-/** An object from outside: a node, or what is wrong with it and as much of its identity as it has. */
-export type ParsedNode =
-  | { readonly kind: "node"; readonly node: Node }
-  | {
-      readonly kind: "malformed";
-      readonly name?: string;
-      readonly uid?: string;
-      readonly faults: readonly Fault[];
-    };
-
 /** Parses a whole node or a snapshot of one; never throws. */
-export function parseNode(value: unknown): ParsedNode {
+export function parseNode(value: unknown): Parsed<Node> {
   const parsed = Node.safeParse(value);
-  if (parsed.success) return { kind: "node", node: parsed.data };
+  if (parsed.success) return { kind: "object", object: parsed.data };
   return { kind: "malformed", ...identityOf(value), faults: faultsOf(parsed.error) };
 }
 
 /**
  * The part of a node that decisions read: what an event carries of it. Taints and addresses stay verbatim, and a map of
  * which nothing is kept stays as an empty one, because preconditions tell "empty" from "absent". Deciding on the
- * snapshot and on the node give the same; a snapshot's snapshot is itself.
+ * snapshot and on the node give the same; a snapshot's snapshot is itself. `labelPrefixes` are those under which the cluster's cloud
+ * writes labels.
  */
-export function snapshotOf(node: Node): Node {
+export function snapshotOf(node: Node, labelPrefixes: readonly string[]): Node {
+  const isRead = (key: string): boolean =>
+    LABELS_READ.has(key) || labelPrefixes.some((prefix) => key.startsWith(prefix));
   const { labels, annotations, name, uid, resourceVersion, creationTimestamp, deletionTimestamp } =
     node.metadata;
   const { providerID, taints, podCIDRs } = node.spec;
@@ -42,7 +31,7 @@ export function snapshotOf(node: Node): Node {
       resourceVersion,
       creationTimestamp,
       ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
-      ...(labels === undefined ? {} : { labels: entriesWhere(labels, isLabelRead) }),
+      ...(labels === undefined ? {} : { labels: entriesWhere(labels, isRead) }),
       ...(annotations === undefined ? {} : { annotations: entriesWhere(annotations, isAnnotationRead) }),
     },
     spec: {
@@ -60,10 +49,6 @@ export function snapshotOf(node: Node): Node {
 const LABELS_READ: ReadonlySet<string> = new Set(LABEL_PAIRS.flatMap(({ beta, stable }) => [beta, stable]));
 const ANNOTATIONS_READ: ReadonlySet<string> = new Set([PROVIDED_NODE_IP_ANNOTATION, INSTANCE_ANNOTATION]);
 const CONDITIONS_READ: ReadonlySet<string> = new Set(["Ready", "NetworkUnavailable"]);
-
-function isLabelRead(key: string): boolean {
-  return LABELS_READ.has(key) || CLOUD_LABEL_PREFIXES.some((prefix) => key.startsWith(prefix));
-}
 
 function isAnnotationRead(key: string): boolean {
   return ANNOTATIONS_READ.has(key);

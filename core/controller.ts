@@ -1,0 +1,159 @@
+import type { Plan, Write } from "#core/decision.ts";
+import type { ControllerName, EventReason, Hint } from "#core/event.ts";
+import type { Fault } from "#core/faults.ts";
+import type { InstanceAnswer } from "#core/instance.ts";
+import type { Node } from "#core/node/node.ts";
+import type { ObjectName, Resource } from "#core/resources/resource.ts";
+
+/** What every object of Kubernetes has, as far as it is read here. */
+export interface ApiObject {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string | undefined;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly creationTimestamp: string;
+  };
+}
+
+/** An object from outside: parsed, or what is wrong with it and as much of its identity as it has. */
+export type Parsed<T> =
+  | { readonly kind: "object"; readonly object: T }
+  | {
+      readonly kind: "malformed";
+      readonly name?: string;
+      readonly uid?: string;
+      readonly faults: readonly Fault[];
+    };
+
+/** What a snapshot depends on beside the object. */
+export interface SnapshotContext {
+  /** Prefixes of the labels that the cluster's cloud writes. */
+  readonly labelPrefixes: readonly string[];
+}
+
+/**
+ * The half of a controller that whoever watches or sweeps needs: which objects it is about, and which of them need work.
+ * All of it is pure, and none of it decides. `T` is the object as parsed.
+ */
+export interface Watch<T extends ApiObject = ApiObject> {
+  /** As in `--controllers`, in events and in metrics; the stock cloud-controller-manager's where it has this one. */
+  readonly name: ControllerName;
+  /** Other names that `--controllers` takes. */
+  readonly aliases: readonly string[];
+  /** Whether `*` means this one too. */
+  readonly onByDefault: boolean;
+  /** The file in `functions/`, which is the last part of the deployed function's name. */
+  readonly functionName: string;
+  readonly resource: Resource;
+  /**
+   * `object`: each for itself, one flight at a time for each uid. `batch`: decided together under state that they share, one
+   * flight at a time for each cluster.
+   */
+  readonly scope: "object" | "batch";
+  /** Parses a whole object or a snapshot of one; never throws. */
+  parse(value: unknown): Parsed<T>;
+  /** The part that decisions read. Deciding on it and on the object give the same; a snapshot's snapshot is itself. */
+  snapshot(object: T, context: SnapshotContext): T;
+  /** Whether an object, by what it is now, has something to be done on it; level-triggered. */
+  needsWork(object: T): boolean;
+  /** Objects of other resources that decisions read. */
+  readonly related: readonly Related<T>[];
+  /** Looks at objects that need no work; without it there are none. */
+  readonly looks?: Looks<T>;
+  /**
+   * The field manager that last wrote what our work had changed, other than ours, of an object as it came (with its
+   * `managedFields`) that needs work again soon after; without it nobody is told who.
+   */
+  undoneBy?(object: unknown): string | undefined;
+}
+
+/** Objects of another resource that decisions read. */
+export interface Related<T extends ApiObject = ApiObject> {
+  readonly resource: Resource;
+  /** Such an object cut down to what decisions read, as JSON; undefined where it is of no use. */
+  project(object: unknown): unknown;
+  /**
+   * Which of them a decision on `object` reads, by `keyOfName`. One whose projection comes, goes or changes makes the objects
+   * that read it due again.
+   */
+  reads(object: T): "all" | readonly string[];
+}
+
+/** When objects that need no work are looked at, beside every refresh. */
+export interface Looks<T extends ApiObject = ApiObject> {
+  /** A text that is equal as long as nothing has changed that a look is worth; it is compared, and never read. */
+  face(object: T): string;
+  /** Once more after a change of ours, between so many seconds. */
+  readonly againSeconds: readonly [from: number, to: number];
+}
+
+/** A controller: the watch half, and what a function needs to decide. Pure; `T` is the object, `A` what the cloud answers for it. */
+export interface Controller<T extends ApiObject = ApiObject, A = unknown> extends Watch<T> {
+  /** The `source.component` of its Events. */
+  readonly eventSource: string;
+  /** What the cloud is to be asked about an object; undefined where the decision does not depend on the cloud. */
+  asks(object: T, context: AskContext): Question | undefined;
+  /** What of the cluster a batch is decided under, beside its objects; read in each round, before deciding. Scope `batch` alone. */
+  stateOf?(batch: readonly T[]): StateReference | undefined;
+  /** A plan for the batch; the same for the same arguments, and one decision for each subject, in their order. */
+  decide(batch: readonly Subject<T, A>[], context: DecisionContext): Plan;
+  /**
+   * Subject and answer as they are after a write of ours. A controller that has it is asked again after each change, until
+   * nothing is left; one that has not is done after one.
+   */
+  fold?(subject: Subject<T, A>, done: DoneWrite): Subject<T, A>;
+}
+
+/** What a question depends on beside the object. */
+export interface AskContext {
+  readonly reason: EventReason;
+  readonly related: RelatedObjects;
+}
+
+/** A question to a capability of the cloud; all questions of a batch to one capability are one call. */
+export type Question =
+  /** Answered with an `InstanceAnswer`; of the node, what identifies its instance is read. `labels`: with those beyond type, zone and region. */
+  | { readonly capability: "instances"; readonly node: Node; readonly labels: boolean }
+  /** Answered with what the capability says, as JSON. */
+  | { readonly capability: string & {}; readonly ask: unknown };
+
+/** An object of a batch, and what is known of it. */
+export interface Subject<T extends ApiObject = ApiObject, A = unknown> {
+  readonly object: T;
+  /** The cloud's; undefined where it was not asked. */
+  readonly answer: A | undefined;
+  readonly hint: Hint | undefined;
+}
+
+/** What a decision depends on beside its subjects. */
+export interface DecisionContext {
+  readonly reason: EventReason;
+  readonly now: Date;
+  readonly related: RelatedObjects;
+  /** What `stateOf` named: the object as JSON, or why it could not be had. */
+  readonly state?: ReadState | undefined;
+}
+
+/** Related objects of an event, by the plural of their resource. */
+export type RelatedObjects = Readonly<
+  Record<string, { readonly resourceVersion: string; readonly items: readonly unknown[] } | undefined>
+>;
+
+/** An object of the cluster that a batch is decided under. */
+export type StateReference = Pick<Resource, "apiVersion" | "name"> & { readonly at: ObjectName };
+
+/** The state of a batch as it was read, right before deciding. */
+export type ReadState =
+  | { readonly kind: "object"; readonly object: unknown }
+  | { readonly kind: "absent" }
+  | { readonly kind: "unreadable"; readonly message: string };
+
+/** A write that succeeded, and what came back: an object's metadata of the cluster, an action's result of the cloud. */
+export interface DoneWrite {
+  readonly write: Write;
+  readonly result: unknown;
+}
+
+/** The answer of `instances`, by its type. */
+export type InstanceController<T extends ApiObject> = Controller<T, InstanceAnswer>;

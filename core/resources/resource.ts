@@ -1,0 +1,65 @@
+/** A kind of Kubernetes object, and where the API server has its collection. */
+export interface Resource {
+  /** `v1`, or a group with its version such as `certificates.k8s.io/v1`. */
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** The plural of paths and of RBAC. */
+  readonly name: string;
+  readonly namespaced: boolean;
+}
+
+/** Where one object is. */
+export interface ObjectName {
+  /** Only of namespaced resources, and there always. */
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}
+
+/** The nodes of a cluster. */
+export const NODES: Resource = { apiVersion: "v1", kind: "Node", name: "nodes", namespaced: false };
+
+/** The certificate signing requests of a cluster. */
+export const CERTIFICATE_SIGNING_REQUESTS: Resource = {
+  apiVersion: "certificates.k8s.io/v1",
+  kind: "CertificateSigningRequest",
+  name: "certificatesigningrequests",
+  namespaced: false,
+};
+
+/** The path of all objects of a resource, over all namespaces. */
+export function collectionPath({ apiVersion, name }: Pick<Resource, "apiVersion" | "name">): string {
+  return `${groupPath(apiVersion)}/${name}`;
+}
+
+/** The path of one object, or of a subresource of it; a name from outside cannot lead elsewhere. */
+export function objectPath(
+  { apiVersion, name: plural }: Pick<Resource, "apiVersion" | "name">,
+  { namespace, name }: ObjectName,
+  subresource?: string,
+): string {
+  return `${namespacePath(apiVersion, namespace)}/${plural}/${encodeURIComponent(name)}${
+    subresource === undefined ? "" : `/${subresource}`
+  }`;
+}
+
+/** The path that an object is created at. */
+export function creationPath(
+  { apiVersion, name: plural }: Pick<Resource, "apiVersion" | "name">,
+  namespace: string | undefined,
+): string {
+  return `${namespacePath(apiVersion, namespace)}/${plural}`;
+}
+
+/** What tells objects of one resource apart: `namespace/name`, or the name alone where there are no namespaces. */
+export function keyOfName({ namespace, name }: ObjectName): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}
+
+function namespacePath(apiVersion: string, namespace: string | undefined): string {
+  const group = groupPath(apiVersion);
+  return namespace === undefined ? group : `${group}/namespaces/${encodeURIComponent(namespace)}`;
+}
+
+function groupPath(apiVersion: string): string {
+  return apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+}
