@@ -1,5 +1,5 @@
 import type { Plan, Write } from "#core/decision.ts";
-import type { ControllerName, EventReason, Hint } from "#core/event.ts";
+import type { ControllerName, EventReason, ObjectHint } from "#core/event.ts";
 import type { Fault } from "#core/faults.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
@@ -123,7 +123,7 @@ export interface Subject<T extends ApiObject = ApiObject, A = unknown> {
   readonly object: T;
   /** The cloud's; undefined where it was not asked. */
   readonly answer: A | undefined;
-  readonly hint: Hint | undefined;
+  readonly hint: ObjectHint | undefined;
 }
 
 /** What a decision depends on beside its subjects. */

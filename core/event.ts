@@ -12,6 +12,9 @@ export const MAX_BATCH_BYTES = 200_000;
 /** The largest event that is accepted at all, in bytes of JSON; Lambda's own limit for a synchronous call is 6 MB. */
 export const MAX_EVENT_BYTES = 5_000_000;
 
+/** Of one object, Events that are remembered as recorded. */
+export const MAX_SAID = 8;
+
 /** A controller by its canonical name; which there are, `core/watches.ts` knows. */
 export const ControllerName = z
   .string()
@@ -38,6 +41,15 @@ export const RelatedList = z.object({
 });
 export type RelatedList = z.output<typeof RelatedList>;
 
+/** What a sender knows of one object. */
+export const ObjectHint = z.object({
+  /** The field manager that keeps undoing our work on it, as the sender saw it. */
+  undoneBy: z.string().min(1).max(128).optional(),
+  /** `said` of its last report: Events that need not be recorded once more. */
+  said: z.array(z.string().min(1).max(64)).max(MAX_SAID).optional(),
+});
+export type ObjectHint = z.output<typeof ObjectHint>;
+
 /**
  * A batch of objects of one cluster for one controller. `objects` are parsed one by one by the function that
  * the event is for, so that a malformed object fails alone; each is a snapshot in Kubernetes' shape. Fields that are unknown
@@ -57,13 +69,10 @@ export const Event = z.object({
   /** The part of the cloud account's API quotas (0 < share ≤ 1) that this event may spend; a configured floor without it. */
   budget: z.object({ share: z.number().gt(0).max(1) }).optional(),
   /** By uid: what the sender knows of an object that is not on it. */
-  hints: z.record(z.string(), z.object({ undoneBy: z.string().min(1).max(128).optional() })).optional(),
+  hints: z.record(z.string(), ObjectHint).optional(),
   /** More objects wait, or come faster than they are done: what none of them needs, such as Normal Events, is left out. */
   busy: z.literal(true).optional(),
   /** Tightens: decide and report, write nothing. An event can never loosen a policy. */
   dryRun: z.literal(true).optional(),
 });
 export type Event = z.output<typeof Event>;
-
-/** What the sender knows of one object: who keeps undoing our work on it, by the field manager's name. */
-export type Hint = NonNullable<Event["hints"]>[string];

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { Because, Decision } from "#core/decision.ts";
-import { ClusterName, ControllerName } from "#core/event.ts";
+import { ClusterName, ControllerName, MAX_SAID } from "#core/event.ts";
 
 /** What became of one object of the event; `index` is its place there, and says which one even if it had no name. */
 export const ObjectReport = z.object({
@@ -16,6 +16,8 @@ export const ObjectReport = z.object({
   resourceVersion: z.string().optional(),
   /** With at least one successful write: the object's face (`Looks.face`) after the last one, as far as it is known. */
   seen: z.string().optional(),
+  /** Events that are recorded on it, by what tells them apart in their ten minutes; the sender hands them back as a hint. */
+  said: z.array(z.string()).max(MAX_SAID).optional(),
   warnings: z.array(Because).optional(),
   /** With a dry run: the decision that was not carried out. */
   decision: Decision.optional(),
