@@ -1,3 +1,4 @@
+import { aws } from "#clouds/aws/kind.ts";
 import { randomUUID } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -167,7 +168,7 @@ async function eventOf(
   const objects = await Promise.all(
     names.map(async (name) => {
       const { body } = await on.admin.send({ method: "GET", path: `/api/v1/nodes/${name}` });
-      return snapshotOf(Node.parse(JSON.parse(body)));
+      return snapshotOf(Node.parse(JSON.parse(body)), aws.labelPrefixes);
     }),
   );
   return {

@@ -1,4 +1,5 @@
 import { ConfigurationError } from "#cli/configuration-error.ts";
+import { findController } from "#core/controllers.ts";
 import { decideEvent } from "#core/decide-event.ts";
 import { MAX_EVENT_BYTES } from "#core/event.ts";
 
@@ -7,12 +8,13 @@ const MAX_INPUT_BYTES = 2 * MAX_EVENT_BYTES;
 
 /** Reads one document of JSON from `input` and writes a line of JSON for each object: what would be done about it. */
 export async function decide(input: AsyncIterable<Uint8Array>, output: NodeJS.WritableStream): Promise<void> {
-  const decided = decideEvent(parseJson(await readAll(input)), new Date());
+  const decided = decideEvent(parseJson(await readAll(input)), new Date(), findController);
   if (decided.kind === "rejected") {
     const faults = decided.faults.map(({ path, message }) => ({ name: path || "document", message }));
     throw new ConfigurationError(faults);
   }
-  for (const decision of decided.decisions) output.write(`${JSON.stringify(decision)}\n`);
+  const lines = decided.kind === "shared" ? [decided.plan] : decided.decisions;
+  for (const decision of lines) output.write(`${JSON.stringify(decision)}\n`);
 }
 
 async function readAll(input: AsyncIterable<Uint8Array>): Promise<string> {

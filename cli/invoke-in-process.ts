@@ -1,4 +1,4 @@
-import type { Controller } from "#core/event.ts";
+import type { ControllerName } from "#core/event.ts";
 import { Report } from "#core/report.ts";
 import type { Invocation, Invoker } from "#relay/delivery/invoker.ts";
 
@@ -17,7 +17,7 @@ export type FunctionHandler = (event: unknown, context: FunctionContext) => Prom
  * the deadline inside it makes it do, and its objects stay in flight until then.
  */
 export function createInProcessInvoker(
-  functions: Readonly<Record<Controller, FunctionHandler>>,
+  functions: ReadonlyMap<ControllerName, FunctionHandler>,
   timeoutMs: number,
 ): Invoker {
   let invocations = 0;
@@ -30,7 +30,9 @@ export function createInProcessInvoker(
         getRemainingTimeInMillis: () => Math.max(0, deadline - performance.now()),
       };
       try {
-        const answer = await functions[event.controller](JSON.parse(JSON.stringify(event)), context);
+        const invoked = functions.get(event.controller);
+        if (invoked === undefined) return missing(event.controller);
+        const answer = await invoked(JSON.parse(JSON.stringify(event)), context);
         return invocationOf(answer);
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
@@ -39,6 +41,11 @@ export function createInProcessInvoker(
     },
     close: () => Promise.resolve(),
   };
+}
+
+function missing(controller: ControllerName): Invocation {
+  const message = `no function of this process carries out ${controller}`;
+  return { kind: "failed", code: "Denied", message, settleMs: 0 };
 }
 
 function invocationOf(answer: unknown): Invocation {

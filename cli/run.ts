@@ -6,8 +6,10 @@ import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
 import { serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
 import { loadCloud } from "#clouds/kinds.ts";
+import { CONTROLLERS } from "#core/controllers.ts";
 import { faultsOf } from "#core/faults.ts";
-import { createNodeFunction } from "#functions/node.ts";
+import { controllerFunction } from "#functions/parts/controller-function.ts";
+import type { World } from "#functions/parts/world.ts";
 import { connect } from "#kube/client/connect.ts";
 
 /** Relay and functions in this process, for one cluster, until a signal ends it. */
@@ -20,16 +22,19 @@ export async function run(flags: Flags): Promise<void> {
     throw new ConfigurationError(faultsOfCloud(cause));
   });
   const api = connect(functionsAccess);
-  const node = createNodeFunction({
+  const world: World = {
     clusters: async (name) => (name === cluster.name ? cluster : undefined),
     cloud: async () => cloud,
     api: async () => api,
     now: () => new Date(),
-  });
+  };
+  const functions = CONTROLLERS.filter(({ name }) => cluster.controllers.includes(name)).map(
+    (controller) => [controller.name, controllerFunction(controller, world)] as const,
+  );
   try {
     await serve({
       clusters: [{ cluster, transport: connect(relayAccess) }],
-      invoker: createInProcessInvoker({ "cloud-node-controller": node }, FUNCTION_TIMEOUT_MS),
+      invoker: createInProcessInvoker(new Map(functions), FUNCTION_TIMEOUT_MS),
       serving,
     });
   } finally {

@@ -1,3 +1,5 @@
+import type { ActionAnswer, Observation } from "#core/capability.ts";
+import type { CloudAction } from "#core/decision.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import type { CloudUsage } from "#core/report.ts";
@@ -8,12 +10,38 @@ export interface CloudCall {
   readonly signal: AbortSignal;
   /** 0 < share ≤ 1 of every API quota of the account, for this batch. */
   readonly share: number;
+  /** Whether labels beyond type, zone and region are wanted, which may take calls of their own; they are without it. */
+  readonly labels?: boolean;
 }
 
 /** `answers` has the length and the order of the nodes asked for. */
 export interface InstancesResult {
   readonly answers: readonly InstanceAnswer[];
   readonly usage: CloudUsage;
+}
+
+/** What an action may take, and whom it is for. */
+export type ActionCall = Pick<CloudCall, "signal" | "share">;
+
+/** What questions to a capability were answered with, in their order, and what it took. */
+export interface ObservationsResult {
+  readonly answers: readonly Observation[];
+  readonly usage: CloudUsage;
+}
+
+/** What came of one action, and what it took. */
+export interface ActionResult {
+  readonly answer: ActionAnswer;
+  readonly usage: CloudUsage;
+}
+
+/**
+ * A part of a cloud beyond its instances. It finds what is ours by name and tags, so that an action that was cut short is seen by
+ * the next observation. Neither of the two ever rejects.
+ */
+export interface Capability {
+  observe(questions: readonly unknown[], call: CloudCall): Promise<ObservationsResult>;
+  act(action: CloudAction, call: ActionCall): Promise<ActionResult>;
 }
 
 /**
@@ -32,6 +60,8 @@ export interface Cloud {
   /** The provider's name, and the scheme of its provider IDs. */
   readonly provider: string;
   instances(nodes: readonly Node[], call: CloudCall): Promise<InstancesResult>;
+  /** What else the cloud can do, by name, such as `loadBalancers`; absent where it cannot. */
+  readonly capabilities?: Readonly<Record<string, Capability | undefined>>;
   /** Closes what is kept open. */
   close(): Promise<void>;
 }

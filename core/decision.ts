@@ -93,7 +93,8 @@ export type ClusterWrite = z.output<typeof ClusterWrite>;
 
 /**
  * One action of a capability of the cloud. It refers to no other action's result, and its precondition is about the object of
- * the decision: before the first action of a round that is read again, and another uid or generation stops the round.
+ * the decision: before the first action of a round that is read again, and where it is another one, has another generation or
+ * is being deleted where it was not, the round ends there and the object is decided on anew.
  */
 export const CloudAction = z.strictObject({
   on: z.literal("cloud"),
@@ -103,7 +104,12 @@ export const CloudAction = z.strictObject({
   /** What is acted on, by the name under which observation finds it again. */
   target: z.string().min(1),
   parameters: z.record(z.string(), z.unknown()),
-  precondition: z.strictObject({ uid: z.string().min(1), generation: z.int().optional() }),
+  precondition: z.strictObject({
+    uid: z.string().min(1),
+    generation: z.int().optional(),
+    /** Whether it was being deleted when this was decided. */
+    deleting: z.boolean(),
+  }),
 });
 export type CloudAction = z.output<typeof CloudAction>;
 

@@ -52,6 +52,79 @@ export function setEntries(path: string, exists: boolean, entries: readonly MapE
   };
 }
 
+/** The value as it is after the operations, which fit it; what is not touched is shared with the one before. */
+export function patched<Value>(value: Value, operations: readonly PatchOperation[]): Value {
+  return operations.reduce<unknown>((before, operation) => {
+    const path = segmentsOf(operation.path);
+    return operation.op === "add"
+      ? edited(before, path, (parent, key) => withMember(parent, key, operation.value))
+      : edited(before, path, withoutMember);
+  }, value) as Value;
+}
+
+/** Whether all that the operations add stands there; what they remove says nothing. */
+export function holds(value: unknown, operations: readonly PatchOperation[]): boolean {
+  const additions = operations.filter((operation) => operation.op === "add");
+  return (
+    additions.length > 0 &&
+    additions.every((operation) => isSameJson(memberAt(value, segmentsOf(operation.path)), operation.value))
+  );
+}
+
+/** Whether two values are the same JSON, whatever the order of members. */
+export function isSameJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const [left, right] = [a as Container, b as Container];
+  const keys = Object.keys(left);
+  return (
+    keys.length === Object.keys(right).length &&
+    keys.every((key) => Object.hasOwn(right, key) && isSameJson(left[key], right[key]))
+  );
+}
+
+type Container = Record<string, unknown>;
+
+function segmentsOf(path: string): string[] {
+  return path
+    .split("/")
+    .slice(1)
+    .map((segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+function memberAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (parent, key) =>
+      typeof parent === "object" && parent !== null && Object.hasOwn(parent, key)
+        ? (parent as Container)[key]
+        : undefined,
+    value,
+  );
+}
+
+function edited(
+  value: unknown,
+  [key = "", ...rest]: readonly string[],
+  edit: (parent: unknown, key: string) => unknown,
+): unknown {
+  if (rest.length === 0) return edit(value, key);
+  const child = edited(memberAt(value, [key]), rest, edit);
+  if (!Array.isArray(value)) return { ...(value as Container | undefined), [key]: child };
+  return value.with(Number(key), child);
+}
+
+function withMember(parent: unknown, key: string, value: unknown): unknown {
+  if (!Array.isArray(parent)) return { ...(parent as Container | undefined), [key]: value };
+  return parent.toSpliced(key === "-" ? parent.length : Number(key), 0, value);
+}
+
+function withoutMember(parent: unknown, key: string): unknown {
+  if (Array.isArray(parent)) return parent.toSpliced(Number(key), 1);
+  const { [key]: _, ...others } = parent as Container;
+  return others;
+}
+
 function escaped(segment: string): string {
   return segment.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -38,7 +38,7 @@ export const dryRun: Policy = (decision) => {
 export const labelsOnly: Policy = (decision) => {
   if (decision.kind !== "change") return decision;
   const { object, because, warnings } = decision;
-  const [first, ...rest] = decision.writes.flatMap(labelsOf);
+  const [first, ...rest] = labelsOnlyOfWrites(decision.writes);
   if (first === undefined) {
     const message = `labels alone may be written, and none are left: ${because.message}`;
     return { kind: "skip", object, because: { code: "LabelsOnly", message } };
@@ -53,6 +53,11 @@ export const labelsOnly: Policy = (decision) => {
     warnings,
   };
 };
+
+/** What of the writes is on labels. */
+export function labelsOnlyOfWrites(writes: readonly Write[]): Write[] {
+  return writes.flatMap(labelsOf);
+}
 
 const LABELS = "/metadata/labels";
 

@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { awsEnvironment } from "#bench/contenders/process-contender.ts";
+import { aws } from "#clouds/aws/kind.ts";
 import { Cluster } from "#config/cluster.ts";
 import { clusterHash } from "#config/cluster-hash.ts";
 import type { Event } from "#core/event.ts";
@@ -58,7 +59,7 @@ export async function setColdStartStage(folder: string): Promise<ColdStartStage>
         clusterHash: clusterHash(cluster),
         controller: "cloud-node-controller",
         reason: "watch",
-        objects: [snapshotOf(Node.parse(JSON.parse(answer.body)))],
+        objects: [snapshotOf(Node.parse(JSON.parse(answer.body)), aws.labelPrefixes)],
         budget: { share: 1 },
       };
     },

@@ -2,9 +2,10 @@ import { overheard, type Walk, walkOf } from "#cli/demo/walk.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Clusters } from "#config/cluster.ts";
 import { Event } from "#core/event.ts";
+import { nodeController } from "#core/node/controller.ts";
 import { type FunctionEnvironment, startFunctionPlatform } from "#emulators/harness/function-platform.ts";
 import { startLambda } from "#emulators/lambda/server.ts";
-import { createNodeFunction } from "#functions/node.ts";
+import { controllerFunction } from "#functions/parts/controller-function.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** A function platform that can be switched off and on. */
@@ -38,7 +39,7 @@ const MAX_WALKS = 10;
 export async function startEmbeddedPlatform(options: EmbeddedPlatformOptions): Promise<DemoPlatform> {
   const walks: Walk[] = [];
   const { cloud, take } = overheard(options.cloud);
-  const node = createNodeFunction({
+  const node = controllerFunction(nodeController, {
     clusters: options.clusters,
     cloud: async () => cloud,
     api: async () => options.api,

@@ -42,7 +42,7 @@ export function walkOf(event: Event, answers: readonly InstanceAnswer[], report:
   const decisions = event.objects.flatMap((object, index) => {
     const parsed = parseNode(object);
     const context = { reason: event.reason, now: new Date() };
-    return parsed.kind === "node" ? [decideNode(parsed.node, answers[index], context)] : [];
+    return parsed.kind === "object" ? [decideNode(parsed.object, answers[index], context)] : [];
   });
   return { event, answers, decisions, report };
 }

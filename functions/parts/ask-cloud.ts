@@ -1,60 +1,120 @@
-import type { CloudCall, InstancesResult } from "#clouds/cloud.ts";
+import type { Cloud, CloudCall } from "#clouds/cloud.ts";
 import type { Cluster } from "#config/cluster.ts";
+import type { Observation } from "#core/capability.ts";
+import type { ApiObject, Controller, Question } from "#core/controller.ts";
 import type { Event } from "#core/event.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
-import { needsInstance } from "#core/node/needs-work.ts";
-import type { Node } from "#core/node/node.ts";
+import { isSameJson } from "#core/json-patch.ts";
+import { messageOf } from "#core/message-of.ts";
 import type { CloudUsage } from "#core/report.ts";
 import type { Deadline } from "#functions/parts/deadline.ts";
-import { type Entry, nodesOf } from "#functions/parts/parse-nodes.ts";
+import { addUsage, NO_CLOUD_USAGE } from "#functions/parts/usage.ts";
 import type { World } from "#functions/parts/world.ts";
 
-/** What the cloud said of the nodes that it was asked about. */
+/** What the cloud said of the objects that it was asked about. */
 export interface Answers {
-  readonly byNode: ReadonlyMap<Node, InstanceAnswer>;
+  readonly byObject: ReadonlyMap<ApiObject, InstanceAnswer | Observation>;
   readonly usage: CloudUsage;
   readonly durationMs: number;
 }
 
-const NOT_ASKED: CloudUsage = { calls: {}, throttled: 0, waitedMs: 0 };
-
 /** The cloud was not asked about anything. */
-export const NO_ANSWERS: Answers = { byNode: new Map(), usage: NOT_ASKED, durationMs: 0 };
+export const NO_ANSWERS: Answers = { byObject: new Map(), usage: NO_CLOUD_USAGE, durationMs: 0 };
 
-/** Asks the cloud, once for the whole batch, about those nodes whose decision depends on it. Never rejects. */
+/** Asks the cloud about those objects whose decision depends on it, with one call a capability for all of them. Never rejects. */
 export async function askCloud(
   world: World,
   cluster: Cluster,
+  controller: Controller,
   event: Event,
-  entries: readonly Entry[],
+  objects: readonly ApiObject[],
   { signal }: Deadline,
 ): Promise<Answers> {
-  const nodes = nodesOf(entries).map(({ node }) => node);
-  const asked = nodes.filter((node) => needsInstance(node, event.reason));
+  const context = { reason: event.reason, related: event.related ?? {} };
+  const asked = objects.flatMap((object): Asked[] => {
+    const question = controller.asks(object, context);
+    return question === undefined ? [] : [{ object, question }];
+  });
   if (asked.length === 0) return NO_ANSWERS;
   const startedAt = performance.now();
-  const share = event.budget?.share ?? cluster.limits.floorShare;
-  const { answers, usage } = await instancesOf(world, cluster, asked, { signal, share });
-  const byNode = new Map<Node, InstanceAnswer>();
-  asked.forEach((node, index) => {
-    const answer = answers[index];
-    if (answer) byNode.set(node, answer);
-  });
-  return { byNode, usage, durationMs: performance.now() - startedAt };
+  const call = { signal, share: event.budget?.share ?? cluster.limits.floorShare };
+  const byCapability = Map.groupBy(asked, ({ question }) => question.capability);
+  const results = await Promise.all(
+    [...byCapability].map(([capability, of]) => askCapability(world, cluster, capability, of, call)),
+  );
+  const byObject = new Map(results.flatMap(({ answers }) => answers));
+  const usage = results.map((result) => result.usage).reduce(addUsage, NO_CLOUD_USAGE);
+  return { byObject, usage, durationMs: performance.now() - startedAt };
 }
 
-async function instancesOf(
+/** Whether the cloud's answer about one state of an object holds for another one of it. */
+export function isSameQuestion(
+  controller: Controller,
+  { reason, related = {} }: Event,
+  before: ApiObject,
+  after: ApiObject,
+): boolean {
+  const [a, b] = [before, after].map((object) => controller.asks(object, { reason, related }));
+  if (a === undefined || b === undefined) return a === b;
+  if (!("node" in a && "node" in b)) return isSameJson(a, b);
+  // The answer is about the instance that was asked for: not about another one that the node names by now.
+  return a.node.spec.providerID === b.node.spec.providerID && a.node.metadata.name === b.node.metadata.name;
+}
+
+interface Asked {
+  readonly object: ApiObject;
+  readonly question: Question;
+}
+
+interface CapabilityAnswers {
+  readonly answers: readonly (readonly [ApiObject, InstanceAnswer | Observation])[];
+  readonly usage: CloudUsage;
+}
+
+async function askCapability(
   world: World,
   cluster: Cluster,
-  nodes: readonly Node[],
+  capability: string,
+  asked: readonly Asked[],
   call: CloudCall,
-): Promise<InstancesResult> {
+): Promise<CapabilityAnswers> {
+  const failed = (message: string): CapabilityAnswers => ({
+    answers: asked.map(({ object }) => [object, { kind: "error", code: "Unavailable", message }]),
+    usage: NO_CLOUD_USAGE,
+  });
   try {
     const cloud = await world.cloud(cluster);
-    return await cloud.instances(nodes, call);
+    const result = await answersOf(cloud, capability, asked, call);
+    if (result === undefined) return failed(`the cloud "${cloud.provider}" has no ${capability}`);
+    const answers = asked.flatMap(({ object }, index): [ApiObject, InstanceAnswer | Observation][] => {
+      const answer = result.answers[index];
+      return answer === undefined ? [] : [[object, answer]];
+    });
+    return { answers, usage: result.usage };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const message = `the cloud "${cluster.cloud.provider}" of cluster "${cluster.name}" cannot be used: ${reason}`;
-    return { answers: nodes.map(() => ({ kind: "error", code: "Unavailable", message })), usage: NOT_ASKED };
+    return failed(
+      `the cloud "${cluster.cloud.provider}" of cluster "${cluster.name}" cannot be used: ${messageOf(error)}`,
+    );
   }
+}
+
+async function answersOf(
+  cloud: Cloud,
+  capability: string,
+  asked: readonly Asked[],
+  call: CloudCall,
+): Promise<
+  { readonly answers: readonly (InstanceAnswer | Observation)[]; readonly usage: CloudUsage } | undefined
+> {
+  const questions = asked.map(({ question }) => question);
+  if (capability !== "instances") {
+    const asks = questions.map((question) => ("ask" in question ? question.ask : undefined));
+    return cloud.capabilities?.[capability]?.observe(asks, call);
+  }
+  const instances = questions.filter((question) => "node" in question);
+  const labels = instances.some((question) => question.labels);
+  return cloud.instances(
+    instances.map(({ node }) => node),
+    { ...call, labels },
+  );
 }

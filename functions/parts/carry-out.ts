@@ -1,67 +1,123 @@
 import type { Cluster } from "#config/cluster.ts";
-import type { Because, Decision } from "#core/decision.ts";
-import type { Event } from "#core/event.ts";
-import type { Node } from "#core/node/node.ts";
-import { applyPolicies } from "#core/policies.ts";
+import type { ApiObject, ReadState } from "#core/controller.ts";
+import type { Because, Decision, Plan } from "#core/decision.ts";
+import { messageOf } from "#core/message-of.ts";
+import { dryRun, labelsOnlyOfWrites } from "#core/policies.ts";
 import type { ClusterUsage, ObjectReport } from "#core/report.ts";
-import { UP_TO_DATE } from "#core/up-to-date.ts";
-import type { Deadline } from "#functions/parts/deadline.ts";
-import type { Decisions } from "#functions/parts/decide-nodes.ts";
+import type { Batch, BatchOf } from "#functions/parts/batch.ts";
+import { readAgain, readState } from "#functions/parts/read.ts";
+import { addClusterUsage, NO_CLUSTER_USAGE } from "#functions/parts/usage.ts";
 import type { World } from "#functions/parts/world.ts";
 import { applyDecisions } from "#kube/apply/apply.ts";
-import type { ApplyItem } from "#kube/apply/apply-decision.ts";
+import { applyShared } from "#kube/apply/apply-shared.ts";
+import type { ApplyItem } from "#kube/apply/context.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-/** What became of the nodes, and what it took. */
+/** What became of the objects, and what it took. */
 export interface Outcomes {
   readonly objects: readonly ObjectReport[];
   readonly usage: ClusterUsage;
   readonly durationMs: number;
 }
 
-/** Nothing was sent. */
-export const NO_CLUSTER_USAGE: ClusterUsage = {
-  writes: 0,
-  reads: 0,
-  conflicts: 0,
-  throttled: 0,
-  events: 0,
-  eventsDropped: 0,
-};
-
-/** Seconds after which nodes are due again whose API server we could not even sign in to. */
+/** Seconds after which objects are due again whose API server we could not even sign in to. */
 const SIGN_IN_AFTER_SECONDS = 10;
 
-/** Who says so in the Events of this function. */
-const REPORTING_INSTANCE = "serverless-ccm-node";
+/** Shared writes come one after the other so often in all; then the batch is due again. */
+const MAX_ROUNDS = 6;
 
-/** Writes what was decided, or with a dry run says what would have been written. Never rejects. */
-export async function carryOut(
-  world: World,
-  cluster: Cluster,
-  event: Event,
-  { items, decideAgain }: Decisions,
-  deadline: Deadline,
-): Promise<Outcomes> {
-  // The event can only tighten: there is no `dryRun: false` that it could carry.
-  if (cluster.policies.dryRun || event.dryRun) return nothingSent(items.map(withoutWriting));
-  if (items.length === 0) return nothingSent([]);
+/** Plans and writes, until every object has an outcome; with a dry run says what would have been written. Never rejects. */
+export async function carryOut(of: BatchOf, batch: Batch): Promise<Outcomes> {
+  const { cluster, controller, event, world } = of;
+  if (batch.objects().length === 0) return nothingSent([]);
+  const isDryRun = cluster.policies.dryRun || event.dryRun === true;
+  // Without state a plan needs no API server, and a dry run then needs none at all.
+  if (isDryRun && controller.stateOf === undefined)
+    return nothingSent(withoutWriting(batch, batch.plan(undefined)));
   const startedAt = performance.now();
   const signedIn = await signIn(world, cluster);
-  if (signedIn.kind === "failed")
-    return nothingSent(items.map((item) => notSignedIn(item, signedIn.because)));
-  const { objects, usage } = await applyDecisions({
-    transport: signedIn.transport,
-    items,
-    decideAgain,
+  if (signedIn.kind === "failed") return nothingSent(allDue(batch, signedIn.because, SIGN_IN_AFTER_SECONDS));
+  const { objects, usage } = await rounds(of, batch, signedIn.transport, isDryRun);
+  return { objects, usage, durationMs: performance.now() - startedAt };
+}
+
+type Carried = Pick<Outcomes, "objects" | "usage">;
+
+async function rounds(of: BatchOf, batch: Batch, transport: Transport, isDryRun: boolean): Promise<Carried> {
+  const { cluster, controller, deadline } = of;
+  const gone: ObjectReport[] = [];
+  let usage = NO_CLUSTER_USAGE;
+  const count = (more: Partial<ClusterUsage>): void => {
+    usage = addClusterUsage(usage, { ...NO_CLUSTER_USAGE, ...more });
+  };
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const state = await stateOf(of, batch, transport, count);
+    const plan = batch.plan(state);
+    if (isDryRun) return { objects: [...gone, ...withoutWriting(batch, plan)], usage };
+    if (plan.kind === "each") {
+      const applied = await applyEach(of, batch, plan.decisions, transport);
+      return { objects: [...gone, ...applied.objects], usage: addClusterUsage(usage, applied.usage) };
+    }
+    if (cluster.policies.labelsOnly && labelsOnlyOfWrites([plan.write]).length === 0) {
+      const because = { code: "LabelsOnly", message: `labels alone may be written: ${plan.because.message}` };
+      return { objects: [...gone, ...allSkipped(batch, because)], usage };
+    }
+    if (deadline.signal.aborted) return { objects: [...gone, ...allDue(batch, DEADLINE_REACHED, 0)], usage };
+    count({ writes: 1 });
+    const shared = await applyShared(transport, plan.write, deadline.signal);
+    if (shared.kind === "failed") {
+      return { objects: [...gone, ...allDue(batch, shared.because, shared.afterSeconds)], usage };
+    }
+    if (shared.kind === "conflict") count({ conflicts: 1 });
+    const read = await readAgain(transport, controller, batch.objects(), deadline.signal);
+    count({ reads: read.reads });
+    for (const { index, object, report } of read.objects) {
+      if (report !== undefined) gone.push(report);
+      batch.replace(index, object);
+    }
+    if (batch.objects().length === 0) return { objects: gone, usage };
+  }
+  return { objects: [...gone, ...allDue(batch, ROUNDS_EXHAUSTED, 0)], usage };
+}
+
+const DEADLINE_REACHED: Because = { code: "DeadlineReached", message: "the time of this invocation was up" };
+const ROUNDS_EXHAUSTED: Because = {
+  code: "InProgress",
+  message: `${MAX_ROUNDS} rounds are done, and something is left`,
+};
+
+function stateOf(
+  { controller, deadline }: BatchOf,
+  batch: Batch,
+  transport: Transport,
+  count: (more: Partial<ClusterUsage>) => void,
+): Promise<ReadState | undefined> {
+  const reference = controller.stateOf?.(batch.objects().map(({ object }) => object));
+  if (reference === undefined) return Promise.resolve(undefined);
+  count({ reads: 1 });
+  return readState(transport, reference, deadline.signal);
+}
+
+async function applyEach(
+  { cluster, controller, event, deadline, now }: BatchOf,
+  batch: Batch,
+  decisions: readonly Decision[],
+  transport: Transport,
+): Promise<Carried> {
+  return applyDecisions({
+    transport,
+    controller,
+    items: batch.itemsOf(decisions),
+    decide: batch.decider,
+    act: (action, signal) => batch.act(action, signal),
     signal: deadline.signal,
     graceMs: deadline.settleMs,
-    reportingInstance: REPORTING_INSTANCE,
-    now: world.now(),
+    // Who says so in Events: the function.
+    reportingInstance: `serverless-ccm-${controller.functionName}`,
+    now,
     maxInFlight: cluster.limits.requestsPerFunction,
     busy: event.busy ?? false,
   });
-  return { objects, usage, durationMs: performance.now() - startedAt };
 }
 
 function nothingSent(objects: readonly ObjectReport[]): Outcomes {
@@ -76,15 +132,20 @@ async function signIn(world: World, cluster: Cluster): Promise<SignedIn> {
   try {
     return { kind: "transport", transport: await world.api(cluster) };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const message = `the function cannot sign in to cluster "${cluster.name}": ${reason}`;
+    const message = `the function cannot sign in to cluster "${cluster.name}": ${messageOf(error)}`;
     return { kind: "failed", because: { code: "SignInFailed", message } };
   }
 }
 
-function withoutWriting({ index, node, decision }: ApplyItem): ObjectReport {
-  const final = applyPolicies(decision, { dryRun: true, labelsOnly: false });
-  return { ...about(index, node), ...outcomeOf(final), decision };
+function withoutWriting(batch: Batch, plan: Plan): ObjectReport[] {
+  if (plan.kind === "each") return batch.itemsOf(plan.decisions).map(reportOfDryRun);
+  const message = `would write to ${plan.write.resource} first: ${plan.because.message}`;
+  return allSkipped(batch, { code: "DryRun", message });
+}
+
+function reportOfDryRun({ index, object, decision }: ApplyItem): ObjectReport {
+  const final = dryRun(decision);
+  return { ...about(index, object), ...outcomeOf(final), decision };
 }
 
 function outcomeOf(decision: Decision): Pick<ObjectReport, "outcome" | "because" | "afterSeconds"> {
@@ -93,16 +154,29 @@ function outcomeOf(decision: Decision): Pick<ObjectReport, "outcome" | "because"
     case "retry":
       return { outcome: "retry", because, afterSeconds: decision.afterSeconds };
     case "skip":
-      return { outcome: because.code === UP_TO_DATE ? "unchanged" : "skipped", because };
+      return { outcome: "skipped", because };
+    case "unchanged":
+      return { outcome: "unchanged", because };
     case "change":
       throw new Error("the dry-run policy let a change through");
   }
 }
 
-function notSignedIn({ index, node }: ApplyItem, because: Because): ObjectReport {
-  return { ...about(index, node), outcome: "retry", because, afterSeconds: SIGN_IN_AFTER_SECONDS };
+function allDue(batch: Batch, because: Because, afterSeconds: number): ObjectReport[] {
+  return batch
+    .objects()
+    .map(({ index, object }) => ({ ...about(index, object), outcome: "retry", because, afterSeconds }));
 }
 
-function about(index: number, node: Node): Pick<ObjectReport, "index" | "name" | "uid"> {
-  return { index, name: node.metadata.name, uid: node.metadata.uid };
+function allSkipped(batch: Batch, because: Because): ObjectReport[] {
+  return batch
+    .objects()
+    .map(({ index, object }) => ({ ...about(index, object), outcome: "skipped", because }));
+}
+
+function about(
+  index: number,
+  { metadata: { namespace, name, uid } }: ApiObject,
+): Pick<ObjectReport, "index" | "namespace" | "name" | "uid"> {
+  return { index, ...(namespace === undefined ? {} : { namespace }), name, uid };
 }

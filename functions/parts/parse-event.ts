@@ -1,6 +1,6 @@
 import type { MiddlewareObj } from "@middy/core";
 import * as z from "zod";
-import { type Controller, Event, MAX_EVENT_BYTES } from "#core/event.ts";
+import { type ControllerName, Event, MAX_EVENT_BYTES } from "#core/event.ts";
 import { type Fault, faultsOf } from "#core/faults.ts";
 import { sentenceOfFaults } from "#functions/parts/sentence-of-faults.ts";
 
@@ -20,7 +20,7 @@ export class EventRejected extends Error {
 }
 
 /** The door: lets in an event for this controller, of this version and of a bounded size, or throws `EventRejected`. */
-export function parseEvent(controller: Controller): MiddlewareObj {
+export function parseEvent(controller: ControllerName): MiddlewareObj {
   const EventOfController = Event.extend({ controller: z.literal(controller) });
   return {
     before(request) {

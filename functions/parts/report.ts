@@ -1,9 +1,10 @@
 import type { Event } from "#core/event.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
 import { type Answers, NO_ANSWERS } from "#functions/parts/ask-cloud.ts";
-import { NO_CLUSTER_USAGE, type Outcomes } from "#functions/parts/carry-out.ts";
+import type { Outcomes } from "#functions/parts/carry-out.ts";
 import type { Refused } from "#functions/parts/find-cluster.ts";
-import type { Entry, MalformedEntry } from "#functions/parts/parse-nodes.ts";
+import type { Entry, MalformedEntry } from "#functions/parts/parse-objects.ts";
+import { NO_CLUSTER_USAGE } from "#functions/parts/usage.ts";
 
 /** The report of a batch: an entry for each object of the event, in its order. `startedAt` is of `performance.now()`. */
 export function reportOf(
@@ -45,10 +46,12 @@ function malformedReport(entry: MalformedEntry): ObjectReport {
   return { ...identityOf(entry), outcome: "skipped", because: entry.because };
 }
 
-function identityOf(entry: Entry): Pick<ObjectReport, "index" | "name" | "uid"> {
-  const { name, uid } = entry.kind === "node" ? entry.node.metadata : entry;
+function identityOf(entry: Entry): Pick<ObjectReport, "index" | "namespace" | "name" | "uid"> {
+  const namespace = entry.kind === "object" ? entry.object.metadata.namespace : undefined;
+  const { name, uid } = entry.kind === "object" ? entry.object.metadata : entry;
   return {
     index: entry.index,
+    ...(namespace === undefined ? {} : { namespace }),
     ...(name === undefined ? {} : { name }),
     ...(uid === undefined ? {} : { uid }),
   };

@@ -1,21 +1,21 @@
+import type { ActionAnswer } from "#core/capability.ts";
+import type { CloudAction } from "#core/decision.ts";
 import type { ClusterUsage, ObjectReport } from "#core/report.ts";
-import {
-  type AppliedObject,
-  type ApplyContext,
-  type ApplyItem,
-  applyDecision,
-  type DecideAgain,
-} from "#kube/apply/apply-decision.ts";
+import { applyDecision } from "#kube/apply/apply-decision.ts";
 import { createGate } from "#kube/apply/concurrency.ts";
-import { recordEvents } from "#kube/apply/record-events.ts";
+import type { AppliedController, ApplyContext, ApplyItem, Decider } from "#kube/apply/context.ts";
+import type { AppliedObject } from "#kube/apply/outcome.ts";
+import { type RecordedEvents, recordEvents } from "#kube/apply/record-events.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** One batch of decisions, and how to carry them out. */
 export interface ApplyOptions {
   readonly transport: Transport;
+  readonly controller: AppliedController;
   readonly items: readonly ApplyItem[];
-  /** Asked after a conflict, with the node as it is then. */
-  readonly decideAgain: DecideAgain;
+  readonly decide: Decider;
+  /** Carries out one action of the cloud; never rejects. */
+  readonly act?: ((action: CloudAction, signal: AbortSignal) => Promise<ActionAnswer>) | undefined;
   /** Once aborted no request starts; those in flight are awaited for `graceMs`, and the rest is reported as due. */
   readonly signal: AbortSignal;
   /** Names this function or process in Events. */
@@ -44,7 +44,9 @@ export async function applyDecisions(options: ApplyOptions): Promise<Applied> {
   const grace = startGrace(options.signal, options.graceMs ?? DEFAULT_GRACE_MS);
   const context: ApplyContext = {
     transport: options.transport,
-    decideAgain: options.decideAgain,
+    controller: options.controller,
+    decide: options.decide,
+    act: options.act,
     gate: createGate(options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT),
     deadline: options.signal,
     giveUp: grace.signal,
@@ -54,8 +56,12 @@ export async function applyDecisions(options: ApplyOptions): Promise<Applied> {
   };
   const applied = await Promise.all(options.items.map((item) => applyDecision(item, context)));
   grace.end();
-  await recordAll(applied, options, context);
-  return { objects: applied.map(({ report }) => report), usage: context.usage };
+  const said = await recordAll(applied, options, context);
+  const objects = applied.map(({ report }) => {
+    const known = report.uid === undefined ? undefined : said.get(report.uid);
+    return known === undefined ? report : { ...report, said: [...known] };
+  });
+  return { objects, usage: context.usage };
 }
 
 const DEFAULT_MAX_IN_FLIGHT = 32;
@@ -66,18 +72,20 @@ async function recordAll(
   applied: readonly AppliedObject[],
   options: ApplyOptions,
   context: ApplyContext,
-): Promise<void> {
+): Promise<RecordedEvents["said"]> {
   const events = applied.flatMap((object) => object.events);
   const wanted = options.busy ? events.filter(({ event }) => event.type !== "Normal") : events;
-  const { recorded, dropped } = await recordEvents(wanted, {
+  const { recorded, dropped, said } = await recordEvents(wanted, {
     transport: options.transport,
     now: options.now,
+    source: options.controller.eventSource,
     reportingInstance: options.reportingInstance,
     timeoutMs: options.eventsTimeoutMs ?? DEFAULT_EVENTS_TIMEOUT_MS,
     signal: options.signal,
   });
   context.usage.events += recorded;
   context.usage.eventsDropped += dropped + events.length - wanted.length;
+  return said;
 }
 
 /** A signal that follows another one after a while. */

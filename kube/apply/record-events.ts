@@ -1,20 +1,34 @@
 import { createHash } from "node:crypto";
-import { NODE_EVENT_SOURCE } from "#core/contracts.ts";
 import type { ClusterEvent, ObjectReference } from "#core/decision.ts";
+import { MAX_SAID } from "#core/event.ts";
 import { classifyAnswer } from "#kube/client/answer.ts";
 import { startTimeLimit } from "#kube/client/time-limit.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-/** An Event to be recorded, and the object it is about. */
+/** An Event to be recorded, and the object that was decided on. */
 export interface ObjectEvent {
   readonly object: ObjectReference;
   readonly event: ClusterEvent;
+  /** What tells the Events apart that are known to be recorded already, as `RecordedEvents.said` has it. */
+  readonly said?: readonly string[] | undefined;
+}
+
+/** What became of Events. */
+export interface RecordedEvents {
+  /** Sent, and there now. */
+  readonly recorded: number;
+  /** Not there, as far as is known. */
+  readonly dropped: number;
+  /** By the uid of the object that was decided on: what is there, now or before; for the next time. */
+  readonly said: ReadonlyMap<string, readonly string[]>;
 }
 
 /** How Events are recorded. */
 export interface RecordEventsOptions {
   readonly transport: Transport;
   readonly now: Date;
+  /** The `source.component`: the controller. */
+  readonly source: string;
   /** Who says so: the function's or process's own name. */
   readonly reportingInstance: string;
   /** Milliseconds for all of them together; what is not recorded by then is dropped. */
@@ -23,12 +37,21 @@ export interface RecordEventsOptions {
   readonly signal: AbortSignal;
 }
 
-/** Records Events, best effort: at most 8 at once, in bounded time. Never rejects. */
+/** Records Events, best effort: at most 8 at once, in bounded time, and none that is known to be there. Never rejects. */
 export async function recordEvents(
   events: readonly ObjectEvent[],
   options: RecordEventsOptions,
-): Promise<{ readonly recorded: number; readonly dropped: number }> {
-  const left = new Map(events.map((event) => [eventName(event, options.now), event]));
+): Promise<RecordedEvents> {
+  const said = new Map<string, string[]>();
+  const say = (event: ObjectEvent): void => {
+    const before = said.get(event.object.uid) ?? [];
+    const key = keyOf(event, options.now);
+    if (before.length < MAX_SAID && !before.includes(key)) said.set(event.object.uid, [...before, key]);
+  };
+  const isSaid = (event: ObjectEvent): boolean => event.said?.includes(keyOf(event, options.now)) === true;
+  for (const event of events.filter(isSaid)) say(event);
+  const wanted = events.filter((event) => !isSaid(event));
+  const left = new Map(wanted.map((event) => [eventName(event, options.now), event]));
   const total = left.size;
   const time = startTimeLimit(options.timeoutMs, options.signal);
   let recorded = 0;
@@ -36,24 +59,37 @@ export async function recordEvents(
     for (const [name, event] of left) {
       if (time.reached()) return;
       left.delete(name);
-      if (await recordEvent(name, event, options, time.signal)) recorded += 1;
+      if (!(await recordEvent(name, event, options, time.signal))) continue;
+      recorded += 1;
+      say(event);
     }
   };
-  await Promise.all(Array.from({ length: MAX_AT_ONCE }, work));
+  await Promise.all(Array.from({ length: Math.min(MAX_AT_ONCE, total) }, work));
   time.end();
-  return { recorded, dropped: total - recorded };
+  return { recorded, dropped: total - recorded, said };
 }
 
 /**
- * The name of an Event: a hash of uid, reason, code and a 10-minute window, so that whoever says the same again
+ * The name of an Event: the object's and a hash of uid, reason, code and a 10-minute window, so that whoever says the same again
  * meets `AlreadyExists`, without any memory. A DNS subdomain, at most 253 characters.
  */
-export function eventName({ object, event }: ObjectEvent, now: Date): string {
+export function eventName(event: ObjectEvent, now: Date): string {
+  const key = keyOf(event, now);
+  const prefix = aboutOf(event)
+    .name.slice(0, MAX_NAME - key.length - 1)
+    .replace(/[^a-z0-9]+$/, "");
+  return `${prefix}.${key}`;
+}
+
+function keyOf(objectEvent: ObjectEvent, now: Date): string {
+  const { reason, code } = objectEvent.event;
   const window = Math.floor(now.getTime() / WINDOW_MS);
-  const facts = JSON.stringify([object.uid, event.reason, event.code, window]);
-  const hash = createHash("sha256").update(facts).digest("hex").slice(0, 16);
-  const prefix = object.name.slice(0, MAX_NAME - hash.length - 1).replace(/[^a-z0-9]+$/, "");
-  return `${prefix}.${hash}`;
+  const facts = JSON.stringify([aboutOf(objectEvent).uid, reason, code, window]);
+  return createHash("sha256").update(facts).digest("hex").slice(0, 16);
+}
+
+function aboutOf({ object, event }: ObjectEvent): ObjectReference {
+  return event.about ?? object;
 }
 
 const MAX_AT_ONCE = 8;
@@ -61,7 +97,7 @@ const WINDOW_MS = 600_000;
 const MAX_NAME = 253;
 const MAX_MESSAGE = 1_024;
 /** Events of objects without a namespace stand here, as the stock controllers' do. */
-const NAMESPACE = "default";
+const DEFAULT_NAMESPACE = "default";
 
 async function recordEvent(
   name: string,
@@ -69,10 +105,11 @@ async function recordEvent(
   options: RecordEventsOptions,
   signal: AbortSignal,
 ): Promise<boolean> {
+  const { namespace = DEFAULT_NAMESPACE } = aboutOf(objectEvent);
   try {
     const response = await options.transport.send({
       method: "POST",
-      path: `/api/v1/namespaces/${NAMESPACE}/events`,
+      path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`,
       body: eventObject(name, objectEvent, options),
       accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
       signal,
@@ -85,19 +122,21 @@ async function recordEvent(
   }
 }
 
-function eventObject(name: string, { object, event }: ObjectEvent, options: RecordEventsOptions): unknown {
+function eventObject(name: string, objectEvent: ObjectEvent, options: RecordEventsOptions): unknown {
   const seconds = `${options.now.toISOString().slice(0, 19)}Z`;
+  const { event } = objectEvent;
+  const about = aboutOf(objectEvent);
   return {
     apiVersion: "v1",
     kind: "Event",
-    metadata: { name, namespace: NAMESPACE },
-    // Without the uid `kubectl describe node` does not show it.
-    involvedObject: { apiVersion: "v1", kind: object.kind, name: object.name, uid: object.uid },
+    metadata: { name, namespace: about.namespace ?? DEFAULT_NAMESPACE },
+    // Without the uid `kubectl describe` does not show it.
+    involvedObject: about,
     type: event.type,
     reason: event.reason,
     message: event.message.slice(0, MAX_MESSAGE),
-    source: { component: NODE_EVENT_SOURCE },
-    reportingComponent: NODE_EVENT_SOURCE,
+    source: { component: options.source },
+    reportingComponent: options.source,
     reportingInstance: options.reportingInstance,
     firstTimestamp: seconds,
     lastTimestamp: seconds,

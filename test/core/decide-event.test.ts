@@ -1,8 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Controller } from "#core/controller.ts";
+import { findController } from "#core/controllers.ts";
 import { decideEvent } from "#core/decide-event.ts";
 import { parseEvent } from "#core/event-door.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
+import { nodeController } from "#core/node/controller.ts";
 import { given } from "#test/core/given.ts";
 import { answers, nodes } from "#test/core/node/arbitraries.ts";
 import { found, initialized, NOW, node } from "#test/core/node/builders.ts";
@@ -20,7 +23,7 @@ const EVENT = {
 };
 
 test("the example event gives the example decisions", () => {
-  expect(decideEvent(eventExample, new Date("2026-03-01T12:00:00Z"))).toEqual({
+  expect(decideEvent(eventExample, new Date("2026-03-01T12:00:00Z"), findController)).toEqual({
     kind: "decided",
     decisions: decisionExample,
   });
@@ -29,23 +32,26 @@ test("the example event gives the example decisions", () => {
 describe("an event", () => {
   test("alone is decided without the cloud", () => {
     const objects = [node(), initialized()];
-    expect(codes(decideEvent({ ...EVENT, objects }, NOW))).toEqual(["NoAnswer", "UpToDate"]);
+    expect(codes(decideEvent({ ...EVENT, objects }, NOW, findController))).toEqual(["NoAnswer", "UpToDate"]);
   });
 
   test("with instances is decided with each object's own", () => {
     const event = { ...EVENT, objects: [node(), node()] };
     const instances: InstanceAnswer[] = [{ kind: "not-found", message: "none" }, found()];
-    expect(codes(decideEvent({ event, instances }, NOW))).toEqual(["InstanceNotFound", "Initialized"]);
+    expect(codes(decideEvent({ event, instances }, NOW, findController))).toEqual([
+      "InstanceNotFound",
+      "Initialized",
+    ]);
   });
 
   test("that asks for a dry run changes nothing", () => {
     const event = { ...EVENT, dryRun: true };
-    expect(codes(decideEvent({ event, instances: [found()] }, NOW))).toEqual(["DryRun"]);
+    expect(codes(decideEvent({ event, instances: [found()] }, NOW, findController))).toEqual(["DryRun"]);
   });
 
   test("with an object that is no node fails for that one alone", () => {
     const event = { ...EVENT, objects: [{ metadata: { name: "pod-a" } }, initialized()] };
-    expect(decideEvent(event, NOW)).toMatchObject({
+    expect(decideEvent(event, NOW, findController)).toMatchObject({
       kind: "decided",
       decisions: [
         {
@@ -58,8 +64,30 @@ describe("an event", () => {
             { path: "metadata.creationTimestamp" },
           ],
         },
-        { kind: "skip" },
+        { kind: "unchanged" },
       ],
+    });
+  });
+
+  test("of which one write comes first gives that write", () => {
+    const write = {
+      on: "cluster",
+      apiVersion: "v1",
+      resource: "configmaps",
+      namespace: "kube-system",
+      name: "serverless-ccm",
+      verb: "create",
+      body: {},
+      precondition: { absent: true },
+    } as const;
+    const because = { code: "State", message: "state comes first" };
+    const controller: Controller = {
+      ...nodeController,
+      decide: () => ({ kind: "shared", because, write }),
+    };
+    expect(decideEvent(EVENT, NOW, () => controller)).toEqual({
+      kind: "shared",
+      plan: { kind: "shared", because, write },
     });
   });
 
@@ -85,7 +113,8 @@ describe("a document is rejected", () => {
     ["without objects", { ...EVENT, objects: [] }, ["objects"]],
     ["with too many objects", { ...EVENT, objects: Array(101).fill(node()) }, ["objects"]],
     ["that would loosen a policy", { ...EVENT, dryRun: false }, ["dryRun"]],
-    ["with an unknown key", { ...EVENT, server: "https://example.com" }, [""]],
+    ["for a controller that there is not", { ...EVENT, controller: "route-controller" }, ["controller"]],
+    ["for a controller with an impossible name", { ...EVENT, controller: "Route" }, ["controller"]],
     ["with an event alone in it", { event: EVENT }, ["instances"]],
     [
       "with a bad event in it",
@@ -96,7 +125,7 @@ describe("a document is rejected", () => {
     ["with an answer too many", { event: EVENT, instances: [found(), found()] }, ["instances"]],
     ["with a bad answer", { event: EVENT, instances: [{ kind: "gone" }] }, ["instances[0].kind"]],
   ])("%s", (_, document, paths) => {
-    const decided = decideEvent(document, NOW);
+    const decided = decideEvent(document, NOW, findController);
     expect(decided.kind === "rejected" && decided.faults.map(({ path }) => path)).toEqual(paths);
   });
 });
@@ -104,6 +133,13 @@ describe("a document is rejected", () => {
 describe("the door", () => {
   test("lets an event in as it is", () => {
     expect(parseEvent(EVENT)).toEqual({ kind: "event", event: EVENT });
+  });
+
+  test("drops what a later version may add", () => {
+    expect(parseEvent({ ...EVENT, priority: 7, hints: { u: { said: ["a"], more: 1 } } })).toEqual({
+      kind: "event",
+      event: { ...EVENT, hints: { u: { said: ["a"] } } },
+    });
   });
 
   test("names all faults at once", () => {
@@ -116,13 +152,13 @@ describe("the door", () => {
 
 function decisionsOf(pairs: readonly (readonly [unknown, InstanceAnswer, number])[]) {
   const event = { ...EVENT, objects: pairs.map(([object]) => object) };
-  const decided = decideEvent({ event, instances: pairs.map(([, answer]) => answer) }, NOW);
-  if (decided.kind === "rejected") throw new Error(JSON.stringify(decided.faults));
+  const decided = decideEvent({ event, instances: pairs.map(([, answer]) => answer) }, NOW, findController);
+  if (decided.kind !== "decided") throw new Error(JSON.stringify(decided));
   return decided.decisions;
 }
 
 function codes(decided: ReturnType<typeof decideEvent>): string[] {
-  if (decided.kind === "rejected") throw new Error(JSON.stringify(decided.faults));
+  if (decided.kind !== "decided") throw new Error(JSON.stringify(decided));
   return decided.decisions.map((decision) =>
     decision.kind === "malformed" ? "malformed" : decision.because.code,
   );

@@ -1,12 +1,15 @@
 import { describe, expect, test } from "vitest";
+import { type Decision, Write } from "#core/decision.ts";
 import { decideNode } from "#core/node/decide.ts";
-import { applyPolicies } from "#core/policies.ts";
+import { applyPolicies, labelsOnlyOfWrites } from "#core/policies.ts";
 import { found, initialized, NOW, node, TAINT } from "#test/core/node/builders.ts";
+import { patchesOf } from "#test/core/node/carry-out.ts";
 
 const WATCH = { reason: "watch", now: NOW } as const;
 const INITIALIZE = decideNode(node(), found({ labels: { rack: "a b" } }), WATCH);
 const RETRY = decideNode(node(), { kind: "error", code: "Foreign", message: "of another cluster" }, WATCH);
-const SKIP = decideNode(initialized(), undefined, WATCH);
+const UNCHANGED = decideNode(initialized(), undefined, WATCH);
+const SKIP = decideNode(node({ metadata: { deletionTimestamp: "2026-03-01T11:59:59Z" } }), undefined, WATCH);
 const UNTAINT = decideNode(initialized({ spec: { taints: [TAINT] } }), found(), WATCH);
 
 describe.each([
@@ -15,8 +18,9 @@ describe.each([
   ["labels only", false, true],
   ["both", true, true],
 ] as const)("%s", (_, dryRun, labelsOnly) => {
-  test("lets a skip be", () => {
+  test("lets what writes nothing be", () => {
     expect(applyPolicies(SKIP, { dryRun, labelsOnly })).toBe(SKIP);
+    expect(applyPolicies(UNCHANGED, { dryRun, labelsOnly })).toBe(UNCHANGED);
   });
 });
 
@@ -42,7 +46,7 @@ describe("a dry run", () => {
   test("names each write", () => {
     const { because } = applyPolicies(INITIALIZE, { dryRun: true, labelsOnly: false });
     expect(because.message).toMatch(
-      /^would patch nodes\/status node-a: add \/status\/addresses .*; then nodes node-a: add /,
+      /^would patch nodes\/status node-a: add \/status\/addresses .*; then patch nodes node-a: add /,
     );
   });
 
@@ -60,7 +64,7 @@ describe("labels only", () => {
       events: [],
       warnings: [{ code: "InvalidLabel" }],
     });
-    const writes = decision.kind === "change" ? decision.writes : [];
+    const writes = patchesOf(decision);
     expect(writes.map(({ precondition }) => precondition.map(({ path }) => path))).toEqual([
       ["/metadata/uid"],
     ]);
@@ -104,8 +108,69 @@ describe("labels only", () => {
   });
 });
 
+describe("writes other than patches", () => {
+  const target = {
+    on: "cluster",
+    apiVersion: "v1",
+    resource: "services",
+    namespace: "a",
+    name: "web",
+  } as const;
+  const identity = { uid: "uid-1", resourceVersion: "7" };
+  const writes: readonly (readonly [Write, string])[] = [
+    [
+      {
+        ...target,
+        verb: "approve",
+        precondition: [{ op: "test", path: "/metadata/uid", value: "uid-1" }],
+        patch: [{ op: "add", path: "/status/conditions", value: [] }],
+      },
+      "approve services a/web: add /status/conditions []",
+    ],
+    [
+      { ...target, verb: "create", precondition: { absent: true }, body: { a: 1 } },
+      'create services a/web: {"a":1}',
+    ],
+    [
+      { ...target, verb: "update", subresource: "status", precondition: identity, body: { a: 1 } },
+      'update services/status a/web: {"a":1}',
+    ],
+    [{ ...target, verb: "delete", precondition: identity }, "delete services a/web"],
+    [
+      {
+        on: "cloud",
+        capability: "loadBalancers",
+        action: "createListener",
+        target: "a-web",
+        parameters: { port: 80 },
+        precondition: { uid: "uid-1", deleting: false },
+      },
+      'createListener of loadBalancers a-web {"port":80}',
+    ],
+  ];
+
+  test.each(writes)(
+    "$0.verb $0.action is parsed, told by a dry run, and none of labels only",
+    (write, sentence) => {
+      expect(Write.parse(write)).toEqual(write);
+      const because = { code: "Test", message: "test" };
+      const { object } = UNCHANGED;
+      const decision = {
+        kind: "change",
+        object,
+        because,
+        writes: [write],
+        events: [],
+        warnings: [],
+      } satisfies Decision;
+      expect(applyPolicies(decision, { dryRun: true, labelsOnly: false }).because.message).toBe(
+        `would ${sentence}`,
+      );
+      expect(labelsOnlyOfWrites([write])).toEqual([]);
+    },
+  );
+});
+
 function precondition(decision: typeof INITIALIZE): string[] {
-  return decision.kind === "change"
-    ? decision.writes.flatMap((write) => write.precondition.map(({ path }) => path))
-    : [];
+  return patchesOf(decision).flatMap((write) => write.precondition.map(({ path }) => path));
 }

@@ -5,7 +5,8 @@ import { clusterHash } from "#config/cluster-hash.ts";
 import type { Node } from "#core/node/node.ts";
 import { Report } from "#core/report.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { createNodeFunction } from "#functions/node.ts";
+import { nodeController } from "#core/node/controller.ts";
+import { controllerFunction } from "#functions/parts/controller-function.ts";
 import type { FunctionContext } from "#functions/parts/deadline.ts";
 import type { LogLine } from "#functions/parts/log-report.ts";
 import type { World } from "#functions/parts/world.ts";
@@ -85,7 +86,7 @@ export async function startFunction(): Promise<FunctionUnderTest> {
       ...difference,
     }),
     invoke: async (event, difference = {}, context = {}) => {
-      const invoked = createNodeFunction({ ...world, ...difference });
+      const invoked = controllerFunction(nodeController, { ...world, ...difference });
       const platform = {
         awsRequestId: "request-1",
         getRemainingTimeInMillis: () => REMAINING_MS,

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { clusterHash } from "#config/cluster-hash.ts";
-import { createNodeFunction } from "#functions/node.ts";
+import { nodeController } from "#core/node/controller.ts";
+import { controllerFunction } from "#functions/parts/controller-function.ts";
 import { lambdaWorld } from "#functions/parts/lambda-world.ts";
 import { type FunctionUnderTest, startFunction } from "./function-under-test.ts";
 
@@ -29,7 +30,7 @@ async function invoke(environment: Record<string, string>, event: Record<string,
   const cluster = await world.clusters("tenant-a").catch(() => undefined);
   const hash = cluster ? clusterHash(cluster) : "0123456789abcdef";
   const quiet = { clusters: world.clusters, cloud: world.cloud, api: world.api, now: world.now };
-  const report = await createNodeFunction(quiet)({ ...event, clusterHash: hash }, context);
+  const report = await controllerFunction(nodeController, quiet)({ ...event, clusterHash: hash }, context);
   if (cluster) await (await world.api(cluster)).close();
   return report;
 }

@@ -3,7 +3,8 @@ import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
 import { createMemoryCloud } from "#clouds/memory/cloud.ts";
 import type { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
-import { createNodeFunction } from "#functions/node.ts";
+import { nodeController } from "#core/node/controller.ts";
+import { controllerFunction } from "#functions/parts/controller-function.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import type { OutcomeLine } from "#relay/report/outcome-line.ts";
@@ -36,7 +37,7 @@ function hastened(factor: number): Clock {
 }
 
 async function startRelayOn({ api, cluster, cloud }: FunctionUnderTest): Promise<Relay> {
-  const node = createNodeFunction({
+  const node = controllerFunction(nodeController, {
     clusters: async () => cluster,
     cloud: async () => createMemoryCloud(cloud),
     api: async () => api.functions,

@@ -1,6 +1,5 @@
 import * as fc from "fast-check";
 import {
-  CLOUD_LABEL_PREFIXES,
   INSTANCE_ANNOTATION,
   LABEL_PAIRS,
   PROVIDED_NODE_IP_ANNOTATION,
@@ -9,7 +8,7 @@ import {
 import { EventReason } from "#core/event.ts";
 import { type Instance, type InstanceAnswer, InstanceErrorCode, InstanceState } from "#core/instance.ts";
 import type { Node, NodeAddress, Taint } from "#core/node/node.ts";
-import { bornSecondsAgo, IDENTITY, internal, NOW, TAINT } from "#test/core/node/builders.ts";
+import { bornSecondsAgo, IDENTITY, internal, LABEL_PREFIXES, NOW, TAINT } from "#test/core/node/builders.ts";
 
 const { constant, constantFrom, oneof, option, record, uniqueArray } = fc;
 
@@ -34,7 +33,7 @@ const addresses: fc.Arbitrary<NodeAddress> = oneof(
 const addressLists = fc.array(addresses, { maxLength: 5 });
 
 const pairKeys = LABEL_PAIRS.flatMap(({ beta, stable }) => [beta, stable]);
-const cloudKeys = CLOUD_LABEL_PREFIXES.flatMap((prefix) => [`${prefix}a`, `${prefix}b~c`, `${prefix}b`]);
+const cloudKeys = LABEL_PREFIXES.flatMap((prefix) => [`${prefix}a`, `${prefix}b~c`, `${prefix}b`]);
 const foreignKeys = ["kubernetes.io/hostname", "example.com/a", "rack"];
 const labelValues = constantFrom("", "a", "b", "c d", "v".repeat(64));
 

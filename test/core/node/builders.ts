@@ -4,6 +4,9 @@ import type { Node, NodeAddress } from "#core/node/node.ts";
 
 export const NOW = new Date("2026-03-01T12:00:00Z");
 
+/** Prefixes of labels that a cloud writes. */
+export const LABEL_PREFIXES = ["topology.k8s.aws/"] as const;
+
 export const TAINT = { key: UNINITIALIZED_TAINT, value: "true", effect: "NoSchedule" };
 
 /** What of a node differs from the default: one that has just registered, five seconds old and tainted. */

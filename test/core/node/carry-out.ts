@@ -1,19 +1,24 @@
 import fastJsonPatch from "fast-json-patch";
-import type { ClusterWrite, Decision, TestOperation } from "#core/decision.ts";
+import type { Decision, PatchWrite, TestOperation, Write } from "#core/decision.ts";
 import { Node } from "#core/node/node.ts";
+
+/** The writes of a decision, all of them patches; none of one that writes nothing. Throws where one is something else. */
+export function patchesOf(decision: Decision): PatchWrite[] {
+  return decision.kind === "change" ? decision.writes.map(patchOf) : [];
+}
 
 /** The node after the writes of a decision, or itself after one that writes nothing; throws where a test fails. */
 export function carriedOut(node: Node, decision: Decision): Node {
-  return decision.kind === "change" ? decision.writes.reduce(afterWrite, node) : node;
+  return patchesOf(decision).reduce(afterWrite, node);
 }
 
 /** The tests of a write that do not hold on a node. */
-export function failedTests(node: Node, write: ClusterWrite): TestOperation[] {
+export function failedTests(node: Node, write: PatchWrite): TestOperation[] {
   return write.precondition.filter((test) => !holds(node, test));
 }
 
 /** As kube-apiserver carries out a JSON patch: tests first, and one of null holds where nothing is. */
-function afterWrite(node: Node, write: ClusterWrite): Node {
+function afterWrite(node: Node, write: PatchWrite): Node {
   const failed = failedTests(node, write);
   if (failed.length > 0) throw new Error(`tests that fail: ${JSON.stringify(failed)}`);
   if (write.patch.some(({ path }) => isStatus(path) !== (write.subresource === "status")))
@@ -22,6 +27,11 @@ function afterWrite(node: Node, write: ClusterWrite): Node {
     );
   const patched = fastJsonPatch.applyPatch(structuredClone(node), write.patch, true).newDocument;
   return Node.parse(patched);
+}
+
+function patchOf(write: Write): PatchWrite {
+  if (write.on === "cluster" && write.verb === "patch") return write;
+  throw new Error(`not a patch: ${JSON.stringify(write)}`);
 }
 
 function isStatus(path: string): boolean {

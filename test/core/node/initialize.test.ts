@@ -15,7 +15,7 @@ import {
   node,
   TAINT,
 } from "#test/core/node/builders.ts";
-import { carriedOut } from "#test/core/node/carry-out.ts";
+import { carriedOut, patchesOf } from "#test/core/node/carry-out.ts";
 
 const PROVIDED = "alpha.kubernetes.io/provided-node-ip";
 const OTHERS = {
@@ -47,6 +47,7 @@ describe("a node that has just registered", () => {
     expect(change(subject, found({ labels })).writes).toEqual([
       {
         on: "cluster",
+        apiVersion: "v1",
         resource: "nodes",
         subresource: "status",
         verb: "patch",
@@ -59,6 +60,7 @@ describe("a node that has just registered", () => {
       },
       {
         on: "cluster",
+        apiVersion: "v1",
         resource: "nodes",
         verb: "patch",
         name: "node-a",
@@ -354,7 +356,7 @@ describe("addresses", () => {
 
   test("that are absent are tested to be so", () => {
     const [first] = change(node(), found()).writes;
-    expect(first.precondition[1]).toEqual({ op: "test", path: "/status/addresses", value: null });
+    expect(first?.precondition[1]).toEqual({ op: "test", path: "/status/addresses", value: null });
   });
 
   test("hold only for the annotation as it was read", () => {
@@ -560,13 +562,13 @@ function decide(subject: Node, answer: InstanceAnswer | undefined): Decision {
 }
 
 function initialize(subject: Node, answer: InstanceAnswer): Node {
-  return carriedOut(subject, change(subject, answer));
+  return carriedOut(subject, decide(subject, answer));
 }
 
 function change(subject: Node, answer: InstanceAnswer) {
   const decision = decide(subject, answer);
   if (decision.kind !== "change") throw new Error(JSON.stringify(decision));
-  return decision;
+  return { ...decision, writes: patchesOf(decision) };
 }
 
 function retried(subject: Node, answer: InstanceAnswer | undefined) {

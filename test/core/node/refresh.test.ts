@@ -5,7 +5,7 @@ import type { InstanceAnswer } from "#core/instance.ts";
 import { decideNode } from "#core/node/decide.ts";
 import type { Node } from "#core/node/node.ts";
 import { external, found, hostname, IDENTITY, initialized, internal, NOW } from "#test/core/node/builders.ts";
-import { carriedOut } from "#test/core/node/carry-out.ts";
+import { carriedOut, patchesOf } from "#test/core/node/carry-out.ts";
 
 const PROVIDED = "alpha.kubernetes.io/provided-node-ip";
 const BETA_ZONE = "failure-domain.beta.kubernetes.io/zone";
@@ -56,14 +56,14 @@ describe("labels of an initialized node, without the cloud", () => {
 
   test.each(["watch", "retry", "monitor"] as const)("are all that a %s looks at", (reason) => {
     const decision = decide(initialized(), found({ addresses: [internal("10.0.9.9")] }), reason);
-    expect(decision).toMatchObject({ kind: "skip", because: { code: "UpToDate" } });
+    expect(decision).toMatchObject({ kind: "unchanged", because: { code: "UpToDate" } });
   });
 });
 
 describe.each(["refresh", "sweep", "replay"] as const)("%s of an initialized node", (reason) => {
   test("that is as its instance says", () => {
     expect(decide(initialized(), found(), reason)).toMatchObject({
-      kind: "skip",
+      kind: "unchanged",
       because: { code: "UpToDate" },
     });
   });
@@ -144,7 +144,7 @@ describe("a refresh", () => {
   test("writes addresses on the condition that they and the node IP are as they were read", () => {
     const { annotations: _, ...metadata } = initialized().metadata;
     const decision = decide({ ...initialized(), metadata }, found({ addresses: [internal("10.0.9.9")] }));
-    expect(decision.kind === "change" && decision.writes[0].precondition.slice(1)).toEqual([
+    expect(patchesOf(decision)[0]?.precondition.slice(1)).toEqual([
       { op: "test", path: "/status/addresses", value: [internal("10.0.1.17")] },
       { op: "test", path: "/metadata/annotations", value: null },
     ]);
@@ -162,9 +162,7 @@ describe("a refresh", () => {
   test("reconciles labels in the same patch", () => {
     const subject = initialized({ metadata: { labels: { [BETA_ZONE]: "a" }, annotations: {} } });
     const decision = decide(subject, found());
-    expect(
-      decision.kind === "change" && decision.writes.map(({ patch }) => patch.map(({ path }) => path)),
-    ).toEqual([
+    expect(patchesOf(decision).map(({ patch }) => patch.map(({ path }) => path))).toEqual([
       ["/metadata/labels/topology.kubernetes.io~1zone", "/metadata/annotations/serverless-ccm.io~1instance"],
     ]);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parseNode, snapshotOf } from "#core/node/snapshot.ts";
-import { internal, node, TAINT } from "#test/core/node/builders.ts";
+import { internal, LABEL_PREFIXES, node, TAINT } from "#test/core/node/builders.ts";
 
 const WHOLE = {
   apiVersion: "v1",
@@ -44,7 +44,7 @@ const WHOLE = {
 
 describe("a snapshot", () => {
   test("keeps what decisions read, taints and addresses verbatim, and nothing else", () => {
-    expect(snapshotOf(parsed(WHOLE))).toEqual({
+    expect(snapshotOf(parsed(WHOLE), LABEL_PREFIXES)).toEqual({
       metadata: {
         name: "node-a",
         uid: "uid-a",
@@ -77,20 +77,22 @@ describe("a snapshot", () => {
   });
 
   test("of a snapshot is itself", () => {
-    const snapshot = snapshotOf(parsed(WHOLE));
-    expect(snapshotOf(parsed(snapshot))).toEqual(snapshot);
+    const snapshot = snapshotOf(parsed(WHOLE), LABEL_PREFIXES);
+    expect(snapshotOf(parsed(snapshot), LABEL_PREFIXES)).toEqual(snapshot);
   });
 
   test("tells a map of which nothing is kept from one that is not there", () => {
     const labelled = node({ metadata: { labels: { a: "b" }, annotations: { c: "d" } } });
-    expect(snapshotOf(labelled).metadata).toMatchObject({ labels: {}, annotations: {} });
+    expect(snapshotOf(labelled, LABEL_PREFIXES).metadata).toMatchObject({ labels: {}, annotations: {} });
     const { labels: _, annotations: __, ...bare } = labelled.metadata;
-    expect(Object.keys(snapshotOf({ ...labelled, metadata: bare }).metadata)).toEqual(Object.keys(bare));
+    expect(Object.keys(snapshotOf({ ...labelled, metadata: bare }, LABEL_PREFIXES).metadata)).toEqual(
+      Object.keys(bare),
+    );
   });
 
   test("of a bare node has no empty lists", () => {
     const bare = { metadata: { name: "a", uid: "u", resourceVersion: "1", creationTimestamp: "t" } };
-    expect(snapshotOf(parsed(bare))).toEqual({ ...bare, spec: {}, status: {} });
+    expect(snapshotOf(parsed(bare), LABEL_PREFIXES)).toEqual({ ...bare, spec: {}, status: {} });
   });
 });
 
@@ -125,8 +127,8 @@ describe("an object that is not a node", () => {
 
 function parsed(value: unknown) {
   const result = parseNode(value);
-  if (result.kind !== "node") throw new Error(JSON.stringify(result.faults));
-  return result.node;
+  if (result.kind !== "object") throw new Error(JSON.stringify(result.faults));
+  return result.object;
 }
 
 function malformed(value: unknown) {

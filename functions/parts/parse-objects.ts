@@ -1,15 +1,14 @@
+import type { ApiObject, Controller } from "#core/controller.ts";
 import type { Because } from "#core/decision.ts";
-import type { Node } from "#core/node/node.ts";
-import { parseNode } from "#core/node/snapshot.ts";
 import { sentenceOfFaults } from "#functions/parts/sentence-of-faults.ts";
 
 /** An object of the event; `index` is its place there. */
-export type Entry = NodeEntry | MalformedEntry;
+export type Entry = ObjectEntry | MalformedEntry;
 
-export interface NodeEntry {
-  readonly kind: "node";
+export interface ObjectEntry {
+  readonly kind: "object";
   readonly index: number;
-  readonly node: Node;
+  readonly object: ApiObject;
 }
 
 /** With its name and uid, as far as it has them. */
@@ -22,22 +21,26 @@ export interface MalformedEntry {
 }
 
 /** Parses the event's objects one by one, so that one that is malformed fails alone. */
-export function parseNodes(objects: readonly unknown[]): Entry[] {
+export function parseObjects(
+  controller: Pick<Controller, "parse" | "resource">,
+  objects: readonly unknown[],
+): Entry[] {
   return objects.map((object, index): Entry => {
-    const parsed = parseNode(object);
-    if (parsed.kind === "node") return { kind: "node", index, node: parsed.node };
+    const parsed = controller.parse(object);
+    if (parsed.kind === "object") return { ...parsed, index };
     const { name, uid, faults } = parsed;
+    const message = `not a ${controller.resource.kind}: ${sentenceOfFaults(faults, "object")}`;
     return {
       kind: "malformed",
       index,
       ...(name === undefined ? {} : { name }),
       ...(uid === undefined ? {} : { uid }),
-      because: { code: "Malformed", message: `not a Node: ${sentenceOfFaults(faults, "object")}` },
+      because: { code: "Malformed", message },
     };
   });
 }
 
-/** The entries that are nodes. */
-export function nodesOf(entries: readonly Entry[]): NodeEntry[] {
-  return entries.filter((entry) => entry.kind === "node");
+/** The entries that are what the controller is about. */
+export function objectsOf(entries: readonly Entry[]): ObjectEntry[] {
+  return entries.filter((entry) => entry.kind === "object");
 }

@@ -1,0 +1,132 @@
+import type { Cluster } from "#config/cluster.ts";
+import type { ActionAnswer } from "#core/capability.ts";
+import type { ApiObject, Controller, ReadState, Subject } from "#core/controller.ts";
+import type { CloudAction, Decision, Plan } from "#core/decision.ts";
+import { referenceTo, retry } from "#core/decisions.ts";
+import type { Event } from "#core/event.ts";
+import { applyPolicies } from "#core/policies.ts";
+import type { CloudUsage } from "#core/report.ts";
+import { type Answers, askCloud, isSameQuestion } from "#functions/parts/ask-cloud.ts";
+import type { Deadline } from "#functions/parts/deadline.ts";
+import type { ObjectEntry } from "#functions/parts/parse-objects.ts";
+import { addUsage } from "#functions/parts/usage.ts";
+import type { World } from "#functions/parts/world.ts";
+import type { ApplyItem, Decider } from "#kube/apply/context.ts";
+
+/** What is known of the objects of one event by now, and how to decide on them. */
+export interface Batch {
+  /** One plan for all that are still open. */
+  plan(state: ReadState | undefined): Plan;
+  /** A plan's decisions with the objects that they are on, under the cluster's policies. */
+  itemsOf(decisions: readonly Decision[]): ApplyItem[];
+  /** Decides on one object of them, after a change or after it was read again. */
+  readonly decider: Decider;
+  /** Carries out one action of the cloud within the event's share of its quotas. */
+  act(action: CloudAction, signal: AbortSignal): Promise<ActionAnswer>;
+  objects(): readonly ObjectEntry[];
+  /** The object as it was read again; undefined where it is gone, or another one by now. */
+  replace(index: number, object: ApiObject | undefined): void;
+  /** What the cloud took so far. */
+  cloudUsage(): CloudUsage;
+}
+
+/** What a batch is of. */
+export interface BatchOf {
+  readonly world: World;
+  readonly cluster: Cluster;
+  readonly controller: Controller;
+  readonly event: Event;
+  readonly deadline: Deadline;
+  readonly now: Date;
+}
+
+/** Makes a batch of objects and of what the cloud said of them. */
+export function createBatch(of: BatchOf, entries: readonly ObjectEntry[], answers: Answers): Batch {
+  const { world, cluster, controller, event, deadline, now } = of;
+  const subjects = new Map(entries.map(({ index, object }) => [index, subjectOf(object, answers)]));
+  let usage = answers.usage;
+  // What only the batch as a whole can be decided on has read its state by then.
+  let lastState: ReadState | undefined;
+
+  function subjectOf(object: ApiObject, { byObject }: Answers): Subject {
+    return { object, answer: byObject.get(object), hint: event.hints?.[object.metadata.uid] };
+  }
+
+  const decide = (batch: readonly Subject[]): Plan =>
+    controller.decide(batch, { reason: event.reason, now, related: event.related ?? {}, state: lastState });
+
+  const underPolicies = (decision: Decision): Decision =>
+    applyPolicies(decision, { dryRun: false, labelsOnly: cluster.policies.labelsOnly });
+
+  function decideOne(subject: Subject): Decision {
+    const plan = decide([subject]);
+    const [decision] = plan.kind === "each" ? plan.decisions : [];
+    if (decision !== undefined) return underPolicies(decision);
+    throw new Error(`${controller.name} decided nothing on ${subject.object.metadata.name}`);
+  }
+
+  /** What the cloud said holds for the question that it was asked; another one is asked anew, and so is what changes by our doing. */
+  async function observedAgain(fresh: ApiObject, known: Subject | undefined): Promise<Subject> {
+    const isSame = known !== undefined && isSameQuestion(controller, event, known.object, fresh);
+    if (isSame && controller.fold === undefined) return { ...known, object: fresh };
+    const asked = await askCloud(world, cluster, controller, event, [fresh], deadline);
+    usage = addUsage(usage, asked.usage);
+    return subjectOf(fresh, asked);
+  }
+
+  return {
+    plan(state) {
+      lastState = state;
+      return decide([...subjects.values()]);
+    },
+    itemsOf(decisions) {
+      return [...subjects].flatMap(([index, { object, hint }], place) => {
+        const decision = decisions[place];
+        if (decision === undefined)
+          throw new Error(`${controller.name} decided on fewer objects than it was given`);
+        return [{ index, object, decision: underPolicies(decision), said: hint?.said }];
+      });
+    },
+    decider: {
+      async again(fresh, index) {
+        // Decided together or not at all: the batch comes again.
+        if (controller.scope === "batch") return retry(referenceTo(controller.resource, fresh), CHANGED, 1);
+        const subject = await observedAgain(fresh, subjects.get(index));
+        subjects.set(index, subject);
+        return decideOne(subject);
+      },
+      next(index, done) {
+        const subject = subjects.get(index);
+        if (controller.fold === undefined || subject === undefined) return undefined;
+        const fold = controller.fold.bind(controller);
+        const folded = done.reduce<Subject>(fold, subject);
+        subjects.set(index, folded);
+        return decideOne(folded);
+      },
+    },
+    async act(action, signal) {
+      const cloud = await world.cloud(cluster);
+      const capability = cloud.capabilities?.[action.capability];
+      if (capability === undefined) {
+        return {
+          kind: "error",
+          code: "Invalid",
+          message: `the cloud "${cloud.provider}" has no ${action.capability}`,
+        };
+      }
+      const share = event.budget?.share ?? cluster.limits.floorShare;
+      const result = await capability.act(action, { signal, share });
+      usage = addUsage(usage, result.usage);
+      return result.answer;
+    },
+    objects: () => [...subjects].map(([index, { object }]) => ({ kind: "object", index, object })),
+    replace(index, object) {
+      const before = subjects.get(index);
+      if (object === undefined || before === undefined) subjects.delete(index);
+      else subjects.set(index, { ...before, object });
+    },
+    cloudUsage: () => usage,
+  };
+}
+
+const CHANGED = { code: "Conflict", message: "the object is not as it was read with its batch" } as const;

@@ -1,0 +1,55 @@
+import type { ActionAnswer } from "#core/capability.ts";
+import type { ApiObject, Controller, DoneWrite } from "#core/controller.ts";
+import type { Change, CloudAction, Decision } from "#core/decision.ts";
+import type { ClusterUsage } from "#core/report.ts";
+import type { Gate } from "#kube/apply/concurrency.ts";
+import type { Stop } from "#kube/apply/stop.ts";
+import type { Transport } from "#kube/client/transport.ts";
+
+/** One object of a batch, what was read of it and what was decided. */
+export interface ApplyItem {
+  /** The object's place in the event. */
+  readonly index: number;
+  readonly object: ApiObject;
+  readonly decision: Decision;
+  /** What the sender remembers of the Events recorded on it. */
+  readonly said?: readonly string[] | undefined;
+}
+
+/** Decides anew, policies included. */
+export interface Decider {
+  /** On an object that was read again. */
+  again(object: ApiObject, index: number): Decision | Promise<Decision>;
+  /** On what the last change has left; undefined where a change is all that there is to do. */
+  next(index: number, done: readonly DoneWrite[]): Decision | undefined;
+}
+
+/** Of a controller, what the writer needs. */
+export type AppliedController = Pick<Controller, "resource" | "parse" | "looks" | "eventSource">;
+
+/** What all objects of a batch share. */
+export interface ApplyContext {
+  readonly transport: Transport;
+  readonly controller: AppliedController;
+  readonly decide: Decider;
+  /** Carries out one action of the cloud; never rejects. Without it there are none to be carried out. */
+  readonly act?: ((action: CloudAction, signal: AbortSignal) => Promise<ActionAnswer>) | undefined;
+  readonly gate: Gate;
+  /** Once aborted no request starts. */
+  readonly deadline: AbortSignal;
+  /** Once aborted the requests in flight are given up. */
+  readonly giveUp: AbortSignal;
+  readonly now: Date;
+  /** Counted up. */
+  readonly usage: { -readonly [Count in keyof ClusterUsage]: ClusterUsage[Count] };
+  /** Set once it is clear that no object of this batch can be written. */
+  halted: Stop | undefined;
+}
+
+/** How far an object has come: as it stands after the writes so far. */
+export interface Progress {
+  object: ApiObject;
+  /** The change that the last successful write belongs to. */
+  change: Change | undefined;
+  resourceVersion: string | undefined;
+}

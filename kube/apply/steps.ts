@@ -1,0 +1,144 @@
+import type { ApiObject } from "#core/controller.ts";
+import type { CloudAction, ClusterWrite } from "#core/decision.ts";
+import { patched } from "#core/json-patch.ts";
+import type { ApplyContext, Progress } from "#kube/apply/context.ts";
+import { guardOf } from "#kube/apply/guard.ts";
+import { type ObjectRead, readObject, sendWrite } from "#kube/apply/requests.ts";
+import { conflict, DEADLINE_REACHED, type Stop, stopFor } from "#kube/apply/stop.ts";
+import type { Answer } from "#kube/client/answer.ts";
+
+/** What came of one write or read of a batch; a stop says why nothing did. */
+export type Sent =
+  | { readonly kind: "done"; readonly result: unknown }
+  | { readonly kind: "stop"; readonly stop: Stop };
+
+/** Sends one write to the cluster. */
+export async function send(write: ClusterWrite, progress: Progress, context: ApplyContext): Promise<Sent> {
+  const place = progress.change === undefined ? "back" : "front";
+  const answer = await throughGate(place, context, () => {
+    context.usage.writes += 1;
+    return sendWrite(context.transport, write, context.giveUp);
+  });
+  if (answer.kind === "stop") return answer;
+  if (answer.kind !== "applied") return { kind: "stop", stop: failed(answer, progress.object, context) };
+  if (isAbout(write, progress.object, context)) {
+    progress.resourceVersion = answer.metadata?.resourceVersion;
+    if (write.verb === "patch") progress.object = patched(progress.object, write.patch);
+  }
+  return { kind: "done", result: answer.metadata };
+}
+
+/** Carries out one action of the cloud. */
+export async function act(action: CloudAction, context: ApplyContext): Promise<Sent> {
+  if (context.deadline.aborted) return { kind: "stop", stop: DEADLINE_REACHED };
+  if (context.act === undefined) {
+    const message = `the cloud has no ${action.capability}`;
+    return { kind: "stop", stop: { kind: "skip", because: { code: "NotSupported", message } } };
+  }
+  const answer = await context.act(action, context.deadline);
+  switch (answer.kind) {
+    case "done":
+      return answer;
+    case "conflict":
+      return { kind: "stop", stop: conflict(answer.message) };
+    case "error": {
+      const because = { code: answer.code, message: answer.message };
+      return {
+        kind: "stop",
+        stop: { kind: "retry", because, afterSeconds: ACTION_WAIT_SECONDS[answer.code] },
+      };
+    }
+  }
+}
+
+/** Seconds after which an action that failed is tried again: soon what passes by itself, late what somebody has to mend. */
+const ACTION_WAIT_SECONDS = { Throttled: 3, Unavailable: 2, Aborted: 0.5, Denied: 30, Invalid: 30 } as const;
+
+/** Reads the object before the first action of a round; a stop where it is not what the action presupposes. */
+export async function guard(
+  action: CloudAction,
+  progress: Progress,
+  context: ApplyContext,
+): Promise<Stop | undefined> {
+  const read = await readNow(progress.object, context);
+  if (read.kind === "stop") return read.stop;
+  const difference = guardOf(read.raw, action.precondition);
+  return difference === undefined ? undefined : conflict(difference);
+}
+
+/** Reads the object as it is now, in its turn. */
+export async function readNow(
+  { metadata }: ApiObject,
+  context: ApplyContext,
+): Promise<
+  Extract<ObjectRead<ApiObject>, { kind: "object" }> | { readonly kind: "stop"; readonly stop: Stop }
+> {
+  const { controller, transport } = context;
+  const read = await throughGate("front", context, (): Promise<ObjectRead<ApiObject>> => {
+    context.usage.reads += 1;
+    return readObject(
+      transport,
+      controller.resource,
+      metadata,
+      (value) => controller.parse(value),
+      context.giveUp,
+    );
+  });
+  if (read.kind === "stop" || read.kind === "object") return read;
+  return { kind: "stop", stop: failed(read, { metadata }, context) };
+}
+
+/** A request is sent so often in all while the server throttles. */
+const MAX_SENDS = 3;
+
+/** Sends one request when it is its turn, and again where the server throttles; a stop where it may not be sent. */
+async function throughGate<Result extends Answer | ObjectRead<ApiObject>>(
+  place: "front" | "back",
+  context: ApplyContext,
+  sendIt: () => Promise<Result>,
+): Promise<Result | { readonly kind: "stop"; readonly stop: Stop }> {
+  for (let sends = 1; ; sends += 1) {
+    const ticket = await context.gate.enter(sends === 1 ? place : "front", context.deadline);
+    if (ticket === undefined) return { kind: "stop", stop: DEADLINE_REACHED };
+    if (context.halted !== undefined) {
+      ticket.done();
+      return { kind: "stop", stop: context.halted };
+    }
+    const answer = await sendIt().catch((error: unknown) => {
+      ticket.done();
+      throw error;
+    });
+    if (answer.kind !== "throttled") {
+      ticket.done();
+      return answer;
+    }
+    context.usage.throttled += 1;
+    ticket.throttled(answer.retryAfterSeconds);
+    if (sends === MAX_SENDS) return answer;
+  }
+}
+
+function failed(
+  answer: Exclude<Answer, { readonly kind: "applied" }>,
+  object: ApiObject,
+  context: ApplyContext,
+): Stop {
+  const stop = stopFor(answer, { object, resource: context.controller.resource, now: context.now });
+  if (stop.kind === "conflict") context.usage.conflicts += 1;
+  if (stop.kind === "retry" && stop.halts) context.halted = stop;
+  return stop;
+}
+
+/** Whether the write is to the object that was decided on, rather than to another one for its sake. */
+function isAbout(
+  write: ClusterWrite,
+  { metadata }: ApiObject,
+  { controller: { resource } }: ApplyContext,
+): boolean {
+  return (
+    write.resource === resource.name &&
+    write.apiVersion === resource.apiVersion &&
+    write.name === metadata.name &&
+    write.namespace === metadata.namespace
+  );
+}
