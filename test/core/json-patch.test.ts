@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { NO_EDIT, pointer, setEntries } from "#core/json-patch.ts";
+import { add, holds, isSameJson, NO_EDIT, patched, pointer, remove, setEntries } from "#core/json-patch.ts";
 
 test.each([
   ["the whole", [], ""],
@@ -32,4 +32,71 @@ describe("entries of a map", () => {
   test.each([true, false])("that are none change nothing", (exists) => {
     expect(setEntries("/map", exists, [])).toBe(NO_EDIT);
   });
+});
+
+describe("patched", () => {
+  const before = { a: { "b/c": 1, "d~e": [1, 2, 3] }, untouched: {} };
+
+  test("adds and removes members and items, and shares what is not touched", () => {
+    const after = patched(before, [
+      add("/a/b~1c", 2),
+      add("/a/new", null),
+      add("/a/d~0e/-", 4),
+      add("/a/d~0e/0", 0),
+      remove("/a/d~0e/1"),
+      add("/x", { y: 1 }),
+      add("/x/z", 2),
+    ]);
+    expect(after).toEqual({
+      a: { "b/c": 2, new: null, "d~e": [0, 2, 3, 4] },
+      untouched: {},
+      x: { y: 1, z: 2 },
+    });
+    expect(patched(after, [remove("/x/z"), add("/a/d~0e/1", 1)])).toMatchObject({
+      a: { "d~e": [0, 1, 2, 3, 4] },
+      x: { y: 1 },
+    });
+    expect(after.untouched).toBe(before.untouched);
+    expect(before.a["d~e"]).toEqual([1, 2, 3]);
+  });
+
+  test("reaches into items, and makes the map that an entry is added to", () => {
+    expect(patched({ list: [{ a: 1 }, { a: 2 }] }, [add("/list/1/a", 3), add("/map/key", "v")])).toEqual({
+      list: [{ a: 1 }, { a: 3 }],
+      map: { key: "v" },
+    });
+  });
+});
+
+describe("holds", () => {
+  const value = { metadata: { labels: { a: "b" } }, status: { addresses: [{ type: "x", address: "y" }] } };
+  test.each([
+    [
+      "what stands there, in whatever order of members",
+      [add("/status/addresses", [{ address: "y", type: "x" }])],
+      true,
+    ],
+    ["removals beside it", [add("/metadata/labels/a", "b"), remove("/spec/taints/0")], true],
+    ["another value", [add("/metadata/labels/a", "c")], false],
+    ["something that is not there", [add("/metadata/annotations/a", "b")], false],
+    ["a path through a text", [add("/metadata/labels/a/b", "b")], false],
+    ["removals alone", [remove("/spec/taints/0")], false],
+    ["nothing", [], false],
+  ])("%s", (_, operations, expected) => {
+    expect(holds(value, operations)).toBe(expected);
+  });
+});
+
+test.each([
+  [1, 1, true],
+  [1, "1", false],
+  [null, {}, false],
+  [{}, null, false],
+  [[], {}, false],
+  [{ a: 1 }, { a: 1, b: 2 }, false],
+  [{ a: 1 }, { b: 1 }, false],
+  [{ a: [1, { b: null }] }, { a: [1, { b: null }] }, true],
+  [[1, 2], [2, 1], false],
+])("%j and %j are the same JSON: %s", (a, b, expected) => {
+  expect(isSameJson(a, b)).toBe(expected);
 });

@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+import { nodeController } from "#core/node/controller.ts";
+import { nodeWatch } from "#core/node/watch.ts";
+import { found, initialized, internal, LABEL_PREFIXES, NOW, node } from "#test/core/node/builders.ts";
+
+const CONTEXT = { reason: "watch", related: {} } as const;
+
+describe("the face of a node", () => {
+  const before = nodeWatch.looks?.face(initialized());
+  test.each([
+    ["its addresses", initialized({ status: { addresses: [internal("10.0.9.9")] } })],
+    ["its provider ID", initialized({ spec: {} })],
+    [
+      "its node IP",
+      initialized({ metadata: { annotations: { "alpha.kubernetes.io/provided-node-ip": "10.0.9.9" } } }),
+    ],
+    ["all of it", initialized({ spec: {}, status: {} })],
+  ])("differs with %s", (_, changed) => {
+    expect(nodeWatch.looks?.face(changed)).not.toBe(before);
+  });
+
+  test("is the same of its snapshot, and with other labels and versions", () => {
+    const other = initialized({ metadata: { resourceVersion: "2", labels: { a: "b" } } });
+    expect(nodeWatch.looks?.face(other)).toBe(before);
+    expect(nodeWatch.looks?.face(nodeWatch.snapshot(other, { labelPrefixes: LABEL_PREFIXES }))).toBe(before);
+  });
+});
+
+describe("who restored the taint", () => {
+  const entry = (manager: unknown, time: string | undefined, fields: unknown) => ({
+    manager,
+    time,
+    fieldsV1: fields,
+  });
+  const taints = { "f:spec": { "f:taints": {} } };
+  test.each([
+    [
+      "the last writer of taints that is not us",
+      [
+        entry("a", "2026-01-01", taints),
+        entry("b", "2026-01-02", taints),
+        entry("serverless-ccm", "2026-01-03", taints),
+      ],
+      "b",
+    ],
+    [
+      "whoever wrote at the same time as others",
+      [entry("b", "2026-01-02", taints), entry("a", undefined, taints)],
+      "b",
+    ],
+    ["nobody, where only we wrote them", [entry("serverless-ccm", "2026-01-03", taints)], undefined],
+    ["nobody, of other fields", [entry("a", undefined, { "f:spec": {} })], undefined],
+    ["nobody, without a name", [entry(7, undefined, taints)], undefined],
+    ["nobody, of rubbish", "rubbish", undefined],
+  ])("is %s", (_, managedFields, expected) => {
+    expect(nodeWatch.undoneBy?.({ metadata: { managedFields } })).toBe(expected);
+  });
+
+  test("is nobody of an object without metadata", () => {
+    expect(nodeWatch.undoneBy?.(null)).toBeUndefined();
+  });
+});
+
+describe("the node controller", () => {
+  test("asks about the instances of those nodes whose decision depends on it", () => {
+    expect(nodeController.asks(node(), CONTEXT)).toEqual({
+      capability: "instances",
+      node: node(),
+      labels: true,
+    });
+    expect(nodeController.asks(initialized(), CONTEXT)).toBeUndefined();
+  });
+
+  test("decides on each, and tells on the node who undoes its work", () => {
+    const plan = nodeController.decide(
+      [
+        { object: node(), answer: found(), hint: { undoneBy: "other" } },
+        { object: initialized(), answer: undefined, hint: undefined },
+      ],
+      { ...CONTEXT, now: NOW },
+    );
+    expect(plan).toMatchObject({
+      kind: "each",
+      decisions: [
+        { kind: "change", events: [{ reason: "Synced" }, { reason: "TaintRestored" }] },
+        { kind: "unchanged" },
+      ],
+    });
+  });
+});
