@@ -12,7 +12,7 @@ export const MAX_BATCH_BYTES = 200_000;
 /** The largest event that is accepted at all, in bytes of JSON; Lambda's own limit for a synchronous call is 6 MB. */
 export const MAX_EVENT_BYTES = 5_000_000;
 
-/** Of one object, Events that are remembered as recorded. */
+/** Of one object, Warnings that are remembered as recorded. */
 export const MAX_SAID = 8;
 
 /** A controller by its canonical name; which there are, `core/watches.ts` knows. */
@@ -45,7 +45,7 @@ export type RelatedList = z.output<typeof RelatedList>;
 export const ObjectHint = z.object({
   /** The field manager that keeps undoing our work on it, as the sender saw it. */
   undoneBy: z.string().min(1).max(128).optional(),
-  /** `said` of its last report: Events that need not be recorded once more. */
+  /** `said` of its last report: Warnings that need not be recorded once more. */
   said: z.array(z.string().min(1).max(64)).max(MAX_SAID).optional(),
 });
 export type ObjectHint = z.output<typeof ObjectHint>;

@@ -16,7 +16,7 @@ export const ObjectReport = z.object({
   resourceVersion: z.string().optional(),
   /** With at least one successful write: the object's face (`Looks.face`) after the last one, as far as it is known. */
   seen: z.string().optional(),
-  /** Events that are recorded on it, by what tells them apart in their ten minutes; the sender hands them back as a hint. */
+  /** Warnings that are recorded for it, by what tells them apart in their ten minutes; the sender hands them back as a hint. */
   said: z.array(z.string()).max(MAX_SAID).optional(),
   warnings: z.array(Because).optional(),
   /** With a dry run: the decision that was not carried out. */

@@ -48,13 +48,14 @@ async function applyRounds(
       rounds += 1;
       if (rounds === MAX_ROUNDS) return stopped(item, ROUNDS_EXHAUSTED, progress, context);
       decision = next;
-    } else if (stop.kind === "conflict" && reads < MAX_READS) {
+    } else if (stop.kind === "conflict") {
       reads += 1;
       const fresh = await readAgain(item, progress, context);
       if (fresh.kind === "stop") return stopped(item, fresh.stop, progress, context);
       decision = await context.decide.again(progress.object, item.index);
       // The answer to a write can be lost, and the write is sent again then: what stands there is ours.
       if (decision.kind === "unchanged" && isDone(change, progress.object)) progress.change = change;
+      if (decision.kind === "change" && reads === MAX_READS) return stopped(item, stop, progress, context);
     } else return stopped(item, stop, progress, context);
   }
   return settled(item, decision, progress, context);

@@ -19,7 +19,7 @@ export interface RecordedEvents {
   readonly recorded: number;
   /** Not there, as far as is known. */
   readonly dropped: number;
-  /** By the uid of the object that was decided on: what is there, now or before; for the next time. */
+  /** By the uid of the object that was decided on: which Warnings are there, now or before; for the next time. */
   readonly said: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -44,6 +44,8 @@ export async function recordEvents(
 ): Promise<RecordedEvents> {
   const said = new Map<string, string[]>();
   const say = (event: ObjectEvent): void => {
+    // Normal ones go with a change, which is not made again: only Warnings repeat.
+    if (event.event.type === "Normal") return;
     const before = said.get(event.object.uid) ?? [];
     const key = keyOf(event, options.now);
     if (before.length < MAX_SAID && !before.includes(key)) said.set(event.object.uid, [...before, key]);

@@ -50,7 +50,7 @@ describe("an in-process invoker", () => {
 });
 
 function invoke(handler: FunctionHandler) {
-  const invoker = createInProcessInvoker({ "cloud-node-controller": handler }, 30_000);
+  const invoker = createInProcessInvoker(new Map([["cloud-node-controller", handler]]), 30_000);
   return invoker.invoke(EVENT, new AbortController().signal);
 }
 

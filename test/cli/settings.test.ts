@@ -63,7 +63,12 @@ describe("readClusterSettings", () => {
       "--cloud-config region",
       "or set AWS_REGION",
     ],
-    ["an unknown key", () => ({ cloudConfig: file("unknown-key.yaml") }), "unknown key"],
+    [
+      "an unknown key",
+      () => ({ cloudConfig: file("unknown-key.yaml") }),
+      "--cloud-config vcp",
+      "unknown key",
+    ],
     [
       "a cloud-config that is a list",
       () => ({ cloudConfig: file("list.yaml") }),

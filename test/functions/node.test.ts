@@ -57,14 +57,15 @@ describe("a batch", () => {
     expect((await readAll(joined)).filter(isTainted)).toEqual([]);
   });
 
-  test("with a node that meanwhile names another instance leaves that node alone until the cloud was asked", async () => {
+  test("with a node that meanwhile names another instance asks the cloud about that one before anything is written", async () => {
     const joined = await node.join("a");
     await node.api.patch("a", [{ op: "add", path: "/spec/providerID", value: "memory:///zone-a/other" }]);
     await node.api.patch("a/status", [
       { op: "add", path: "/status/addresses/-", value: { type: "InternalDNS", address: "a.local" } },
     ]);
     const report = await node.invoke(node.event(joined));
-    expect(outcomes(report)).toEqual(["retry NoAnswer"]);
+    expect(outcomes(report)).toEqual(["retry InstanceNotFound"]);
+    expect(report.usage.cloud.calls).toEqual({ Instances: 2 });
     expect((await readAll(joined)).filter(isTainted)).toHaveLength(1);
   });
 

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { CLOUD_LABEL_PREFIXES, INSTANCE_ANNOTATION, LABEL_PAIRS } from "#core/contracts.ts";
+import { aws } from "#clouds/aws/kind.ts";
+import { INSTANCE_ANNOTATION, LABEL_PAIRS } from "#core/contracts.ts";
 import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import type { ApiResponse } from "#kube/client/transport.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
@@ -21,7 +22,7 @@ interface Row {
 const ALLOWED: readonly Row[] = [
   { what: "removes the uninitialized taint", patch: [remove("/spec/taints/1")] },
   { what: "sets a provider ID", patch: [add("/spec/providerID", "aws:///a/i-1")] },
-  ...[...LABELS, ...CLOUD_LABEL_PREFIXES.map((prefix) => `${prefix}zone-id`)].map((key) => ({
+  ...[...LABELS, ...aws.labelPrefixes.map((prefix) => `${prefix}zone-id`)].map((key) => ({
     what: `labels ${key}`,
     patch: [add(`/metadata/labels/${pointer(key)}`, "x")],
   })),

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
 import { createMemoryCloud } from "#clouds/memory/cloud.ts";
+import { nodeController } from "#core/node/controller.ts";
 import type { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
-import { nodeController } from "#core/node/controller.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ClusterEvent } from "#core/decision.ts";
+import { nodeController } from "#core/node/controller.ts";
 import type { Node } from "#core/node/node.ts";
 import { type EmbeddedControl, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { type Applied, type ApplyOptions, applyDecisions } from "#kube/apply/apply.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
-import { factsNumber, initialize } from "#test/kube/apply/initialization.ts";
+import { decidesByPlace, factsNumber, initialize } from "#test/kube/apply/initialization.ts";
 
 let cluster: ClusterUnderTest;
 let control: EmbeddedControl;
@@ -29,8 +30,13 @@ function join(number: number): Promise<Node[]> {
 function bringUp(nodes: readonly Node[], options: Partial<ApplyOptions> = {}): Promise<Applied> {
   return applyDecisions({
     transport: cluster.functions,
-    items: nodes.map((node, index) => ({ index, node, decision: initialize(node, factsNumber(index)) })),
-    decideAgain: (node, index) => initialize(node, factsNumber(index)),
+    controller: nodeController,
+    items: nodes.map((node, index) => ({
+      index,
+      object: node,
+      decision: initialize(node, factsNumber(index)),
+    })),
+    decide: decidesByPlace(),
     signal: new AbortController().signal,
     reportingInstance: "faults",
     now: new Date("2026-03-01T12:00:00Z"),
@@ -42,7 +48,7 @@ function bringUp(nodes: readonly Node[], options: Partial<ApplyOptions> = {}): P
 /** Whether a node is as it is to be in the end. */
 async function isUp(node: Node, index: number): Promise<boolean> {
   const now = await cluster.read(node.metadata.name);
-  return initialize(now, factsNumber(index)).kind === "skip";
+  return initialize(now, factsNumber(index)).kind === "unchanged";
 }
 
 async function areUp(nodes: readonly Node[]): Promise<number> {
@@ -117,8 +123,11 @@ describe("an API server in trouble", () => {
     if (first === undefined || second === undefined) throw new Error("two nodes");
     await cluster.patch(first.metadata.name, [{ op: "remove", path: "/spec/taints/0" }]);
     const applied = await bringUp([{ ...first, status: {} }, second], {
-      decideAgain: () => {
-        throw new Error("no decision");
+      decide: {
+        ...decidesByPlace(),
+        again: () => {
+          throw new Error("no decision");
+        },
       },
     });
     expect(outcomes(applied)).toEqual({ Failed: 1, changed: 1 });
@@ -128,7 +137,9 @@ describe("an API server in trouble", () => {
     const [node] = await join(1);
     if (node === undefined) throw new Error("a node");
     const stale = { ...node, status: {} };
-    const applied = await bringUp([stale], { decideAgain: () => initialize(stale, factsNumber(0)) });
+    const applied = await bringUp([stale], {
+      decide: { ...decidesByPlace(), again: () => initialize(stale, factsNumber(0)) },
+    });
     expect(applied.objects[0]).toMatchObject({
       outcome: "retry",
       because: { code: "Conflict" },
@@ -229,7 +240,11 @@ describe("Events", () => {
     await bringUp([node]);
     await bringUp([node], {
       items: [
-        { index: 0, node, decision: { kind: "retry", object, because, afterSeconds: 1, events: [event] } },
+        {
+          index: 0,
+          object: node,
+          decision: { kind: "retry", object, because, afterSeconds: 1, events: [event] },
+        },
       ],
     });
     expect((await cluster.events(node)).map((recorded) => recorded["reason"])).toEqual(["R"]);

@@ -1,7 +1,9 @@
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
-import type { ClusterWrite, Decision, PatchOperation, TestOperation } from "#core/decision.ts";
-import type { Node, NodeAddress } from "#core/node/node.ts";
-import { UP_TO_DATE } from "#core/up-to-date.ts";
+import type { Decision, PatchOperation, PatchWrite, TestOperation } from "#core/decision.ts";
+import { referenceTo, unchanged } from "#core/decisions.ts";
+import { Node, type NodeAddress } from "#core/node/node.ts";
+import { NODES } from "#core/resources/resource.ts";
+import type { Decider } from "#kube/apply/context.ts";
 
 /** What is to be written on a node: the facts of its instance. */
 export interface Facts {
@@ -21,12 +23,11 @@ export function factsNumber(number: number): Facts {
 
 /** A level-triggered decision on one node: the two writes that bring it up, or what is left of them. */
 export function initialize(node: Node, facts: Facts): Decision {
-  const object = { kind: "Node", name: node.metadata.name, uid: node.metadata.uid } as const;
+  const object = referenceTo(NODES, node);
   const statusWrite = addressWrite(node, facts);
   const nodeWrite = initializationWrite(node, facts);
   const [first, ...rest] = [statusWrite, nodeWrite].filter((write) => write !== undefined);
-  if (first === undefined)
-    return { kind: "skip", object, because: { code: UP_TO_DATE, message: "initialized" } };
+  if (first === undefined) return unchanged(object);
   return {
     kind: "change",
     object,
@@ -37,15 +38,24 @@ export function initialize(node: Node, facts: Facts): Decision {
   };
 }
 
+/** What decides on nodes by the facts of their place in the list. */
+export function decidesByPlace(): Decider {
+  return {
+    again: (object, index) => initialize(Node.parse(object), factsNumber(index)),
+    next: () => undefined,
+  };
+}
+
 /** A write to a node: uid and tests, then the patch. */
 export function nodeWrite(
   node: Node,
   tests: readonly TestOperation[],
-  patch: ClusterWrite["patch"],
+  patch: PatchWrite["patch"],
   subresource?: "status",
-): ClusterWrite {
+): PatchWrite {
   return {
     on: "cluster",
+    apiVersion: "v1",
     resource: "nodes",
     ...(subresource === undefined ? {} : { subresource }),
     verb: "patch",
@@ -63,14 +73,14 @@ export function add(path: string, value: unknown): PatchOperation {
   return { op: "add", path, value };
 }
 
-function addressWrite(node: Node, facts: Facts): ClusterWrite | undefined {
+function addressWrite(node: Node, facts: Facts): PatchWrite | undefined {
   const addresses = node.status.addresses ?? null;
   if (JSON.stringify(addresses) === JSON.stringify(facts.addresses)) return undefined;
   const tests = [test("/status/addresses", addresses)];
   return nodeWrite(node, tests, [add("/status/addresses", facts.addresses)], "status");
 }
 
-function initializationWrite(node: Node, facts: Facts): ClusterWrite | undefined {
+function initializationWrite(node: Node, facts: Facts): PatchWrite | undefined {
   const taints = (node.spec.taints ?? [])
     .map(({ key }, index) => ({ key, index }))
     .filter(({ key }) => key === UNINITIALIZED_TAINT)

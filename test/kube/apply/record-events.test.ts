@@ -3,7 +3,12 @@ import { eventName, type ObjectEvent } from "#kube/apply/record-events.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
 const SAID: ObjectEvent = {
-  object: { kind: "Node", name: "ip-10-0-0-1.ec2.internal", uid: "5f0c2b5e-2d44-4f0e-9c8e-3a52c8d4a001" },
+  object: {
+    apiVersion: "v1",
+    kind: "Node",
+    name: "ip-10-0-0-1.ec2.internal",
+    uid: "5f0c2b5e-2d44-4f0e-9c8e-3a52c8d4a001",
+  },
   event: { type: "Warning", reason: "Waiting", code: "NoInstance", message: "no instance yet" },
 };
 

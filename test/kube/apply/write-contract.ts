@@ -1,16 +1,25 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
-import type { ClusterWrite, Decision } from "#core/decision.ts";
+import type { Decision, PatchWrite } from "#core/decision.ts";
 import type { Instance, InstanceAnswer } from "#core/instance.ts";
+import { nodeController } from "#core/node/controller.ts";
 import { decideNode } from "#core/node/decide.ts";
-import type { Node } from "#core/node/node.ts";
+import { faceOf } from "#core/node/face.ts";
+import { Node } from "#core/node/node.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { type Applied, type ApplyOptions, applyDecisions } from "#kube/apply/apply.ts";
-import type { ApplyItem } from "#kube/apply/apply-decision.ts";
-import { sendWrite } from "#kube/apply/node-requests.ts";
+import type { ApplyItem } from "#kube/apply/context.ts";
+import { sendWrite } from "#kube/apply/requests.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
-import { add, factsNumber, initialize, nodeWrite, test } from "#test/kube/apply/initialization.ts";
+import {
+  add,
+  decidesByPlace,
+  factsNumber,
+  initialize,
+  nodeWrite,
+  test,
+} from "#test/kube/apply/initialization.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
 const ANNOTATION = "/metadata/annotations/volumes.kubernetes.io~1controller-managed-attach-detach";
@@ -32,7 +41,7 @@ const INSTANCE: Instance = {
 /** What one write meets, by what the node is like and what is tried on it. */
 const ANSWERS: readonly {
   readonly given: string;
-  readonly write: (node: Node) => ClusterWrite;
+  readonly write: (node: Node) => PatchWrite;
   readonly labels?: "none";
   readonly as?: "relay";
   readonly meanwhile?: (cluster: ClusterUnderTest, node: Node) => Promise<unknown>;
@@ -145,8 +154,13 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
     const bringUp = (nodes: readonly Node[], options: Partial<ApplyOptions> = {}): Promise<Applied> =>
       applyDecisions({
         transport: cluster.functions,
-        items: nodes.map((node, index) => ({ index, node, decision: initialize(node, factsNumber(index)) })),
-        decideAgain: (node, index) => initialize(node, factsNumber(index)),
+        controller: nodeController,
+        items: nodes.map((node, index) => ({
+          index,
+          object: node,
+          decision: initialize(node, factsNumber(index)),
+        })),
+        decide: decidesByPlace(),
         signal: new AbortController().signal,
         reportingInstance: "contract",
         now: NOW,
@@ -204,7 +218,7 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
           outcome: "changed",
           because: { code: "Initialized", message: "initialized from its instance" },
           resourceVersion: after.metadata.resourceVersion,
-          wrote: { providerID: factsNumber(0).providerID, addresses: factsNumber(0).addresses },
+          seen: faceOf(after),
         },
       ]);
     });
@@ -218,7 +232,7 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
       expect(after.spec.taints?.map(({ key }) => key)).not.toContain(UNINITIALIZED_TAINT);
       expect(objects[0]).toMatchObject({
         outcome: "changed",
-        wrote: { addresses: factsNumber(0).addresses },
+        seen: faceOf(after),
       });
       expect(usage).toMatchObject({ conflicts: 1, reads: 1 });
     });
@@ -276,10 +290,7 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
       const { name } = node.metadata;
       const finish = (): Promise<void> => cluster.patch(name, [add("/spec/taints", [foreignTaint])]);
       const { objects } = await bringUp([node], { transport: afterFirstPatch(cluster.functions, finish) });
-      expect(objects[0]).toMatchObject({
-        outcome: "changed",
-        wrote: { addresses: factsNumber(0).addresses },
-      });
+      expect(objects[0]).toMatchObject({ outcome: "changed", seen: faceOf(await cluster.read(name)) });
       expect(await cluster.events(node)).toMatchObject([{ reason: "Synced" }]);
     });
 
@@ -287,17 +298,18 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
       const node = await joinNext({ taints: [foreignTaint] });
       const answer: InstanceAnswer = { kind: "found", instance: INSTANCE };
       const decide = (read: Node): Decision => decideNode(read, answer, { reason: "watch", now: NOW });
-      const items = [{ index: 0, node, decision: decide(node) }];
-      const { objects, usage } = await bringUp([node], { items, decideAgain: decide });
+      const decider = { ...decidesByPlace(), again: (read: unknown) => decide(Node.parse(read)) };
+      const items = [{ index: 0, object: node, decision: decide(node) }];
+      const { objects, usage } = await bringUp([node], { items, decide: decider });
       const after = await cluster.read(node.metadata.name);
       expect(objects[0]).toMatchObject({
         outcome: "changed",
         resourceVersion: after.metadata.resourceVersion,
-        wrote: { providerID: after.spec.providerID, addresses: after.status.addresses },
+        seen: faceOf(after),
       });
       expect(usage).toMatchObject({ writes: 2, reads: 0, conflicts: 0 });
       expect(after.status.addresses).toEqual(expect.arrayContaining([...INSTANCE.addresses]));
-      expect(decide(after)).toMatchObject({ kind: "skip", because: { code: "UpToDate" } });
+      expect(decide(after)).toMatchObject({ kind: "unchanged" });
     });
 
     it("goes on after the API server was killed and started again", async () => {
@@ -320,12 +332,23 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
       ]);
     });
 
-    it("reports what is done already as unchanged", async () => {
+    it("reports what another writer has done already as unchanged", async () => {
       const node = await joinNext();
-      await bringUp([node]);
+      const { addresses } = factsNumber(0);
+      await cluster.patch(`${node.metadata.name}/status`, [add("/status/addresses", addresses)]);
+      await cluster.patch(node.metadata.name, [{ op: "remove", path: "/spec/taints/0" }]);
       const { objects, usage } = await bringUp([node]);
       expect(objects[0]).toMatchObject({ outcome: "unchanged", because: { code: "UpToDate" } });
       expect(usage).toMatchObject({ writes: 1, conflicts: 1, reads: 1, events: 0 });
+    });
+
+    it("knows what it did itself where answers were lost and writes sent again", async () => {
+      const node = await joinNext();
+      const { objects, usage } = await bringUp([node], { transport: sendingPatchesTwice(cluster.functions) });
+      const after = await cluster.read(node.metadata.name);
+      expect(objects[0]).toMatchObject({ outcome: "changed", seen: faceOf(after) });
+      expect(usage).toMatchObject({ writes: 2, conflicts: 2, reads: 2, events: 1 });
+      expect((await cluster.events(after)).map((event) => event["reason"])).toEqual(["Synced"]);
     });
 
     it("reports a refusal in the server's words and records a Warning", async () => {
@@ -337,7 +360,7 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
         items: [
           {
             index: 0,
-            node,
+            object: node,
             decision: { kind: "change", object, because, writes: [write], events: [], warnings: [] },
           },
         ],
@@ -361,7 +384,11 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
       } as const;
       const because = { code: "NoInstance", message: "no instance yet" };
       const items: ApplyItem[] = [
-        { index: 0, node, decision: { kind: "retry", object, because, afterSeconds: 7, events: [event] } },
+        {
+          index: 0,
+          object: node,
+          decision: { kind: "retry", object, because, afterSeconds: 7, events: [event] },
+        },
       ];
       const first = await bringUp([node], { items });
       const second = await bringUp([node], { items });
@@ -435,4 +462,15 @@ function afterFirstPatch(transport: Transport, act: () => Promise<void>): Transp
     acted = true;
     await act();
   });
+}
+
+/** As a transport does that loses the answer to a patch: it sends it again, and hands on the second answer. */
+function sendingPatchesTwice(transport: Transport): Transport {
+  return {
+    ...transport,
+    send: async (request) => {
+      if (request.method === "PATCH") await transport.send(request);
+      return transport.send(request);
+    },
+  };
 }
