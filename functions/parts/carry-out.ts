@@ -26,7 +26,7 @@ const SIGN_IN_AFTER_SECONDS = 10;
 /** Shared writes come one after the other so often in all; then the batch is due again. */
 const MAX_ROUNDS = 6;
 
-/** Plans and writes, until every object has an outcome; with a dry run says what would have been written. Never rejects. */
+/** Plans and writes, until every object has an outcome; with a dry run says what would have been written. */
 export async function carryOut(of: BatchOf, batch: Batch): Promise<Outcomes> {
   const { cluster, controller, event, world } = of;
   if (batch.objects().length === 0) return nothingSent([]);

@@ -18,7 +18,7 @@ export interface ReadBatch {
 
 const MAX_AT_ONCE = 32;
 
-/** Reads the object that a batch is decided under. Never rejects. */
+/** Reads the object that a batch is decided under. */
 export async function readState(
   transport: Transport,
   { at, ...resource }: StateReference,
@@ -29,7 +29,7 @@ export async function readState(
   return read.kind === "gone" ? { kind: "absent" } : { kind: "unreadable", message: read.message };
 }
 
-/** Reads the objects of a batch again, after a write that they all had to wait for. Never rejects. */
+/** Reads the objects of a batch again, after a write that they all had to wait for. */
 export async function readAgain(
   transport: Transport,
   controller: Controller,

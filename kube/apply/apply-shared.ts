@@ -9,7 +9,7 @@ export type SharedOutcome =
   | { readonly kind: "conflict" }
   | { readonly kind: "failed"; readonly because: Because; readonly afterSeconds: number };
 
-/** Sends a write that a whole batch waits for, once; what is not known to be done counts as failed. Never rejects. */
+/** Sends a write that a whole batch waits for, once; what is not known to be done counts as failed. */
 export async function applyShared(
   transport: Transport,
   write: ClusterWrite,
