@@ -32,12 +32,15 @@ export const Instance = z.strictObject({
 export type Instance = z.output<typeof Instance>;
 
 /**
- * Why a cloud could not answer for a node. `foreign`, `ambiguous` and `invalid` are faults of that node which only
- * somebody's action mends, and become Warning events; the others pass by themselves.
+ * Why a cloud could not answer for a node. `Foreign` is an instance that is not (or not yet known to be) the cluster's;
+ * `ForeignProviderID` has the scheme of another cloud, `InvalidProviderID` that of this one and names no instance. These
+ * and `Ambiguous` are about one node, and only somebody's action mends them; `Denied` is the same for the whole account;
+ * the others pass by themselves.
  */
 export const InstanceErrorCode = z.enum([
   "Foreign",
   "Ambiguous",
+  "ForeignProviderID",
   "InvalidProviderID",
   "Throttled",
   "Denied",
@@ -48,7 +51,8 @@ export type InstanceErrorCode = z.output<typeof InstanceErrorCode>;
 
 /**
  * The cloud's answer for one node. "not-found" is a positive statement of the cloud that it has no such instance;
- * whatever else went wrong is an error, and an error never deletes, taints or denies.
+ * whatever else went wrong is an error, and an error never deletes, taints or denies. A `message` is for the operator,
+ * with all details; none of it reaches the cluster.
  */
 export const InstanceAnswer = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("found"), instance: Instance }),

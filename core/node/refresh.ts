@@ -6,7 +6,7 @@ import { addInstanceAnnotation } from "#core/node/instance-annotation.ts";
 import { reconcileLabels } from "#core/node/labels.ts";
 import type { Node } from "#core/node/node.ts";
 import { providedNodeIpUnchanged } from "#core/node/provided-node-ip.ts";
-import { retryAfterTrouble, troubleOf } from "#core/node/troubles.ts";
+import { retryAfterTrouble, retryQuietly, type Trouble, troubleOf } from "#core/node/troubles.ts";
 
 /** Looks after an initialized node without the cloud: its labels alone. */
 export function reconcile(node: Node, otherwise = unchanged(node)): Decision {
@@ -25,7 +25,20 @@ export function refresh(node: Node, answer: InstanceAnswer, now: Date): Decision
     case "not-found":
       return reconcile(node, skip(node, troubleOf(answer)));
     case "error":
-      return retryAfterTrouble(node, troubleOf(answer), now);
+      return withoutAnswer(node, troubleOf(answer), now);
+  }
+}
+
+function withoutAnswer(node: Node, trouble: Trouble, now: Date): Decision {
+  switch (trouble.code) {
+    // Another provider's node, which somebody else has initialized: it is as it should be.
+    case "ForeignProviderID":
+      return reconcile(node, trouble);
+    // An instance that is not found is no Warning here; one that is somebody else's must not differ from it.
+    case "Foreign":
+      return retryQuietly(node, trouble, now);
+    default:
+      return retryAfterTrouble(node, trouble, now);
   }
 }
 

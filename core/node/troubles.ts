@@ -19,11 +19,15 @@ export function troubleOf(answer: Exclude<InstanceAnswer, { readonly kind: "foun
 
 /** Leaves the node as it is and comes back: the later the older the node is, which needs no memory of past tries. */
 export function retryAfterTrouble(node: Node, trouble: Trouble, now: Date): Decision {
-  const { fromSeconds, toSeconds, warns }: Handling = TROUBLES[trouble.code];
-  const ageSeconds = ageInSeconds(node, now);
-  const afterSeconds = Math.min(toSeconds, Math.max(fromSeconds, ageSeconds / AGE_DIVISOR));
-  const isWarned = warns === "always" || (warns === "if-it-lasts" && ageSeconds >= LASTING_SECONDS);
-  return retry(node, trouble, round(afterSeconds), isWarned ? [warningOf(trouble)] : []);
+  const { warning }: Handling = TROUBLES[trouble.code];
+  const isWarned = warning?.from === "at-once" || ageInSeconds(node, now) >= LASTING_SECONDS;
+  const events = warning !== undefined && isWarned ? [eventOf(trouble.code, warning)] : [];
+  return retry(node, trouble, waitSeconds(node, trouble, now), events);
+}
+
+/** The same, but the cluster is told nothing; the report still is. */
+export function retryQuietly(node: Node, trouble: Trouble, now: Date): Decision {
+  return retry(node, trouble, waitSeconds(node, trouble, now), []);
 }
 
 interface Handling {
@@ -31,40 +35,112 @@ interface Handling {
   readonly fromSeconds: number;
   /** … to here. */
   readonly toSeconds: number;
-  /** Whether the node gets a Warning event, for somebody to act on. */
-  readonly warns: "always" | "if-it-lasts" | "never";
-  /** The reason of that event, where the code alone would not say it. */
-  readonly reason?: string;
+  /** The Warning event on the node, for somebody to act on; none where absent. */
+  readonly warning?: Warning;
 }
 
-/** Passes by itself within seconds; a cloud takes a moment to know its own new instances. */
-const SOON = { fromSeconds: 0.5, toSeconds: 60, warns: "if-it-lasts" } satisfies Handling;
+/**
+ * A sentence per code that says what is wrong and who can mend it. It is fixed, because whoever can read Events in the
+ * cluster need not be let in on what else is in the cloud account: a trouble's own message may name it, and goes to the
+ * report and the log alone.
+ */
+interface Warning {
+  readonly from: "at-once" | "when-it-lasts";
+  readonly message: string;
+  /** Reason and code, where the trouble's own code would not do. */
+  readonly reason?: string;
+  readonly code?: string;
+}
+
+/** Passes by itself within seconds; a cloud takes a moment to know its own new instances, and longer to show their tags. */
+const SOON = { fromSeconds: 0.5, toSeconds: 60 } satisfies Handling;
 /** Only somebody's action mends it. */
-const FAULT = { fromSeconds: 30, toSeconds: 600, warns: "always" } satisfies Handling;
+const FAULT = { fromSeconds: 30, toSeconds: 600 } satisfies Handling;
+
+/**
+ * Of an instance that is somebody else's and of one that does not exist the same is said, at the same times: a node may
+ * name any instance, and who writes nodes must not find out by it which there are.
+ */
+const NO_INSTANCE: Warning = {
+  from: "when-it-lasts",
+  code: "InstanceNotFound",
+  reason: "InstanceNotFound",
+  message:
+    "The cloud has no instance for this node that belongs to this cluster. If the node's name or provider ID is wrong, delete the node and let its kubelet register again; else ask whoever runs the cloud controller, whose log says more.",
+};
 
 const TROUBLES = {
-  NoAnswer: { fromSeconds: 1, toSeconds: 1, warns: "never" },
-  InstanceNotFound: SOON,
-  InstanceTerminated: { ...FAULT, warns: "never" },
-  Foreign: { ...FAULT, reason: "InstanceForeign" },
-  Ambiguous: { ...FAULT, reason: "InstanceAmbiguous" },
-  InvalidProviderID: FAULT,
-  Denied: { ...FAULT, reason: "CloudAccessDenied" },
-  Throttled: { fromSeconds: 3, toSeconds: 3, warns: "never" },
-  Unavailable: { fromSeconds: 2, toSeconds: 2, warns: "never" },
-  Aborted: { fromSeconds: 0.5, toSeconds: 0.5, warns: "never" },
-  ProvidedNodeIPInvalid: FAULT,
-  ProvidedNodeIPUnmatched: { ...SOON, warns: "always" },
-  NoNodeAddress: SOON,
+  NoAnswer: { fromSeconds: 1, toSeconds: 1 },
+  InstanceNotFound: { ...SOON, warning: NO_INSTANCE },
+  InstanceTerminated: FAULT,
+  Foreign: { ...SOON, warning: NO_INSTANCE },
+  Ambiguous: {
+    ...FAULT,
+    warning: {
+      from: "at-once",
+      reason: "InstanceAmbiguous",
+      message:
+        "The node's name or address fits more than one instance of this cluster. Start its kubelet with --provider-id, or give the node the name that the cloud has for its instance.",
+    },
+  },
+  ForeignProviderID: {
+    ...FAULT,
+    warning: {
+      from: "at-once",
+      message:
+        "The node's provider ID is another cloud's, and the node waits for this one. If it is that cloud's, its own controller has to initialize it; else delete the node and start its kubelet with the right --provider-id, or none.",
+    },
+  },
+  InvalidProviderID: {
+    ...FAULT,
+    warning: {
+      from: "at-once",
+      message:
+        "The node's provider ID does not name an instance. Delete the node and start its kubelet with the right --provider-id, or none.",
+    },
+  },
+  Denied: {
+    ...FAULT,
+    warning: {
+      from: "at-once",
+      reason: "CloudAccessDenied",
+      message:
+        "The cloud refuses to be asked about instances. Whoever runs the cloud controller has to give it credentials and permissions; its log says which are missing.",
+    },
+  },
+  Throttled: { fromSeconds: 3, toSeconds: 3 },
+  Unavailable: { fromSeconds: 2, toSeconds: 2 },
+  Aborted: { fromSeconds: 0.5, toSeconds: 0.5 },
+  ProvidedNodeIPInvalid: {
+    ...FAULT,
+    warning: {
+      from: "at-once",
+      message:
+        "The annotation alpha.kubernetes.io/provided-node-ip is neither an IP address nor a pair of one IPv4 and one IPv6 address. Correct the kubelet's --node-ip.",
+    },
+  },
+  ProvidedNodeIPUnmatched: {
+    ...SOON,
+    warning: {
+      from: "at-once",
+      message:
+        "The annotation alpha.kubernetes.io/provided-node-ip names an address that the node's instance does not have. Correct the kubelet's --node-ip, or give the instance the address.",
+    },
+  },
+  NoNodeAddress: {
+    ...SOON,
+    warning: {
+      from: "when-it-lasts",
+      message:
+        "The cloud knows neither an InternalIP nor an ExternalIP of the node's instance. Give the instance an address of a family that is configured for the cluster.",
+    },
+  },
 } as const satisfies Readonly<Record<string, Handling>>;
 
 /** A wait of a quarter of the node's age grows by a quarter each time. */
 const AGE_DIVISOR = 4;
 /** A node that young may well be waiting for nothing but its cloud. */
 const LASTING_SECONDS = 60;
-/** What Kubernetes accepts as an Event's message. */
-const MAX_EVENT_MESSAGE = 1_024;
-
 /** 0 for a node whose creation is unreadable or in the future. */
 function ageInSeconds(node: Node, now: Date): number {
   const age = (now.getTime() - Date.parse(node.metadata.creationTimestamp)) / 1_000;
@@ -75,7 +151,14 @@ function round(seconds: number): number {
   return Math.round(seconds * 10) / 10;
 }
 
-function warningOf({ code, message }: Trouble): ClusterEvent {
-  const { reason = code }: Handling = TROUBLES[code];
-  return { type: "Warning", reason, code, message: message.slice(0, MAX_EVENT_MESSAGE).toWellFormed() };
+function waitSeconds(node: Node, { code }: Trouble, now: Date): number {
+  const { fromSeconds, toSeconds }: Handling = TROUBLES[code];
+  return round(Math.min(toSeconds, Math.max(fromSeconds, ageInSeconds(node, now) / AGE_DIVISOR)));
+}
+
+function eventOf(
+  troubleCode: TroubleCode,
+  { message, code = troubleCode, reason = code }: Warning,
+): ClusterEvent {
+  return { type: "Warning", reason, code, message };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Decision } from "#core/decision.ts";
-import type { Instance, InstanceAnswer } from "#core/instance.ts";
+import { type Instance, type InstanceAnswer, InstanceErrorCode } from "#core/instance.ts";
 import { decideNode } from "#core/node/decide.ts";
 import type { Node } from "#core/node/node.ts";
 import {
@@ -386,7 +386,15 @@ describe("the taint stays", () => {
     ["while the cloud throttles", node(), error("Throttled"), "Throttled", 3, undefined],
     ["while the cloud is not available", node(), error("Unavailable"), "Unavailable", 2, undefined],
     ["where time was up", node(), error("Aborted"), "Aborted", 0.5, undefined],
-    ["where the instance is another cluster's", node(), error("Foreign"), "Foreign", 30, "InstanceForeign"],
+    ["where the instance is another cluster's", node(), error("Foreign"), "Foreign", 1.3, undefined],
+    [
+      "where the provider ID is another cloud's",
+      node(),
+      error("ForeignProviderID"),
+      "ForeignProviderID",
+      30,
+      "ForeignProviderID",
+    ],
     ["where instances are ambiguous", node(), error("Ambiguous"), "Ambiguous", 30, "InstanceAmbiguous"],
     [
       "where the provider ID is none",
@@ -521,7 +529,8 @@ describe("the taint stays", () => {
 
   test.each([
     ["not found", { kind: "not-found", message: "none" }, [0, 1, 60, 600], [0.5, 0.5, 15, 60], [0, 0, 1, 1]],
-    ["foreign", error("Foreign"), [0, 60, 600, 7_200], [30, 30, 150, 600], [1, 1, 1, 1]],
+    ["foreign", error("Foreign"), [0, 1, 60, 600], [0.5, 0.5, 15, 60], [0, 0, 1, 1]],
+    ["ambiguous", error("Ambiguous"), [0, 60, 600, 7_200], [30, 30, 150, 600], [1, 1, 1, 1]],
     ["terminated", found({ state: "terminated" }), [0, 60, 600, 7_200], [30, 30, 150, 600], [0, 0, 0, 0]],
   ] as const)("the longer, the older the node is: %s", (_, answer, ages, waits, warnings) => {
     const decisions = ages.map((age) =>
@@ -538,12 +547,50 @@ describe("the taint stays", () => {
       expect(retried(subject, { kind: "not-found", message: "none" }).afterSeconds).toBe(0.5);
     },
   );
+});
 
-  test("and a Warning holds no more than an Event can", () => {
-    const answer = { kind: "error", code: "Denied", message: "🔒".repeat(2_000) } as const;
-    expect(retried(node(), answer).events.map(({ message }) => message.length)).toEqual([1_024]);
+describe("what a Warning tells the cluster", () => {
+  const DETAIL = "vpc-0fedcba9876543210";
+  const old = (annotations: Record<string, string> = {}) =>
+    node({ metadata: { creationTimestamp: bornSecondsAgo(120), annotations } });
+  const ofCode = (code: InstanceErrorCode): [string, Node, InstanceAnswer] => [
+    code,
+    old(),
+    { kind: "error", code, message: `as the cloud says: ${DETAIL}` },
+  ];
+  const troubles: [string, Node, InstanceAnswer][] = [
+    ...InstanceErrorCode.options.map(ofCode),
+    ["InstanceNotFound", old(), { kind: "not-found", message: `none: ${DETAIL}` }],
+    ["InstanceTerminated", old(), found({ state: "terminated", id: DETAIL })],
+    ["NoNodeAddress", old(), found({ addresses: [], id: DETAIL })],
+    ["ProvidedNodeIPInvalid", old({ [PROVIDED]: DETAIL }), found()],
+    ["ProvidedNodeIPUnmatched", old({ [PROVIDED]: "10.9.9.9" }), found({ id: DETAIL })],
+  ];
+
+  test.each(troubles)("holds no detail, which the report keeps: %s", (code, subject, answer) => {
+    const { because, events } = retried(subject, answer);
+    expect(because).toMatchObject({ code, message: expect.stringContaining(DETAIL) });
+    const shown = JSON.stringify(events);
+    for (const detail of [DETAIL, "10.0.1.17", "10.9.9.9"]) expect(shown).not.toContain(detail);
+    for (const { message } of events) {
+      expect(message).toMatch(/^[A-Z].{40,}\.$/);
+      expect(message.length).toBeLessThanOrEqual(MAX_EVENT_MESSAGE);
+    }
+  });
+
+  test("is the same of somebody else's instance and of none", () => {
+    for (const ageSeconds of [0, 30, 60, 600, 7_200]) {
+      const subject = node({ metadata: { creationTimestamp: bornSecondsAgo(ageSeconds) } });
+      const foreign = retried(subject, { kind: "error", code: "Foreign", message: DETAIL });
+      const absent = retried(subject, { kind: "not-found", message: "none" });
+      expect(foreign.events).toEqual(absent.events);
+      expect(foreign.afterSeconds).toBe(absent.afterSeconds);
+    }
   });
 });
+
+/** What Kubernetes takes as an Event's message. */
+const MAX_EVENT_MESSAGE = 1_024;
 
 test("a node that is going is left alone, tainted or not", () => {
   const deletionTimestamp = "2026-03-01T11:59:59Z";

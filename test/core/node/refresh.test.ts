@@ -4,7 +4,16 @@ import type { EventReason } from "#core/event.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { decideNode } from "#core/node/decide.ts";
 import type { Node } from "#core/node/node.ts";
-import { external, found, hostname, IDENTITY, initialized, internal, NOW } from "#test/core/node/builders.ts";
+import {
+  bornSecondsAgo,
+  external,
+  found,
+  hostname,
+  IDENTITY,
+  initialized,
+  internal,
+  NOW,
+} from "#test/core/node/builders.ts";
 import { carriedOut, patchesOf } from "#test/core/node/carry-out.ts";
 
 const PROVIDED = "alpha.kubernetes.io/provided-node-ip";
@@ -120,13 +129,20 @@ describe("a refresh", () => {
   test.each([
     ["terminated", found({ state: "terminated" }), "InstanceTerminated"],
     ["not found", { kind: "not-found", message: "none" } as const, "InstanceNotFound"],
+    [
+      "another provider's node",
+      { kind: "error", code: "ForeignProviderID", message: "eks-hybrid:///x" } as const,
+      "ForeignProviderID",
+    ],
   ])("says of what it skips why: %s", (_, answer, code) => {
     expect(decide(initialized(), answer)).toMatchObject({ kind: "skip", because: { code } });
   });
 
   test.each([
     ["Throttled", 3, 0],
-    ["Foreign", 30, 1],
+    ["Denied", 30, 1],
+    // A node that says it is initialized names whatever instance it likes: its cluster is not told which of them exist.
+    ["Foreign", 1.3, 0],
   ] as const)("is tried again after the error %s", (code, afterSeconds, events) => {
     const decision = decide(initialized(), { kind: "error", code, message: "as the cloud says" });
     expect(decision).toMatchObject({ kind: "retry", because: { code }, afterSeconds });
@@ -165,6 +181,14 @@ describe("a refresh", () => {
     expect(patchesOf(decision).map(({ patch }) => patch.map(({ path }) => path))).toEqual([
       ["/metadata/labels/topology.kubernetes.io~1zone", "/metadata/annotations/serverless-ccm.io~1instance"],
     ]);
+  });
+
+  test("tells the cluster of a foreign instance no more than of none, however old the node is", () => {
+    for (const ageSeconds of [0, 30, 60, 600, 7_200]) {
+      const subject = initialized({ metadata: { creationTimestamp: bornSecondsAgo(ageSeconds) } });
+      const decision = decide(subject, { kind: "error", code: "Foreign", message: "theirs" });
+      expect(decision).toMatchObject({ kind: "retry", because: { message: "theirs" }, events: [] });
+    }
   });
 
   test("reconciles labels where the instance is not found", () => {
