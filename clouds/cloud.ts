@@ -52,7 +52,10 @@ export interface Capability {
  * - "not-found" is a positive statement by the cloud. A throttle, a time-out, an empty page, a malformed body or an abort
  *   is an error.
  * - An instance is answered only after it was checked to belong to the cluster, as configured; one that does not is the
- *   error `Foreign`, and more than one candidate is `Ambiguous`, both with the two sides named.
+ *   error `Foreign`, and more than one candidate is `Ambiguous`, both with the two sides named. Messages are the operator's:
+ *   they say all that helps, and nothing of them is written to the cluster.
+ * - A provider ID with another cloud's scheme is `ForeignProviderID`, one of this cloud's that cannot name an instance is
+ *   `InvalidProviderID`; neither costs a request.
  * - A batch costs calls in proportion to its size divided by the API's page, never one call per node.
  * - Nodes are read, never changed.
  */

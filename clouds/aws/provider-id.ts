@@ -1,10 +1,10 @@
 import { isIPv4 } from "node:net";
 
-/** What a provider ID names: an EC2 instance, a Fargate node by its IPv4 address, or nothing of ours. */
+/** What a provider ID names: an EC2 instance, a Fargate node by its IPv4 address, something of another cloud, or nothing. */
 export type ProviderID =
   | { readonly kind: "instance"; readonly id: string }
   | { readonly kind: "fargate"; readonly address: string }
-  | { readonly kind: "invalid"; readonly message: string };
+  | { readonly kind: "foreign" | "invalid"; readonly message: string };
 
 /**
  * Reads a provider ID in any of the forms that the stock controller accepts: the last segment is what counts, zones
@@ -12,7 +12,7 @@ export type ProviderID =
  */
 export function parseProviderID(text: string): ProviderID {
   const token = lastSegment(text);
-  if (token === undefined) return invalid(text, "its scheme is not aws");
+  if (token === undefined) return { kind: "foreign", message: notOurs(text, "its scheme is not aws") };
   if (isInstanceId(token)) return { kind: "instance", id: token };
   if (token.startsWith(FARGATE)) return parseFargate(text, token.slice(FARGATE.length));
   return invalid(text, "it does not end in an instance id (i-…) or a Fargate address (fargate-…)");
@@ -51,5 +51,9 @@ function parseFargate(text: string, endpoint: string): ProviderID {
 }
 
 function invalid(text: string, because: string): ProviderID {
-  return { kind: "invalid", message: `"${text}" is not a provider ID of this cloud: ${because}` };
+  return { kind: "invalid", message: notOurs(text, because) };
+}
+
+function notOurs(text: string, because: string): string {
+  return `"${text}" is not a provider ID of this cloud: ${because}`;
 }

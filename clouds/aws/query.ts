@@ -6,7 +6,7 @@ export type Query =
   | { readonly kind: "instance-id"; readonly id: string }
   | { readonly kind: "fargate"; readonly address: string }
   | { readonly kind: "name" }
-  | { readonly kind: "invalid"; readonly message: string };
+  | { readonly kind: "foreign" | "invalid"; readonly message: string };
 
 /** By the provider ID where there is one; else by an instance id that the name begins with; else by the name itself. */
 export function queryOf(node: Node): Query {

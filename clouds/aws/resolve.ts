@@ -13,7 +13,7 @@ export async function resolve(
   session: Session,
   config: AwsCloudConfig,
 ): Promise<Resolutions> {
-  const invalid = new Map<Node, Resolution>();
+  const unusable = new Map<Node, Resolution>();
   const ids = new Map<Node, string>();
   const addresses = new Map<Node, string>();
   const named: Node[] = [];
@@ -29,12 +29,12 @@ export async function resolve(
       case "name":
         named.push(node);
         break;
-      case "invalid":
-        invalid.set(
-          node,
-          errorResolution("InvalidProviderID", `node ${node.metadata.name}: ${query.message}`),
-        );
+      case "foreign":
+      case "invalid": {
+        const code = query.kind === "foreign" ? "ForeignProviderID" : "InvalidProviderID";
+        unusable.set(node, errorResolution(code, `node ${node.metadata.name}: ${query.message}`));
         break;
+      }
     }
   }
   const [byId, byAddress, byName] = await Promise.all([
@@ -42,7 +42,7 @@ export async function resolve(
     resolveFargate(addresses, session, config),
     resolveByName(named, session, config),
   ]);
-  const all = new Map([...invalid, ...byId, ...byAddress, ...byName.resolved]);
+  const all = new Map([...unusable, ...byId, ...byAddress, ...byName.resolved]);
   return withoutDisputes(all, byName.guesses);
 }
 

@@ -73,7 +73,7 @@ function answerFor(node: Node, world: MemoryWorld): InstanceAnswer {
   if (world.outage !== undefined) return error(world.outage, `${subject}: the cloud answers ${world.outage}`);
   const { providerID } = node.spec;
   if (providerID && !providerID.startsWith("memory://")) {
-    return error("InvalidProviderID", `${subject}: "${providerID}" is not a provider ID of this cloud`);
+    return error("ForeignProviderID", `${subject}: "${providerID}" is not a provider ID of this cloud`);
   }
   const candidates = [...world.instances.values()].filter((instance) => isOf(instance, node));
   const visible = candidates.filter((instance) => instance.hidden !== true);

@@ -17,6 +17,8 @@ export interface CloudWorld {
   readonly cloud: Cloud;
   /** Of the right form, and of nothing. */
   readonly unknownProviderID: string;
+  /** With the cloud's own scheme, and such that it cannot name an instance. */
+  readonly invalidProviderID?: string;
   /** A running instance of the cluster. */
   addInstance(): Promise<WorldInstance>;
   stop(instance: WorldInstance): Promise<void>;
@@ -39,9 +41,9 @@ export type Breakage = "Throttled" | "Denied" | "Unavailable" | "stalled";
 
 /**
  * Rows that need something not every cloud or emulator has: an instance hidden at first, two instances of one node name,
- * zones, and instances that are still shown when they are terminated.
+ * zones, instances that are still shown when they are terminated, and provider IDs that can be ill-formed.
  */
-export type OptionalRow = "hiding" | "ambiguity" | "zones" | "termination";
+export type OptionalRow = "hiding" | "ambiguity" | "zones" | "termination" | "ill-formed";
 
 /** A row that a world cannot play, and why: it stands in the results as skipped, with the reason in its name. */
 export interface UnplayedRow {
@@ -123,7 +125,7 @@ export function cloudConformance(
         second.id,
         "not-found",
         "Foreign",
-        "InvalidProviderID",
+        "ForeignProviderID",
         first.id,
         "not-found",
       ]);
@@ -136,6 +138,17 @@ export function cloudConformance(
       expect(summary(answer)).toBe("Foreign");
       for (const side of sides) expect(messageOf(answer)).toContain(side);
     });
+
+    optional(
+      "ill-formed",
+      "a provider ID of the cloud's own scheme that names nothing is invalid",
+      async () => {
+        const providerID = powerOf(world.invalidProviderID);
+        const before = world.requests();
+        expect((await ask({ name: "some-node", providerID })).map(summary)).toEqual(["InvalidProviderID"]);
+        expect(world.requests()).toBe(before);
+      },
+    );
 
     optional("ambiguity", "two instances of one name are Ambiguous, both named", async () => {
       const makeAmbiguous = powerOf(world.makeAmbiguous);
@@ -194,6 +207,8 @@ export function cloudConformance(
 
     test("throttles are counted", async () => {
       const instance = await world.addInstance();
+      // What is asked but once is asked now.
+      await ask(identified(instance));
       await world.breakApi("Throttled");
       const { usage } = await world.cloud.instances([aNode(identified(instance))], aCall());
       await world.breakApi(undefined);
@@ -234,7 +249,7 @@ export function cloudConformance(
       expect((await ask(...nodes)).map(summary)).toEqual(
         nodes.map((_, index) => (index % 2 ? "not-found" : instance.id)),
       );
-      expect(world.requests() - before).toBeLessThanOrEqual(4);
+      expect(world.requests() - before).toBeLessThanOrEqual(5);
     });
 
     test("calls at the same time do not disturb each other", async () => {

@@ -94,6 +94,7 @@ async function embeddedWorld(): Promise<CloudWorld> {
   return {
     cloud,
     unknownProviderID: "aws:///eu-central-1a/i-00000000000000bad",
+    invalidProviderID: "aws:///eu-central-1a/vol-00000000000000bad",
     addInstance: async () => add(),
     stop: async ({ id }) => ec2.setState(id, "stopped"),
     terminate: async ({ id }) => ec2.terminate(id),

@@ -67,6 +67,7 @@ export async function awsHttpWorld(endpoint: string, imageId: string): Promise<A
     ec2,
     config,
     unknownProviderID: "aws:///eu-central-1a/i-00000000000000bad",
+    invalidProviderID: "aws:///eu-central-1a/vol-00000000000000bad",
     addInstance: add,
     async stop({ id }) {
       await ec2.send(new StopInstancesCommand({ InstanceIds: [id] }));

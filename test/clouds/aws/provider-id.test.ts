@@ -31,7 +31,16 @@ test.each([
 test.each([
   ["another cloud's", "gce://project/zone/i-1"],
   ["another cloud's, with an id that could be ours", `azure:///subscriptions/${ID}`],
+  ["a hybrid node's", "eks-hybrid:///eu-central-1/demo/mi-0123456789abcdef0"],
   ["a scheme that begins like ours", `awsx:///a/${ID}`],
+])("%s is foreign, and said so", (_, text) => {
+  expect(parseProviderID(text)).toMatchObject({
+    kind: "foreign",
+    message: expect.stringContaining(`"${text}"`),
+  });
+});
+
+test.each([
   ["a volume", "aws:///a/vol-0123456789abcdef0"],
   ["the id as authority", `aws://${ID}`],
   ["the scheme alone", "aws://"],

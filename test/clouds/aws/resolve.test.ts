@@ -122,6 +122,13 @@ describe("one node", () => {
       { name: NAME, providerID: "gce://p/z/i-1" },
       [anInstance(1)],
       {},
+      "ForeignProviderID",
+    ],
+    [
+      "a volume as provider ID",
+      { name: NAME, providerID: "aws:///a/vol-0123456789abcdef0" },
+      [anInstance(1)],
+      {},
       "InvalidProviderID",
     ],
   ])("%s", async (_, node, instances, config, expected) => {
