@@ -6,7 +6,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What loading a cloud takes beyond its configuration. */
 export interface LoadCloudOptions {
-  /** Who asks, as it stands in the cloud's own logs; the cluster's name. */
+  /** The cluster's name: who asks, as the cloud's own logs show it, and whose an instance is that names its cluster. */
   readonly clusterName?: string;
 }
 

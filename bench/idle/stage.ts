@@ -7,7 +7,7 @@ import { awsEnvironment } from "#bench/contenders/process-contender.ts";
 import { keepNodes, registerNodes } from "#bench/idle/kubelets.ts";
 import { clusterEntry, connectAsAdmin, Tenant, type TenantPlan, tenantOf } from "#bench/idle/tenant.ts";
 import { untilSaid } from "#bench/idle/until-said.ts";
-import { type BenchStage, setBenchStage } from "#bench/stage.ts";
+import { type BenchStage, CLUSTER_TAG, setBenchStage } from "#bench/stage.ts";
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { freePort } from "#emulators/harness/free-port.ts";
@@ -56,7 +56,7 @@ export async function setIdleStage(options: IdleStageOptions): Promise<IdleStage
       ...(await startEmbedded(bench, plans.slice(options.kubeApiservers), options, closers)),
     ];
     const clustersFile = join(bench.folder, "clusters.yaml");
-    const cloud = { region: bench.ec2.region, vpc: DEFAULT_VPC_ID };
+    const cloud = { region: bench.ec2.region, vpc: DEFAULT_VPC_ID, clusterTag: CLUSTER_TAG };
     await writeFile(
       clustersFile,
       stringify({ clusters: tenants.map((tenant) => clusterEntry(tenant, cloud)) }),

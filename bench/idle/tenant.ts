@@ -49,7 +49,7 @@ export async function connectAsAdmin(tenant: Tenant): Promise<Transport> {
 /** The entry of a clusters file. */
 export function clusterEntry(
   tenant: Tenant,
-  cloud: { readonly region: string; readonly vpc: string },
+  cloud: { readonly region: string; readonly vpc: string; readonly clusterTag: string },
 ): unknown {
   return {
     name: tenant.name,

@@ -1,8 +1,16 @@
 import type { Tag } from "@aws-sdk/client-ec2";
 import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
 
-/** By what a cluster knows its own. */
-export type Ownership = Pick<AwsCloudConfig, "vpc" | "clusterTag">;
+/** The configuration of a cluster's cloud, and the cluster's name where it has one. */
+export type AwsCluster = AwsCloudConfig & Pick<Ownership, "clusterName">;
+
+/** By what a cluster knows its own; with `vpc` alone, tags of clusters count all the same where there are any. */
+export interface Ownership {
+  readonly vpc?: string | undefined;
+  readonly clusterTag?: string | undefined;
+  /** Stands in for `clusterTag` where that is not configured, but need not be there. */
+  readonly clusterName?: string | undefined;
+}
 
 /** What a resource says of where it belongs. */
 export interface Belongings {
@@ -10,11 +18,13 @@ export interface Belongings {
   readonly tags: readonly Tag[] | undefined;
   /** EC2 forgets the VPC of an instance when it is terminated; that alone does not make it somebody else's. */
   readonly terminated?: boolean;
+  /** Nobody tags resources of this kind with the cluster: the VPC suffices for one without such tags, where it is configured. */
+  readonly seldomTagged?: boolean;
 }
 
 /** What makes a resource not the cluster's, expected and found; undefined where it is the cluster's. */
 export function foreignBecause(ownership: Ownership, belongings: Belongings): string | undefined {
-  const faults = [wrongVpc(ownership, belongings), missingTag(ownership, belongings)];
+  const faults = [wrongVpc(ownership, belongings), wrongTag(ownership, belongings)];
   return faults.filter((each) => each !== undefined).join("; ") || undefined;
 }
 
@@ -24,17 +34,29 @@ function wrongVpc({ vpc }: Ownership, belongings: Belongings): string | undefine
   return `expected VPC ${vpc}, found ${belongings.vpc ?? "none"}`;
 }
 
+/** A resource may be shared by clusters; one that carries tags of clusters, but not ours, is theirs even in our VPC. */
+function wrongTag(
+  { vpc, clusterTag, clusterName }: Ownership,
+  { tags = [], seldomTagged = false }: Belongings,
+): string | undefined {
+  const name = clusterTag ?? clusterName;
+  const found = tags.filter((tag) => tag.Key?.startsWith(TAG_PREFIX) || tag.Key === LEGACY_TAG);
+  if (name !== undefined && found.some((tag) => isTagOf(name, tag))) return undefined;
+  const isNeeded = clusterTag !== undefined && !(seldomTagged && vpc !== undefined);
+  if (found.length === 0 && !isNeeded) return undefined;
+  const expected = name === undefined ? "no cluster's tag" : `tag ${TAG_PREFIX}${name}`;
+  const shown = found.slice(0, MAX_SHOWN).map(({ Key: key, Value: value }) => {
+    return key === LEGACY_TAG ? `${key}=${value}` : key;
+  });
+  const remedy = clusterTag === undefined ? ": if that is this cluster, set clusterTag" : "";
+  return `expected ${expected}, found ${shown.join(", ") || "no cluster's tag"}${remedy}`;
+}
+
 /** Today's tag counts with any value (`owned`, `shared`), the legacy one with the cluster's name as its value. */
-function missingTag({ clusterTag }: Ownership, { tags = [] }: Belongings): string | undefined {
-  if (clusterTag === undefined) return undefined;
-  const key = `${TAG_PREFIX}${clusterTag}`;
-  const carries = tags.some((tag) => tag.Key === key || (tag.Key === LEGACY_TAG && tag.Value === clusterTag));
-  if (carries) return undefined;
-  const found = tags
-    .filter((tag) => tag.Key?.startsWith(TAG_PREFIX) || tag.Key === LEGACY_TAG)
-    .map((tag) => (tag.Key === LEGACY_TAG ? `${tag.Key}=${tag.Value}` : tag.Key));
-  return `expected tag ${key}, found ${found.slice(0, 5).join(", ") || "no cluster's tag"}`;
+function isTagOf(name: string, { Key: key, Value: value }: Tag): boolean {
+  return key === `${TAG_PREFIX}${name}` || (key === LEGACY_TAG && value === name);
 }
 
 const TAG_PREFIX = "kubernetes.io/cluster/";
 const LEGACY_TAG = "KubernetesCluster";
+const MAX_SHOWN = 5;

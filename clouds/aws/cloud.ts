@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import { createBudget } from "#clouds/aws/budget.ts";
 import { roleCredentials } from "#clouds/aws/credentials.ts";
 import { createEc2, type Ec2 } from "#clouds/aws/ec2.ts";
@@ -16,7 +17,7 @@ import type { Node } from "#core/node/node.ts";
 
 /** The world of an AWS cloud, where it is not the real one. */
 export interface AwsCloudOptions {
-  /** Part of the name of the role's session, as the account's audit trail shows it. */
+  /** Stands in the name of the role's session, which the account's audit trail shows, and for `clusterTag` where there is none. */
   readonly clusterName?: string;
   readonly ec2?: Ec2;
   readonly sleep?: Sleep;
@@ -29,8 +30,10 @@ export interface AwsCloudOptions {
 /** AWS: the instances of one account and region, by EC2's API alone. Budget and caches live as long as what is returned. */
 export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions = {}): Cloud {
   const { sleep = sleepFor, now = () => performance.now(), wallClock = Date.now } = options;
-  const clusterName = options.clusterName ?? config.clusterTag ?? config.vpc ?? config.region;
-  const ec2 = options.ec2 ?? createEc2(config.region, roleCredentials(config, clusterName, wallClock));
+  const { clusterName } = options;
+  const cluster: AwsCluster = { ...config, clusterName };
+  const sessionName = clusterName ?? config.clusterTag ?? config.vpc ?? config.region;
+  const ec2 = options.ec2 ?? createEc2(config.region, roleCredentials(config, sessionName, wallClock));
   const budget = createBudget(now);
   const sources: LabelSources = {
     zones: createZones(now),
@@ -43,7 +46,7 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
       const session = createSession({ ec2, budget, sleep, signal });
       const leave = budget.enter(share);
       try {
-        const answers = await answer(nodes, session, config, sources);
+        const answers = await answer(nodes, session, cluster, sources);
         return { answers, usage: session.usage() };
       } catch (error) {
         // Nothing is known to come here; but the contract is that nobody's batch rejects.
@@ -62,20 +65,20 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
 async function answer(
   nodes: readonly Node[],
   session: Session,
-  config: AwsCloudConfig,
+  cluster: AwsCluster,
   sources: LabelSources,
 ): Promise<InstanceAnswer[]> {
   const answers = new Map<Node, InstanceAnswer>();
   const facts = new Map<Node, Facts>();
-  for (const [node, resolution] of await resolve(nodes, session, config)) {
+  for (const [node, resolution] of await resolve(nodes, session, cluster)) {
     if (resolution.kind === "answer") {
       answers.set(node, resolution.answer);
       continue;
     }
     const described =
       resolution.kind === "instance"
-        ? factsOfInstance(resolution.found, node, config)
-        : factsOfInterface(resolution.eni, node, config);
+        ? factsOfInstance(resolution.found, node, cluster)
+        : factsOfInterface(resolution.eni, node, cluster);
     if (described.kind === "ok") facts.set(node, described.value);
     else answers.set(node, answerOf(described.fault));
   }

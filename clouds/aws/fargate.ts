@@ -1,8 +1,7 @@
 import type { Filter, NetworkInterface } from "@aws-sdk/client-ec2";
-import { foreignBecause } from "#clouds/aws/belonging.ts";
+import { type AwsCluster, foreignBecause } from "#clouds/aws/belonging.ts";
 import { chunksOf, roomBeside } from "#clouds/aws/describe-instances.ts";
 import { answerOf, fault, type Outcome, ok } from "#clouds/aws/errors.ts";
-import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { errorResolution, notFound, type Resolution, type Resolutions } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import type { Node } from "#core/node/node.ts";
@@ -11,10 +10,10 @@ import type { Node } from "#core/node/node.ts";
 export async function resolveFargate(
   addresses: ReadonlyMap<Node, string>,
   session: Session,
-  config: AwsCloudConfig,
+  cluster: AwsCluster,
 ): Promise<Resolutions> {
   const listings = new Map<string, Outcome<readonly NetworkInterface[]>>();
-  const { vpc } = config;
+  const { vpc } = cluster;
   const otherFilters = vpc === undefined ? [] : [{ Name: "vpc-id", Values: [vpc] }];
   await Promise.all(
     chunksOf(addresses.values(), roomBeside(otherFilters)).map(async (chunk) => {
@@ -26,7 +25,7 @@ export async function resolveFargate(
   return new Map(
     [...addresses].map(([node, address]) => [
       node,
-      resolutionOf(node, address, listings.get(address), config),
+      resolutionOf(node, address, listings.get(address), cluster),
     ]),
   );
 }
@@ -60,7 +59,7 @@ function resolutionOf(
   node: Node,
   address: string,
   listing: Outcome<readonly NetworkInterface[]> | undefined,
-  config: AwsCloudConfig,
+  cluster: AwsCluster,
 ): Resolution {
   const sought = `node ${node.metadata.name}, looked for by the network interface with address ${address}`;
   if (listing === undefined) return errorResolution("Unavailable", `${sought}: not asked`);
@@ -68,7 +67,7 @@ function resolutionOf(
   const attached = listing.value.filter(
     (eni) => eni.Attachment?.Status === "attached" && carries(eni, address),
   );
-  const ours = attached.filter((eni) => foreignInterface(eni, config) === undefined);
+  const ours = attached.filter((eni) => foreignInterface(eni, cluster) === undefined);
   const [eni, second] = ours;
   if (second !== undefined) {
     const ids = ours.map((each) => each.NetworkInterfaceId ?? "one without an id");
@@ -77,7 +76,7 @@ function resolutionOf(
   if (eni !== undefined) return { kind: "interface", eni };
   const [foreign] = attached;
   if (foreign === undefined) return notFound(`${sought}: EC2 has none that is attached`);
-  const because = foreignInterface(foreign, config);
+  const because = foreignInterface(foreign, cluster);
   return errorResolution(
     "Foreign",
     `${sought}: ${foreign.NetworkInterfaceId} is not the cluster's: ${because}`,
@@ -91,7 +90,7 @@ function carries(eni: NetworkInterface, address: string): boolean {
   );
 }
 
-/** EKS does not tag the interfaces of Fargate with the cluster: the VPC is what counts, and the tag only without one. */
-function foreignInterface(eni: NetworkInterface, { vpc, clusterTag }: AwsCloudConfig): string | undefined {
-  return foreignBecause(vpc === undefined ? { clusterTag } : { vpc }, { vpc: eni.VpcId, tags: eni.TagSet });
+/** EKS does not tag the interfaces of Fargate with the cluster. */
+function foreignInterface(eni: NetworkInterface, cluster: AwsCluster): string | undefined {
+  return foreignBecause(cluster, { vpc: eni.VpcId, tags: eni.TagSet, seldomTagged: true });
 }

@@ -1,8 +1,8 @@
 import { isIPv4, isIPv6 } from "node:net";
 import type { Instance as Ec2Instance, Filter } from "@aws-sdk/client-ec2";
+import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import { chunksOf, describeInstances, type Found, roomBeside } from "#clouds/aws/describe-instances.ts";
 import { answerOf, type Fault } from "#clouds/aws/errors.ts";
-import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { choose, notFound, type Resolution, type Resolutions } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import type { Node } from "#core/node/node.ts";
@@ -28,13 +28,13 @@ interface Means {
 export async function resolveByName(
   nodes: readonly Node[],
   session: Session,
-  config: AwsCloudConfig,
+  cluster: AwsCluster,
 ): Promise<{ readonly resolved: Resolutions; readonly guesses: ReadonlySet<Node> }> {
   const resolved = new Map<Node, Resolution>();
   const guesses = new Set<Node>();
   let pending = nodes;
-  for (const means of meansOf(config)) {
-    const found = await lookUp(pending, means, session, config);
+  for (const means of meansOf(cluster)) {
+    const found = await lookUp(pending, means, session, cluster);
     for (const [node, resolution] of found) {
       resolved.set(node, resolution);
       if (means.guess) guesses.add(node);
@@ -42,7 +42,7 @@ export async function resolveByName(
     pending = pending.filter((node) => !resolved.has(node));
     if (pending.length === 0) break;
   }
-  const tried = meansOf(config).map((means) => means.name);
+  const tried = meansOf(cluster).map((means) => means.name);
   for (const node of pending) {
     resolved.set(node, notFound(`node ${node.metadata.name}: EC2 has no instance by ${tried.join(" or ")}`));
   }
@@ -88,9 +88,9 @@ const IPV6: Means = {
     interfaces.flatMap((eni) => (eni.Ipv6Addresses ?? []).flatMap(({ Ipv6Address: ip }) => ip ?? [])),
 };
 
-function meansOf(config: AwsCloudConfig): readonly Means[] {
+function meansOf(cluster: AwsCluster): readonly Means[] {
   const byName = [PRIVATE_DNS_NAME, FIRST_LABEL];
-  return config.matchByNodeIP ? [...byName, PRIMARY_IPV4, IPV6] : byName;
+  return cluster.matchByNodeIP ? [...byName, PRIMARY_IPV4, IPV6] : byName;
 }
 
 /** Resolutions of those nodes for which this means brought anything. */
@@ -98,18 +98,18 @@ async function lookUp(
   nodes: readonly Node[],
   means: Means,
   session: Session,
-  config: AwsCloudConfig,
+  cluster: AwsCluster,
 ): Promise<Resolutions> {
   const candidates = new Map<string, Found[]>();
   const faults = new Map<string, Fault>();
   const keys = nodes.flatMap((node) => means.keysOfNode(node));
   const [first] = keys;
   if (first === undefined) return new Map();
-  const otherFilters = belongingFilters(config);
-  const size = Math.floor(roomBeside(otherFilters) / means.filterValues(first, config.region).length);
+  const otherFilters = belongingFilters(cluster);
+  const size = Math.floor(roomBeside(otherFilters) / means.filterValues(first, cluster.region).length);
   await Promise.all(
     chunksOf(keys, size).map(async (chunk) => {
-      const listing = await describeInstances(session, [keyFilter(chunk, means, config), ...otherFilters]);
+      const listing = await describeInstances(session, [keyFilter(chunk, means, cluster), ...otherFilters]);
       if (listing.kind === "fault") {
         for (const key of chunk) faults.set(key, listing.fault);
         return;
@@ -131,18 +131,18 @@ async function lookUp(
       nodeKeys.flatMap((key) => candidates.get(key) ?? []).map((found) => [found.id, found]),
     );
     const sought = `node ${node.metadata.name}, looked for by ${means.name} ${nodeKeys.join(", ")}`;
-    const resolution = choose([...all.values()], config, sought);
+    const resolution = choose([...all.values()], cluster, sought);
     return resolution === undefined ? [] : [[node, resolution]];
   });
   return new Map(resolutions);
 }
 
-function keyFilter(keys: readonly string[], means: Means, { region }: AwsCloudConfig): Filter {
+function keyFilter(keys: readonly string[], means: Means, { region }: AwsCluster): Filter {
   return { Name: means.filter, Values: keys.flatMap((key) => means.filterValues(key, region)) };
 }
 
 /** Terminated instances are left out: their names and addresses are free for others again. */
-function belongingFilters({ vpc }: AwsCloudConfig): Filter[] {
+function belongingFilters({ vpc }: AwsCluster): Filter[] {
   return [
     ...(vpc === undefined ? [] : [{ Name: "vpc-id", Values: [vpc] }]),
     {

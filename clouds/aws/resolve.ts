@@ -1,5 +1,5 @@
+import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import { resolveFargate } from "#clouds/aws/fargate.ts";
-import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { queryOf } from "#clouds/aws/query.ts";
 import { errorResolution, type Resolution, type Resolutions } from "#clouds/aws/resolution.ts";
 import { resolveById } from "#clouds/aws/resolve-by-id.ts";
@@ -11,7 +11,7 @@ import type { Node } from "#core/node/node.ts";
 export async function resolve(
   nodes: readonly Node[],
   session: Session,
-  config: AwsCloudConfig,
+  cluster: AwsCluster,
 ): Promise<Resolutions> {
   const unusable = new Map<Node, Resolution>();
   const ids = new Map<Node, string>();
@@ -38,9 +38,9 @@ export async function resolve(
     }
   }
   const [byId, byAddress, byName] = await Promise.all([
-    resolveById(ids, session, config),
-    resolveFargate(addresses, session, config),
-    resolveByName(named, session, config),
+    resolveById(ids, session, cluster),
+    resolveFargate(addresses, session, cluster),
+    resolveByName(named, session, cluster),
   ]);
   const all = new Map([...unusable, ...byId, ...byAddress, ...byName.resolved]);
   return withoutDisputes(all, byName.guesses);

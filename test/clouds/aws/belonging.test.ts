@@ -3,7 +3,10 @@ import { type Belongings, foreignBecause, type Ownership } from "#clouds/aws/bel
 
 const VPC = "vpc-1";
 const TAG = { Key: "kubernetes.io/cluster/demo", Value: "owned" };
-const both: Ownership = { vpc: VPC, clusterTag: "demo" };
+const OTHER = { Key: "kubernetes.io/cluster/other", Value: "owned" };
+const LEGACY_OTHER = { Key: "KubernetesCluster", Value: "other" };
+const both: Ownership = { vpc: VPC, clusterTag: "demo", clusterName: "a-name" };
+const byVpc: Ownership = { vpc: VPC, clusterName: "demo" };
 
 test.each<[string, Ownership, Belongings]>([
   ["in the VPC, tagged", both, { vpc: VPC, tags: [TAG] }],
@@ -11,6 +14,16 @@ test.each<[string, Ownership, Belongings]>([
   ["tagged with an empty value", both, { vpc: VPC, tags: [{ ...TAG, Value: "" }] }],
   ["tagged the legacy way", both, { vpc: VPC, tags: [{ Key: "KubernetesCluster", Value: "demo" }] }],
   ["in the VPC, and no tag asked for", { vpc: VPC }, { vpc: VPC, tags: undefined }],
+  ["in the VPC, with tags of nobody's cluster", byVpc, { vpc: VPC, tags: [{ Key: "Name", Value: "other" }] }],
+  ["in the VPC, tagged with the cluster's name", byVpc, { vpc: VPC, tags: [TAG] }],
+  [
+    "in the VPC, tagged the legacy way with the cluster's name",
+    byVpc,
+    { vpc: VPC, tags: [{ Key: "KubernetesCluster", Value: "demo" }] },
+  ],
+  ["in the VPC, shared with another cluster", byVpc, { vpc: VPC, tags: [OTHER, TAG] }],
+  ["shared with another cluster, the tag asked for", both, { vpc: VPC, tags: [OTHER, TAG] }],
+  ["terminated, VPC and tags forgotten", byVpc, { vpc: undefined, tags: [], terminated: true }],
   ["tagged, and no VPC asked for", { clusterTag: "demo" }, { vpc: "vpc-2", tags: [TAG] }],
   ["terminated, its VPC forgotten", both, { vpc: undefined, tags: [TAG], terminated: true }],
 ])("%s: the cluster's", (_, ownership, belongings) => {
@@ -38,6 +51,36 @@ test.each<[string, Ownership, Belongings, string]>([
     both,
     { vpc: VPC, tags: [{ Key: "KubernetesCluster", Value: "other" }] },
     "found KubernetesCluster=other",
+  ],
+  [
+    "another cluster's tag in our VPC, no tag asked for",
+    byVpc,
+    { vpc: VPC, tags: [OTHER] },
+    "expected tag kubernetes.io/cluster/demo, found kubernetes.io/cluster/other: if that is this cluster, set clusterTag",
+  ],
+  [
+    "another cluster's legacy tag in our VPC",
+    byVpc,
+    { vpc: VPC, tags: [LEGACY_OTHER] },
+    "expected tag kubernetes.io/cluster/demo, found KubernetesCluster=other: if that is this cluster, set clusterTag",
+  ],
+  [
+    "any cluster's tag, where the cluster has no name",
+    { vpc: VPC },
+    { vpc: VPC, tags: [OTHER] },
+    "expected no cluster's tag, found kubernetes.io/cluster/other: if that is this cluster, set clusterTag",
+  ],
+  [
+    "the cluster's name as tag, where another tag is asked for",
+    both,
+    { vpc: VPC, tags: [{ Key: "kubernetes.io/cluster/a-name", Value: "owned" }] },
+    "expected tag kubernetes.io/cluster/demo, found kubernetes.io/cluster/a-name",
+  ],
+  [
+    "terminated, another cluster's tag",
+    byVpc,
+    { vpc: undefined, tags: [OTHER], terminated: true },
+    "found kubernetes.io/cluster/other",
   ],
   ["nothing right", both, { vpc: "vpc-2", tags: [] }, "expected VPC vpc-1, found vpc-2; expected tag"],
 ])("%s: not the cluster's, and why", (_, ownership, belongings, because) => {

@@ -62,6 +62,7 @@ export class Ec2World implements Ec2 {
   /** A cloud on this world; waiting moves the clock at once. */
   cloud(config: Partial<AwsCloudConfig> = {}, options: AwsCloudOptions = {}): Cloud {
     return createAwsCloud(aConfig(config), {
+      clusterName: "demo",
       ec2: this,
       now: () => this.nowMs,
       wallClock: () => Date.parse("2026-01-01T00:01:00Z") + this.nowMs,

@@ -5,6 +5,8 @@ import { Ec2World, VPC } from "#test/clouds/aws/ec2-world.ts";
 import { aCall, aNode } from "#test/clouds/builders.ts";
 import { summary } from "#test/clouds/conformance.ts";
 
+const THEIRS = { TagSet: [{ Key: "kubernetes.io/cluster/theirs", Value: "owned" }] };
+const OURS = { TagSet: [{ Key: "kubernetes.io/cluster/demo", Value: "owned" }] };
 const providerID = "aws:///eu-central-1a/abc-def/fargate-ip-10-0-0-9.eu-central-1.compute.internal";
 
 function anInterface(traits: Partial<NetworkInterface> = {}): NetworkInterface {
@@ -27,6 +29,21 @@ test.each<[string, readonly NetworkInterface[], Partial<AwsCloudConfig>, string]
   ["two of one address", [anInterface(), anInterface({ NetworkInterfaceId: "eni-2" })], {}, "Ambiguous"],
   ["in another VPC", [anInterface({ VpcId: "vpc-2" })], {}, "not-found"],
   ["untagged, with no VPC to go by", [anInterface()], { vpc: undefined }, "Foreign"],
+  ["tagged, with no VPC to go by", [anInterface(OURS)], { vpc: undefined }, "eni-1"],
+  ["tagged with another cluster", [anInterface(THEIRS)], {}, "Foreign"],
+  [
+    "tagged with another cluster, in a VPC alone",
+    [anInterface(THEIRS)],
+    { clusterTag: undefined },
+    "Foreign",
+  ],
+  ["tagged with the cluster's name, in a VPC alone", [anInterface(OURS)], { clusterTag: undefined }, "eni-1"],
+  [
+    "one of another cluster with the same address",
+    [anInterface(THEIRS), anInterface({ NetworkInterfaceId: "eni-2" })],
+    {},
+    "eni-2",
+  ],
   ["without a zone", [anInterface({ AvailabilityZone: "" })], {}, "Unavailable"],
 ])("%s", async (_, interfaces, config, expected) => {
   const world = new Ec2World();
