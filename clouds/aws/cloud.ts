@@ -6,7 +6,7 @@ import { createEc2, type Ec2 } from "#clouds/aws/ec2.ts";
 import { answerOf } from "#clouds/aws/errors.ts";
 import { type Facts, factsOfInstance, factsOfInterface } from "#clouds/aws/instance.ts";
 import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
-import { type LabelSources, withLabels } from "#clouds/aws/labels.ts";
+import { askAhead, type LabelSources, withLabels } from "#clouds/aws/labels.ts";
 import { resolve } from "#clouds/aws/resolve.ts";
 import { createSession, type Session, type Sleep } from "#clouds/aws/session.ts";
 import { createTopology } from "#clouds/aws/topology.ts";
@@ -43,7 +43,9 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
   return {
     provider: "aws",
     async instances(nodes, { signal, share }) {
-      const session = createSession({ ec2, budget, sleep, signal });
+      // What was asked ahead of need, and not needed, ends with the batch: a function may be frozen after its answer.
+      const done = new AbortController();
+      const session = createSession({ ec2, budget, sleep, signal: AbortSignal.any([signal, done.signal]) });
       const leave = budget.enter(share);
       try {
         const answers = await answer(nodes, session, cluster, sources);
@@ -54,6 +56,7 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
         return { answers: nodes.map(() => unavailable), usage: session.usage() };
       } finally {
         leave();
+        done.abort();
       }
     },
     async close() {
@@ -68,6 +71,7 @@ async function answer(
   cluster: AwsCluster,
   sources: LabelSources,
 ): Promise<InstanceAnswer[]> {
+  askAhead(nodes, session, sources);
   const answers = new Map<Node, InstanceAnswer>();
   const facts = new Map<Node, Facts>();
   for (const [node, resolution] of await resolve(nodes, session, cluster)) {

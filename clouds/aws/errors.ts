@@ -6,8 +6,10 @@ export interface Fault {
   readonly message: string;
   /** Asking the same once more may well succeed: the connection broke, or the service failed on its side. */
   readonly transient?: true;
-  /** The service said, of the operation as a whole, that it is not to be had here or for us. */
+  /** The service said, of this operation and of it alone, that it is not to be had here or for us. */
   readonly refused?: true;
+  /** Among the ids asked for are some that the service does not have; it answers none of the others then. */
+  readonly unknownIds?: true;
 }
 
 /** What a request brought. */
@@ -23,6 +25,11 @@ export function fault(code: InstanceErrorCode, message: string): Outcome<never> 
   return { kind: "fault", fault: { code, message } };
 }
 
+/** The request was given up. */
+export function abortedFault(operation: string): Fault {
+  return { code: "Aborted", message: `${operation}: aborted before EC2 answered` };
+}
+
 /** The same fault as a node's answer. */
 export function answerOf({ code, message }: Fault): InstanceAnswer {
   return { kind: "error", code, message };
@@ -33,8 +40,10 @@ export function classify(error: unknown, operation: string): Fault {
   const { name, status, message } = partsOf(error);
   const text = `${operation}: ${message}`;
   if (THROTTLED.has(name) || status === 429) return { code: "Throttled", message: text };
-  if (DENIED.has(name)) return { code: "Denied", message: text, refused: true };
+  if (name === UNAUTHORIZED) return { code: "Denied", message: text, refused: true };
+  if (DENIED.has(name)) return { code: "Denied", message: text };
   if (UNSUPPORTED.has(name)) return { code: "Unavailable", message: text, refused: true };
+  if (UNKNOWN_IDS.test(name)) return { code: "Unavailable", message: text, unknownIds: true };
   if (status === 401 || status === 403) return { code: "Denied", message: text };
   if (status === undefined || status >= 500) return { code: "Unavailable", message: text, transient: true };
   return { code: "Unavailable", message: text };
@@ -54,9 +63,14 @@ const THROTTLED: ReadonlySet<string> = new Set([
   "SlowDown",
 ]);
 
-/** … you may not; credentials that are missing, wrong or expired are among them, as only somebody's action mends them. */
+/** … you may not do this. */
+const UNAUTHORIZED = "UnauthorizedOperation";
+
+/**
+ * … you may do nothing; credentials that are missing, wrong or expired are among them, as only somebody's action mends
+ * them. They say nothing of the operation: `AccessDenied` is what STS says of a role.
+ */
 const DENIED: ReadonlySet<string> = new Set([
-  "UnauthorizedOperation",
   "AuthFailure",
   "AccessDenied",
   "AccessDeniedException",
@@ -81,6 +95,9 @@ const UNSUPPORTED: ReadonlySet<string> = new Set([
   "UnknownOperationException",
   "UnsupportedOperation",
 ]);
+
+/** … there is no such instance, or no id looks like that. */
+const UNKNOWN_IDS = /^InvalidInstanceID\b/;
 
 /** The SDK's errors carry the service's code as `name` and the HTTP status, if there was an answer at all, in `$metadata`. */
 function partsOf(error: unknown): { name: string; status: number | undefined; message: string } {

@@ -1,11 +1,12 @@
-import { answerOf } from "#clouds/aws/errors.ts";
+import { answerOf, type Fault } from "#clouds/aws/errors.ts";
 import type { Facts } from "#clouds/aws/instance.ts";
+import { queryOf } from "#clouds/aws/query.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { NETWORK_NODE_LABEL_PREFIX, type Topology } from "#clouds/aws/topology.ts";
 import { ZONE_ID_LABEL, type Zones } from "#clouds/aws/zones.ts";
-import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
+import { isUninitialized } from "#core/node/taints.ts";
 
 /** Where labels beyond type, zone and region come from; `wallClock` is milliseconds since the epoch. */
 export interface LabelSources {
@@ -15,44 +16,60 @@ export interface LabelSources {
 }
 
 /**
- * For how long after its birth a node waits for its place in the network if EC2 cannot tell it just now. Labels are
- * written with the first initialization, so leaving them out at once would lose them; but a node that never joins is
- * worse than one without them, and after this time it joins without.
+ * For how long after its birth a node waits for its zone's id and its place in the network if EC2 cannot tell them just
+ * now. Labels are written with the first initialization, so leaving them out at once would lose them; but a node that
+ * never joins is worse than one without them, and after this time it joins without.
  */
-export const TOPOLOGY_PATIENCE_SECONDS = 300;
+export const LABELS_PATIENCE_SECONDS = 300;
 
-/** Completes instances to answers. What the node has is not asked for again, and neither what only a live instance has. */
+/**
+ * For how long a batch waits for labels once its instances are known: then the nodes that lack theirs are told to come
+ * again, and all others are answered. Long enough for a second token of DescribeInstanceTopology, which has one a second.
+ */
+export const LABELS_LIMIT_MS = 2_000;
+
+/** Starts to ask, beside the instances, for what nodes like these will need. */
+export function askAhead(nodes: readonly Node[], session: Session, { zones }: LabelSources): void {
+  if (nodes.some((node) => wants(node, ZONE_ID_LABEL) && IS_ASKED[queryOf(node).kind]))
+    zones.askAhead(session);
+}
+
+/** Completes instances to answers. Only what is going to be written is asked for, and only of live instances. */
 export async function withLabels(
   facts: ReadonlyMap<Node, Facts>,
   session: Session,
   sources: LabelSources,
 ): Promise<ReadonlyMap<Node, InstanceAnswer>> {
-  const alive = new Map([...facts].filter(([, { instance }]) => ALIVE.has(instance.state)));
-  const zoneless = new Map(
-    [...alive].filter(([node, { zoneId }]) => zoneId === undefined && !has(node, ZONE_ID_LABEL)),
+  const { zones, topology, wallClock } = sources;
+  const alive = [...facts].filter(([, { instance }]) => ALIVE.has(instance.state));
+  for (const [, { instance, zoneId }] of alive) if (zoneId !== undefined) zones.learn(instance.zone, zoneId);
+  const zoneless = alive.filter(([node, { zoneId }]) => zoneId === undefined && wants(node, ZONE_ID_LABEL));
+  const placeless = alive.filter(
+    ([node, { instance }]) => topology.covers(instance.type) && wants(node, `${NETWORK_NODE_LABEL_PREFIX}1`),
   );
-  const placeless = new Map(
-    [...alive].filter(
-      ([node, { instance }]) =>
-        sources.topology.covers(instance.type) && !has(node, `${NETWORK_NODE_LABEL_PREFIX}1`),
-    ),
-  );
+  const limited = session.under(AbortSignal.any([session.signal, AbortSignal.timeout(LABELS_LIMIT_MS)]));
   const [zoneIds, places] = await Promise.all([
-    sources.zones.idsOf(
-      [...zoneless.values()].map(({ instance }) => instance.zone),
-      session,
+    zones.idsOf(
+      zoneless.map(([, { instance }]) => instance.zone),
+      limited,
     ),
-    sources.topology.labelsOf(
-      [...placeless.values()].map(({ instance }) => instance.id),
-      session,
+    topology.labelsOf(
+      placeless.map(([, { instance }]) => instance.id),
+      limited,
     ),
   ]);
+  const told = new Map(zoneless.map(([node, { instance }]) => [node, zoneIds.get(instance.zone)]));
+  const placed = new Map(placeless.map(([node, { instance }]) => [node, places.get(instance.id)]));
   const answers = [...facts].map(([node, { instance, zoneId }]): [Node, InstanceAnswer] => {
-    const place = placeless.has(node) ? places.get(instance.id) : undefined;
-    if (place?.kind === "fault" && isWorthWaiting(node, sources.wallClock())) {
-      return [node, answerOf(place.fault)];
+    const zone = told.get(node);
+    const place = placed.get(node);
+    const missing = [zone, place].find((each) => each?.kind === "fault");
+    if (missing?.kind === "fault" && isPatient(node, wallClock())) {
+      return [node, answerOf(forOneNode(missing.fault, session))];
     }
-    const id = alive.has(node) ? (zoneId ?? zoneIds.get(instance.zone)) : undefined;
+    const id = ALIVE.has(instance.state)
+      ? (zoneId ?? (zone?.kind === "ok" ? zone.value : undefined))
+      : undefined;
     const labels = {
       ...(id === undefined ? {} : { [ZONE_ID_LABEL]: id }),
       ...(place?.kind === "ok" ? place.value : {}),
@@ -64,12 +81,20 @@ export async function withLabels(
 
 const ALIVE: ReadonlySet<string> = new Set(["pending", "running"]);
 
-function has(node: Node, label: string): boolean {
-  return node.metadata.labels?.[label] !== undefined;
+const IS_ASKED = { "instance-id": true, fargate: true, name: true, foreign: false, invalid: false } as const;
+
+/** Whether a label is going to be written: with initialization, and where the node does not have it. */
+function wants(node: Node, label: string): boolean {
+  return isUninitialized(node) && node.metadata.labels?.[label] === undefined;
 }
 
-function isWorthWaiting(node: Node, wallClock: number): boolean {
-  const uninitialized = node.spec.taints?.some(({ key }) => key === UNINITIALIZED_TAINT) ?? false;
+function isPatient(node: Node, wallClock: number): boolean {
   const age = (wallClock - Date.parse(node.metadata.creationTimestamp)) / 1000;
-  return uninitialized && age < TOPOLOGY_PATIENCE_SECONDS;
+  return age < LABELS_PATIENCE_SECONDS;
+}
+
+/** EC2 has just told the instance: whatever keeps a label from us is no matter of the whole account. */
+function forOneNode({ code, message }: Fault, { signal }: Session): Fault {
+  if (code === "Throttled" || (code === "Aborted" && signal.aborted)) return { code, message };
+  return { code: "Unavailable", message: `${message} (labels are waited for ${LABELS_LIMIT_MS / 1000} s)` };
 }

@@ -1,6 +1,6 @@
 import { type Budget, MAX_TOKEN_WAIT_MS, type Operation } from "#clouds/aws/budget.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
-import { classify, type Fault, type Outcome, ok } from "#clouds/aws/errors.ts";
+import { abortedFault, classify, type Fault, type Outcome, ok } from "#clouds/aws/errors.ts";
 import type { CloudUsage } from "#core/report.ts";
 
 /** Waits; resolves, never rejects, once the time is over or the signal aborts. */
@@ -16,10 +16,14 @@ export interface SessionParts {
 
 /** The requests of one batch: each within the budget, counted, with an end, and its errors as values. */
 export interface Session {
+  /** Once aborted no new request starts, and those in flight end. */
+  readonly signal: AbortSignal;
   send<Result>(
     operation: Operation,
     request: (ec2: Ec2, signal: AbortSignal) => Promise<Result>,
   ): Promise<Outcome<Result>>;
+  /** The same budget and counts, with an end of its own in place of this one's. */
+  under(signal: AbortSignal): Session;
   usage(): CloudUsage;
 }
 
@@ -34,7 +38,7 @@ export function createSession({ ec2, budget, sleep, signal }: SessionParts): Ses
   let throttled = 0;
   let waitedMs = 0;
 
-  const token = async (operation: Operation): Promise<Fault | undefined> => {
+  const token = async (operation: Operation, signal: AbortSignal): Promise<Fault | undefined> => {
     let waited = 0;
     for (let wait = budget.take(operation); wait !== undefined; wait = budget.take(operation)) {
       if (waited + wait > MAX_TOKEN_WAIT_MS)
@@ -50,9 +54,10 @@ export function createSession({ ec2, budget, sleep, signal }: SessionParts): Ses
   const attempt = async <Result>(
     operation: Operation,
     request: (ec2: Ec2, signal: AbortSignal) => Promise<Result>,
+    signal: AbortSignal,
   ): Promise<Outcome<Result>> => {
     if (signal.aborted) return { kind: "fault", fault: abortedFault(operation) };
-    const missing = await token(operation);
+    const missing = await token(operation, signal);
     if (missing !== undefined) return { kind: "fault", fault: missing };
     calls[operation] = (calls[operation] ?? 0) + 1;
     try {
@@ -69,15 +74,18 @@ export function createSession({ ec2, budget, sleep, signal }: SessionParts): Ses
     }
   };
 
-  return {
+  const under = (signal: AbortSignal): Session => ({
+    signal,
     async send(operation, request) {
-      const first = await attempt(operation, request);
+      const first = await attempt(operation, request, signal);
       if (first.kind === "ok" || first.fault.transient !== true) return first;
       await sleep(SECOND_ATTEMPT_DELAY_MS, signal);
-      return attempt(operation, request);
+      return attempt(operation, request, signal);
     },
+    under,
     usage: () => ({ calls: { ...calls }, throttled, waitedMs }),
-  };
+  });
+  return under(signal);
 }
 
 /** The SDK looks at the signal while it waits for the answer, but not while it waits for credentials. */
@@ -86,10 +94,6 @@ function unlessAborted<Result>(result: Promise<Result>, signal: AbortSignal): Pr
   const abort = (): void => reject(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
   return Promise.race([result, promise]).finally(() => signal.removeEventListener("abort", abort));
-}
-
-function abortedFault(operation: Operation): Fault {
-  return { code: "Aborted", message: `${operation}: aborted before EC2 answered` };
 }
 
 function budgetSpent(operation: Operation, waitMs: number): string {

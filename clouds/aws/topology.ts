@@ -1,5 +1,5 @@
 import { chunksOf } from "#clouds/aws/describe-instances.ts";
-import { fault, type Outcome, ok } from "#clouds/aws/errors.ts";
+import { type Fault, fault, type Outcome, ok } from "#clouds/aws/errors.ts";
 import type { Session } from "#clouds/aws/session.ts";
 
 /** Labels that name the network nodes above an instance: layer 1 is the farthest, the last one the instance's own. */
@@ -19,7 +19,8 @@ export interface Topology {
 export function createTopology(pattern: string, now: () => number): Topology {
   const expected = new RegExp(pattern);
   let refusedUntil = Number.NEGATIVE_INFINITY;
-  const emptyUntil = new Map<string, number>();
+  const empty = createMemory(now, NEGATIVE_MS);
+  const unknown = createMemory(now, UNKNOWN_MS);
 
   const ask = async (ids: string[], session: Session): Promise<Outcome<ReadonlyMap<string, Labels>>> => {
     const answer = await session.send("DescribeInstanceTopology", (ec2, signal) =>
@@ -44,20 +45,28 @@ export function createTopology(pattern: string, now: () => number): Topology {
     covers: (type) => expected.test(type),
     async labelsOf(ids, session) {
       const results = new Map<string, Outcome<Labels>>();
-      const open = ids.filter((id) => (emptyUntil.get(id) ?? Number.NEGATIVE_INFINITY) <= now());
-      for (const chunk of chunksOf(open, MAX_IDS)) {
+      for (const id of ids) if (unknown.has(id)) results.set(id, UNKNOWN);
+      const open = chunksOf(
+        ids.filter((id) => !empty.has(id) && !unknown.has(id)),
+        MAX_IDS,
+      );
+      let partings = 0;
+      for (let chunk = open.shift(); chunk !== undefined; chunk = open.shift()) {
         if (now() < refusedUntil) break;
         const answer = await ask(chunk, session);
-        for (const id of chunk) {
-          if (answer.kind === "fault") results.set(id, answer);
-          else {
+        if (answer.kind === "ok") {
+          for (const id of chunk) {
             const labels = answer.value.get(id) ?? {};
             results.set(id, ok(labels));
-            if (Object.keys(labels).length === 0 && now() >= refusedUntil) {
-              remember(emptyUntil, id, now() + NEGATIVE_MS);
-            }
+            if (Object.keys(labels).length === 0 && now() >= refusedUntil) empty.add(id);
           }
+          continue;
         }
+        const parted = answer.fault.unknownIds ? part(chunk, answer.fault) : { unknown: [], others: [] };
+        for (const id of parted.unknown) unknown.add(id);
+        for (const id of chunk) results.set(id, answer);
+        partings += 1;
+        if (partings <= MAX_PARTINGS) open.unshift(...parted.others);
       }
       return results;
     },
@@ -70,14 +79,46 @@ const MAX_IDS = 100;
 /** For how long "there is none" is believed, whether of an instance or of the operation as a whole: a day. */
 const NEGATIVE_MS = 24 * 60 * 60_000;
 
+/** An id that fails the others of its request is left out for a moment; EC2 will know it soon. */
+const UNKNOWN_MS = 10_000;
+
+/** How often the ids of a batch are asked for anew, in part, because of others among them: halving 100 comes to one within these. */
+const MAX_PARTINGS = 7;
+
+const UNKNOWN = fault("Unavailable", "DescribeInstanceTopology: EC2 did not know the instance a moment ago");
+
+/** The ids that EC2 named as unknown, and what is left to ask for; in halves where it named none. */
+function part(
+  ids: readonly string[],
+  { message }: Fault,
+): { readonly unknown: readonly string[]; readonly others: string[][] } {
+  const words = new Set(message.split(/[^0-9A-Za-z-]+/));
+  const unknown = ids.filter((id) => ids.length === 1 || words.has(id));
+  const others = ids.filter((id) => !unknown.includes(id));
+  const size = unknown.length > 0 ? MAX_IDS : Math.ceil(ids.length / 2);
+  return { unknown, others: chunksOf(others, size) };
+}
+
+/** Ids that something is known of for a time. */
+interface Memory {
+  has(id: string): boolean;
+  add(id: string): void;
+}
+
 /** The oldest make room for new ones. */
 const MAX_REMEMBERED = 10_000;
 
-function remember(cache: Map<string, number>, id: string, until: number): void {
-  cache.delete(id);
-  cache.set(id, until);
-  const [oldest] = cache.keys();
-  if (cache.size > MAX_REMEMBERED && oldest !== undefined) cache.delete(oldest);
+function createMemory(now: () => number, lastsMs: number): Memory {
+  const until = new Map<string, number>();
+  return {
+    has: (id) => (until.get(id) ?? Number.NEGATIVE_INFINITY) > now(),
+    add(id) {
+      until.delete(id);
+      until.set(id, now() + lastsMs);
+      const [oldest] = until.keys();
+      if (until.size > MAX_REMEMBERED && oldest !== undefined) until.delete(oldest);
+    },
+  };
 }
 
 function labelsFor(networkNodes: readonly string[]): Labels {

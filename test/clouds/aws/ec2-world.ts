@@ -19,6 +19,14 @@ export class Ec2World implements Ec2 {
   readonly requests: { readonly operation: Operation; readonly at: number }[] = [];
   /** An error that the next requests of an operation are answered with. */
   readonly errors = new Map<Operation, Error>();
+  /** What the requests of an operation wait for before they are answered. */
+  readonly held = new Map<Operation, Promise<void>>();
+  /** Instances that DescribeInstanceTopology does not know yet. */
+  readonly unknownToTopology = new Set<string>();
+  /** Whether it says which those are. */
+  namesUnknown = true;
+  /** What DescribeAvailabilityZones answers with in place of what is so. */
+  noZones: object | undefined;
   /** What DescribeInstances answers with in place of what is so. */
   rubbish: object | undefined;
   pageSize = 1000;
@@ -30,7 +38,7 @@ export class Ec2World implements Ec2 {
   }
 
   describeInstances: Ec2["describeInstances"] = async (request) => {
-    this.#arrive("DescribeInstances");
+    await this.#arrive("DescribeInstances");
     if (this.rubbish !== undefined) return this.rubbish;
     const all = this.instances.filter((instance) => passes(instanceValues(instance), request.Filters));
     const start = Number(request.NextToken ?? 0);
@@ -40,20 +48,26 @@ export class Ec2World implements Ec2 {
   };
 
   describeNetworkInterfaces: Ec2["describeNetworkInterfaces"] = async (request) => {
-    this.#arrive("DescribeNetworkInterfaces");
+    await this.#arrive("DescribeNetworkInterfaces");
     return {
       NetworkInterfaces: this.interfaces.filter((eni) => passes(interfaceValues(eni), request.Filters)),
     };
   };
 
   describeAvailabilityZones: Ec2["describeAvailabilityZones"] = async () => {
-    this.#arrive("DescribeAvailabilityZones");
+    await this.#arrive("DescribeAvailabilityZones");
+    if (this.noZones !== undefined) return this.noZones;
     return { AvailabilityZones: [...this.zones].map(([ZoneName, ZoneId]) => ({ ZoneName, ZoneId })) };
   };
 
   describeInstanceTopology: Ec2["describeInstanceTopology"] = async ({ InstanceIds: ids = [] }) => {
-    this.#arrive("DescribeInstanceTopology");
+    await this.#arrive("DescribeInstanceTopology");
     if (ids.length > 100) throw awsError("InvalidParameterValue", 400);
+    const unknown = ids.filter((id) => this.unknownToTopology.has(id));
+    if (unknown.length > 0) {
+      const message = this.namesUnknown ? `The instance IDs '${unknown.join(", ")}' do not exist` : "no";
+      throw awsError("InvalidInstanceID.NotFound", 400, message);
+    }
     return { Instances: ids.flatMap((id) => this.topology.get(id) ?? []) };
   };
 
@@ -74,8 +88,9 @@ export class Ec2World implements Ec2 {
     });
   }
 
-  #arrive(operation: Operation): void {
+  async #arrive(operation: Operation): Promise<void> {
     this.requests.push({ operation, at: this.nowMs });
+    await this.held.get(operation);
     const error = this.errors.get(operation);
     if (error !== undefined) throw error;
   }
@@ -120,8 +135,8 @@ export function anInstance(number: number, traits: Partial<Ec2Instance> = {}): E
 }
 
 /** An error as the SDK throws it. */
-export function awsError(name: string, status: number): Error {
-  return Object.assign(new Error("by the test"), { name, $metadata: { httpStatusCode: status } });
+export function awsError(name: string, status: number, message = "by the test"): Error {
+  return Object.assign(new Error(message), { name, $metadata: { httpStatusCode: status } });
 }
 
 function instanceValues(instance: Ec2Instance): Readonly<Record<string, readonly (string | undefined)[]>> {

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { Operation } from "#clouds/aws/budget.ts";
+import type { InstanceAnswer } from "#core/instance.ts";
 import { anInstance, awsError, Ec2World } from "#test/clouds/aws/ec2-world.ts";
 import { aCall, aNode, type NodeTraits } from "#test/clouds/builders.ts";
 
@@ -15,19 +17,41 @@ function aWorld(count = 1, type = "p5.48xlarge") {
   return world;
 }
 
+const EXPIRED = awsError("RequestExpired", 400);
+const NEVER = new Promise<void>(() => {});
+const OLD = { creationTimestamp: "2025-12-31T23:56:00Z" };
+const ZONE = { "topology.k8s.aws/zone-id": "euc1-az2" };
+const TOLD_ZONE = { "topology.k8s.aws/zone-id": "told" };
+const TOLD = anInstance(1, {
+  Placement: { AvailabilityZone: "eu-central-1a", AvailabilityZoneId: "told" },
+});
+
+/** Lets everything happen that waits for nothing but its turn. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+function hold(world: Ec2World, operation: Operation): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  world.held.set(operation, promise);
+  return resolve;
+}
+
 const identified = (number: number, traits: NodeTraits = {}) =>
   aNode({ name: `node-${number}`, providerID: `i-${number.toString(16).padStart(17, "0")}`, ...traits });
 
 async function labelsIn(cloud: ReturnType<Ec2World["cloud"]>, nodes = [identified(1)]) {
   const { answers } = await cloud.instances(nodes, aCall());
-  return answers.map((answer) =>
-    answer.kind === "found" ? answer.instance.labels : answer.kind === "error" ? answer.code : answer.kind,
-  );
+  return answers.map(labelsOrCode);
+}
+
+function labelsOrCode(answer: InstanceAnswer) {
+  return answer.kind === "found"
+    ? answer.instance.labels
+    : answer.kind === "error"
+      ? answer.code
+      : answer.kind;
 }
 
 describe("zone ids", () => {
-  const ZONE = { "topology.k8s.aws/zone-id": "euc1-az2" };
-
   test("are asked for once, whatever the number of batches", async () => {
     const world = aWorld(1, "m7g.large");
     const cloud = world.cloud();
@@ -35,19 +59,68 @@ describe("zone ids", () => {
     expect(world.count("DescribeAvailabilityZones")).toBe(1);
   });
 
-  test("are not asked for where EC2 told them with the instance", async () => {
+  test("are asked for ahead of need, and not again where EC2 told them with the instance", async () => {
     const world = aWorld(1, "m7g.large");
-    world.instances[0] = anInstance(1, {
-      Placement: { AvailabilityZone: "eu-central-1a", AvailabilityZoneId: "told" },
-    });
-    expect(await labelsIn(world.cloud())).toEqual([{ "topology.k8s.aws/zone-id": "told" }]);
+    world.instances[0] = TOLD;
+    const cloud = world.cloud();
+    expect([await labelsIn(cloud), await labelsIn(cloud)]).toEqual([[TOLD_ZONE], [TOLD_ZONE]]);
+    expect(world.count("DescribeAvailabilityZones")).toBe(1);
+  });
+
+  test("asked for ahead are not waited for where EC2 told them with the instance", async () => {
+    const world = aWorld(1, "m7g.large");
+    world.instances[0] = TOLD;
+    world.held.set("DescribeAvailabilityZones", NEVER);
+    expect(await labelsIn(world.cloud())).toEqual([TOLD_ZONE]);
+  });
+
+  test.each<[string, NodeTraits]>([
+    ["the node has one", { labels: { "topology.k8s.aws/zone-id": "x" } }],
+    ["the node has joined", { taints: [] }],
+    ["nothing can be asked for the node", { providerID: "aws:///a/vol-1" }],
+  ])("are not asked for where %s", async (_, traits) => {
+    const world = aWorld(1, "m7g.large");
+    await labelsIn(world.cloud(), [identified(1, traits)]);
     expect(world.count("DescribeAvailabilityZones")).toBe(0);
   });
 
-  test("are not asked for where the node has one", async () => {
+  test("are asked for beside the instances", async () => {
     const world = aWorld(1, "m7g.large");
-    await labelsIn(world.cloud(), [identified(1, { labels: { "topology.k8s.aws/zone-id": "x" } })]);
-    expect(world.count("DescribeAvailabilityZones")).toBe(0);
+    const release = hold(world, "DescribeInstances");
+    const labels = labelsIn(world.cloud());
+    await settled();
+    expect(world.requests.map(({ operation }) => operation).toSorted()).toEqual([
+      "DescribeAvailabilityZones",
+      "DescribeInstances",
+    ]);
+    release();
+    expect(await labels).toEqual([ZONE]);
+  });
+
+  test("are asked for once for all batches that need them", async () => {
+    const world = aWorld(20, "m7g.large");
+    const release = hold(world, "DescribeAvailabilityZones");
+    const cloud = world.cloud();
+    const batches = Array.from({ length: 20 }, (_, index) => labelsIn(cloud, [identified(index + 1)]));
+    await settled();
+    release();
+    expect((await Promise.all(batches)).flat()).toEqual(batches.map(() => ZONE));
+    expect(world.count("DescribeAvailabilityZones")).toBe(1);
+  });
+
+  test("are still told to a batch that waits when the one that asked is aborted", async () => {
+    const world = aWorld(2, "m7g.large");
+    const release = hold(world, "DescribeAvailabilityZones");
+    const cloud = world.cloud();
+    const abort = new AbortController();
+    const aborted = cloud.instances([identified(1)], aCall({ signal: abort.signal }));
+    const waiting = labelsIn(cloud, [identified(2)]);
+    await settled();
+    abort.abort();
+    expect((await aborted).answers).toMatchObject([{ kind: "error", code: "Aborted" }]);
+    release();
+    expect(await waiting).toEqual([ZONE]);
+    expect(world.count("DescribeAvailabilityZones")).toBe(1);
   });
 
   test("unknown ones are left out, and asked for again after a minute, not before", async () => {
@@ -62,14 +135,50 @@ describe("zone ids", () => {
     expect(world.count("DescribeAvailabilityZones")).toBe(2);
   });
 
-  test.each([
-    ["a throttle", THROTTLE],
-    ["a denial", awsError("UnauthorizedOperation", 403)],
-    ["a failure", awsError("InternalError", 500)],
-  ])("%s costs the label and not the node", async (_, error) => {
+  test.each<[string, Error, NodeTraits, unknown]>([
+    ["throttled for a node that waits", THROTTLE, {}, "Throttled"],
+    ["failing for a node that waits", awsError("InternalError", 500), {}, "Unavailable"],
+    ["with credentials that expired, for a node that waits", EXPIRED, {}, "Unavailable"],
+    ["denied for a node that waits", awsError("UnauthorizedOperation", 403), {}, {}],
+    ["throttled for a node that waited five minutes", THROTTLE, OLD, {}],
+    ["throttled for a node that has joined", THROTTLE, { taints: [] }, {}],
+  ])("%s", async (_, error, traits, expected) => {
     const world = aWorld(1, "m7g.large");
     world.errors.set("DescribeAvailabilityZones", error);
-    expect(await labelsIn(world.cloud())).toEqual([{}]);
+    expect(await labelsIn(world.cloud(), [identified(1, traits)])).toEqual([expected]);
+  });
+
+  test.each([
+    ["a throttle", THROTTLE],
+    ["a failure", awsError("InternalError", 500)],
+    ["expired credentials", EXPIRED],
+  ])("are asked for again after %s: no node of the next minute is without", async (_, error) => {
+    const world = aWorld(20, "m7g.large");
+    const cloud = world.cloud();
+    world.errors.set("DescribeAvailabilityZones", error);
+    await labelsIn(cloud);
+    world.errors.clear();
+    const nodes = Array.from({ length: 20 }, (_, index) => identified(index + 1));
+    expect(await labelsIn(cloud, nodes)).toEqual(nodes.map(() => ZONE));
+  });
+
+  test("that are not a list are asked for again", async () => {
+    const world = aWorld(1, "m7g.large");
+    const cloud = world.cloud();
+    world.noZones = {};
+    expect(await labelsIn(cloud)).toEqual(["Unavailable"]);
+    world.noZones = undefined;
+    expect(await labelsIn(cloud)).toEqual([ZONE]);
+  });
+
+  test("keep only those waiting whose zone is not known", async () => {
+    const world = aWorld(2, "m7g.large");
+    const cloud = world.cloud();
+    await labelsIn(cloud);
+    world.nowMs += 60_000;
+    world.instances[1] = anInstance(2, { Placement: { AvailabilityZone: "eu-central-1b" } });
+    world.errors.set("DescribeAvailabilityZones", THROTTLE);
+    expect(await labelsIn(cloud, [identified(1), identified(2)])).toEqual([ZONE, "Throttled"]);
   });
 });
 
@@ -80,7 +189,6 @@ describe("the place in the network", () => {
     "topology.k8s.aws/network-node-layer-3": "nn-3-1",
     "topology.k8s.aws/zone-id": "euc1-az2",
   };
-  const ZONE = { "topology.k8s.aws/zone-id": "euc1-az2" };
 
   test("is one label a layer", async () => {
     expect(await labelsIn(aWorld().cloud())).toEqual([PLACE]);
@@ -108,6 +216,7 @@ describe("the place in the network", () => {
 
   test.each<[string, string, NodeTraits]>([
     ["of a type that the pattern leaves out", "m7g.large", {}],
+    ["where the node has joined", "p5.48xlarge", { taints: [] }],
     ["where the node has it", "p5.48xlarge", { labels: { "topology.k8s.aws/network-node-layer-1": "x" } }],
   ])("is not asked for %s", async (_, type, traits) => {
     const world = aWorld(1, type);
@@ -144,13 +253,9 @@ describe("the place in the network", () => {
   test.each<[string, Error, NodeTraits, unknown]>([
     ["throttled for a node that waits", THROTTLE, {}, "Throttled"],
     ["failing for a node that waits", awsError("InternalError", 500), {}, "Unavailable"],
-    [
-      "throttled for a node that waited five minutes",
-      THROTTLE,
-      { creationTimestamp: "2025-12-31T23:56:00Z" },
-      ZONE,
-    ],
-    ["throttled for a node that has joined", THROTTLE, { taints: [] }, ZONE],
+    ["with credentials that expired, for a node that waits", EXPIRED, {}, "Unavailable"],
+    ["throttled for a node that waited five minutes", THROTTLE, OLD, ZONE],
+    ["throttled for a node that has joined", THROTTLE, { taints: [] }, {}],
   ])("%s", async (_, error, traits, expected) => {
     const world = aWorld(2, "p5.48xlarge");
     world.errors.set("DescribeInstanceTopology", error);
@@ -162,5 +267,66 @@ describe("the place in the network", () => {
     world.instances.push(anInstance(2));
     world.errors.set("DescribeInstanceTopology", THROTTLE);
     expect(await labelsIn(world.cloud(), [identified(1), identified(2)])).toEqual(["Throttled", ZONE]);
+  });
+
+  test.each([
+    ["expired credentials", EXPIRED],
+    ["a role that could not be assumed", awsError("AccessDenied", 403)],
+    ["a region's refusal of everything", awsError("OptInRequired", 401)],
+  ])("is asked for again after %s, which refuse more than the operation", async (_, error) => {
+    const world = aWorld();
+    const cloud = world.cloud();
+    world.errors.set("DescribeInstanceTopology", error);
+    expect(await labelsIn(cloud)).toEqual(["Unavailable"]);
+    world.errors.clear();
+    world.nowMs += 2000;
+    expect(await labelsIn(cloud)).toEqual([PLACE]);
+  });
+
+  test("of an instance that EC2 does not know there yet keeps its own node waiting alone", async () => {
+    const world = aWorld(100);
+    world.unknownToTopology.add("i-00000000000000032");
+    const cloud = world.cloud();
+    const nodes = Array.from({ length: 100 }, (_, index) => identified(index + 1));
+    const labels = await labelsIn(cloud, nodes);
+    expect(labels.flatMap((each, index) => (typeof each === "string" ? [[index + 1, each]] : []))).toEqual([
+      [50, "Unavailable"],
+    ]);
+    expect(world.count("DescribeInstanceTopology")).toBe(2);
+    // For a moment it is not asked for again, as others would be asked for twice then, too.
+    world.nowMs += 5000;
+    expect(await labelsIn(cloud, [identified(50), identified(51)])).toMatchObject(["Unavailable", ZONE]);
+    expect(world.count("DescribeInstanceTopology")).toBe(3);
+    world.unknownToTopology.clear();
+    world.nowMs += 10_000;
+    expect(await labelsIn(cloud, [identified(50)])).toMatchObject([
+      { "topology.k8s.aws/network-node-layer-3": "nn-3-50" },
+    ]);
+  });
+
+  test.each<[string, (world: Ec2World) => void, number, number]>([
+    ["one that is not named", (world) => (world.namesUnknown = false), 1, 15],
+    ["all of them", () => {}, 100, 10],
+  ])("is told apart in few requests with unknown ids: %s", async (_, change, unknown, requests) => {
+    const world = aWorld(100);
+    change(world);
+    for (let number = 1; number <= unknown; number += 1) {
+      world.unknownToTopology.add(identified(number).spec.providerID ?? "");
+    }
+    const nodes = Array.from({ length: 100 }, (_, index) => identified(index + 1));
+    const labels = await labelsIn(world.cloud(), nodes);
+    expect(labels.slice(0, unknown)).toEqual(Array(unknown).fill("Unavailable"));
+    expect(labels.slice(unknown).filter((each) => typeof each === "string").length).toBeLessThanOrEqual(25);
+    expect(world.count("DescribeInstanceTopology")).toBeLessThanOrEqual(requests);
+  });
+
+  test("that is never told holds nobody back that needs none", async () => {
+    const world = aWorld(2);
+    world.instances.push(anInstance(3));
+    world.held.set("DescribeInstanceTopology", NEVER);
+    const nodes = [identified(1), identified(2, OLD), identified(3)];
+    // What waited for it until the deadline of the function would be answered as aborted by that.
+    const { answers } = await world.cloud().instances(nodes, aCall({ signal: AbortSignal.timeout(8_000) }));
+    expect(answers.map(labelsOrCode)).toEqual(["Unavailable", ZONE, ZONE]);
   });
 });
