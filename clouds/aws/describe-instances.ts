@@ -5,6 +5,9 @@ import type { Session } from "#clouds/aws/session.ts";
 /** EC2 takes at most this many values in a call, those of all its filters together. */
 const MAX_FILTER_VALUES = 200;
 
+/** A listing that has no end by then is not read further. */
+export const MAX_PAGES = 10;
+
 /** How many values a filter may have beside the other filters of its call. */
 export function roomBeside(filters: readonly Filter[]): number {
   return MAX_FILTER_VALUES - filters.reduce((sum, { Values: values = [] }) => sum + values.length, 0);
@@ -17,13 +20,16 @@ export interface Found {
   readonly instance: Ec2Instance;
 }
 
-/** What a query found; `unnamed` of them without an id, so that nothing can be said to be absent. */
+/** What a query found. Where some have no id, or the end was not reached, nothing can be said to be absent. */
 export interface Listing {
   readonly found: readonly Found[];
+  /** How many have no id. */
   readonly unnamed: number;
+  /** Whether these are all; EC2 has more pages than are looked at otherwise. */
+  readonly isWhole: boolean;
 }
 
-/** DescribeInstances with filters, all pages; a listing that does not end within them is a fault, never a shorter list. */
+/** DescribeInstances with filters, page by page. */
 export async function describeInstances(
   session: Session,
   filters: readonly Filter[],
@@ -48,10 +54,10 @@ export async function describeInstances(
         else unnamed += 1;
       }
     }
-    if (!next) return ok({ found, unnamed });
+    if (!next) return ok({ found, unnamed, isWhole: true });
     token = next;
   }
-  return fault("Unavailable", `DescribeInstances: more than ${MAX_PAGES} pages, not looked at further`);
+  return ok({ found, unnamed, isWhole: false });
 }
 
 /** A batch without its duplicates, cut to what fits a request. */
@@ -63,4 +69,3 @@ export function chunksOf<Value>(values: Iterable<Value>, size: number): Value[][
 }
 
 const PAGE_SIZE = 1000;
-const MAX_PAGES = 10;

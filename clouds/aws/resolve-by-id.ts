@@ -1,5 +1,11 @@
 import type { Ownership } from "#clouds/aws/belonging.ts";
-import { chunksOf, describeInstances, type Found, roomBeside } from "#clouds/aws/describe-instances.ts";
+import {
+  chunksOf,
+  describeInstances,
+  type Found,
+  MAX_PAGES,
+  roomBeside,
+} from "#clouds/aws/describe-instances.ts";
 import { answerOf } from "#clouds/aws/errors.ts";
 import {
   choose,
@@ -28,13 +34,11 @@ export async function resolveById(
         for (const id of chunk) byId.set(id, { kind: "answer", answer: answerOf(listing.fault) });
         return;
       }
-      const { found, unnamed } = listing.value;
+      const { found, unnamed, isWhole } = listing.value;
       for (const each of found) byId.set(each.id, each);
-      if (unnamed === 0) return;
-      const doubt = errorResolution(
-        "Unavailable",
-        "DescribeInstances: the answer holds instances without an id",
-      );
+      if (unnamed === 0 && isWhole) return;
+      const because = isWhole ? "instances without an id" : `more pages than ${MAX_PAGES}`;
+      const doubt = errorResolution("Unavailable", `DescribeInstances: the answer holds ${because}`);
       for (const id of chunk) if (!byId.has(id)) byId.set(id, doubt);
     }),
   );

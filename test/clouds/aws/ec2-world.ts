@@ -30,6 +30,10 @@ export class Ec2World implements Ec2 {
   /** What DescribeInstances answers with in place of what is so. */
   rubbish: object | undefined;
   pageSize = 1000;
+  /** With it, requests whose filters hold a wildcard read through all instances, as many a page, and show those that fit. */
+  scanSize: number | undefined;
+  /** The values of the filter by name, request by request. */
+  readonly namesAsked: (readonly string[])[] = [];
   nowMs = 0;
   waitedMs = 0;
 
@@ -40,10 +44,15 @@ export class Ec2World implements Ec2 {
   describeInstances: Ec2["describeInstances"] = async (request) => {
     await this.#arrive("DescribeInstances");
     if (this.rubbish !== undefined) return this.rubbish;
-    const all = this.instances.filter((instance) => passes(instanceValues(instance), request.Filters));
+    const names = request.Filters?.find(({ Name: name }) => name === "private-dns-name")?.Values ?? [];
+    this.namesAsked.push(names);
+    const isScan = this.scanSize !== undefined && names.some((name) => name.includes("*"));
+    const fits = (instance: Ec2Instance) => passes(instanceValues(instance), request.Filters);
+    const all = isScan ? this.instances : this.instances.filter(fits);
+    const size = isScan ? (this.scanSize ?? 0) : this.pageSize;
     const start = Number(request.NextToken ?? 0);
-    const page = all.slice(start, start + this.pageSize);
-    const next = start + this.pageSize < all.length ? { NextToken: String(start + this.pageSize) } : {};
+    const page = all.slice(start, start + size).filter(fits);
+    const next = start + size < all.length ? { NextToken: String(start + size) } : {};
     return { Reservations: page.map((instance) => ({ OwnerId: ACCOUNT, Instances: [instance] })), ...next };
   };
 

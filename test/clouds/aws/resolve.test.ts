@@ -50,6 +50,20 @@ describe("one node", () => {
       {},
       ID,
     ],
+    [
+      "under another domain, where EC2's own is another cluster's",
+      { name: "ip-10-0-0-1.corp.example" },
+      [anInstance(1, { VpcId: "vpc-2", ...THEIRS }), anInstance(2, { PrivateDnsName: "ip-10-0-0-1.b" })],
+      { vpc: undefined },
+      TWIN,
+    ],
+    [
+      "another cluster's alone, under EC2's own domain",
+      { name: "ip-10-0-0-1.corp.example" },
+      [anInstance(1, THEIRS)],
+      {},
+      "Foreign",
+    ],
     ["by an empty provider ID, so by name", { name: NAME, providerID: "" }, [anInstance(1)], {}, ID],
     ["not by address unless configured", internalIP("10.0.0.1"), [anInstance(1)], {}, "not-found"],
     ["by address where configured", internalIP("10.0.0.1"), [anInstance(1)], { matchByNodeIP: true }, ID],
@@ -84,9 +98,19 @@ describe("one node", () => {
     [
       "two of one first label",
       { name: "ip-10-0-0-1" },
-      [anInstance(1), anInstance(2, { PrivateDnsName: "ip-10-0-0-1.b" })],
+      [
+        anInstance(1, { PrivateDnsName: "ip-10-0-0-1.a" }),
+        anInstance(2, { PrivateDnsName: "ip-10-0-0-1.b" }),
+      ],
       {},
       "Ambiguous",
+    ],
+    [
+      "by its first label under EC2's own domain rather than another",
+      { name: "ip-10-0-0-1" },
+      [anInstance(2, { PrivateDnsName: "ip-10-0-0-1.b" }), anInstance(1)],
+      {},
+      ID,
     ],
     [
       "two of one name, one somebody else's",
@@ -177,6 +201,64 @@ describe("two nodes of a batch that are one instance", () => {
     expect(answers.map(summary)).toEqual(expected);
     const disputed = answers.filter((answer) => answer.kind === "error");
     for (const { message } of disputed) expect(message).toContain(`claimed by`);
+  });
+});
+
+describe("a name that matches more than ten pages", () => {
+  const web = (count: number) =>
+    Array.from({ length: count }, (_, index) => anInstance(100 + index, { PrivateDnsName: `web.d${index}` }));
+  const elsewhere = anInstance(1, { PrivateDnsName: "ip-10-0-0-1.a" });
+
+  async function answersIn(change: Partial<Ec2World>, instances: Ec2Instance[], names: readonly string[]) {
+    const world = Object.assign(new Ec2World(), change);
+    world.instances.push(...instances);
+    const nodes = names.map((name) => aNode({ name }));
+    const { answers } = await world.cloud().instances(nodes, aCall());
+    return { world, answers };
+  }
+
+  test("is no matter where EC2's own domain tells the instance", async () => {
+    const many = { scanSize: 1 };
+    const { world, answers } = await answersIn(many, [...web(20), anInstance(1)], ["ip-10-0-0-1.corp"]);
+    expect(answers.map(summary)).toEqual([ID]);
+    expect(world.namesAsked).toEqual([["ip-10-0-0-1.corp"], [NAME]]);
+  });
+
+  test("concerns its own node alone, which is told what to do", async () => {
+    const names = ["ip-10-0-0-1.corp", "web", "nobody"];
+    const { world, answers } = await answersIn({ pageSize: 1 }, [...web(20), elsewhere], names);
+    expect(answers.map(summary)).toEqual([ID, "Ambiguous", "not-found"]);
+    expect(answers[1]).toMatchObject({ message: expect.stringContaining("--provider-id") });
+    expect(world.count("DescribeInstances")).toBeLessThanOrEqual(30);
+  });
+
+  test("is still told where by itself it is within ten pages", async () => {
+    const other = Array.from({ length: 9 }, (_, index) =>
+      anInstance(200 + index, { PrivateDnsName: `db.d${index}`, ...THEIRS }),
+    );
+    const ours = anInstance(2, { PrivateDnsName: "db.ours" });
+    const instances = [...web(8), ...other, ours];
+    const { answers } = await answersIn({ pageSize: 1 }, instances, ["web", "db"]);
+    expect(answers.map(summary)).toEqual(["Ambiguous", TWIN]);
+  });
+
+  test("of many such nodes costs no more than a few listings", async () => {
+    const labels = Array.from({ length: 50 }, (_, index) => `web-${index}`);
+    const instances = labels.flatMap((label, at) =>
+      Array.from({ length: 12 }, (_, index) =>
+        anInstance(at * 12 + index, { PrivateDnsName: `${label}.d${index}` }),
+      ),
+    );
+    const { world, answers } = await answersIn({ pageSize: 1 }, instances, labels);
+    const found = new Set(answers.map(summary));
+    expect([...found].toSorted()).toEqual(["Ambiguous", "Unavailable"]);
+    expect(world.count("DescribeInstances")).toBeLessThanOrEqual(75);
+  });
+
+  test("for want of an index, and not for its matches, is asked for once", async () => {
+    const { world, answers } = await answersIn({ scanSize: 1 }, [...web(20), elsewhere], ["a", "b", "c"]);
+    expect(answers.map(summary)).toEqual(["Unavailable", "Unavailable", "Unavailable"]);
+    expect(world.count("DescribeInstances")).toBeLessThanOrEqual(12);
   });
 });
 
