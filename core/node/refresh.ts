@@ -33,7 +33,7 @@ function withoutAnswer(node: Node, trouble: Trouble, now: Date): Decision {
   switch (trouble.code) {
     // Another provider's node, which somebody else has initialized: it is as it should be.
     case "ForeignProviderID":
-      return reconcile(node, trouble);
+      return reconcile(node, skip(node, trouble));
     // An instance that is not found is no Warning here; one that is somebody else's must not differ from it.
     case "Foreign":
       return retryQuietly(node, trouble, now);

@@ -67,6 +67,7 @@ const UNREACHED: ReadonlySet<string> = new Set([
   "WrongName",
   "NotHttp2",
   "ConnectFailed",
+  "ConnectTimedOut",
   "CredentialUnavailable",
   "Closed",
 ]);

@@ -1,8 +1,9 @@
 import type { ClientHttp2Stream } from "node:http2";
-import { type ClientCertificate, openConnection } from "#kube/client/connection.ts";
+import { openConnection, type TlsCredentials } from "#kube/client/connection.ts";
 import { createConnectionPool } from "#kube/client/connection-pool.ts";
 import { ApiUnreachable } from "#kube/client/errors.ts";
 import { CANCEL, endedWell, readAnswer, readHead } from "#kube/client/exchange.ts";
+import { createRenewal } from "#kube/client/renewal.ts";
 import { createRequester, ended } from "#kube/client/requester.ts";
 import { createSlots } from "#kube/client/slots.ts";
 import { startTimeLimit, type TimeLimit } from "#kube/client/time-limit.ts";
@@ -12,10 +13,10 @@ import type { ApiRequest, ApiResponse, ApiStream, Authorization, Transport } fro
 export interface ConnectOptions {
   /** Base URL, https. */
   readonly server: string;
-  /** PEM; the system's authorities without it. */
+  /** PEM, for as long as the transport lives; the system's authorities without it. */
   readonly certificateAuthority?: string | undefined;
-  /** A value, or where to get it anew for each connection: certificates are rotated. */
-  readonly clientCertificate?: ClientCertificate | (() => Promise<ClientCertificate>) | undefined;
+  /** In place of a fixed authority: what connections are opened with, which is rotated. */
+  readonly tls?: ReadTls | undefined;
   readonly authorization?: Authorization | undefined;
   readonly userAgent?: string;
   readonly connectTimeoutMs?: number;
@@ -35,15 +36,32 @@ export interface ConnectOptions {
   readonly now?: () => number;
 }
 
+/**
+ * Gets what a connection is opened with; asked anew for each one. `fresh` bypasses any cache: the server has refused what the last one
+ * was opened with.
+ */
+export type ReadTls = (options?: { readonly fresh?: boolean }) => Promise<TlsCredentials>;
+
 /** A client of one API server over one HTTP/2 connection, opened with the first request. The contract is `Transport`'s. */
 export function connect(options: ConnectOptions): Transport {
   const settings = { ...DEFAULTS, ...options };
   const server = new URL(settings.server);
   const life = new AbortController();
+  let refused = false;
   const pool = createConnectionPool(async () => {
-    const clientCertificate = await certificateOf(settings, server.origin);
-    return openConnection({ ...settings, server, clientCertificate }, life.signal);
+    const credentials = await tlsOf(settings, server.origin, refused);
+    refused = false;
+    return openConnection({ ...settings, ...credentials, server }, life.signal);
   }, settings.maxIdleMs);
+  const renewal = createRenewal({
+    authorization: settings.authorization,
+    onRenew() {
+      refused = true;
+      pool.retire();
+    },
+    closing: life.signal,
+    now: settings.now,
+  });
   let openBodies = 0;
   const limit = (): number =>
     Math.min(settings.maxInFlight, (pool.current()?.maxStreams() ?? settings.maxInFlight) - openBodies);
@@ -52,6 +70,7 @@ export function connect(options: ConnectOptions): Transport {
   const requester = createRequester({
     server,
     pool,
+    renewal,
     authorization: settings.authorization,
     userAgent: settings.userAgent,
     closing: life.signal,
@@ -128,13 +147,14 @@ const DEFAULTS = {
   now: Date.now,
 } satisfies Partial<ConnectOptions>;
 
-async function certificateOf(
-  { clientCertificate }: ConnectOptions,
+async function tlsOf(
+  { certificateAuthority, tls }: ConnectOptions,
   server: string,
-): Promise<ClientCertificate | undefined> {
-  if (typeof clientCertificate !== "function") return clientCertificate;
+  fresh: boolean,
+): Promise<TlsCredentials> {
+  if (tls === undefined) return { certificateAuthority };
   try {
-    return await clientCertificate();
+    return await tls({ fresh });
   } catch (cause) {
     throw new ApiUnreachable({ code: "CredentialUnavailable", server, attempt: "connect", cause });
   }

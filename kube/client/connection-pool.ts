@@ -8,6 +8,8 @@ export interface ConnectionPool {
   ready(): Connection | undefined;
   /** The connection in use, if there is one. */
   current(): Connection | undefined;
+  /** New requests go to a new connection; what is open on the one in use finishes there. */
+  retire(): void;
   close(): Promise<void>;
 }
 
@@ -17,16 +19,21 @@ export function createConnectionPool(open: () => Promise<Connection>, maxIdleMs:
   let current: Connection | undefined;
   let opening: Promise<Connection> | undefined;
 
-  const openNew = async (): Promise<Connection> => {
-    try {
-      const connection = await open();
+  const openNew = (): Promise<Connection> => {
+    const own = open().then((connection) => {
       all.add(connection);
       void connection.closed.then(() => all.delete(connection));
-      current = connection;
+      if (opening === own) current = connection;
+      // Retired before it was there; whoever waits for it finds it unusable and asks again.
+      else connection.retire();
       return connection;
-    } finally {
-      opening = undefined;
-    }
+    });
+    opening = own;
+    const ended = (): void => {
+      if (opening === own) opening = undefined;
+    };
+    own.then(ended, ended);
+    return own;
   };
 
   const ready = (): Connection | undefined => {
@@ -39,10 +46,13 @@ export function createConnectionPool(open: () => Promise<Connection>, maxIdleMs:
     async get() {
       const connection = ready();
       if (connection !== undefined) return connection;
-      opening ??= openNew();
-      return opening;
+      return opening ?? openNew();
     },
     current: () => (current?.usable() ? current : undefined),
+    retire() {
+      current?.retire();
+      opening = undefined;
+    },
     async close() {
       // An opening under way is given up by its own signal before this is called.
       await opening?.catch(() => undefined);

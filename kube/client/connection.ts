@@ -9,16 +9,20 @@ export interface ClientCertificate {
   readonly key: string;
 }
 
-/** What one connection is opened with. */
-export interface ConnectionOptions {
-  readonly server: URL;
+/** What a server is trusted by and knows us by. */
+export interface TlsCredentials {
   /** PEM; the system's authorities without it. */
   readonly certificateAuthority?: string | undefined;
   readonly clientCertificate?: ClientCertificate | undefined;
+}
+
+/** What one connection is opened with. */
+export interface ConnectionOptions extends TlsCredentials {
+  readonly server: URL;
   readonly connectTimeoutMs: number;
   /** While streams are open a PING is sent so often … */
   readonly pingIntervalMs: number;
-  /** … and a connection that does not answer one in this time is dead. */
+  /** … and a connection on which nothing at all arrives for this time after one is dead. */
   readonly pingTimeoutMs: number;
   readonly now: () => number;
 }
@@ -67,6 +71,7 @@ function watchSession(
   let usable = true;
   let lastStreamId: number | undefined;
   let heardAt = options.now();
+  let bytesSeen = 0;
   let openStreams = 0;
   let pingTimer: NodeJS.Timeout | undefined;
   const closed = new Promise<void>((resolve) => session.once("close", resolve));
@@ -100,15 +105,33 @@ function watchSession(
     clearTimeout(pingTimer);
     pingTimer = setTimeout(sendPing, delayMs).unref();
   };
+  /** Whether anything has come since this was last asked. */
+  const received = (): boolean => {
+    const before = bytesSeen;
+    bytesSeen = socket.bytesRead;
+    if (bytesSeen === before) return false;
+    heard();
+    return true;
+  };
   const sendPing = (): void => {
     if (session.destroyed || openStreams === 0) return;
-    pingTimer = setTimeout(() => {
-      // After a pause of the whole process the answer may be waiting unread: one turn of the loop reads it.
-      setImmediate(() => {
-        if (!answered) end(new Error("PING not answered"));
-      });
-    }, options.pingTimeoutMs).unref();
+    if (received()) {
+      schedulePing(options.pingIntervalMs);
+      return;
+    }
     let answered = false;
+    const check = (): void => {
+      if (answered || session.destroyed || openStreams === 0) return;
+      // The answer comes behind all that was sent before it, which on a slow link may take long.
+      if (received()) wait();
+      else end(new Error("PING not answered"));
+    };
+    const wait = (): void => {
+      clearTimeout(pingTimer);
+      // After a pause of the whole process the answer may be waiting unread: one turn of the loop reads it.
+      pingTimer = setTimeout(() => setImmediate(check), options.pingTimeoutMs).unref();
+    };
+    wait();
     session.ping((error) => {
       answered = true;
       if (error !== null) return;
@@ -122,6 +145,7 @@ function watchSession(
     if (openStreams === 1) {
       // After a silence (a frozen function has thawed) the connection has to prove itself beside the first request.
       const silentMs = options.now() - heardAt;
+      bytesSeen = socket.bytesRead;
       schedulePing(silentMs >= options.pingIntervalMs ? 0 : options.pingIntervalMs);
     }
     stream.once("response", heard);
@@ -166,10 +190,7 @@ async function openSocket(options: ConnectionOptions, signal: AbortSignal): Prom
     port: options.server.port === "" ? 443 : Number(options.server.port),
     servername: net.isIP(host) === 0 ? host : "",
     ALPNProtocols: ["h2"],
-    ca: options.certificateAuthority,
-    cert: options.clientCertificate?.certificate,
-    key: options.clientCertificate?.key,
-    minVersion: "TLSv1.2",
+    secureContext: secureContextOf(options),
   });
   socket.setNoDelay(true);
   // Also a socket that nobody waits for any more may report an error.
@@ -183,6 +204,25 @@ async function openSocket(options: ConnectionOptions, signal: AbortSignal): Prom
   if (socket.alpnProtocol === "h2") return socket;
   socket.destroy();
   throw new ApiUnreachable({ code: "NotHttp2", server: options.server.origin, attempt: "connect" });
+}
+
+function secureContextOf(options: ConnectionOptions): tls.SecureContext {
+  try {
+    return tls.createSecureContext({
+      ca: options.certificateAuthority,
+      cert: options.clientCertificate?.certificate,
+      key: options.clientCertificate?.key,
+      minVersion: "TLSv1.2",
+    });
+  } catch (cause) {
+    // PEM that is none, or a pair that does not match, as in the middle of a rotation.
+    const facts = {
+      code: "CredentialUnavailable",
+      server: options.server.origin,
+      attempt: "connect",
+    } as const;
+    throw new ApiUnreachable({ ...facts, detail: systemCode(cause), cause });
+  }
 }
 
 function secured(socket: tls.TLSSocket, timeoutMs: number, signal: AbortSignal): Promise<void> {

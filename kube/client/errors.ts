@@ -6,6 +6,7 @@ export type UnreachableCode =
   | "WrongName"
   | "NotHttp2"
   | "ConnectFailed"
+  | "ConnectTimedOut"
   | "ConnectionLost"
   | "TimedOut"
   | "Aborted"
@@ -47,6 +48,8 @@ const WORDS: Readonly<Record<UnreachableCode, string>> = {
   WrongName: "the server's certificate is for another name; see the cluster's server address",
   NotHttp2: "the server does not speak HTTP/2 there; see whether a proxy stands in between",
   ConnectFailed: "no connection could be made; see the network and the address",
+  ConnectTimedOut:
+    "no connection could be made in time; see the network and whether something on the way drops packets",
   ConnectionLost: "the connection was lost before the answer was complete",
   TimedOut: "no complete answer in time",
   Aborted: "given up by the caller",
@@ -63,7 +66,7 @@ export function connectCode(error: unknown): UnreachableCode {
   const code = systemCode(error) ?? "";
   if (code === "ECONNREFUSED") return "ConnectionRefused";
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "UnknownHost";
-  if (code === "ETIMEDOUT") return "TimedOut";
+  if (code === "ETIMEDOUT") return "ConnectTimedOut";
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "WrongName";
   return TRUST_CODES.test(code) ? "NotTrusted" : "ConnectFailed";
 }

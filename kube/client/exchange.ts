@@ -1,4 +1,6 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders, IncomingHttpStatusHeader } from "node:http2";
+import { gunzip } from "node:zlib";
+import { systemCode } from "#kube/client/errors.ts";
 import type { ApiResponse } from "#kube/client/transport.ts";
 
 /** What became of one request on one connection. */
@@ -7,7 +9,7 @@ export type Exchange<Answer> =
   | { readonly kind: "lost"; readonly cause: unknown }
   | { readonly kind: "too-large" };
 
-/** Reads a whole answer, of at most `maxBytes`. Never rejects. */
+/** Reads a whole answer, of at most `maxBytes`, those of what was compressed included. Never rejects. */
 export function readAnswer(stream: ClientHttp2Stream, maxBytes: number): Promise<Exchange<ApiResponse>> {
   return new Promise((resolve) => {
     let head: AnswerHead | undefined;
@@ -34,7 +36,30 @@ export function readAnswer(stream: ClientHttp2Stream, maxBytes: number): Promise
     stream.once("close", () => {
       // A reset by the server also ends the readable side; only the reset code tells it from a whole answer.
       if (head === undefined || !ended || !endedWell(stream)) resolve({ kind: "lost", cause: failure });
-      else resolve({ kind: "answered", answer: { ...head, body: Buffer.concat(chunks).toString("utf8") } });
+      else void decoded(head, chunks, maxBytes).then(resolve);
+    });
+  });
+}
+
+/** gzip's own pieces of 16 KiB make a page of megabytes slow. */
+const GUNZIP_PIECE_BYTES = 256 * 1024;
+
+async function decoded(
+  head: AnswerHead,
+  chunks: readonly Buffer[],
+  maxBytes: number,
+): Promise<Exchange<ApiResponse>> {
+  const bytes = Buffer.concat(chunks);
+  const answered = (body: Buffer): Exchange<ApiResponse> => ({
+    kind: "answered",
+    answer: { ...head, body: body.toString("utf8") },
+  });
+  if (head.headers["content-encoding"] !== "gzip" || bytes.length === 0) return answered(bytes);
+  return new Promise((resolve) => {
+    gunzip(bytes, { maxOutputLength: maxBytes, chunkSize: GUNZIP_PIECE_BYTES }, (error, body) => {
+      if (error === null) resolve(answered(body));
+      else if (systemCode(error) === "ERR_BUFFER_TOO_LARGE") resolve({ kind: "too-large" });
+      else resolve({ kind: "lost", cause: error });
     });
   });
 }

@@ -3,6 +3,7 @@ import type { Connection } from "#kube/client/connection.ts";
 import type { ConnectionPool } from "#kube/client/connection-pool.ts";
 import { ApiUnreachable, systemCode, type UnreachableCode } from "#kube/client/errors.ts";
 import { type AnswerHead, CANCEL, type Exchange } from "#kube/client/exchange.ts";
+import type { Renewal } from "#kube/client/renewal.ts";
 import type { TimeLimit } from "#kube/client/time-limit.ts";
 import type { ApiRequest, Authorization } from "#kube/client/transport.ts";
 
@@ -10,6 +11,7 @@ import type { ApiRequest, Authorization } from "#kube/client/transport.ts";
 export interface RequesterContext {
   readonly server: URL;
   readonly pool: ConnectionPool;
+  readonly renewal: Renewal;
   readonly authorization: Authorization | undefined;
   readonly userAgent: string;
   /** Aborted when the transport's owner closes it. */
@@ -73,32 +75,33 @@ export function createRequester(context: RequesterContext): Requester {
     }
   }
 
-  /** Signs in, and once more with a fresh credential where the server refuses the first. */
+  /** Signs in, and once more with what was read anew, on a new connection, where the server refuses the first. */
   async function ask<Answer extends AnswerHead>(
     request: ApiRequest,
     time: TimeLimit,
     read: ReadStream<Answer>,
   ): Promise<Answered<Answer>> {
-    const credential = await authorize(request, time, false);
-    const first = await attempt(request, time, credential, read);
-    if (first.answer.status !== 401 || context.authorization === undefined) return first;
-    const fresh = await authorize(request, time, true);
-    if (fresh === credential) return first;
+    const used = context.renewal.current();
+    const header = await authorize(request, time, () => context.authorization?.(context.closing));
+    const first = await attempt(request, time, header, read);
+    const renewed = first.answer.status === 401 ? context.renewal.after(used) : undefined;
+    if (renewed === undefined) return first;
     first.stream.close(CANCEL);
-    return attempt(request, time, fresh, read);
+    return attempt(request, time, await authorize(request, time, () => renewed), read);
   }
 
   async function authorize(
     request: ApiRequest,
     time: TimeLimit,
-    fresh: boolean,
+    ask: () => Promise<string | undefined> | undefined,
   ): Promise<string | undefined> {
-    if (context.authorization === undefined) return undefined;
     try {
-      const asked = context.authorization(context.closing, { fresh });
+      const asked = ask();
+      if (asked === undefined) return undefined;
       const header = await unlessReached(asked, time, () => failure(request, ended(time)));
+      if (header === undefined) return undefined;
       // node:http2 would send a line break as it is.
-      if (header === undefined || /^[\x20-\x7e]+$/.test(header)) return header;
+      if (/^[\x20-\x7e]+$/.test(header)) return header;
     } catch (error) {
       throw error instanceof ApiUnreachable ? error : failure(request, "CredentialUnavailable", error);
     }
@@ -126,6 +129,7 @@ function start(
     "user-agent": context.userAgent,
   };
   if (authorization !== undefined) headers["authorization"] = authorization;
+  if (request.compressed === true) headers["accept-encoding"] = "gzip";
   if (body !== undefined) {
     headers["content-type"] = request.contentType ?? "application/json";
     headers["content-length"] = body.length;

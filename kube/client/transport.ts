@@ -9,6 +9,8 @@ export interface ApiRequest {
   readonly contentType?: string;
   /** `application/json` without it. */
   readonly accept?: string;
+  /** Whether `send` asks for an answer in gzip, which is worth it for large ones (docs/decisions/0006-gzip-for-lists.md). */
+  readonly compressed?: boolean;
   readonly signal?: AbortSignal;
   /** Milliseconds until the whole answer must be there; 10,000 without it. Ignored by `stream` once headers are there. */
   readonly timeoutMs?: number;
@@ -41,7 +43,8 @@ export type Authorization = (
 
 /**
  * A narrow client of one API server over one HTTP/2 connection. Rejects with `ApiUnreachable` where no answer came;
- * any HTTP status is an answer. A connection that turns out dead, or that the server is closing (GOAWAY), costs one
+ * any HTTP status is an answer. A 401 ends the use of a connection: what it was signed in with is read anew, and the request is sent
+ * once more on a new one, unless that was tried a moment ago. A connection that turns out dead, or that the server is closing (GOAWAY), costs one
  * retry on a new one for requests that were certainly not processed, and for GET and PATCH (all our patches carry
  * preconditions) in any case.
  */

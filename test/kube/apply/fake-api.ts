@@ -20,7 +20,7 @@ export interface FakeApi extends Transport {
   version(): number;
   openWatches(): number;
   put(name: string, fields?: PutFields): FakeObject;
-  remove(name: string): void;
+  remove(name: string, namespace?: string): void;
   /** Sends raw bytes to all open watches. */
   raw(bytes: Uint8Array | string): void;
   bookmark(): void;
@@ -78,12 +78,17 @@ export function createFakeApi(): FakeApi {
     for (const watch of watches) watch.push(text);
   }
 
-  function list(query: URLSearchParams): ApiResponse {
+  function list(path: string, query: URLSearchParams): ApiResponse {
     const token = query.get("continue");
     const [epoch, start] = (token ?? `${tokens}:0`).split(":").map(Number);
     if (epoch !== tokens) return status(410, "Expired", "the provided continue parameter is too old");
     const name = query.get("fieldSelector")?.replace("metadata.name=", "");
-    const all = [...objects.values()].filter((object) => name === undefined || object.metadata.name === name);
+    const namespace = /\/namespaces\/([^/]+)\//.exec(path)?.[1];
+    const all = [...objects.values()].filter(
+      ({ metadata }) =>
+        (name === undefined || metadata.name === name) &&
+        (namespace === undefined || metadata["namespace"] === namespace),
+    );
     const end = (start ?? 0) + Number(query.get("limit"));
     const metadata = {
       resourceVersion: String(version),
@@ -104,7 +109,8 @@ export function createFakeApi(): FakeApi {
     openWatches: () => watches.size,
     put(name, fields = {}) {
       version += 1;
-      const before = objects.get(name);
+      const key = keyOf(name, fields.metadata?.["namespace"]);
+      const before = objects.get(key);
       const uid = fields.uid ?? before?.metadata.uid ?? `uid-${name}-${version}`;
       const object: FakeObject = {
         metadata: {
@@ -118,15 +124,16 @@ export function createFakeApi(): FakeApi {
         spec: fields.spec ?? before?.["spec"] ?? {},
         status: fields.status ?? before?.["status"] ?? {},
       };
-      objects.set(name, object);
+      objects.set(key, object);
       record(before?.metadata.uid === uid ? "MODIFIED" : "ADDED", object);
       return object;
     },
-    remove(name) {
-      const object = objects.get(name);
+    remove(name, namespace) {
+      const key = keyOf(name, namespace);
+      const object = objects.get(key);
       if (object === undefined) throw new Error(`no ${name}`);
       version += 1;
-      objects.delete(name);
+      objects.delete(key);
       record("DELETED", { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } });
     },
     raw(bytes) {
@@ -168,7 +175,8 @@ export function createFakeApi(): FakeApi {
       const answer = scripted.shift();
       if (answer instanceof ApiUnreachable) throw answer;
       if (answer !== undefined) return { status: 200, headers: {}, body: "", ...answer };
-      return list(new URL(request.path, "https://fake").searchParams);
+      const { pathname, searchParams } = new URL(request.path, "https://fake");
+      return list(pathname, searchParams);
     },
     async stream(request: ApiRequest): Promise<ApiStream> {
       requests.push(request.path);
@@ -202,6 +210,10 @@ export function createFakeApi(): FakeApi {
     },
     close: () => Promise.resolve(),
   };
+}
+
+function keyOf(name: string, namespace: unknown): string {
+  return `${namespace ?? ""}/${name}`;
 }
 
 /** No answer, as the transport says it. */

@@ -1,5 +1,7 @@
 import * as net from "node:net";
+import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import type { KeyPair } from "#emulators/harness/certificates.ts";
 import { type ConnectOptions, connect } from "#kube/client/connect.ts";
 import type { ApiRequest, Transport } from "#kube/client/transport.ts";
 import { startFreezingProxy } from "#test/kube/client/freezing-proxy.ts";
@@ -150,6 +152,19 @@ describe("connections", () => {
     expect([asked, server.connections()]).toEqual([200, 2]);
   });
 
+  it("waits for a PING's answer that is late behind much else, as long as that arrives", async () => {
+    const body = "x".repeat(3 * 1024 * 1024);
+    await given([{ answer: 200, body }]);
+    const proxy = await startFreezingProxy(Number(new URL(server.url).port));
+    onTestFinished(() => proxy.close());
+    proxy.trickle();
+    const { certificateAuthority } = server;
+    const url = `https://127.0.0.1:${proxy.port}`;
+    transport = connect({ server: url, certificateAuthority, pingIntervalMs: 20, pingTimeoutMs: 200 });
+    const answer = await transport.send({ ...POST, timeoutMs: 60_000 });
+    expect([answer.status, answer.body.length, server.connections()]).toEqual([200, body.length, 1]);
+  });
+
   it("replaces a connection that was silent for long", async () => {
     let now = 0;
     await given([OK], { maxIdleMs: 1_000, now: () => now });
@@ -204,11 +219,123 @@ describe("connections", () => {
   });
 });
 
+describe("a sign-in that is over", () => {
+  /** The server knows one user, and nobody else (any more). */
+  async function givenUser(name: () => string, options: (names: Names) => Partial<ConnectOptions>) {
+    server = await startScriptedServer(({ user }) => (user === name() ? OK : { answer: 401 }));
+    const { url, certificateAuthority } = server;
+    const pairs = { old: await server.issueClient("old"), renewed: await server.issueClient("renewed") };
+    transport = connect({ server: url, certificateAuthority, ...options(pairs) });
+  }
+  const tls = (clientCertificate: () => Promise<KeyPair>) => async () => ({
+    certificateAuthority: server.certificateAuthority,
+    clientCertificate: await clientCertificate(),
+  });
+  type Names = { readonly old: KeyPair; readonly renewed: KeyPair };
+
+  it("is renewed on a new connection, once for all requests in flight, and serves those that follow", async () => {
+    let user = "old";
+    await givenUser(
+      () => user,
+      (pairs) => ({ tls: tls(async () => pairs[user as keyof Names]) }),
+    );
+    expect(await outcomeOf(GET)).toBe(200);
+    user = "renewed";
+    const outcomes = await Promise.all(Array.from({ length: 100 }, () => outcomeOf(POST)));
+    expect([new Set(outcomes), server.connections()]).toEqual([new Set([200]), 2]);
+    expect([await outcomeOf(GET), server.arrived.at(-1)?.connection]).toEqual([200, 2]);
+  });
+
+  it("leaves what is open on the old connection, and opens a watch on the new one", async () => {
+    await given(["stall", { answer: 401 }, OK], { authorization: async () => "Bearer t" });
+    const open = await transport.stream(GET);
+    expect(await outcomeOf(GET)).toBe(200);
+    expect(server.arrived.map(({ connection }) => connection)).toEqual([1, 1, 2]);
+    open.close();
+  });
+
+  it("for ever costs a connection and a reading of the credential now and then, not for each request", async () => {
+    let now = 0;
+    let read = 0;
+    const authorization = async (_signal?: AbortSignal, options?: { fresh?: boolean }) => {
+      if (options?.fresh) read += 1;
+      return `Bearer ${read}`;
+    };
+    await given([{ answer: 401 }], { authorization, now: () => now, maxIdleMs: Number.MAX_SAFE_INTEGER });
+    for (let request = 0; request < 20; request += 1) await outcomeOf(GET);
+    expect([server.connections(), read]).toEqual([2, 1]);
+    await Promise.all(Array.from({ length: 20 }, () => outcomeOf(GET)));
+    expect([server.connections(), read]).toEqual([2, 1]);
+    now = 60_000;
+    await Promise.all(Array.from({ length: 20 }, () => outcomeOf(GET)));
+    expect([server.connections(), read]).toEqual([3, 2]);
+  });
+
+  it("whose pair does not match is no credential, and is read again for the next connection", async () => {
+    let whole = false;
+    await givenUser(
+      () => "renewed",
+      ({ old, renewed }) => ({
+        tls: tls(async () => (whole ? renewed : { ...renewed, key: old.key })),
+      }),
+    );
+    expect(await outcomeOf(GET)).toBe("CredentialUnavailable");
+    whole = true;
+    expect(await outcomeOf(GET)).toBe(200);
+  });
+});
+
+describe("an answer in gzip", () => {
+  const gzipped = (body: string | Buffer): Act => ({
+    answer: 200,
+    headers: { "content-encoding": "gzip" },
+    body: gzipSync(body),
+  });
+
+  it.each<{ given: string; act: Act; outcome: unknown }>([
+    { given: "asked for, and compressed", act: gzipped("{}"), outcome: "{}" },
+    { given: "asked for, and not compressed", act: { answer: 200, body: "{}" }, outcome: "{}" },
+    { given: "of characters beyond ASCII", act: gzipped("knöten"), outcome: "knöten" },
+    { given: "of nothing", act: { answer: 200, headers: { "content-encoding": "gzip" } }, outcome: "" },
+    { given: "that unfolds beyond the limit", act: gzipped("x".repeat(50_000)), outcome: "AnswerTooLarge" },
+    {
+      given: "that is none",
+      act: { answer: 200, headers: { "content-encoding": "gzip" }, body: "{}" },
+      outcome: "ConnectionLost",
+    },
+    {
+      given: "that is cut",
+      act: {
+        answer: 200,
+        headers: { "content-encoding": "gzip" },
+        body: gzipSync("x".repeat(900)).subarray(0, -9),
+      },
+      outcome: "ConnectionLost",
+    },
+  ])("$given", async ({ act, outcome }) => {
+    await given([act], { maxBodyBytes: 10_000 });
+    const answer = transport.send({ ...GET, compressed: true }).then(
+      ({ body }) => body,
+      ({ code }: { code: string }) => code,
+    );
+    expect(await answer).toBe(outcome);
+    expect(server.arrived[0]?.headers["accept-encoding"]).toBe("gzip");
+    expect(await outcomeOf({ ...GET, path: "/ok" })).toBe(200);
+  });
+
+  it("is not asked for by anything else", async () => {
+    await given([OK]);
+    await transport.send(GET);
+    await (await transport.stream(GET)).close();
+    expect(server.arrived.map(({ headers }) => headers["accept-encoding"])).toEqual([undefined, undefined]);
+  });
+});
+
 describe("signing in", () => {
   it.each([
     { given: "a fresh credential helps", tokens: ["old", "new"], answers: [401, 200], status: 200 },
     { given: "a fresh credential is refused too", tokens: ["old", "new"], answers: [401, 401], status: 401 },
-    { given: "there is no other credential", tokens: ["old", "old"], answers: [401], status: 401 },
+    { given: "there is no other credential", tokens: ["old", "old"], answers: [401, 401], status: 401 },
   ])("after a 401, $given", async ({ tokens, answers, status }) => {
     const authorization = async (_signal?: AbortSignal, options?: { fresh?: boolean }) =>
       `Bearer ${tokens[options?.fresh === true ? 1 : 0]}`;
@@ -251,7 +378,7 @@ describe("no connection", () => {
       says: /not trusted/,
     },
     { given: "another name", at: () => scripted("127.0.0.2"), code: "WrongName", says: /another name/ },
-    { given: "a port that never speaks", at: silentPort, code: "TimedOut", says: /in time/ },
+    { given: "a port that never speaks", at: silentPort, code: "ConnectTimedOut", says: /in time/ },
   ])("$given is $code", async ({ at, authority, code, says }) => {
     const url = await at();
     const certificateAuthority = authority === undefined ? server?.certificateAuthority : undefined;
@@ -264,6 +391,17 @@ describe("no connection", () => {
       message: expect.stringMatching(says),
     });
   });
+});
+
+it("requests that wait for a connection share one attempt, and its end", async () => {
+  const url = await silentPort();
+  let attempts = 0;
+  listeners[0]?.on("connection", () => {
+    attempts += 1;
+  });
+  transport = connect({ server: url, connectTimeoutMs: 100 });
+  const outcomes = await Promise.all(Array.from({ length: 50 }, () => outcomeOf(PATCH)));
+  expect([new Set(outcomes), attempts]).toEqual([new Set(["ConnectTimedOut"]), 1]);
 });
 
 async function scripted(host = "127.0.0.1"): Promise<string> {

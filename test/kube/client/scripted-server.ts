@@ -1,6 +1,11 @@
 import * as http2 from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
-import { createCertificateAuthority, type KeyPair } from "#emulators/harness/certificates.ts";
+import { TLSSocket } from "node:tls";
+import {
+  type CertificateAuthority,
+  createCertificateAuthority,
+  type KeyPair,
+} from "#emulators/harness/certificates.ts";
 
 /** One request as it arrived. */
 export interface Arrived {
@@ -10,13 +15,15 @@ export interface Arrived {
   readonly body: string;
   /** Which connection it came on, from 1. */
   readonly connection: number;
+  /** The common name of the client's certificate, where one was asked for and given. */
+  readonly user: string | undefined;
 }
 
 /** What the server does about one request. */
 export type Act =
   | {
       readonly answer: number;
-      readonly body?: string;
+      readonly body?: string | Buffer;
       readonly headers?: Readonly<Record<string, string>>;
       /** The answer waits for it. */
       readonly when?: Promise<unknown>;
@@ -41,6 +48,8 @@ export interface ScriptedServer {
   readonly url: string;
   /** PEM. */
   readonly certificateAuthority: string;
+  /** Issues a client certificate that this server knows. */
+  issueClient(name: string): Promise<KeyPair>;
   readonly arrived: readonly Arrived[];
   /** Connections that were made so far. */
   connections(): number;
@@ -61,6 +70,10 @@ export async function startScriptedServer(
   const server = http2.createSecureServer({
     cert: certificates.server.certificate,
     key: certificates.server.key,
+    ca: certificates.authority.certificate,
+    requestCert: true,
+    // As kube-apiserver does it: who is nobody by his certificate may be somebody by his token.
+    rejectUnauthorized: false,
     settings: options.settings ?? {},
   });
   const sessions: http2.ServerHttp2Session[] = [];
@@ -84,6 +97,7 @@ export async function startScriptedServer(
           headers,
           body,
           connection,
+          user: userOf(session),
         };
         arrived.push(request);
         perform(script(request, arrived.length), stream, session);
@@ -93,7 +107,8 @@ export async function startScriptedServer(
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
   return {
     url: `https://${host}:${(server.address() as AddressInfo).port}`,
-    certificateAuthority: certificates.authority,
+    certificateAuthority: certificates.authority.certificate,
+    issueClient: (name) => certificates.authority.issueClient({ name, groups: [] }),
     arrived,
     connections: () => sessions.length,
     openSockets: () => sockets.size,
@@ -107,11 +122,22 @@ export async function startScriptedServer(
   };
 }
 
-let certificatesIssued: Promise<{ readonly authority: string; readonly server: KeyPair }> | undefined;
+function userOf(session: http2.ServerHttp2Session): string | undefined {
+  const { socket } = session;
+  const subject = socket instanceof TLSSocket ? socket.getPeerCertificate()?.subject : undefined;
+  return subject?.CN === undefined ? undefined : String(subject.CN);
+}
 
-function issued(): Promise<{ readonly authority: string; readonly server: KeyPair }> {
+interface Issued {
+  readonly authority: CertificateAuthority;
+  readonly server: KeyPair;
+}
+
+let certificatesIssued: Promise<Issued> | undefined;
+
+function issued(): Promise<Issued> {
   certificatesIssued ??= createCertificateAuthority().then(async (authority) => ({
-    authority: authority.certificate,
+    authority,
     server: await authority.issueServer(),
   }));
   return certificatesIssued;

@@ -25,8 +25,8 @@ async function follow(prepare: (api: FakeApi) => void = () => {}, random = () =>
   const told: string[] = [];
   const notes: WatchNote[] = [];
   const stopping = new AbortController();
-  const word = (what: string, { name, resourceVersion }: ObjectKey) =>
-    told.push(`${what} ${name} ${resourceVersion}`);
+  const word = (what: string, { namespace, name, resourceVersion }: ObjectKey) =>
+    told.push(`${what} ${namespace === undefined ? name : `${namespace}/${name}`} ${resourceVersion}`);
   const done = watchResource({
     transport: api,
     path: "/api/v1/nodes",
@@ -358,6 +358,22 @@ describe("a watch that cannot be trusted", () => {
     expect(told).toEqual(["restarted", "deleted b 102", "applied a 101"]);
   });
 
+  test("of a store set back, and written to until it had overtaken us, is found out by what went back", async () => {
+    const { api, clock, told } = await follow((fake) => {
+      fake.put("a", { uid: "u" });
+      fake.put("a", { uid: "u" });
+      fake.put("lost");
+    });
+    told.length = 0;
+    api.breakWatches();
+    api.restore(100);
+    api.put("a", { uid: "u" });
+    for (let index = 0; index < 9; index += 1) api.put("busy");
+    api.compact("connect");
+    await clock.advance(1_000);
+    expect(told).toEqual(["restarted", "deleted lost 103", "applied a 101", "applied busy 110"]);
+  });
+
   test("that the server says is from the future is followed by a list", async () => {
     const { api, clock, notes } = await follow((fake) => void fake.put("a"));
     api.next({
@@ -431,6 +447,124 @@ describe("a watch that cannot be trusted", () => {
     api.put("a", { uid: "second" });
     await clock.advance(0);
     expect(told).toEqual(["applied a 101", "deleted a 101", "applied a 102"]);
+  });
+});
+
+describe("objects of one name in two namespaces", () => {
+  const inNamespace = (namespace: string) => ({ metadata: { namespace } });
+
+  test("are two objects: neither's events touch the other", async () => {
+    const { api, clock, told } = await follow((fake) => {
+      fake.put("web", inNamespace("a"));
+      fake.put("web", inNamespace("b"));
+    });
+    api.put("web", inNamespace("a"));
+    api.put("web", inNamespace("b"));
+    api.remove("web", "a");
+    await clock.advance(0);
+    expect(told).toEqual([
+      "applied a/web 101",
+      "applied b/web 102",
+      "applied a/web 103",
+      "applied b/web 104",
+      "deleted a/web 105",
+    ]);
+  });
+
+  test("are two objects to a list that looks for what was missed", async () => {
+    const { api, clock, told } = await follow((fake) => {
+      fake.put("web", inNamespace("a"));
+      fake.put("web", inNamespace("b"));
+    });
+    told.length = 0;
+    api.breakWatches();
+    api.remove("web", "b");
+    api.compact("connect");
+    await clock.advance(1_000);
+    expect(told).toEqual(["deleted b/web 102"]);
+  });
+});
+
+describe("a server that is well", () => {
+  test("behind a proxy that cuts quiet streams is asked again soon, however often that was", async () => {
+    const { api, clock, told } = await follow(
+      (fake) => void fake.put("a"),
+      () => 0.999,
+    );
+    for (let cut = 0; cut < 30; cut += 1) {
+      await clock.advance(20_000);
+      api.breakWatches();
+      await clock.advance(1_000);
+    }
+    api.breakWatches();
+    api.put("b");
+    await clock.advance(1_000);
+    expect(told.at(-1)).toBe("applied b 102");
+  });
+
+  test("again after a long outage is not held to the waits of that outage", async () => {
+    const { api, clock, told } = await follow(
+      (fake) => {
+        fake.put("a");
+        fake.next(...Array.from({ length: 12 }, () => unreachable("ConnectionRefused")));
+      },
+      () => 0.999,
+    );
+    while (api.openWatches() === 0) await clock.advance(1_000);
+    api.endWatches();
+    api.put("b");
+    await clock.advance(1_000);
+    expect(told.at(-1)).toBe("applied b 102");
+  });
+
+  test("but refuses to be watched, though not to be listed, is not listed in a storm", async () => {
+    const { api, clock } = await follow(
+      (fake) => void fake.put("a"),
+      () => 0.999,
+    );
+    api.stream = async () => {
+      throw unreachable("ConnectionRefused");
+    };
+    api.endWatches();
+    await clock.advance(600_000);
+    expect(api.lists.length).toBeLessThan(40);
+  });
+});
+
+describe("pages that are too large to be read", () => {
+  /** Pages of more than so many objects are beyond the transport's limit. */
+  function readsAtMost(fake: FakeApi, most: () => number): void {
+    const send = fake.send;
+    fake.send = async (request) => {
+      const answer = await send(request);
+      if (JSON.parse(answer.body).items.length > most()) throw unreachable("AnswerTooLarge");
+      return answer;
+    };
+  }
+  const limitsOf = (api: FakeApi): readonly string[] =>
+    api.lists.map((path) => new URL(path, "https://fake").searchParams.get("limit") ?? "");
+
+  test("are asked for by halves until they fit, and grow back when they do", async () => {
+    let most = 200;
+    const { api, clock, told } = await follow((fake) => {
+      for (let index = 0; index < 700; index += 1) fake.put(`n${index}`);
+      readsAtMost(fake, () => most);
+    });
+    expect([new Set(told).size, limitsOf(api).slice(0, 3)]).toEqual([700, ["500", "250", "125"]]);
+    most = 10_000;
+    api.compact("connect");
+    api.breakWatches();
+    await clock.advance(1_000);
+    expect(limitsOf(api).at(-1)).toBe("500");
+  });
+
+  test("down to one object, which is said where it is too large by itself", async () => {
+    const { api, notes } = await follow((fake) => {
+      for (let index = 0; index < 3; index += 1) fake.put(`n${index}`);
+      readsAtMost(fake, () => 0);
+    });
+    expect(limitsOf(api)).toEqual(["500", "250", "125", "62", "31", "15", "7", "3", "1"]);
+    expect(notes).toMatchObject([{ kind: "failed", code: "ObjectTooLarge" }]);
   });
 });
 
