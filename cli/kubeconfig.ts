@@ -1,39 +1,62 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
 import { dirname, resolve } from "node:path";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { parse } from "yaml";
 import * as z from "zod";
+import { type Credentials, rememberCredentials } from "#cli/kubeconfig-credentials.ts";
+import { KubeconfigError } from "#cli/kubeconfig-error.ts";
+import type { ReadTls } from "#kube/client/connect.ts";
 import type { Authorization } from "#kube/client/transport.ts";
-
-/** Milliseconds for which a credential is used before the kubeconfig is asked again; a 401 asks at once. */
-const REMEMBER_MS = 10_000;
 
 /** What a kubeconfig's context comes to: where the API server is and how to sign in. */
 export interface KubeconfigAccess {
+  /** As it was at the start; who moves the API server starts anew. */
   readonly server: string;
-  /** PEM. */
-  readonly certificateAuthority?: string;
-  /** PEM. */
-  readonly clientCertificate?: { readonly certificate: string; readonly key: string };
+  /** Reads the kubeconfig, if it has changed, and the files it names, anew for each connection. */
+  readonly tls: ReadTls;
   /** Asks the kubeconfig's token, token file, exec plugin or OIDC provider, at most every ten seconds. */
   readonly authorization: Authorization;
 }
 
-/** Why a kubeconfig cannot be used. */
-export class KubeconfigError extends Error {
-  readonly code = "KUBECONFIG";
-  readonly file: string;
-
-  constructor(file: string, message: string, cause?: unknown) {
-    super(message, { cause });
-    this.name = "KubeconfigError";
-    this.file = file;
-  }
-}
-
 /** Reads a kubeconfig's current (or the named) context; rejects with `KubeconfigError`, which never quotes the file. */
 export async function readKubeconfig(file: string, context?: string): Promise<KubeconfigAccess> {
+  let loaded = await loadContext(file, context);
+
+  /** An exec plugin that was refused is only asked anew by a kubeconfig that was. */
+  async function read(fresh: boolean): Promise<Credentials> {
+    if (fresh || (await versionOf(file)) !== loaded.version) {
+      try {
+        loaded = await loadContext(file, context);
+      } catch (error) {
+        // In the middle of being rewritten; the server says when the last one does not hold any more.
+        if (fresh) throw error;
+      }
+    }
+    return credentialsOf(file, loaded);
+  }
+
+  const credentials = rememberCredentials(read);
+  // What is missing is to be known at the start.
+  await credentials.forConnection({});
+  return {
+    server: loaded.server,
+    tls: async (options = {}) => (await credentials.forConnection(options)).tls,
+    authorization: async (_signal, options = {}) => (await credentials.forRequest(options)).header,
+  };
+}
+
+/** A kubeconfig with its context chosen, and what of it the library does not know. */
+interface Loaded {
+  /** Of the file; another one says that it was written anew. */
+  readonly version: string;
+  readonly config: KubeConfig;
+  readonly server: string;
+  readonly tokenFile: string | undefined;
+}
+
+async function loadContext(file: string, context: string | undefined): Promise<Loaded> {
+  const version = await versionOf(file);
   const config = await load(file);
   if (context !== undefined) config.setCurrentContext(context);
   const cluster = config.getCurrentCluster();
@@ -59,37 +82,17 @@ export async function readKubeconfig(file: string, context?: string): Promise<Ku
   if (config.getCurrentUser()?.impersonateUser !== undefined) {
     throw new KubeconfigError(file, "impersonation is not supported: give the identity a sign-in of its own");
   }
-  const tls = await requestOptions(config, file);
   const tokenFile = await tokenFileOf(file, config.getCurrentUser()?.name);
-  // What is missing is to be known at the start.
-  if (tokenFile !== undefined) await bearerOf(file, tokenFile);
-  const [certificateAuthority, certificate, key] = [pem(tls.ca), pem(tls.cert), pem(tls.key)];
-  return {
-    server: cluster.server.replace(/\/+$/, ""),
-    ...(certificateAuthority === undefined ? {} : { certificateAuthority }),
-    ...(certificate === undefined || key === undefined ? {} : { clientCertificate: { certificate, key } }),
-    authorization: remembered(async () =>
-      tokenFile === undefined
-        ? authorizationOf(await requestOptions(config, file))
-        : bearerOf(file, tokenFile),
-    ),
-  };
+  return { version, config, server: cluster.server.replace(/\/+$/, ""), tokenFile };
 }
 
-// The library reads the kubeconfig's files again on every call, which a burst of patches would do by the thousand.
-function remembered(ask: Authorization): Authorization {
-  let answer: Promise<string | undefined> | undefined;
-  let askedAt = Number.NEGATIVE_INFINITY;
-  return (_signal, options) => {
-    if (answer === undefined || options?.fresh || performance.now() - askedAt > REMEMBER_MS) {
-      askedAt = performance.now();
-      answer = ask();
-      answer.catch(() => {
-        answer = undefined;
-      });
-    }
-    return answer;
-  };
+async function versionOf(file: string): Promise<string> {
+  try {
+    const { mtimeMs, size, ino } = await stat(file);
+    return `${mtimeMs} ${size} ${ino}`;
+  } catch {
+    return "unreadable";
+  }
 }
 
 async function load(file: string): Promise<KubeConfig> {
@@ -122,6 +125,16 @@ async function tokenFileOf(file: string, userName: string | undefined): Promise<
   return tokenFile === undefined ? undefined : resolve(dirname(file), tokenFile);
 }
 
+async function credentialsOf(file: string, { config, tokenFile }: Loaded): Promise<Credentials> {
+  const options = await requestOptions(config, file);
+  const [certificateAuthority, certificate, key] = [pem(options.ca), pem(options.cert), pem(options.key)];
+  const clientCertificate = certificate === undefined || key === undefined ? undefined : { certificate, key };
+  return {
+    tls: { certificateAuthority, clientCertificate },
+    header: tokenFile === undefined ? headerOf(options) : await bearerOf(file, tokenFile),
+  };
+}
+
 async function bearerOf(file: string, tokenFile: string): Promise<string> {
   try {
     return `Bearer ${(await readFile(tokenFile, "utf8")).trim()}`;
@@ -134,10 +147,17 @@ async function bearerOf(file: string, tokenFile: string): Promise<string> {
   }
 }
 
+/** An exec plugin that has not answered by then is not waited for: whoever opens a connection waits for it, and all others with him. */
+const SIGN_IN_TIMEOUT_MS = 30_000;
+
 async function requestOptions(config: KubeConfig, file: string): Promise<RequestOptions> {
   const options: RequestOptions = {};
+  let timer: NodeJS.Timeout | undefined;
   try {
-    await config.applyToHTTPSOptions(options);
+    const timeout = new Promise((_resolve, reject) => {
+      timer = setTimeout(() => reject(new Error("time-out")), SIGN_IN_TIMEOUT_MS);
+    });
+    await Promise.race([config.applyToHTTPSOptions(options), timeout]);
   } catch (cause) {
     // An exec plugin's own words may hold what it was given; its exit is all that is said here.
     throw new KubeconfigError(
@@ -145,11 +165,13 @@ async function requestOptions(config: KubeConfig, file: string): Promise<Request
       "signing in as its user failed: run its exec plugin or read its files by hand",
       cause,
     );
+  } finally {
+    clearTimeout(timer);
   }
   return options;
 }
 
-function authorizationOf(options: RequestOptions): string | undefined {
+function headerOf(options: RequestOptions): string | undefined {
   const headers: unknown = options.headers;
   const header =
     headers !== null && typeof headers === "object" ? Reflect.get(headers, "Authorization") : undefined;

@@ -3,7 +3,8 @@ import { parseCloudConfig } from "#cli/cloud-config.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { selectControllers } from "#cli/controllers.ts";
 import { parseDurationSeconds } from "#cli/duration.ts";
-import { type KubeconfigAccess, KubeconfigError, readKubeconfig } from "#cli/kubeconfig.ts";
+import { type KubeconfigAccess, readKubeconfig } from "#cli/kubeconfig.ts";
+import { KubeconfigError } from "#cli/kubeconfig-error.ts";
 import type { CloudConfig } from "#clouds/kinds.ts";
 import { Cluster } from "#config/cluster.ts";
 

@@ -1,5 +1,7 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { Cluster, SignIn } from "#config/cluster.ts";
 import { readSmallFile } from "#config/read-small-file.ts";
+import type { ReadTls } from "#kube/client/connect.ts";
 import type { ClientCertificate } from "#kube/client/connection.ts";
 import { systemCode } from "#kube/client/errors.ts";
 import type { Authorization } from "#kube/client/transport.ts";
@@ -9,10 +11,8 @@ export type SignInRole = keyof Cluster["signIn"];
 
 /** What `connect` needs beside the server. */
 export interface SignedIn {
-  /** PEM. */
-  readonly certificateAuthority?: string;
-  /** Read anew for each connection. */
-  readonly clientCertificate?: () => Promise<ClientCertificate>;
+  /** Reads authority and client certificate anew for each connection, as files are rotated. */
+  readonly tls: ReadTls;
   readonly authorization?: Authorization;
 }
 
@@ -53,14 +53,21 @@ export async function signIn(
 ): Promise<SignedIn> {
   const about = { cluster: cluster.name, role };
   const { certificateAuthorityFile } = cluster;
-  const authority =
-    certificateAuthorityFile === undefined
-      ? {}
-      : { certificateAuthority: await readPem(certificateAuthorityFile, "CERTIFICATE", about) };
   const how = cluster.signIn[role];
   if (how === undefined)
     throw new SignInError("NotConfigured", about, `there is none; add signIn.${role} to the cluster's entry`);
-  return { ...authority, ...(await identity(how, about, options.now ?? Date.now)) };
+  const readAuthority =
+    certificateAuthorityFile === undefined
+      ? undefined
+      : orLast(() => readPem(certificateAuthorityFile, "CERTIFICATE", about));
+  const { readPair, authorization } = identity(how, about, options.now ?? Date.now);
+  const tls: ReadTls = async ({ fresh = false } = {}) => ({
+    certificateAuthority: await readAuthority?.(fresh),
+    clientCertificate: await readPair?.(fresh),
+  });
+  await tls();
+  await authorization?.();
+  return { tls, ...(authorization === undefined ? {} : { authorization }) };
 }
 
 interface SignInSubject {
@@ -73,21 +80,17 @@ const MAX_PEM_BYTES = 1024 * 1024;
 /** A token file is read again so often; kubelets renew theirs long before it ends. */
 const TOKEN_READ_INTERVAL_MS = 10_000;
 
-async function identity(how: SignIn, about: SignInSubject, now: () => number): Promise<SignedIn> {
+interface Identity {
+  readonly authorization?: Authorization;
+  readonly readPair?: (fresh: boolean) => Promise<ClientCertificate>;
+}
+
+function identity(how: SignIn, about: SignInSubject, now: () => number): Identity {
   switch (how.kind) {
-    case "token-file": {
-      const authorization = tokenFile(how.file, about, now);
-      await authorization();
-      return { authorization };
-    }
-    case "client-certificate": {
-      const clientCertificate = async (): Promise<ClientCertificate> => ({
-        certificate: await readPem(how.certificateFile, "CERTIFICATE", about),
-        key: await readPem(how.keyFile, "PRIVATE KEY", about),
-      });
-      await clientCertificate();
-      return { clientCertificate };
-    }
+    case "token-file":
+      return { authorization: tokenFile(how.file, about, now) };
+    case "client-certificate":
+      return { readPair: orLast(() => readPair(how, about)) };
     case "kubeconfig":
       throw new SignInError(
         "NotSupported",
@@ -96,6 +99,20 @@ async function identity(how: SignIn, about: SignInSubject, now: () => number): P
         how.file,
       );
   }
+}
+
+/** Reads anew each time; in the middle of a rotation the last one still holds, until the server has refused it (`fresh`). */
+function orLast<Value>(read: () => Promise<Value>): (fresh: boolean) => Promise<Value> {
+  let last: { readonly value: Value } | undefined;
+  return async (fresh) => {
+    try {
+      last = { value: await read() };
+      return last.value;
+    } catch (error) {
+      if (last === undefined || fresh) throw error;
+      return last.value;
+    }
+  };
 }
 
 /** A token that is read again now and then, and at once when the server refused it; one read serves all who ask. */
@@ -138,6 +155,29 @@ async function readToken(file: string, about: SignInSubject): Promise<string> {
     `${file} is not one bearer token; it has spaces or lines`,
     file,
   );
+}
+
+type PairFiles = Extract<SignIn, { readonly kind: "client-certificate" }>;
+
+async function readPair(
+  { certificateFile, keyFile }: PairFiles,
+  about: SignInSubject,
+): Promise<ClientCertificate> {
+  const certificate = await readPem(certificateFile, "CERTIFICATE", about);
+  const key = await readPem(keyFile, "PRIVATE KEY", about);
+  if (!isPair(certificate, key)) {
+    const what = `${certificateFile} and ${keyFile} are no certificate and its key; put both of one pair there`;
+    throw new SignInError("FileInvalid", about, what, certificateFile);
+  }
+  return { certificate, key };
+}
+
+function isPair(certificate: string, key: string): boolean {
+  try {
+    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
+  } catch {
+    return false;
+  }
 }
 
 async function readPem(file: string, label: string, about: SignInSubject): Promise<string> {

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Cluster, type SignIn } from "#config/cluster.ts";
 import { type SignedIn, SignInError, signIn } from "#config/sign-in.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
+import type { TlsCredentials } from "#kube/client/connection.ts";
 
 let folder: string;
 let now = 0;
@@ -48,17 +49,43 @@ describe("signing in", () => {
     expect(await (await signedIn(TOKEN_FILE)).authorization?.()).toBe("Bearer abc.def");
   });
 
-  it("with a client certificate and an authority: PEM, the certificate read again for each connection", async () => {
-    const authority = await createCertificateAuthority();
-    const [old, renewed] = [await issue(authority), await issue(authority)];
-    await write("ca.crt", authority.certificate);
-    await old();
-    const { certificateAuthority, clientCertificate } = await signedIn(CERTIFICATE, "ca.crt");
-    expect(certificateAuthority).toBe(authority.certificate);
-    const before = await clientCertificate?.();
-    await renewed();
-    expect((await clientCertificate?.())?.certificate).not.toBe(before?.certificate);
+  it("with a client certificate and an authority: PEM, all of it read again for each connection", async () => {
+    const [old, renewed] = [await rotation(), await rotation()];
+    await old.put("ca.crt", "tls.crt", "tls.key");
+    const { tls } = await signedIn(CERTIFICATE, "ca.crt");
+    expect(await tls()).toEqual(old.credentials);
+    await renewed.put("ca.crt", "tls.crt", "tls.key");
+    expect(await tls()).toEqual(renewed.credentials);
   });
+
+  it("with a token file and an authority: the authority read again for each connection", async () => {
+    const [old, renewed] = [await rotation(), await rotation()];
+    await write("token", "t");
+    await old.put("ca.crt");
+    const { tls } = await signedIn(TOKEN_FILE, "ca.crt");
+    await renewed.put("ca.crt");
+    const { certificateAuthority } = renewed.credentials;
+    expect(await tls()).toEqual({ certificateAuthority, clientCertificate: undefined });
+  });
+
+  it.each<{ given: string; rotate: (renewed: Rotation) => Promise<void> }>([
+    { given: "a key of another pair", rotate: (renewed) => renewed.put("tls.key") },
+    { given: "half a certificate", rotate: () => write("tls.crt", "-----BEGIN CERTIFICATE-----\nMII") },
+    { given: "no key", rotate: () => rm(join(folder, "tls.key")) },
+    { given: "an empty authority", rotate: () => write("ca.crt", "") },
+  ])(
+    "goes on with the last files where a rotation shows $given, until the server refuses them",
+    async ({ rotate }) => {
+      const [old, renewed] = [await rotation(), await rotation()];
+      await old.put("ca.crt", "tls.crt", "tls.key");
+      const { tls } = await signedIn(CERTIFICATE, "ca.crt");
+      await rotate(renewed);
+      expect(await tls()).toEqual(old.credentials);
+      await expect(tls({ fresh: true })).rejects.toMatchObject({
+        code: expect.stringMatching(/^File(Empty|Invalid|Unreadable)$/),
+      });
+    },
+  );
 
   it.each([
     { given: "soon after", afterMs: 1_000, fresh: false, token: "old" },
@@ -139,6 +166,16 @@ describe("signing in", () => {
       code: "FileInvalid",
       names: "/tls.key",
     },
+    {
+      given: "a pair that is none",
+      files: {
+        "tls.crt": "-----BEGIN CERTIFICATE-----\ns3cret\n-----END CERTIFICATE-----",
+        "tls.key": "-----BEGIN PRIVATE KEY-----\ns3cret\n-----END PRIVATE KEY-----",
+      },
+      how: CERTIFICATE,
+      code: "FileInvalid",
+      names: "/tls.key are no certificate and its key",
+    },
   ])(
     "$given is $code, in words that name cluster, role and file and no content",
     async ({ files = {}, how, authority, code, names }) => {
@@ -153,13 +190,24 @@ describe("signing in", () => {
   );
 });
 
-/** Issues a client certificate, to be put into place later. */
-async function issue(
-  authority: Awaited<ReturnType<typeof createCertificateAuthority>>,
-): Promise<() => Promise<void>> {
-  const { certificate, key } = await authority.issueClient({ name: "functions", groups: [] });
-  return async () => {
-    await write("tls.crt", certificate);
-    await write("tls.key", key);
+/** An authority and a pair of its own, to be put into place file by file. */
+interface Rotation {
+  readonly credentials: TlsCredentials;
+  put(...names: readonly ("ca.crt" | "tls.crt" | "tls.key")[]): Promise<void>;
+}
+
+async function rotation(): Promise<Rotation> {
+  const authority = await createCertificateAuthority();
+  const clientCertificate = await authority.issueClient({ name: "functions", groups: [] });
+  const files = {
+    "ca.crt": authority.certificate,
+    "tls.crt": clientCertificate.certificate,
+    "tls.key": clientCertificate.key,
+  };
+  return {
+    credentials: { certificateAuthority: authority.certificate, clientCertificate },
+    put: async (...names) => {
+      for (const name of names) await write(name, files[name]);
+    },
   };
 }
