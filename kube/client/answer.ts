@@ -23,6 +23,45 @@ export type Answer =
       readonly message: string;
     };
 
+/** A stable code for each way in which a request comes to nothing; metrics count by them. */
+export type AnswerCode =
+  | "Conflict"
+  | "AlreadyExists"
+  | "Gone"
+  | "Expired"
+  | "Forbidden"
+  | "Rejected"
+  | "Throttled"
+  | "Unauthenticated"
+  | "Unavailable"
+  | UnreachableCode;
+
+/** The code of what was not done. */
+export function codeOf(answer: Exclude<Answer, { readonly kind: "applied" }>): AnswerCode {
+  switch (answer.kind) {
+    case "conflict":
+      return "Conflict";
+    case "exists":
+      return "AlreadyExists";
+    case "gone":
+      return "Gone";
+    case "rejected":
+      return REJECTIONS.get(answer.status) ?? "Rejected";
+    case "throttled":
+      return "Throttled";
+    case "unauthenticated":
+      return "Unauthenticated";
+    case "unavailable":
+      return answer.code ?? "Unavailable";
+  }
+}
+
+const REJECTIONS: ReadonlyMap<number, AnswerCode> = new Map([
+  [403, "Forbidden"],
+  // A version or a continue token that the server does not know any more; not to be mixed up with an object that is gone.
+  [410, "Expired"],
+]);
+
 /** Of an answered object, what is read back. */
 export const ObjectMetadata = z.object({ uid: z.string().min(1), resourceVersion: z.string().min(1) });
 export type ObjectMetadata = z.output<typeof ObjectMetadata>;
@@ -49,7 +88,7 @@ export function classifyAnswer(response: ApiResponse): Answer {
     case 422:
       return isFailedTest(failure) ? { kind: "conflict", message } : { kind: "rejected", status, message };
     case 429:
-      return { kind: "throttled", retryAfterSeconds: retryAfterSeconds(response), message };
+      return { kind: "throttled", retryAfterSeconds: askedToWaitSeconds(response) ?? 1, message };
     default:
       if (status >= 400 && status < 500) return { kind: "rejected", status, message };
       return { kind: "unavailable", code: undefined, message };
@@ -57,7 +96,7 @@ export function classifyAnswer(response: ApiResponse): Answer {
 }
 
 /** What a failed `send` means; throws on what is not a matter of the network. */
-export function classifyFailure(error: unknown): Answer {
+export function classifyFailure(error: unknown): Extract<Answer, { readonly kind: "unavailable" }> {
   if (!(error instanceof ApiUnreachable)) throw error;
   return { kind: "unavailable", code: error.code, message: error.message };
 }
@@ -108,10 +147,10 @@ function wordsOf(failure: Failure, response: ApiResponse): string {
 
 const MAX_RETRY_AFTER_SECONDS = 30;
 
-/** Kubernetes sends whole seconds; anything else counts as one second. */
-function retryAfterSeconds(response: ApiResponse): number {
-  const header = response.headers["retry-after"] ?? "";
-  return /^\d{1,9}$/.test(header) ? Math.min(Number(header), MAX_RETRY_AFTER_SECONDS) : 1;
+/** What the server asks us to wait, at most 30 seconds; Kubernetes sends whole seconds, and nothing else is understood. */
+export function askedToWaitSeconds({ headers }: Pick<ApiResponse, "headers">): number | undefined {
+  const header = headers["retry-after"] ?? "";
+  return /^\d{1,9}$/.test(header) ? Math.min(Number(header), MAX_RETRY_AFTER_SECONDS) : undefined;
 }
 
 /**

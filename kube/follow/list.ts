@@ -1,14 +1,8 @@
-import { ApiUnreachable } from "#kube/client/errors.ts";
-import type { ApiResponse, Transport } from "#kube/client/transport.ts";
-
-/** Why a list or a watch came to nothing; `code` is stable and one of few, `message` holds the server's own words, cut. */
-export interface RequestFailure {
-  readonly kind: "failed";
-  readonly code: string;
-  readonly message: string;
-  /** What the server asked us to wait, in milliseconds; 0 where it did not. */
-  readonly retryAfterMs: number;
-}
+import { collectionPath, type ObjectName } from "#kube/client/resource-path.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import { metadataOf } from "#kube/follow/object-key.ts";
+import { createPageSize, type PageSize } from "#kube/follow/page-size.ts";
+import { failed, failureOf, failureOfError, type RequestFailure } from "#kube/follow/request-failure.ts";
 
 /** One page of a list. */
 export type ListPage =
@@ -28,37 +22,45 @@ export type CompleteList<T> =
   | { readonly kind: "list"; readonly items: readonly T[]; readonly resourceVersion: string }
   | RequestFailure;
 
-/** Objects a page; small enough for one page to be parsed without a pause that anybody notices. */
-export const PAGE_LIMIT = 500;
-
 /** How often a list whose tokens expire is begun anew before it counts as failed. */
 const MAX_RESTARTS = 3;
 
 /** A page of 500 nodes can have 10 MB. */
 const PAGE_TIMEOUT_MS = 30_000;
 
-/** Reads one page; `query` is added to the path, such as a field selector. Never with a resourceVersion: a list must not go back in time. */
+/** The names alone of what is too large to be read. */
+const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+/**
+ * Reads one page, smaller ones where the answer is too large; `size` keeps what was learnt for the pages that follow. Never with a
+ * resourceVersion: a list must not go back in time.
+ */
 export async function listPage(
   transport: Transport,
   path: string,
   token: string | undefined,
   signal: AbortSignal,
-  query: Readonly<Record<string, string>> = {},
+  size: PageSize = createPageSize(),
 ): Promise<ListPage> {
-  const parameters = new URLSearchParams({ limit: String(PAGE_LIMIT), ...query });
-  if (token !== undefined) parameters.set("continue", token);
-  try {
-    const answer = await transport.send({
-      method: "GET",
-      path: `${path}?${parameters}`,
-      signal,
-      timeoutMs: PAGE_TIMEOUT_MS,
-    });
-    if (answer.status === 410 && token !== undefined) return { kind: "expired" };
-    return answer.status === 200 ? pageOf(answer.body) : failureOf(answer);
-  } catch (error) {
-    return failureOfError(error);
+  for (;;) {
+    const page = await readPage(transport, path, { limit: size.limit(), continue: token }, signal, size);
+    if (page.kind !== "failed") return page;
+    // On a slow link a page may never be there in time: the next list asks for less.
+    if (page.code === "TimedOut") size.halve();
+    if (page.code !== "AnswerTooLarge") return page;
+    if (!size.halve()) return tooLarge(transport, path, token, signal);
   }
+}
+
+/** Reads one object as a list of at most one, which needs no right but to list; the list is empty where there is none. */
+export function listByName(
+  transport: Transport,
+  path: string,
+  { name, namespace }: ObjectName,
+  signal: AbortSignal,
+): Promise<ListPage> {
+  const query = { limit: 1, fieldSelector: `metadata.name=${name}` };
+  return readPage(transport, collectionPath(path, namespace), query, signal);
 }
 
 /** Reads a whole list, each page projected as it comes; a token that expires begins it again. */
@@ -67,6 +69,7 @@ export async function listAll<T>(
   path: string,
   project: (object: unknown) => T,
   signal: AbortSignal,
+  size: PageSize = createPageSize(),
 ): Promise<CompleteList<T>> {
   for (let restarts = 0; restarts <= MAX_RESTARTS; restarts += 1) {
     const items: T[] = [];
@@ -81,67 +84,68 @@ export async function listAll<T>(
 
     // In a function of its own: one that waits holds all that it has named, and a page takes several times its size.
     async function projectPage() {
-      const page = await listPage(transport, path, token, signal);
+      const page = await listPage(transport, path, token, signal, size);
       if (page.kind !== "page") return page;
       for (const item of page.items) items.push(project(item));
       return { kind: "projected", next: page.next, resourceVersion: page.resourceVersion } as const;
     }
   }
-  const message = `the list of ${path} expired ${MAX_RESTARTS + 1} times before it was complete`;
-  return { kind: "failed", code: "Expired", message, retryAfterMs: 0 };
+  return failed("Expired", `the list of ${path} expired ${MAX_RESTARTS + 1} times before it was complete`);
 }
 
-/** What an answer other than 200 means. */
-export function failureOf(
-  answer: Pick<ApiResponse, "status" | "headers"> & { readonly body?: string },
-): RequestFailure {
-  const seconds = Number(answer.headers["retry-after"] ?? 0);
-  return {
-    kind: "failed",
-    code: STATUS_CODES.get(answer.status) ?? (answer.status >= 500 ? "ServerError" : "UnexpectedStatus"),
-    message: `${answer.status}: ${wordsOf(answer.body)}`,
-    retryAfterMs: Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), 30) * 1000 : 0,
-  };
-}
+type Query = Readonly<Record<string, string | number | undefined>>;
 
-/** What no answer means; whatever is not of the network is `Unexpected`, as nothing may end the loop that asks. */
-export function failureOfError(error: unknown): RequestFailure {
-  const message = error instanceof Error ? error.message : String(error);
-  return {
-    kind: "failed",
-    code: error instanceof ApiUnreachable ? error.code : "Unexpected",
-    message,
-    retryAfterMs: 0,
-  };
-}
-
-const STATUS_CODES: ReadonlyMap<number, string> = new Map([
-  [401, "Unauthorized"],
-  [403, "Forbidden"],
-  [404, "NotFound"],
-  [410, "Gone"],
-  [429, "TooManyRequests"],
-]);
-
-const MAX_WORDS = 300;
-
-function wordsOf(body: string | undefined): string {
-  if (body === undefined) return "no words";
+async function readPage(
+  transport: Transport,
+  path: string,
+  query: Query,
+  signal: AbortSignal,
+  size?: PageSize,
+): Promise<ListPage> {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined) parameters.set(name, String(value));
   try {
-    const { message } = JSON.parse(body);
-    return String(message ?? body).slice(0, MAX_WORDS);
-  } catch {
-    return body.slice(0, MAX_WORDS);
+    const answer = await transport.send({
+      method: "GET",
+      path: `${path}?${parameters}`,
+      compressed: true,
+      signal,
+      timeoutMs: PAGE_TIMEOUT_MS,
+    });
+    if (answer.status === 410 && query["continue"] !== undefined) return { kind: "expired" };
+    if (answer.status !== 200) return failureOf(answer);
+    const page = pageOf(answer.body);
+    if (page.kind === "page") size?.fits(page.items.length, answer.body.length);
+    return page;
+  } catch (error) {
+    return failureOfError(error);
   }
 }
 
+/** Says which object it is, if that can be had. */
+async function tooLarge(
+  transport: Transport,
+  path: string,
+  token: string | undefined,
+  signal: AbortSignal,
+): Promise<RequestFailure> {
+  const parameters = new URLSearchParams({ limit: "1", ...(token === undefined ? {} : { continue: token }) });
+  const request = { method: "GET", path: `${path}?${parameters}`, accept: METADATA_ONLY, signal } as const;
+  const page = await transport.send(request).then(
+    ({ body }) => pageOf(body),
+    () => undefined,
+  );
+  const { namespace, name } = metadataOf(page?.kind === "page" ? page.items[0] : undefined);
+  const which = typeof name === "string" ? ` (${namespace === undefined ? "" : `${namespace}/`}${name})` : "";
+  return failed(
+    "ObjectTooLarge",
+    `one object of ${path}${which} is larger than what is read at a time; see what has filled it`,
+  );
+}
+
 function pageOf(body: string): ListPage {
-  const rubbish: RequestFailure = {
-    kind: "failed",
-    code: "BadList",
-    message: `the answer is no list of Kubernetes' (${body.length} characters)`,
-    retryAfterMs: 0,
-  };
+  const rubbish = failed("BadList", `the answer is no list of Kubernetes' (${body.length} characters)`);
   try {
     const { items, metadata } = JSON.parse(body);
     // An empty list of Go's is null.

@@ -1,6 +1,6 @@
 import type { ApiStream, Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
-import { failureOf, failureOfError, type RequestFailure } from "#kube/follow/list.ts";
+import { failureOf, failureOfError, type RequestFailure } from "#kube/follow/request-failure.ts";
 import { createLineSplitter, LineTooLong } from "#kube/follow/watch-lines.ts";
 
 /** Why one watch request ended. */

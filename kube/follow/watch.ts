@@ -1,18 +1,19 @@
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
-import { listAll, type RequestFailure } from "#kube/follow/list.ts";
+import {
+  createKnownObjects,
+  type KnownObjectsHandler,
+  type ListedObject,
+} from "#kube/follow/known-objects.ts";
+import { listAll } from "#kube/follow/list.ts";
+import { keyOf, metadataOf, type ObjectKey } from "#kube/follow/object-key.ts";
+import { createPageSize } from "#kube/follow/page-size.ts";
+import { type FailureCode, failed, type RequestFailure } from "#kube/follow/request-failure.ts";
 import { isOlderVersion } from "#kube/follow/resource-version.ts";
 import { SILENCE_MS, type WatchEvent, type WindowEnd, watchWindow } from "#kube/follow/watch-window.ts";
 
-/** What is remembered of every object there is, and no more. */
-export interface ObjectKey {
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-}
-
 /** What a watch tells; calls come one after another, never at the same time, and must not throw. */
-export interface WatchHandler<T> {
+export interface WatchHandler<T> extends KnownObjectsHandler<T> {
   /** The object as it is now: new, changed, or met in a list. Deletions that were missed come before. */
   applied(object: T, key: ObjectKey): void;
   /** The object is gone; the name may belong to another one by now. */
@@ -44,7 +45,12 @@ export type WatchNote =
       readonly durationMs: number;
     }
   /** A list or watch failed; it is tried again after `delayMs`. */
-  | { readonly kind: "failed"; readonly code: string; readonly message: string; readonly delayMs: number }
+  | {
+      readonly kind: "failed";
+      readonly code: FailureCode;
+      readonly message: string;
+      readonly delayMs: number;
+    }
   /** An object without a name, uid or resourceVersion was left out. */
   | { readonly kind: "malformed"; readonly message: string };
 
@@ -68,7 +74,10 @@ const LONGEST_WINDOW_MS = 330_000;
 const BACK_OFF_BASE_MS = 250;
 const BACK_OFF_LIMIT_MS = 30_000;
 
-/** After so many failures in a row the list is asked instead of the watch. */
+/** A watch that was open for so long shows that the server is well, even where nothing came. */
+const WELL_AFTER_MS = 5_000;
+
+/** After so many failures of the watch in a row the list is asked instead of the watch. */
 const FAILURES_UNTIL_LIST = 3;
 
 /**
@@ -77,17 +86,21 @@ const FAILURES_UNTIL_LIST = 3;
  */
 export async function watchResource<T>(options: WatchOptions<T>): Promise<void> {
   const { clock, handler, random, signal } = options;
-  const known = new Map<string, ObjectKey>();
+  const known = createKnownObjects(handler);
+  const size = createPageSize();
   let version: string | undefined;
   let listDueMs = 0;
   let cause: ListCause = "start";
-  let failures = 0;
+  let listFailures = 0;
+  let watchFailures = 0;
 
   while (!signal.aborted) {
     if (version === undefined || clock.now() >= listDueMs) {
       if (version !== undefined && cause === "start") cause = "periodic";
       const failure = await list();
-      if (failure !== undefined) await backOff(failure);
+      if (failure === undefined) continue;
+      listFailures += 1;
+      await backOff(failure, listFailures);
       continue;
     }
     await follow(version);
@@ -96,23 +109,18 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
   /** Lists, and tells what differs from what was known. */
   async function list(): Promise<RequestFailure | undefined> {
     const startedAtMs = clock.now();
-    const found = await listAll(options.transport, options.path, take, signal);
+    const found = await listAll(options.transport, options.path, take, signal, size);
     if (signal.aborted) return undefined;
     if (found.kind === "failed") return found;
-    const restarted = version !== undefined && isOlderVersion(found.resourceVersion, version);
-    if (restarted) handler.restarted();
-    const present = new Map<string, string>();
-    for (const item of found.items) if (item.key !== undefined) present.set(item.key.name, item.key.uid);
-    for (const key of [...known.values()]) if (present.get(key.name) !== key.uid) forget(key);
-    for (const { key, object } of found.items) {
-      if (key === undefined) continue;
-      const changed = known.get(key.name)?.resourceVersion !== key.resourceVersion;
-      if (changed || restarted) apply(key, object);
-    }
+    const older = version !== undefined && isOlderVersion(found.resourceVersion, version);
+    const { objects, restarted } = known.replace(found.items, older);
+    // A server that is back begins anew; one whose watches fail beside it does not, or every list would be followed by the next.
+    if (listFailures > 0) watchFailures = 0;
+    listFailures = 0;
     version = found.resourceVersion;
     listDueMs = clock.now() + (LIST_EVERY_MS - LONGEST_WINDOW_MS) * (0.75 + 0.25 * random());
     const durationMs = clock.now() - startedAtMs;
-    handler.note({ kind: "listed", cause, objects: present.size, durationMs, restarted });
+    handler.note({ kind: "listed", cause, objects, durationMs, restarted });
     cause = "start";
     return undefined;
   }
@@ -120,12 +128,16 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
   /** One watch request, and what its end means for the next step. */
   async function follow(from: string): Promise<void> {
     const startedAtMs = clock.now();
+    let openedAtMs = Number.POSITIVE_INFINITY;
     let events = 0;
     const end = await watchWindow({
       ...options,
       resourceVersion: from,
       timeoutSeconds: 240 + Math.floor(random() * 61),
-      onOpen: () => handler.note({ kind: "opened" }),
+      onOpen() {
+        openedAtMs = clock.now();
+        handler.note({ kind: "opened" });
+      },
       onEvent(event) {
         if (takeEvent(event)) events += 1;
       },
@@ -133,7 +145,7 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
     if (signal.aborted) return;
     const durationMs = clock.now() - startedAtMs;
     handler.note({ kind: "ended", cause: end.kind, events, durationMs });
-    if (events > 0) failures = 0;
+    if (events > 0 || clock.now() - openedAtMs >= WELL_AFTER_MS) watchFailures = 0;
     await afterWindow(end, events > 0, durationMs);
   }
 
@@ -146,17 +158,17 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
         return;
       case "rubbish":
         listNext("rubbish");
-        await backOff({ kind: "failed", code: "BadWatchEvent", message: end.message, retryAfterMs: 0 });
+        await backOffWatch(failed("BadWatchEvent", end.message));
         return;
       case "refused":
-        await backOff(end.failure);
+        await backOffWatch(end.failure);
         return;
       case "silent":
       case "ended":
       case "lost":
         if (progress) return;
         if (durationMs >= SILENCE_MS) listNext("silent");
-        else if (end.kind === "lost") await backOff(end.failure);
+        else if (end.kind === "lost") await backOffWatch(end.failure);
         else await settleDown();
     }
   }
@@ -169,14 +181,18 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
 
   /** Waits where nothing failed but nothing came either, so that no loop can spin; the first time it hardly waits. */
   async function settleDown(): Promise<void> {
-    failures += 1;
-    await pause(clock, delay(failures - 1), signal);
+    watchFailures += 1;
+    await pause(clock, delay(watchFailures - 1), signal);
   }
 
-  async function backOff(failure: RequestFailure): Promise<void> {
+  async function backOffWatch(failure: RequestFailure): Promise<void> {
+    watchFailures += 1;
+    if (watchFailures >= FAILURES_UNTIL_LIST && cause === "start") listNext("failures");
+    await backOff(failure, watchFailures);
+  }
+
+  async function backOff(failure: RequestFailure, failures: number): Promise<void> {
     if (signal.aborted) return;
-    failures += 1;
-    if (version !== undefined && failures >= FAILURES_UNTIL_LIST && cause === "start") listNext("failures");
     const delayMs = Math.max(delay(failures), failure.retryAfterMs);
     handler.note({ kind: "failed", code: failure.code, message: failure.message, delayMs });
     await pause(clock, delayMs, signal);
@@ -200,30 +216,16 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
       return false;
     }
     version = key.resourceVersion;
-    if (type === "DELETED") forget(key);
-    else apply(key, options.project(object));
+    if (type === "DELETED") known.forget(key);
+    else known.apply(options.project(object), key);
     return true;
   }
 
-  function take(object: unknown): { readonly key: ObjectKey | undefined; readonly object: T } {
+  function take(object: unknown): ListedObject<T> {
     const record = object as Readonly<Record<string, unknown>>;
     const key = keyOf(record);
     if (key === undefined) noteMalformed(record);
     return { key, object: options.project(record) };
-  }
-
-  function apply(key: ObjectKey, object: T): void {
-    const before = known.get(key.name);
-    // A name that is taken again is another object: the end of the first was missed.
-    if (before !== undefined && before.uid !== key.uid) forget(before);
-    known.set(key.name, key);
-    handler.applied(object, key);
-  }
-
-  function forget(key: ObjectKey): void {
-    if (known.get(key.name)?.uid !== key.uid) return;
-    known.delete(key.name);
-    handler.deleted(key);
   }
 
   function noteMalformed(object: unknown): void {
@@ -231,21 +233,4 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
     const message = `an object (${name.slice(0, 260)}) of ${options.path} has no usable name, uid or resourceVersion`;
     handler.note({ kind: "malformed", message });
   }
-}
-
-/** The key of an object, or undefined where it has none. */
-export function keyOf(object: unknown): ObjectKey | undefined {
-  const { name, uid, resourceVersion } = metadataOf(object);
-  if (!isText(name) || !isText(uid) || !isText(resourceVersion)) return undefined;
-  return { name, uid, resourceVersion };
-}
-
-function metadataOf(object: unknown): Readonly<Record<string, unknown>> {
-  const metadata =
-    typeof object === "object" && object !== null && "metadata" in object ? object.metadata : null;
-  return typeof metadata === "object" && metadata !== null ? (metadata as Record<string, unknown>) : {};
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string" && value !== "";
 }

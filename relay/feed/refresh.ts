@@ -1,7 +1,8 @@
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
 import { listPage } from "#kube/follow/list.ts";
-import { keyOf, type ObjectKey } from "#kube/follow/watch.ts";
+import { keyOf, type ObjectKey } from "#kube/follow/object-key.ts";
+import { createPageSize, type PageSize } from "#kube/follow/page-size.ts";
 
 export interface RefreshOptions {
   readonly transport: Transport;
@@ -32,12 +33,13 @@ const LOOK_AGAIN_MS = 500;
 export async function refreshForever(options: RefreshOptions): Promise<void> {
   const { clock, random, signal } = options;
   const everyMs = options.everySeconds * 1000;
+  const size = createPageSize();
   let waitMs = random() * everyMs;
   while (!signal.aborted) {
     await pause(clock, waitMs, signal);
     if (signal.aborted) return;
     const startedMs = clock.now();
-    const objects = await refreshOnce(options);
+    const objects = await refreshOnce(options, size);
     const durationMs = clock.now() - startedMs;
     options.note({ kind: "refreshed", objects, durationMs });
     waitMs = Math.max(everyMs / 10, everyMs * (0.9 + 0.2 * random()) - durationMs);
@@ -45,12 +47,12 @@ export async function refreshForever(options: RefreshOptions): Promise<void> {
 }
 
 /** One pass, page by page. One that breaks off is left as it is: the next one comes, and the watch knows what is wrong. */
-async function refreshOnce(options: RefreshOptions): Promise<number> {
+async function refreshOnce(options: RefreshOptions, size: PageSize): Promise<number> {
   const { clock, signal } = options;
   let objects = 0;
   let token: string | undefined;
   do {
-    const page = await lookAtPage(options, token);
+    const page = await lookAtPage(options, token, size);
     objects += page.objects;
     token = page.next;
     while (token !== undefined && options.outstanding() >= PAGE_WHEN_BELOW && !signal.aborted) {
@@ -64,9 +66,10 @@ async function refreshOnce(options: RefreshOptions): Promise<number> {
 async function lookAtPage(
   { transport, path, signal, look }: RefreshOptions,
   token: string | undefined,
+  size: PageSize,
 ): Promise<{ readonly objects: number; readonly next: string | undefined }> {
   let objects = 0;
-  const page = await listPage(transport, path, token, signal);
+  const page = await listPage(transport, path, token, signal, size);
   if (page.kind !== "page") return { objects, next: undefined };
   for (const object of page.items) {
     const key = keyOf(object);

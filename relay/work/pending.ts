@@ -1,7 +1,7 @@
 import type { Node } from "#core/node/node.ts";
 import type { ObjectReport } from "#core/report.ts";
+import type { ObjectKey } from "#kube/follow/object-key.ts";
 import { compareResourceVersions, isOlderVersion } from "#kube/follow/resource-version.ts";
-import type { ObjectKey } from "#kube/follow/watch.ts";
 import { backOffMs } from "#relay/work/back-off.ts";
 import { faceWritten, type Observed } from "#relay/work/observed.ts";
 import { createSchedule } from "#relay/work/schedule.ts";
