@@ -60,7 +60,7 @@ export function listByName(
   signal: AbortSignal,
 ): Promise<ListPage> {
   const query = { limit: 1, fieldSelector: `metadata.name=${name}` };
-  return readPage(transport, collectionPath(path, namespace), query, signal);
+  return readPage(transport, collectionPath(path, namespace), query, signal, undefined);
 }
 
 /** Reads a whole list, each page projected as it comes; a token that expires begins it again. */
@@ -100,7 +100,7 @@ async function readPage(
   path: string,
   query: Query,
   signal: AbortSignal,
-  size?: PageSize,
+  size: PageSize | undefined,
 ): Promise<ListPage> {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
@@ -109,7 +109,8 @@ async function readPage(
     const answer = await transport.send({
       method: "GET",
       path: `${path}?${parameters}`,
-      compressed: true,
+      // One object is below what servers compress.
+      compressed: size !== undefined,
       signal,
       timeoutMs: PAGE_TIMEOUT_MS,
     });

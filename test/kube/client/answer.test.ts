@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { classifyAnswer, classifyFailure } from "#kube/client/answer.ts";
+import { askedToWaitSeconds, classifyAnswer, classifyFailure, codeOf } from "#kube/client/answer.ts";
 import { ApiUnreachable } from "#kube/client/errors.ts";
 
 /** What real API servers answer is in write-contract.ts; here is what they answer too seldom to be waited for. */
@@ -101,6 +101,40 @@ describe("an answer", () => {
     expect(classifyAnswer({ status, headers: { "retry-after": retryAfter }, body: text })).toMatchObject(
       meaning,
     );
+  });
+
+  it.each<[status: number, reason: string, code: string]>([
+    [400, "BadRequest", "Rejected"],
+    [401, "Unauthorized", "Unauthenticated"],
+    [403, "Forbidden", "Forbidden"],
+    [404, "NotFound", "Gone"],
+    [404, "", "Unavailable"],
+    [409, "Conflict", "Conflict"],
+    [409, "AlreadyExists", "AlreadyExists"],
+    [410, "Expired", "Expired"],
+    [422, "Invalid", "Rejected"],
+    [429, "TooManyRequests", "Throttled"],
+    [500, "InternalError", "Unavailable"],
+    [503, "ServiceUnavailable", "Unavailable"],
+  ])("%i %s has the code %s", (status, reason, code) => {
+    const answer = classifyAnswer({ status, headers: {}, body: JSON.stringify({ reason }) });
+    expect(answer.kind === "applied" ? "applied" : codeOf(answer)).toBe(code);
+  });
+
+  it.each([
+    [undefined, undefined],
+    ["0", 0],
+    ["7", 7],
+    ["3600", 30],
+    ["-1", undefined],
+    ["soon", undefined],
+  ])("that asks to wait %s says %s seconds", (header, seconds) => {
+    expect(askedToWaitSeconds({ headers: { "retry-after": header } })).toBe(seconds);
+  });
+
+  it("that never came has the connection's code", () => {
+    const error = new ApiUnreachable({ code: "NotTrusted", server: "https://a", attempt: "GET /b" });
+    expect(codeOf(classifyFailure(error))).toBe("NotTrusted");
   });
 
   it("that never came is unavailable, with the reason", () => {
