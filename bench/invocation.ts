@@ -1,4 +1,3 @@
-import { aws } from "#clouds/aws/kind.ts";
 import { randomUUID } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,6 +8,7 @@ import { awsEnvironment } from "#bench/contenders/process-contender.ts";
 import { type Environment, type Invocation, startEnvironment } from "#bench/invocation/start-environment.ts";
 import { type BenchStage, setBenchStage } from "#bench/stage.ts";
 import type { MeasuredFunction, MeasuredInvocation, Timing } from "#cli/cost/measured.ts";
+import { aws } from "#clouds/aws/kind.ts";
 import { Cluster } from "#config/cluster.ts";
 import { clusterHash } from "#config/cluster-hash.ts";
 import type { Event } from "#core/event.ts";

@@ -4,11 +4,6 @@ import { nodeWatch } from "#core/node/watch.ts";
 /** The watch half of every controller there is, in the order in which they are listed; a new one is a line here. */
 export const WATCHES: readonly Watch[] = [nodeWatch];
 
-/** The controllers that a cluster has unless it says otherwise. */
-export const DEFAULT_CONTROLLERS: readonly string[] = WATCHES.filter(({ onByDefault }) => onByDefault).map(
-  ({ name }) => name,
-);
-
 /** The watch half of a controller by its canonical name, or undefined where there is no such controller. */
 export function findWatch(name: string): Watch | undefined {
   return WATCHES.find((watch) => watch.name === name);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CONTROLLERS, findController } from "#core/controllers.ts";
-import { DEFAULT_CONTROLLERS, findWatch, WATCHES } from "#core/watches.ts";
+import { findWatch, WATCHES } from "#core/watches.ts";
 
 test("every controller has its watch half among the watches, and the other way round", () => {
   expect(CONTROLLERS.map(({ name }) => name)).toEqual(WATCHES.map(({ name }) => name));
@@ -23,6 +23,8 @@ test("an unknown name finds nothing", () => {
   expect(findController("route")).toBeUndefined();
 });
 
-test("a cluster has the node controller unless it says otherwise", () => {
-  expect(DEFAULT_CONTROLLERS).toEqual(["cloud-node-controller"]);
+test("the node controller is on by default", () => {
+  expect(WATCHES.filter(({ onByDefault }) => onByDefault).map(({ name }) => name)).toEqual([
+    "cloud-node-controller",
+  ]);
 });
