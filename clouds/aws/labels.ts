@@ -47,7 +47,8 @@ export async function withLabels(
   const placeless = alive.filter(
     ([node, { instance }]) => topology.covers(instance.type) && wants(node, `${NETWORK_NODE_LABEL_PREFIX}1`),
   );
-  const limited = session.under(AbortSignal.any([session.signal, AbortSignal.timeout(LABELS_LIMIT_MS)]));
+  const isAsking = zoneless.length > 0 || placeless.length > 0;
+  const limited = isAsking ? session.under(withinLimit(session.signal)) : session;
   const [zoneIds, places] = await Promise.all([
     zones.idsOf(
       zoneless.map(([, { instance }]) => instance.zone),
@@ -86,6 +87,10 @@ const IS_ASKED = { "instance-id": true, fargate: true, name: true, foreign: fals
 /** Whether a label is going to be written: with initialization, and where the node does not have it. */
 function wants(node: Node, label: string): boolean {
   return isUninitialized(node) && node.metadata.labels?.[label] === undefined;
+}
+
+function withinLimit(signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(LABELS_LIMIT_MS)]);
 }
 
 function isPatient(node: Node, wallClock: number): boolean {

@@ -171,6 +171,16 @@ describe("zone ids", () => {
     expect(await labelsIn(cloud)).toEqual([ZONE]);
   });
 
+  test("that are never told hold nobody back whose zone is known", async () => {
+    const world = aWorld(2, "m7g.large");
+    world.instances[0] = TOLD;
+    world.instances[1] = anInstance(2, { Placement: { AvailabilityZone: "eu-central-1b" } });
+    world.held.set("DescribeAvailabilityZones", NEVER);
+    const call = aCall({ signal: AbortSignal.timeout(8_000) });
+    const { answers } = await world.cloud().instances([identified(1), identified(2)], call);
+    expect(answers.map(labelsOrCode)).toEqual([TOLD_ZONE, "Unavailable"]);
+  });
+
   test("keep only those waiting whose zone is not known", async () => {
     const world = aWorld(2, "m7g.large");
     const cloud = world.cloud();
