@@ -1,3 +1,4 @@
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ClusterEvent } from "#core/decision.ts";
 import { nodeController } from "#core/node/controller.ts";
@@ -116,6 +117,24 @@ describe("an API server in trouble", () => {
     await nowhere.close();
     expect(outcomes(applied)).toEqual({ Unavailable: 40 });
     expect(applied.usage.writes).toBe(4);
+  });
+
+  it("swallows all packets: a batch waits for one connection, once", async () => {
+    const nodes = await join(40);
+    const sockets: Socket[] = [];
+    const silent = createServer((socket) => sockets.push(socket.on("error", () => {})));
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    const { port } = silent.address() as AddressInfo;
+    const nowhere = connect({ server: `https://127.0.0.1:${port}`, connectTimeoutMs: 200 });
+    const applied = await bringUp(nodes, { transport: nowhere, maxInFlight: 4 });
+    await nowhere.close();
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => silent.close(resolve));
+    expect(outcomes(applied)).toEqual({ Unavailable: 40 });
+    expect({ writes: applied.usage.writes, connections: sockets.length }).toEqual({
+      writes: 4,
+      connections: 1,
+    });
   });
 
   it("lets go of an object whose decision cannot be made again", async () => {
