@@ -64,7 +64,11 @@ export function connect(options: ConnectOptions): Transport {
   });
   let openBodies = 0;
   const limit = (): number =>
-    Math.min(settings.maxInFlight, (pool.current()?.maxStreams() ?? settings.maxInFlight) - openBodies);
+    // One goes in any case: a server may allow fewer streams than there are watches on it.
+    Math.max(
+      1,
+      Math.min(settings.maxInFlight, (pool.current()?.maxStreams() ?? settings.maxInFlight) - openBodies),
+    );
   const slots = createSlots(limit, settings.maxQueued);
 
   const requester = createRequester({

@@ -1,3 +1,5 @@
+import type { Patience } from "#kube/client/slots.ts";
+
 /**
  * Calls `listener` once the signal is aborted, at once where it is already; returns what takes the listener back. One signal may have
  * thousands of them: Node keeps the listeners of a signal in a list that it walks, so only one stands there, for all.
@@ -14,6 +16,11 @@ export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   return () => {
     listeners.delete(entry);
   };
+}
+
+/** Patience that ends with a signal. */
+export function untilAborted(signal: AbortSignal): Patience {
+  return { reached: () => signal.aborted, onReached: (listener) => onAbort(signal, listener) };
 }
 
 interface Entry {

@@ -1,42 +1,56 @@
-import type { TimeLimit } from "#kube/client/time-limit.ts";
-
-/** A bound on what goes on at the same time, with a bounded queue in front of it, first come first served. */
+/** A bound on what goes on at the same time, with a bounded queue in front of it. */
 export interface Slots {
-  /** Resolves with a slot, or says why there is none. */
-  enter(time: TimeLimit): Promise<"entered" | "aborted" | "full">;
+  /** Resolves with a slot, or says why there is none: those at the front first, each in the order in which they came. */
+  enter(patience: Patience, place?: "front" | "back"): Promise<"entered" | "aborted" | "full">;
+  /** Gives a slot back; exactly once for each that was had. */
   leave(): void;
+  /** To be called when the limit has grown other than by `leave`. */
+  admit(): void;
 }
 
-/** `limit` is asked for each time, as it may change; at most `maxQueued` wait. */
+/** How long somebody waits: a time limit, or a signal (`untilAborted`). */
+export interface Patience {
+  reached(): boolean;
+  /** Calls the listener when it is reached, at once where it is already; returns what takes the listener back. */
+  onReached(listener: () => void): () => void;
+}
+
+/** `limit` is asked each time, as it may change: 0 closes, and who is in stays in. At most `maxQueued` wait. */
 export function createSlots(limit: () => number, maxQueued: number): Slots {
-  const waiting = new Set<() => void>();
+  const front = new Set<() => void>();
+  const back = new Set<() => void>();
   let taken = 0;
 
   const admit = (): void => {
-    for (const wake of waiting) {
-      if (taken >= Math.max(1, limit())) return;
-      waiting.delete(wake);
-      taken += 1;
-      wake();
+    for (const queue of [front, back]) {
+      for (const wake of queue) {
+        if (taken >= limit()) return;
+        queue.delete(wake);
+        taken += 1;
+        wake();
+      }
     }
   };
 
   return {
-    async enter(time) {
-      if (time.reached()) return "aborted";
-      if (taken < Math.max(1, limit()) && waiting.size === 0) {
+    admit,
+    async enter(patience, place = "back") {
+      if (patience.reached()) return "aborted";
+      const isNext = front.size === 0 && (place === "front" || back.size === 0);
+      if (isNext && taken < limit()) {
         taken += 1;
         return "entered";
       }
-      if (waiting.size >= maxQueued) return "full";
+      if (front.size + back.size >= maxQueued) return "full";
       return new Promise((resolve) => {
+        const queue = place === "front" ? front : back;
         const wake = (): void => {
           release();
           resolve("entered");
         };
-        waiting.add(wake);
-        const release = time.onReached(() => {
-          waiting.delete(wake);
+        queue.add(wake);
+        const release = patience.onReached(() => {
+          queue.delete(wake);
           resolve("aborted");
         });
       });

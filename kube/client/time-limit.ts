@@ -1,13 +1,10 @@
 import { onAbort } from "#kube/client/on-abort.ts";
+import type { Patience } from "#kube/client/slots.ts";
 
 /** The end of one piece of work: outer signals or its own time, whichever comes first. */
-export interface TimeLimit {
-  /** Whether it is reached. */
-  reached(): boolean;
+export interface TimeLimit extends Patience {
   /** Whether it was the time. */
   timedOut(): boolean;
-  /** Calls the listener when it is reached, at once where it is already; returns what takes the listener back. */
-  onReached(listener: () => void): () => void;
   /** The same as a signal, made when it is first asked for: a request in a burst never needs one, and they are dear. */
   readonly signal: AbortSignal;
   /** Frees timer and listeners; to be called however the work ended. */
