@@ -1,5 +1,4 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders, IncomingHttpStatusHeader } from "node:http2";
-import { gunzip } from "node:zlib";
 import { systemCode } from "#kube/client/errors.ts";
 import type { ApiResponse } from "#kube/client/transport.ts";
 
@@ -55,6 +54,8 @@ async function decoded(
     answer: { ...head, body: body.toString("utf8") },
   });
   if (head.headers["content-encoding"] !== "gzip" || bytes.length === 0) return answered(bytes);
+  // Milliseconds at the start of every function, of which none lists.
+  const { gunzip } = await import("node:zlib");
   return new Promise((resolve) => {
     gunzip(bytes, { maxOutputLength: maxBytes, chunkSize: GUNZIP_PIECE_BYTES }, (error, body) => {
       if (error === null) resolve(answered(body));
