@@ -246,7 +246,7 @@ describe("a sign-in that is over", () => {
     expect([await outcomeOf(GET), server.arrived.at(-1)?.connection]).toEqual([200, 2]);
   });
 
-  it("leaves what is open on the old connection, and opens a watch on the new one", async () => {
+  it("leaves what is open on the old connection, and sends what follows on the new one", async () => {
     await given(["stall", { answer: 401 }, OK], { authorization: async () => "Bearer t" });
     const open = await transport.stream(GET);
     expect(await outcomeOf(GET)).toBe(200);
