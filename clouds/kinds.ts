@@ -1,11 +1,12 @@
 import * as z from "zod";
 import { aws } from "#clouds/aws/kind.ts";
 import type { Cloud } from "#clouds/cloud.ts";
+import { digitalocean } from "#clouds/digitalocean/kind.ts";
 import type { CloudKind, LoadCloudOptions } from "#clouds/kind.ts";
 import { memory } from "#clouds/memory/kind.ts";
 
 /** Every cloud there is; a new one is its folder and a line here. */
-export const CLOUD_KINDS = [aws, memory] as const;
+export const CLOUD_KINDS = [aws, digitalocean, memory] as const;
 
 type SchemaOf<Kind> = Kind extends CloudKind<infer Schema> ? Schema : never;
 type Schemas<Kinds extends readonly unknown[]> = Kinds extends readonly [infer First, ...infer Rest]

@@ -1,0 +1,140 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Cloud } from "#clouds/cloud.ts";
+import { createDirectory } from "#clouds/digitalocean/directory.ts";
+import { instanceOf } from "#clouds/digitalocean/instance.ts";
+import { DEFAULT_API_URL, type DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
+import { listDroplets } from "#clouds/digitalocean/list-droplets.ts";
+import { subjectOf } from "#clouds/digitalocean/query.ts";
+import { readError } from "#clouds/digitalocean/read-error.ts";
+import { createReads } from "#clouds/digitalocean/reads.ts";
+import { type Resolution, resolve, type Sources } from "#clouds/digitalocean/resolve.ts";
+import { settleGuesses } from "#clouds/digitalocean/settle-guesses.ts";
+import { tokenOf } from "#clouds/digitalocean/token.ts";
+import { type Authorize, createApi, type Sleep } from "#clouds/http/api.ts";
+import { createBudget, type Quota } from "#clouds/http/budget.ts";
+import { createHttpClient } from "#clouds/http/client.ts";
+import { createMeter } from "#clouds/http/meter.ts";
+import { answerOf } from "#clouds/http/outcome.ts";
+import type { Environment, LoadCloudOptions } from "#clouds/kind.ts";
+import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import type { InstanceAnswer } from "#core/instance.ts";
+import type { Node } from "#core/node/node.ts";
+
+/** The world of a DigitalOcean cloud, where it is not the real one. */
+export interface DigitalOceanCloudOptions extends LoadCloudOptions {
+  readonly sleep?: Sleep;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now?: () => number;
+  /** Milliseconds since the epoch. */
+  readonly wallClock?: () => number;
+  readonly random?: () => number;
+  /** For how long a list is believed of what it shows. */
+  readonly maxListAgeMs?: number;
+}
+
+/** What DigitalOcean allows: 250 requests a minute and 5,000 an hour for each token. */
+const QUOTA: Quota = { burst: 50, refillPerSecond: 4 };
+
+/** With fewer than this left of the hour, nodes that are initialized already are not looked at. */
+const RESERVE = 500;
+
+/** Makes the cloud with the token of its file, or of the environment; rejects where there is none, or none that is usable. */
+export async function loadDigitalOceanCloud(
+  config: DigitalOceanCloudConfig,
+  options: DigitalOceanCloudOptions = {},
+  environment: Environment = process.env,
+): Promise<Cloud> {
+  const authorize = tokenOf(config, environment);
+  await authorize();
+  return createDigitalOceanCloud(config, authorize, options);
+}
+
+/** DigitalOcean: the droplets of one token's account. Budget and lists live as long as what is returned. */
+export function createDigitalOceanCloud(
+  config: DigitalOceanCloudConfig,
+  authorize: Authorize,
+  options: DigitalOceanCloudOptions = {},
+): Cloud {
+  const {
+    sleep = sleepFor,
+    now = () => performance.now(),
+    wallClock = Date.now,
+    random = Math.random,
+  } = options;
+  const { maxListAgeMs = 10_000 } = options;
+  const client = createHttpClient(config.apiURL ?? DEFAULT_API_URL);
+  const budget = createBudget(quotaOf(config), RESERVE, now);
+  const userAgent = `serverless-ccm (${(options.clusterName ?? config.region).replace(/[^\w.-]/g, "-")})`;
+  const api = createApi({ client, authorize, budget, readError, userAgent, sleep, wallClock, random });
+  const tag = config.dropletTag;
+  const sources: Sources = {
+    droplets: createDirectory((turn) => listDroplets(api, { tag }, turn, now), maxListAgeMs, now),
+    gpuDroplets: createDirectory((turn) => listDroplets(api, { type: "gpus" }, turn, now), maxListAgeMs, now),
+    reads: createReads(api, maxListAgeMs, now),
+    now,
+  };
+  return {
+    provider: "digitalocean",
+    async instances(nodes, { signal, share }) {
+      const meter = createMeter();
+      const allAnswer = (answer: InstanceAnswer) => ({
+        answers: nodes.map(() => answer),
+        usage: meter.usage(),
+      });
+      if (nodes.length === 0 || signal.aborted) return allAnswer(ABORTED);
+      if (budget.isLow() && !nodes.some(isUninitialized)) return allAnswer(HELD_BACK);
+      const leave = budget.enter(share);
+      try {
+        const resolutions = settleGuesses(await resolve(nodes, sources, config, { signal, meter }));
+        const answers = nodes.map((node) => answerFor(node, resolutions.get(node)));
+        return { answers, usage: meter.usage() };
+      } catch (error) {
+        // Nothing is known to come here; but the contract is that nobody's batch rejects.
+        return allAnswer({ kind: "error", code: "Unavailable", message: `DigitalOcean: ${error}` });
+      } finally {
+        leave();
+      }
+    },
+    async close() {
+      client.close();
+    },
+  };
+}
+
+function quotaOf({ requestsPerSecond = QUOTA.refillPerSecond }: DigitalOceanCloudConfig): Quota {
+  const refillPerSecond = Math.min(QUOTA.refillPerSecond, requestsPerSecond);
+  return { refillPerSecond, burst: (QUOTA.burst * refillPerSecond) / QUOTA.refillPerSecond };
+}
+
+function answerFor(node: Node, resolution: Resolution | undefined): InstanceAnswer {
+  const subject = subjectOf(node);
+  if (resolution === undefined)
+    return { kind: "error", code: "Unavailable", message: `${subject}: no answer` };
+  if (resolution.kind === "fault") return answerOf(resolution.fault, subject);
+  if (resolution.kind === "absent")
+    return { kind: "not-found", message: `${subject}: ${resolution.message}` };
+  const instance = instanceOf(resolution.droplet);
+  return instance.kind === "ok"
+    ? { kind: "found", instance: instance.value }
+    : answerOf(instance.fault, subject);
+}
+
+function isUninitialized({ spec }: Node): boolean {
+  return spec.taints?.some(({ key }) => key === UNINITIALIZED_TAINT) ?? false;
+}
+
+const ABORTED: InstanceAnswer = {
+  kind: "error",
+  code: "Aborted",
+  message: "aborted before DigitalOcean was asked",
+};
+
+const HELD_BACK: InstanceAnswer = {
+  kind: "error",
+  code: "Throttled",
+  message: "little is left of the account's hourly quota, and is kept for nodes that are to be initialized",
+};
+
+async function sleepFor(delayMs: number, signal: AbortSignal): Promise<void> {
+  await delay(delayMs, undefined, { signal }).catch(() => undefined);
+}

@@ -1,0 +1,40 @@
+import * as z from "zod";
+import { isDropletId } from "#clouds/digitalocean/provider-id.ts";
+
+/** An address of a droplet; the type is `private` or `public`. */
+export const DropletAddress = z.object({ ip_address: z.string(), type: z.string() });
+export type DropletAddress = z.output<typeof DropletAddress>;
+
+/**
+ * A droplet as the API describes it, cut down to what is read. Without id and name it is none; whatever else is missing or
+ * not as it should be is undefined, and a matter of the one node that needs it.
+ */
+export const Droplet = z.object({
+  id: z.union([z.int(), z.string()]).transform(String).refine(isDropletId),
+  name: z.string().min(1),
+  status: z.string().optional().catch(undefined),
+  size_slug: z.string().optional().catch(undefined),
+  region: z.object({ slug: z.string() }).optional().catch(undefined),
+  /** Null or empty outside of any VPC; undefined where the token may not see it. */
+  vpc_uuid: z.string().nullable().optional().catch(undefined),
+  /** Undefined where the token may not see them. */
+  tags: z.array(z.string()).nullable().optional().catch(undefined),
+  networks: z
+    .object({ v4: z.array(DropletAddress).prefault([]), v6: z.array(DropletAddress).prefault([]) })
+    .optional()
+    .catch(undefined),
+});
+export type Droplet = z.output<typeof Droplet>;
+
+/** The answer to a read of one droplet. */
+export const DropletAnswer = z.object({ droplet: Droplet });
+
+/** One page of a list; entries are parsed one by one, as one that is unreadable is not the others' trouble. */
+export const DropletsPage = z.object({
+  droplets: z.array(z.unknown()),
+  links: z.object({ pages: z.object({ next: z.string().optional() }).optional() }),
+  meta: z
+    .object({ total: z.int().min(0) })
+    .optional()
+    .catch(undefined),
+});

@@ -1,0 +1,83 @@
+import * as z from "zod";
+import { cloudKind } from "#clouds/kind.ts";
+
+/** A rate, also as the text that an environment variable is. */
+const Rate = z
+  .union(
+    [
+      z.number(),
+      z
+        .string()
+        .regex(/^\d{1,6}(\.\d{1,6})?$/)
+        .transform(Number),
+    ],
+    {
+      error: "a number of requests per second",
+    },
+  )
+  .pipe(z.number().gt(0).max(1_000));
+
+/** The cloud of a cluster on DigitalOcean. The API token is in a file or in DO_ACCESS_TOKEN, never here. */
+export const DigitalOceanCloudConfig = z
+  .strictObject({
+    provider: z.literal("digitalocean"),
+    /** Holds the API token and is read again when it changes; without it DO_ACCESS_TOKEN is the token. */
+    tokenFile: z.string().min(1).optional(),
+    /** https, or http to this very machine; https://api.digitalocean.com without it. */
+    apiURL: z
+      .url("a URL")
+      .refine(isSafe, "https is required, but for this very machine: the token would travel in the clear")
+      .optional(),
+    region: z.string().regex(/^[a-z][a-z0-9-]*$/, "the slug of a region such as fra1"),
+    /** Droplets must be in this VPC; needed unless `dropletTag` is given. */
+    vpc: z
+      .string()
+      .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, "a VPC's UUID")
+      .optional(),
+    /** Droplets must carry this tag; needed unless `vpc` is given. Lists are narrowed by it. */
+    dropletTag: z
+      .string()
+      .regex(/^[\w:-]{1,255}$/, "a tag: letters, digits, colons, dashes, underscores")
+      .optional(),
+    /** How many requests a second there may be at most, where that is to be less than DigitalOcean allows. */
+    requestsPerSecond: Rate.optional(),
+  })
+  .refine((cloud) => cloud.vpc !== undefined || cloud.dropletTag !== undefined, {
+    message:
+      "vpc or dropletTag is required: without either, a droplet cannot be told to belong to the cluster",
+    path: ["vpc"],
+  });
+export type DigitalOceanCloudConfig = z.output<typeof DigitalOceanCloudConfig>;
+
+/** Where the token is found without a `tokenFile`. */
+export const TOKEN_VARIABLE = "DO_ACCESS_TOKEN";
+
+export const DEFAULT_API_URL = "https://api.digitalocean.com";
+
+export const digitalocean = cloudKind({
+  provider: "digitalocean",
+  config: DigitalOceanCloudConfig,
+  environment: {
+    apiURL: ["DO_OVERRIDE_URL"],
+    region: ["REGION"],
+    vpc: ["DO_CLUSTER_VPC_ID"],
+    requestsPerSecond: ["DO_API_RATE_LIMIT_QPS"],
+  },
+  credentialSource: ({ tokenFile }) =>
+    tokenFile === undefined ? `the API token in ${TOKEN_VARIABLE}` : `the API token in the file ${tokenFile}`,
+  // Quotas are a token's, and where it comes from tells tokens apart without holding one.
+  quotaKey: ({ tokenFile, apiURL = DEFAULT_API_URL }) =>
+    `digitalocean ${apiURL} ${tokenFile === undefined ? `$${TOKEN_VARIABLE}` : tokenFile}`,
+  labelPrefixes: [],
+  async load(config, options) {
+    const { loadDigitalOceanCloud } = await import("#clouds/digitalocean/cloud.ts");
+    return loadDigitalOceanCloud(config, options);
+  },
+});
+
+function isSafe(text: string): boolean {
+  const { protocol, hostname, username, password, search, hash } = new URL(text);
+  if (username !== "" || password !== "" || search !== "" || hash !== "") return false;
+  if (protocol === "https:") return true;
+  return protocol === "http:" && /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+}

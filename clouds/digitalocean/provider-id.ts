@@ -1,0 +1,28 @@
+/** What a provider ID names: a droplet, or nothing of ours. */
+export type ProviderID =
+  | { readonly kind: "droplet"; readonly id: string }
+  | { readonly kind: "invalid"; readonly message: string };
+
+const SCHEME = "digitalocean://";
+
+/** Reads a provider ID; there is one form only. An id has up to 64 bits and stays text. */
+export function parseProviderID(text: string): ProviderID {
+  if (!text.startsWith(SCHEME)) return invalid(text, "its scheme is not digitalocean");
+  const id = text.slice(SCHEME.length);
+  if (isDropletId(id)) return { kind: "droplet", id };
+  return invalid(text, "it does not end in a droplet's id, a whole number from 1 without leading zeros");
+}
+
+/** The form that is written. */
+export function formatProviderID(id: string): string {
+  return `${SCHEME}${id}`;
+}
+
+/** Whether a text is the id of a droplet: nothing else may become part of a path. */
+export function isDropletId(text: string): boolean {
+  return /^[1-9]\d{0,18}$/.test(text);
+}
+
+function invalid(text: string, because: string): ProviderID {
+  return { kind: "invalid", message: `"${text}" is not a provider ID of this cloud: ${because}` };
+}

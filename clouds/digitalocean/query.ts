@@ -1,0 +1,25 @@
+import { parseProviderID } from "#clouds/digitalocean/provider-id.ts";
+import type { Node } from "#core/node/node.ts";
+
+/** How a node's droplet is to be looked for. */
+export type Query =
+  | { readonly kind: "id"; readonly id: string }
+  | { readonly kind: "name"; readonly name: string }
+  | { readonly kind: "invalid"; readonly message: string };
+
+/** By the provider ID where there is one, else by the node's name. */
+export function queryOf(node: Node): Query {
+  const { providerID } = node.spec;
+  if (!providerID) return { kind: "name", name: node.metadata.name };
+  const parsed = parseProviderID(providerID);
+  return parsed.kind === "droplet" ? { kind: "id", id: parsed.id } : parsed;
+}
+
+/** For whom and by what it is looked, as messages begin. */
+export function subjectOf(node: Node): string {
+  const query = queryOf(node);
+  const by = query.kind === "id" ? `droplet id ${query.id}` : "its name";
+  return query.kind === "invalid"
+    ? `node ${node.metadata.name}`
+    : `node ${node.metadata.name}, looked for by ${by}`;
+}

@@ -1,0 +1,90 @@
+import type { RateLimit } from "#clouds/http/rate-limit.ts";
+
+/** A token bucket's size and refill. */
+export interface Quota {
+  readonly burst: number;
+  readonly refillPerSecond: number;
+}
+
+/** How long a request waits for its turn at most; whoever would wait longer is told so at once, and comes back later. */
+export const MAX_TURN_WAIT_MS = 5_000;
+
+/** The account's quota, of which the calls in progress may together spend the sum of their shares. */
+export interface Budget {
+  /** Opens a call's share; returns what closes it. */
+  enter(share: number): () => void;
+  /** Takes a token, and returns undefined, or the milliseconds until there may be one. */
+  take(): number | undefined;
+  /** What the server said of the quota along with an answer; `throttled` where the answer was that it is spent. */
+  observe(said: RateLimit, throttled: boolean): void;
+  /** The server said that little is left: what can wait should. */
+  isLow(): boolean;
+}
+
+/** A full bucket. `now` is milliseconds of a clock that never goes back; `reserve` is what of the server's quota counts as little. */
+export function createBudget(quota: Quota, reserve: number, now: () => number): Budget {
+  const shares = new Map<symbol, number>();
+  let share = 1;
+  let tokens = quota.burst;
+  let settledAt = now();
+  let pausedUntil = Number.NEGATIVE_INFINITY;
+  let lowUntil = Number.NEGATIVE_INFINITY;
+
+  const settle = (): void => {
+    const at = now();
+    const accrued = (Math.max(0, at - settledAt) / 1000) * quota.refillPerSecond * share;
+    // However small the share, one request fits: or nothing would ever be asked.
+    tokens = Math.min(Math.max(1, quota.burst * share), tokens + accrued);
+    settledAt = at;
+  };
+  const change = (): void => {
+    // What accrued so far did so at the old share. With no call in progress the last share goes on.
+    settle();
+    if (shares.size === 0) return;
+    const sum = [...shares.values()].reduce((total, each) => total + each, 0);
+    share = Math.min(1, sum);
+    settle();
+  };
+
+  return {
+    enter(callShare) {
+      const key = Symbol("call");
+      shares.set(key, callShare);
+      change();
+      return () => {
+        shares.delete(key);
+        change();
+      };
+    },
+    take() {
+      settle();
+      const pauseMs = pausedUntil - now();
+      if (pauseMs > 0) return Math.ceil(pauseMs);
+      if (tokens < 1) return Math.ceil(((1 - tokens) * 1000) / (quota.refillPerSecond * share));
+      tokens -= 1;
+      return undefined;
+    },
+    observe({ limit, remaining, resetMs, retryAfterMs }, throttled) {
+      settle();
+      const at = now();
+      const resetInMs = Math.min(MAX_PAUSE_MS, resetMs ?? DEFAULT_PAUSE_MS);
+      if (throttled) {
+        tokens = 0;
+        pausedUntil = Math.max(pausedUntil, at + Math.min(MAX_PAUSE_MS, retryAfterMs ?? resetInMs));
+      }
+      if (remaining === undefined) return;
+      tokens = Math.min(tokens, remaining);
+      const little = Math.min(reserve, (limit ?? Number.POSITIVE_INFINITY) / 10);
+      // Nothing is learnt while nothing is asked, so what was said holds until the quota grows again, and no longer.
+      lowUntil = remaining < little ? at + resetInMs : Number.NEGATIVE_INFINITY;
+      if (remaining === 0 && !throttled) pausedUntil = Math.max(pausedUntil, at + resetInMs);
+    },
+    isLow: () => now() < lowUntil,
+  };
+}
+
+/** However long a server wants it, after this time it is asked once more. */
+const MAX_PAUSE_MS = 60_000;
+
+/** For a server that throttles and does not say until when. */
+const DEFAULT_PAUSE_MS = 5_000;

@@ -1,0 +1,84 @@
+import type { HttpAnswer } from "#clouds/http/client.ts";
+import { parseJson } from "#clouds/http/json.ts";
+import { type Fault, type Outcome, ok } from "#clouds/http/outcome.ts";
+import type { InstanceErrorCode } from "#core/instance.ts";
+
+/** What a cloud's own error says, as far as it says it. */
+export interface CloudError {
+  readonly id?: string | undefined;
+  readonly message?: string | undefined;
+  readonly requestId?: string | undefined;
+}
+
+/** Finds the cloud's own error in a parsed body; undefined where the body is no error of the cloud's. */
+export type ReadCloudError = (body: unknown) => CloudError | undefined;
+
+/**
+ * The body of an answer as JSON, or what its status says went wrong. `request` is method and path without ids, as
+ * messages name it. Whether a 404 means that something is gone only the caller can tell.
+ */
+export function classify(answer: HttpAnswer, request: string, readError: ReadCloudError): Outcome<unknown> {
+  const { status } = answer;
+  const body = tryParse(answer.body);
+  if (status === 200) {
+    if (body !== undefined) return ok(body);
+    return {
+      kind: "fault",
+      fault: { code: "Unavailable", status, message: `${request}: 200, ${rubbish(answer)}` },
+    };
+  }
+  const error = body === undefined ? undefined : readError(body);
+  const what = error === undefined ? rubbish(answer) : inWords(error);
+  const hint = status >= 300 && status < 400 ? "; redirects are not followed" : "";
+  return {
+    kind: "fault",
+    fault: {
+      code: CODES.get(status) ?? "Unavailable",
+      status,
+      message: `${request}: ${status}, ${what}${hint}`,
+      ...(error?.id === undefined ? {} : { errorId: error.id }),
+      ...(status === 408 || status >= 500 ? { transient: true } : {}),
+    },
+  };
+}
+
+/** A request that no whole answer came to. */
+export function unanswered(cause: unknown, request: string): Fault {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return { code: "Unavailable", message: `${request}: ${cut(message)}`, transient: true };
+}
+
+/** What is not a matter of time; a request that the cloud calls wrong will be as wrong in two seconds. */
+const CODES: ReadonlyMap<number, InstanceErrorCode> = new Map([
+  [400, "Denied"],
+  [401, "Denied"],
+  [403, "Denied"],
+  [422, "Denied"],
+  [429, "Throttled"],
+]);
+
+/** As much of a server's own words as is repeated. */
+const MAX_WORDS = 300;
+
+function inWords({ id, message, requestId }: CloudError): string {
+  const words = [id, message].filter((each) => each !== undefined && each !== "").join(": ");
+  return cut(words) + (requestId === undefined ? "" : ` (request ${cut(requestId)})`);
+}
+
+function rubbish({ headers, body }: HttpAnswer): string {
+  return body === ""
+    ? "an empty body"
+    : `a body that is not the API's JSON (${headers["content-type"] ?? "of no type"})`;
+}
+
+function cut(words: string): string {
+  return words.slice(0, MAX_WORDS).toWellFormed();
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
