@@ -1,16 +1,20 @@
-/** What a provider ID names: a droplet, or nothing of ours. */
+/** What a provider ID names: a droplet, something of another cloud, or nothing. */
 export type ProviderID =
   | { readonly kind: "droplet"; readonly id: string }
-  | { readonly kind: "invalid"; readonly message: string };
+  | { readonly kind: "foreign" | "invalid"; readonly message: string };
 
 const SCHEME = "digitalocean://";
 
 /** Reads a provider ID; there is one form only. An id has up to 64 bits and stays text. */
 export function parseProviderID(text: string): ProviderID {
-  if (!text.startsWith(SCHEME)) return invalid(text, "its scheme is not digitalocean");
+  if (!text.startsWith(SCHEME)) return notOurs("foreign", text, "its scheme is not digitalocean");
   const id = text.slice(SCHEME.length);
   if (isDropletId(id)) return { kind: "droplet", id };
-  return invalid(text, "it does not end in a droplet's id, a whole number from 1 without leading zeros");
+  return notOurs(
+    "invalid",
+    text,
+    "it does not end in a droplet's id, a whole number from 1 without leading zeros",
+  );
 }
 
 /** The form that is written. */
@@ -23,6 +27,6 @@ export function isDropletId(text: string): boolean {
   return /^[1-9]\d{0,18}$/.test(text);
 }
 
-function invalid(text: string, because: string): ProviderID {
-  return { kind: "invalid", message: `"${text}" is not a provider ID of this cloud: ${because}` };
+function notOurs(kind: "foreign" | "invalid", text: string, because: string): ProviderID {
+  return { kind, message: `"${text.slice(0, 300)}" is not a provider ID of this cloud: ${because}` };
 }

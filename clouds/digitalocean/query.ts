@@ -5,7 +5,7 @@ import type { Node } from "#core/node/node.ts";
 export type Query =
   | { readonly kind: "id"; readonly id: string }
   | { readonly kind: "name"; readonly name: string }
-  | { readonly kind: "invalid"; readonly message: string };
+  | { readonly kind: "foreign" | "invalid"; readonly message: string };
 
 /** By the provider ID where there is one, else by the node's name. */
 export function queryOf(node: Node): Query {
@@ -18,8 +18,14 @@ export function queryOf(node: Node): Query {
 /** For whom and by what it is looked, as messages begin. */
 export function subjectOf(node: Node): string {
   const query = queryOf(node);
-  const by = query.kind === "id" ? `droplet id ${query.id}` : "its name";
-  return query.kind === "invalid"
-    ? `node ${node.metadata.name}`
-    : `node ${node.metadata.name}, looked for by ${by}`;
+  const subject = `node ${node.metadata.name}`;
+  switch (query.kind) {
+    case "id":
+      return `${subject}, looked for by droplet id ${query.id}`;
+    case "name":
+      return `${subject}, looked for by its name`;
+    case "foreign":
+    case "invalid":
+      return subject;
+  }
 }

@@ -72,7 +72,7 @@ export async function resolve(
 function isSettled(query: Query, view: readonly Listing[], ownership: Ownership, beganAt: number): boolean {
   const match = lookUp(query, view, ownership);
   if (match === undefined) return false;
-  if (match.kind === "droplet" || query.kind === "invalid") return true;
+  if (match.kind === "droplet" || (query.kind !== "id" && query.kind !== "name")) return true;
   return view.every((listing) => isFresh(listing, beganAt));
 }
 

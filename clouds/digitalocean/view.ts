@@ -13,6 +13,7 @@ export type Match =
 /** Looks a query up in listings; undefined where they cannot tell, which is never because of absence alone. */
 export function lookUp(query: Query, listings: readonly Listing[], ownership: Ownership): Match | undefined {
   switch (query.kind) {
+    case "foreign":
     case "invalid":
       return { kind: "fault", fault: { code: "InvalidProviderID", message: query.message } };
     case "id": {

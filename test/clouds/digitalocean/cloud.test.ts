@@ -1,0 +1,80 @@
+import { createDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
+import { fixedToken } from "#clouds/http/token-file.ts";
+import {
+  type Breakage,
+  type CloudWorld,
+  cloudConformance,
+  type WorldInstance,
+} from "#test/clouds/conformance.ts";
+import {
+  errorAnswer,
+  type FakeAnswer,
+  type FakeDroplet,
+  startFakeDigitalOcean,
+  TAG,
+  TOKEN,
+} from "#test/clouds/digitalocean/fake-server.ts";
+import { aConfig } from "#test/clouds/digitalocean/world.ts";
+
+cloudConformance("digitalocean", digitalOceanWorld, {
+  cannotPlay: [
+    { row: "zones", because: "DigitalOcean has regions and no zones" },
+    { row: "termination", because: "a droplet that was destroyed is not shown any more" },
+  ],
+});
+
+async function digitalOceanWorld(): Promise<CloudWorld> {
+  const fake = await startFakeDigitalOcean();
+  const cloud = createDigitalOceanCloud(aConfig({ apiURL: fake.url }), fixedToken(TOKEN, "the token"));
+  const dropletOf = ({ id }: WorldInstance): FakeDroplet => {
+    const droplet = fake.droplets.get(id);
+    if (droplet === undefined) throw new Error(`there is no droplet ${id}`);
+    return droplet;
+  };
+  return {
+    cloud,
+    unknownProviderID: "digitalocean://999999999",
+    async addInstance() {
+      const { id, name } = fake.add();
+      return { id, nodeName: name, providerID: `digitalocean://${id}` };
+    },
+    async stop(instance) {
+      dropletOf(instance).status = "off";
+    },
+    async makeForeign(instance) {
+      dropletOf(instance).vpc_uuid = "11111111-2222-3333-4444-555555555555";
+      dropletOf(instance).tags = ["k8s-of-somebody-else"];
+      return [
+        instance.id,
+        TAG,
+        "k8s-of-somebody-else",
+        aConfig().vpc ?? "",
+        "11111111-2222-3333-4444-555555555555",
+      ];
+    },
+    async makeAmbiguous(instance) {
+      return [instance.id, fake.add({ name: instance.nodeName }).id];
+    },
+    async hide(instance) {
+      dropletOf(instance).hidden = true;
+    },
+    async show(instance) {
+      dropletOf(instance).hidden = false;
+    },
+    async breakApi(how) {
+      fake.fault = how === undefined ? undefined : () => ANSWERS[how];
+    },
+    requests: () => fake.requests.length,
+    async close() {
+      await cloud.close();
+      await fake.close();
+    },
+  };
+}
+
+const ANSWERS: Readonly<Record<Breakage, FakeAnswer>> = {
+  Throttled: errorAnswer(429, "too_many_requests", { "ratelimit-remaining": "0", "retry-after": "1" }),
+  Denied: errorAnswer(403, "forbidden"),
+  Unavailable: errorAnswer(500, "server_error"),
+  stalled: "hang",
+};
