@@ -25,7 +25,9 @@ export const DigitalOceanCloudConfig = z
     tokenFile: z.string().min(1).optional(),
     /** https, or http to this very machine; https://api.digitalocean.com without it. */
     apiURL: z
-      .url("a URL")
+      .string()
+      .refine((text) => URL.canParse(text), { error: "a URL", abort: true })
+      .refine(isPlain, "a URL without user name, password, query and fragment")
       .refine(isSafe, "https is required, but for this very machine: the token would travel in the clear")
       .optional(),
     region: z.string().regex(/^[a-z][a-z0-9-]*$/, "the slug of a region such as fra1"),
@@ -75,9 +77,13 @@ export const digitalocean = cloudKind({
   },
 });
 
+function isPlain(text: string): boolean {
+  const { username, password, search, hash } = new URL(text);
+  return [username, password, search, hash].every((part) => part === "");
+}
+
 function isSafe(text: string): boolean {
-  const { protocol, hostname, username, password, search, hash } = new URL(text);
-  if (username !== "" || password !== "" || search !== "" || hash !== "") return false;
+  const { protocol, hostname } = new URL(text);
   if (protocol === "https:") return true;
   return protocol === "http:" && /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
 }

@@ -80,9 +80,13 @@ function isFresh(listing: Listing | undefined, beganAt: number): boolean {
   return listing !== undefined && listing.startedAt >= beganAt;
 }
 
-/** Where the API is in trouble as a whole, a batch is not taken apart; where a list alone was of no use, the ids still are. */
+/**
+ * Where the API is in trouble as a whole, a batch is not taken apart; where a list came and was of no use, ids are still
+ * read. A server that answers a list with an error is not believed about single droplets either.
+ */
 function isWorthReading(trouble: Fault | undefined): boolean {
-  return trouble === undefined || (trouble.code === "Unavailable" && trouble.transient !== true);
+  if (trouble === undefined) return true;
+  return trouble.code === "Unavailable" && trouble.status === undefined && trouble.transient !== true;
 }
 
 function idsOf(queries: readonly Query[]): Set<string> {

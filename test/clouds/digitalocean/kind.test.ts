@@ -1,0 +1,108 @@
+import { describe, expect, test } from "vitest";
+import { parseCloudConfig } from "#cli/cloud-config.ts";
+import { loadDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
+import { DigitalOceanCloudConfig, digitalocean } from "#clouds/digitalocean/kind.ts";
+import { Cluster, clusterFingerprint } from "#config/cluster.ts";
+import { REGION, TAG, TOKEN, VPC } from "#test/clouds/digitalocean/fake-server.ts";
+import { aConfig } from "#test/clouds/digitalocean/world.ts";
+
+const LEAST = { provider: "digitalocean", region: REGION, vpc: VPC };
+
+describe("the configuration", () => {
+  test.each<[string, Record<string, unknown>]>([
+    ["a VPC", {}],
+    ["a tag in place of a VPC", { vpc: undefined, dropletTag: "k8s:0f1e-2d3c_4b" }],
+    ["a token file", { tokenFile: "/var/run/do-token" }],
+    ["a proxy with a path", { apiURL: "https://proxy.example.com/do/" }],
+    ["http to this machine", { apiURL: "http://127.0.0.1:8080" }],
+    ["http to this machine by name", { apiURL: "http://localhost:8080" }],
+    ["http to this machine by IPv6", { apiURL: "http://[::1]:8080" }],
+    ["half a request a second", { requestsPerSecond: 0.5 }],
+  ])("takes %s", (_, traits) => {
+    expect(DigitalOceanCloudConfig.safeParse({ ...LEAST, ...traits }).error).toBeUndefined();
+  });
+
+  test.each<[string, Record<string, unknown>, string]>([
+    ["neither VPC nor tag", { vpc: undefined }, "vpc or dropletTag is required"],
+    ["no region", { region: undefined }, "region"],
+    ["a region that is none", { region: "Frankfurt 1" }, "fra1"],
+    ["a VPC by name", { vpc: "my-vpc" }, "UUID"],
+    ["a tag with a space", { dropletTag: "my nodes" }, "a tag"],
+    ["http to elsewhere", { apiURL: "http://api.example.com" }, "https is required"],
+    [
+      "http to a name that begins like this machine",
+      { apiURL: "http://127.0.0.1.example.com" },
+      "https is required",
+    ],
+    ["a password in the URL", { apiURL: "https://u:p@api.example.com" }, "without user name"],
+    ["no URL", { apiURL: "api.example.com" }, "a URL"],
+    ["no requests at all", { requestsPerSecond: 0 }, "requestsPerSecond"],
+    ["a rate that is none", { requestsPerSecond: "many" }, "requests per second"],
+    ["the token itself", { token: TOKEN }, "Unrecognized key"],
+    ["a key without effect", { clusterID: "0f1e" }, "Unrecognized key"],
+  ])("refuses %s", (_, traits, message) => {
+    const { error } = DigitalOceanCloudConfig.safeParse({ ...LEAST, ...traits });
+    expect(error?.message).toContain(message);
+  });
+
+  test("comes from where users of the stock controller have it, the token aside", () => {
+    const environment = {
+      DO_ACCESS_TOKEN: TOKEN,
+      DO_OVERRIDE_URL: "https://proxy.example.com",
+      REGION,
+      DO_CLUSTER_VPC_ID: VPC,
+      DO_API_RATE_LIMIT_QPS: "2.5",
+    };
+    const parsed = parseCloudConfig("digitalocean", `dropletTag: ${TAG}\n`, environment);
+    if (parsed.kind !== "cloud") throw new Error(JSON.stringify(parsed.faults));
+    const config = DigitalOceanCloudConfig.parse(parsed.cloud);
+    expect(config).toEqual({
+      ...LEAST,
+      apiURL: "https://proxy.example.com",
+      dropletTag: TAG,
+      requestsPerSecond: 2.5,
+    });
+    const cluster = Cluster.parse({ name: "blue", server: "https://127.0.0.1", cloud: config });
+    const told = [
+      clusterFingerprint(cluster),
+      digitalocean.quotaKey(config),
+      digitalocean.credentialSource(config),
+    ];
+    expect(told.filter((each) => each.includes(TOKEN))).toEqual([]);
+  });
+});
+
+test.each<[string, Record<string, unknown>, Record<string, unknown>, boolean]>([
+  [
+    "of two clusters with one token file",
+    { tokenFile: "/a" },
+    { tokenFile: "/a", dropletTag: "other" },
+    true,
+  ],
+  ["of two clusters with the environment's token", {}, { region: "nyc3" }, true],
+  ["of two token files", { tokenFile: "/a" }, { tokenFile: "/b" }, false],
+  ["of a token file and the environment's", { tokenFile: "/a" }, {}, false],
+  ["of two APIs", { apiURL: "https://a.example.com" }, { apiURL: "https://b.example.com" }, false],
+])("the quotas %s are told apart as they are", (_, one, other, same) => {
+  expect(digitalocean.quotaKey(aConfig(one)) === digitalocean.quotaKey(aConfig(other))).toBe(same);
+});
+
+test.each<[string, Record<string, unknown>, Record<string, string>, string]>([
+  ["no token at all", {}, {}, "tokenFile is required where DO_ACCESS_TOKEN is not set"],
+  ["an empty variable", {}, { DO_ACCESS_TOKEN: "" }, "tokenFile is required"],
+  ["a variable with lines", {}, { DO_ACCESS_TOKEN: "a\nb" }, "DO_ACCESS_TOKEN is not one API token"],
+  [
+    "a file that is not there",
+    { tokenFile: "/nowhere/token" },
+    { DO_ACCESS_TOKEN: TOKEN },
+    "/nowhere/token cannot be read (ENOENT)",
+  ],
+])("%s is a fault as soon as the cloud is loaded", async (_, traits, environment, message) => {
+  await expect(loadDigitalOceanCloud(aConfig(traits), {}, environment)).rejects.toThrow(message);
+});
+
+test("the kind loads the cloud with the token of the environment", async () => {
+  const cloud = await loadDigitalOceanCloud(aConfig(), { clusterName: "blue" }, { DO_ACCESS_TOKEN: TOKEN });
+  expect(cloud.provider).toBe("digitalocean");
+  await cloud.close();
+});

@@ -1,0 +1,94 @@
+import { describe, expect, test } from "vitest";
+import { type Budget, createBudget } from "#clouds/http/budget.ts";
+
+const SILENT = { limit: undefined, remaining: undefined, resetMs: undefined, retryAfterMs: undefined };
+
+const aBudget = (): { budget: Budget; pass(ms: number): void; takeAll(): number } => {
+  let now = 0;
+  const budget = createBudget({ burst: 50, refillPerSecond: 4 }, 500, () => now);
+  return {
+    budget,
+    pass(ms) {
+      now += ms;
+    },
+    /** How many requests may go at once. */
+    takeAll() {
+      let count = 0;
+      while (budget.take() === undefined) count += 1;
+      return count;
+    },
+  };
+};
+
+test("a full bucket is one burst, and fills again at its rate", () => {
+  const { budget, pass, takeAll } = aBudget();
+  expect(takeAll()).toBe(50);
+  expect(budget.take()).toBe(250);
+  pass(1000);
+  expect(takeAll()).toBe(4);
+  pass(3_600_000);
+  expect(takeAll()).toBe(50);
+});
+
+describe("shares", () => {
+  test.each([
+    ["of one call", [0.2], 10],
+    ["of calls at the same time, together", [0.2, 0.3], 25],
+    ["of more than there is", [0.8, 0.8], 50],
+    ["of next to nothing, as one request always fits", [0.005], 1],
+  ])("%s", (_, shares, requests) => {
+    const { budget, pass, takeAll } = aBudget();
+    const leave = shares.map((share) => budget.enter(share));
+    // Nothing is gained by one more call but what accrues from then on.
+    pass(60_000);
+    expect(takeAll()).toBe(requests);
+    for (const each of leave) each();
+  });
+
+  test("are of the refill too, and end with the call", () => {
+    const { budget, pass, takeAll } = aBudget();
+    const leave = [budget.enter(0.5), budget.enter(0.25)];
+    takeAll();
+    leave[1]?.();
+    pass(1000);
+    expect(takeAll()).toBe(2);
+  });
+});
+
+describe("what the server says", () => {
+  test.each<[string, Parameters<Budget["observe"]>, number | undefined]>([
+    ["nothing, nothing follows", [SILENT, false], undefined],
+    ["it throttles for a while, so long", [{ ...SILENT, retryAfterMs: 7_000 }, true], 7_000],
+    ["it throttles for an hour, a minute", [{ ...SILENT, retryAfterMs: 3_600_000 }, true], 60_000],
+    ["it throttles until a reset, until then", [{ ...SILENT, resetMs: 12_000 }, true], 12_000],
+    ["it throttles, five seconds", [SILENT, true], 5_000],
+    ["it throttles for no time, until the bucket has one", [{ ...SILENT, retryAfterMs: 0 }, true], 250],
+    ["nothing remains, until it does", [{ ...SILENT, remaining: 0, resetMs: 9_000 }, false], 9_000],
+    ["one remains, one", [{ ...SILENT, remaining: 1, resetMs: 9_000 }, false], undefined],
+  ])("where %s", (_, said, wait) => {
+    const { budget } = aBudget();
+    budget.observe(...said);
+    expect(budget.take()).toBe(wait);
+  });
+
+  test("never fills the bucket", () => {
+    const { budget, takeAll } = aBudget();
+    takeAll();
+    budget.observe({ ...SILENT, limit: 5000, remaining: 4900 }, false);
+    expect(takeAll()).toBe(0);
+  });
+
+  test.each([
+    ["plenty", { ...SILENT, limit: 5000, remaining: 500, resetMs: 1000 }, false],
+    ["little", { ...SILENT, limit: 5000, remaining: 499, resetMs: 1000 }, true],
+    ["a tenth of a small quota", { ...SILENT, limit: 100, remaining: 10, resetMs: 1000 }, false],
+    ["less than that", { ...SILENT, limit: 100, remaining: 9, resetMs: 1000 }, true],
+    ["nothing", SILENT, false],
+  ])("%s is low until the quota grows: %o", (_, said, isLow) => {
+    const { budget, pass } = aBudget();
+    budget.observe(said, false);
+    expect(budget.isLow()).toBe(isLow);
+    pass(1000);
+    expect(budget.isLow()).toBe(false);
+  });
+});

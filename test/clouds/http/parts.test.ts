@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { parseJson } from "#clouds/http/json.ts";
+import { readRateLimit } from "#clouds/http/rate-limit.ts";
+
+test.each<[string, unknown]>([
+  ["1", 1],
+  ["9007199254740991", 9_007_199_254_740_991],
+  ["9007199254740993", "9007199254740993"],
+  ["-9223372036854775808", "-9223372036854775808"],
+  ["1.5", 1.5],
+  ["1e300", 1e300],
+  ['"9007199254740993"', "9007199254740993"],
+  ['{"a":[{"id":9223372036854775807}]}', { a: [{ id: "9223372036854775807" }] }],
+])("%s is parsed with all its digits", (text, value) => {
+  expect(parseJson(text)).toEqual(value);
+});
+
+const NOW = Date.parse("2026-01-01T00:00:00Z");
+
+test.each<[Record<string, string>, Record<string, number>]>([
+  [{}, {}],
+  [
+    { "ratelimit-limit": "5000", "ratelimit-remaining": "12", "ratelimit-reset": String(NOW / 1000 + 30) },
+    { limit: 5000, remaining: 12, resetMs: 30_000 },
+  ],
+  [{ "ratelimit-reset": String(NOW / 1000 - 30) }, { resetMs: 0 }],
+  [{ "ratelimit-remaining": "-1", "ratelimit-limit": "many", "ratelimit-reset": "" }, {}],
+  [{ "retry-after": "17" }, { retryAfterMs: 17_000 }],
+  [{ "retry-after": "Thu, 01 Jan 2026 00:00:40 GMT" }, { retryAfterMs: 40_000 }],
+  [{ "retry-after": "Thu, 01 Jan 2015 00:00:40 GMT" }, { retryAfterMs: 0 }],
+  [{ "retry-after": "soon" }, {}],
+])("the headers %o say %o", (headers, said) => {
+  const nothing = { limit: undefined, remaining: undefined, resetMs: undefined, retryAfterMs: undefined };
+  expect(readRateLimit({ status: 200, headers, body: "" }, NOW)).toEqual({ ...nothing, ...said });
+});
