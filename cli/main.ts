@@ -91,8 +91,11 @@ function exitCodeOf(error: unknown): number {
 
 function withClusterOptions(command: Command): Command {
   return command
-    .option("--cloud-provider <name>", "aws, or memory for trying things out")
-    .option("--cloud-config <file>", "YAML: region, vpc, clusterTag, roleArn, nodeIPFamilies, …")
+    .option(
+      "--cloud-provider <name>",
+      "the cloud, such as aws; a name that is none is answered with all there are",
+    )
+    .option("--cloud-config <file>", "YAML with the cloud's own keys, such as region and vpc")
     .option("--cluster-name <name>", "the cluster's name", "kubernetes")
     .option("--kubeconfig <file>", "reaches the API server (default: $KUBECONFIG)")
     .option("--relay-kubeconfig <file>", "the relay's own identity (default: that of --kubeconfig)")

@@ -1,5 +1,6 @@
+import { readFile } from "node:fs/promises";
 import { expect, test, vi } from "vitest";
-import { loadCloud } from "#clouds/kinds.ts";
+import { CLOUD_KINDS, loadCloud } from "#clouds/kinds.ts";
 import { aConfig } from "#test/clouds/aws/ec2-world.ts";
 import { errorAnswer, openGate } from "#test/clouds/aws/gate.ts";
 import { aCall, aNode } from "#test/clouds/builders.ts";
@@ -18,3 +19,18 @@ test("aws is loaded, and names its session after the cluster", async () => {
   await Promise.all([cloud.close(), gate.close()]);
   vi.unstubAllEnvs();
 });
+
+test.each(CLOUD_KINDS.map(({ provider, config, environment }) => ({ provider, config, environment })))(
+  "$provider has a section in the reference, with its keys and variables",
+  async ({ provider, config, environment }) => {
+    const reference = await readFile(
+      new URL("../../docs/reference/configuration.md", import.meta.url),
+      "utf8",
+    );
+    const section = reference.split(/^### /m).find((each) => each.startsWith(`${provider}\n`)) ?? "";
+    const keys = Object.keys(config.shape).filter((key) => key !== "provider");
+    const variables = Object.values<readonly string[]>(environment).flat();
+    expect([...keys, ...variables].filter((name) => !section.includes(`\`${name}\``))).toEqual([]);
+    expect(keys.length).toBeGreaterThan(0);
+  },
+);

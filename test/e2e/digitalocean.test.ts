@@ -1,0 +1,138 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { INSTANCE_ANNOTATION, UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
+import { type NodeHistory, type NodeRecord, recordNodeHistory } from "#emulators/harness/node-history.ts";
+import { type Running, startProgram } from "#test/cli/program.ts";
+import {
+  type FakeDigitalOcean,
+  type FakeDroplet,
+  REGION,
+  startFakeDigitalOcean,
+  TAG,
+  TOKEN,
+  VPC,
+} from "#test/clouds/digitalocean/fake-server.ts";
+import { asked } from "#test/clouds/digitalocean/world.ts";
+import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+import { type NakedNodeWitness, witnessNakedNodes } from "#test/witness/naked-nodes.ts";
+import { TWO_WRITES, writesByNode } from "#test/witness/requests.ts";
+
+const NEXT_TOKEN = "dop_v1_the-next-one";
+
+describeWithPart("control-plane", "a hundred nodes on a real API server and DigitalOcean", (binaries) => {
+  let folder: string;
+  let fake: FakeDigitalOcean;
+  let plane: KubeApiserver;
+  let cluster: ClusterUnderTest;
+  let naked: NakedNodeWitness;
+  let history: NodeHistory;
+  let ccm: Running;
+  let identified: readonly FakeDroplet[];
+  let unnamed: readonly FakeDroplet[];
+  let foreign: FakeDroplet;
+  let requestsOfBurst: Readonly<Record<string, number>>;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "digitalocean-"));
+    fake = await startFakeDigitalOcean();
+    cluster = await startCluster(async (planeFolder) => {
+      plane = await startKubeApiserver({ folder: planeFolder, binaries });
+      return plane;
+    });
+    const admin = await cluster.transport("admin");
+    naked = await witnessNakedNodes(plane, admin);
+    history = await recordNodeHistory(admin);
+    identified = Array.from({ length: 60 }, () => fake.add());
+    unnamed = Array.from({ length: 40 }, () => fake.add());
+    // Of another cluster in the same VPC; with them a list would have two pages.
+    for (let index = 0; index < 150; index += 1) fake.add({ tags: ["theirs"] });
+    foreign = fake.add({ vpc_uuid: "11111111-2222-3333-4444-555555555555" });
+    await startRun();
+    await Promise.all([
+      ...[...identified, foreign].map(({ name, id }) =>
+        cluster.join({ name, providerID: `digitalocean://${id}` }),
+      ),
+      ...unnamed.map(({ name }) => cluster.join({ name })),
+    ]);
+    await history.until("all nodes but the foreign one to come up", () => up().length === 100, 120_000);
+    requestsOfBurst = asked(fake);
+  });
+  afterAll(async () => {
+    await ccm?.end("SIGKILL");
+    await history?.close();
+    await cluster?.close();
+    await fake?.close();
+    if (folder !== undefined) await rm(folder, { recursive: true });
+  });
+
+  async function startRun(): Promise<void> {
+    await writeFile(join(folder, "token"), `${TOKEN}\n`);
+    const cloud = { vpc: VPC, dropletTag: TAG, tokenFile: join(folder, "token") };
+    await writeFile(join(folder, "cloud.yaml"), JSON.stringify(cloud));
+    const flags = ["--cloud-provider", "digitalocean", "--cloud-config", join(folder, "cloud.yaml")];
+    flags.push("--kubeconfig", await plane.kubeconfig("functions"));
+    flags.push("--relay-kubeconfig", await plane.kubeconfig("relay"), "--port", "0");
+    ccm = startProgram(["run", ...flags], { DO_OVERRIDE_URL: fake.url, REGION, DO_ACCESS_TOKEN: undefined });
+    await ccm.line("Listed");
+  }
+
+  function up(): readonly NodeRecord[] {
+    return [...history.records.values()].filter(({ schedulableAt }) => schedulableAt !== undefined);
+  }
+
+  it("gives every node the identity, labels and addresses of its droplet", async () => {
+    for (const { id, name, networks } of [...identified, ...unnamed]) {
+      const { metadata, spec, status } = await cluster.read(name);
+      const [external, internal] = (networks?.v4 ?? []) as readonly { readonly ip_address: string }[];
+      expect.soft(spec.providerID, name).toBe(`digitalocean://${id}`);
+      expect.soft(status.addresses, name).toEqual([
+        { type: "Hostname", address: name },
+        { type: "InternalIP", address: internal?.ip_address },
+        { type: "ExternalIP", address: external?.ip_address },
+      ]);
+      expect.soft(metadata.annotations?.[INSTANCE_ANNOTATION]).toBe(`digitalocean/${REGION}/${VPC}/${id}`);
+      expect.soft(metadata.labels, name).toMatchObject({
+        "node.kubernetes.io/instance-type": "s-4vcpu-8gb",
+        "topology.kubernetes.io/region": REGION,
+      });
+      expect.soft(Object.keys(metadata.labels ?? {}).filter((key) => key.endsWith("/zone"))).toEqual([]);
+    }
+  });
+
+  it("shows no node without taint and address, and writes twice to each", async () => {
+    expect(await naked.writes()).toEqual([]);
+    expect(up().filter((record) => record.naked)).toEqual([]);
+    expect(history.hole).toBeUndefined();
+    const writes = writesByNode(await plane.record());
+    const names = [...identified, ...unnamed].map(({ name }) => name);
+    expect(names.map((name) => [name, writes.get(name)])).toEqual(names.map((name) => [name, TWO_WRITES]));
+  });
+
+  it("leaves the node of another VPC as it is", async () => {
+    const { spec, status } = await cluster.read(foreign.name);
+    expect(spec.taints?.map(({ key }) => key)).toContain(UNINITIALIZED_TAINT);
+    expect(status.addresses).toEqual([{ type: "Hostname", address: foreign.name }]);
+  });
+
+  it("costs a few lists and not a read for each node", () => {
+    const { list = 0, read = 0, gpus = 0 } = requestsOfBurst;
+    expect(list).toBeGreaterThan(0);
+    expect(list + read + gpus).toBeLessThanOrEqual(10);
+  });
+
+  it("goes on with the next token when the file changes, and tells nobody of either", async () => {
+    fake.tokens.clear();
+    fake.tokens.add(NEXT_TOKEN);
+    await writeFile(join(folder, "token"), NEXT_TOKEN);
+    const late = fake.add();
+    await cluster.join({ name: late.name });
+    await history.until("the late node to come up", () => up().length === 101, 60_000);
+    const said = JSON.stringify([ccm.lines, await plane.record()]);
+    expect(said).toContain(late.name);
+    expect([TOKEN, NEXT_TOKEN].filter((token) => said.includes(token))).toEqual([]);
+  });
+});
