@@ -46,6 +46,8 @@ export interface FakeDigitalOcean {
   fault: ((request: FakeRequest) => FakeAnswer | undefined) | undefined;
   /** Called before a page or droplet is answered, to change the world meanwhile or to wait. */
   before: ((request: FakeRequest) => Promise<void> | void) | undefined;
+  /** How many requests are kept waiting now. */
+  hanging: number;
   add(traits?: Partial<FakeDroplet>): FakeDroplet;
   /** Throws if anything was asked that the real API would have refused as wrong. */
   close(): Promise<void>;
@@ -82,6 +84,7 @@ export async function startFakeDigitalOcean(): Promise<FakeDigitalOcean> {
     rateLimit: {},
     fault: undefined,
     before: undefined,
+    hanging: 0,
     add(traits = {}) {
       const id = traits.id ?? String(nextId++);
       const droplet: FakeDroplet = { ...aDroplet(id, fake.droplets.size), ...traits };
@@ -107,7 +110,13 @@ export async function startFakeDigitalOcean(): Promise<FakeDigitalOcean> {
     fake.requests.push(request);
     await fake.before?.(request);
     const answer = fake.fault?.(request) ?? answerTo(incoming.method ?? "", url);
-    if (answer === "hang") return;
+    if (answer === "hang") {
+      fake.hanging += 1;
+      outgoing.once("close", () => {
+        fake.hanging -= 1;
+      });
+      return;
+    }
     if (answer === "destroy") {
       incoming.socket.destroy();
       return;

@@ -1,9 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Node } from "#core/node/node.ts";
 import { aCall, aNode } from "#test/clouds/builders.ts";
 import { summary } from "#test/clouds/conformance.ts";
-import type { FakeDroplet } from "#test/clouds/digitalocean/fake-server.ts";
+import { type FakeDroplet, VPC } from "#test/clouds/digitalocean/fake-server.ts";
 import { asked, aWorld, type DigitalOceanWorld, identified, named } from "#test/clouds/digitalocean/world.ts";
 
 let world: DigitalOceanWorld;
@@ -140,12 +140,14 @@ describe("a list", () => {
   });
 
   test("from before does not tell that a droplet is somebody else's", async () => {
-    const [tardy, ...others] = addMany(4, { tags: [] }) as [FakeDroplet, ...FakeDroplet[]];
-    const cloud = world.cloud({ vpc: undefined, dropletTag: "mine" });
-    for (const droplet of others) droplet.tags = ["mine"];
+    const [tardy, ...others] = addMany(4) as [FakeDroplet, ...FakeDroplet[]];
+    const cloud = world.cloud({ dropletTag: undefined });
+    tardy.vpc_uuid = null;
     expect(await ask(cloud, [tardy, ...others].map(identified))).toEqual(["Foreign", ...idsOf(others)]);
-    tardy.tags = ["mine"];
+    tardy.vpc_uuid = VPC;
+    world.pass(1);
     expect(await ask(cloud, [identified(tardy)])).toEqual([tardy.id]);
+    expect(asked(world.fake)).toEqual({ list: 1, read: 1 });
   });
 
   test("of which a page fails shows what is on the others", async () => {
@@ -184,6 +186,7 @@ describe("a list", () => {
     };
     const { answers } = await cloud.instances([named(droplet)], aCall({ signal: abort.signal }));
     expect(answers.map(summary)).toEqual(["Aborted"]);
+    await vi.waitFor(() => expect(world.fake.hanging).toBe(0));
     world.fake.fault = undefined;
     expect(await ask(cloud, [named(droplet)])).toEqual([droplet.id]);
   });

@@ -1,7 +1,10 @@
 import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
+import { rootCertificates, setDefaultCACertificates } from "node:tls";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createHttpClient, type HttpClient, type HttpLimits } from "#clouds/http/client.ts";
+import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 
 let server: Server | undefined;
 let client: HttpClient | undefined;
@@ -90,6 +93,28 @@ describe("rejected is", () => {
     await expect(get(of, "/x", abort.signal)).rejects.toThrow(/abort/);
     await expect(get(of, "/x", abort.signal)).rejects.toThrow(/abort/);
   });
+});
+
+test("over TLS a server whose certificate nobody vouches for is told nothing", async () => {
+  const authority = await createCertificateAuthority();
+  const { certificate: cert, key } = await authority.issueServer();
+  let requests = 0;
+  const tls = createTlsServer({ cert, key }, (_, outgoing) => {
+    requests += 1;
+    outgoing.end("ok");
+  });
+  await new Promise<void>((resolve) => tls.listen(0, "127.0.0.1", resolve));
+  const of = createHttpClient(`https://127.0.0.1:${(tls.address() as AddressInfo).port}`);
+  try {
+    await expect(get(of)).rejects.toThrow(/certificate/);
+    setDefaultCACertificates([...rootCertificates, authority.certificate]);
+    expect((await get(of)).body).toBe("ok");
+    expect(requests).toBe(1);
+  } finally {
+    setDefaultCACertificates([...rootCertificates]);
+    of.close();
+    await new Promise((resolve) => tls.close(resolve));
+  }
 });
 
 test("one dead connection ends those that were idle with it, and the next request takes a new one", async () => {
