@@ -14,6 +14,7 @@ export type Match =
 export function lookUp(query: Query, listings: readonly Listing[], ownership: Ownership): Match | undefined {
   switch (query.kind) {
     case "foreign":
+      return { kind: "fault", fault: { code: "ForeignProviderID", message: query.message } };
     case "invalid":
       return { kind: "fault", fault: { code: "InvalidProviderID", message: query.message } };
     case "id": {

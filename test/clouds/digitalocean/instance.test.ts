@@ -95,16 +95,22 @@ test.each([
   "digitalocean://1/../../account",
   "digitalocean://1?x=y",
   "digitalocean://123456789012345678901",
-  "DigitalOcean://1",
-  "digitalocean:1",
-  "1",
-  "aws:///eu-central-1a/i-0123456789abcdef0",
-])("the provider ID %s is none of this cloud's, and costs no request", async (providerID) => {
+])("the provider ID %s can name no droplet, and costs no request", async (providerID) => {
   const { answers } = await world.cloud().instances([aNode({ providerID })], aCall());
   expect(answers.map(summary)).toEqual(["InvalidProviderID"]);
   expect(answers).toMatchObject([{ message: expect.stringContaining(`"${providerID}"`) }]);
   expect(world.fake.requests).toEqual([]);
 });
+
+test.each(["DigitalOcean://1", "digitalocean:1", "1", "aws:///eu-central-1a/i-0123456789abcdef0"])(
+  "the provider ID %s is of another cloud, and costs no request",
+  async (providerID) => {
+    const { answers } = await world.cloud().instances([aNode({ providerID })], aCall());
+    expect(answers.map(summary)).toEqual(["ForeignProviderID"]);
+    expect(answers).toMatchObject([{ message: expect.stringContaining(`"${providerID}"`) }]);
+    expect(world.fake.requests).toEqual([]);
+  },
+);
 
 describe("a node without provider ID", () => {
   test.each<[string, Partial<FakeDroplet>[], NodeTraits, string]>([
