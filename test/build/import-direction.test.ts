@@ -36,6 +36,7 @@ const refused = [
   ["config", "@kubernetes/client-node"],
   ["functions", "#relay/relay.ts"],
   ["functions", "#cli/main.ts"],
+  ["functions", "#functions/node.ts"],
   ["functions", "#emulators/harness/control-plane.ts"],
   ["functions", "@kubernetes/client-node"],
   ["relay", "#clouds/cloud.ts"],
@@ -45,6 +46,7 @@ const refused = [
   ["emulators", "#relay/relay.ts"],
   ["emulators", "#cli/main.ts"],
   ["emulators", "#clouds/cloud.ts"],
+  ["cli", "#functions/node.ts"],
 ] as const;
 
 const allowed = [
@@ -60,7 +62,7 @@ const allowed = [
   ["relay", "#kube/client/transport.ts"],
   ["relay", "@kubernetes/client-node"],
   ["emulators", "#core/node/node.ts"],
-  ["cli", "#functions/node.ts"],
+  ["cli", "#functions/parts/controller-function.ts"],
   ["cli", "#relay/relay.ts"],
 ] as const;
 
