@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
@@ -10,12 +10,12 @@ import { type BenchStage, setBenchStage } from "#bench/stage.ts";
 import type { MeasuredFunction, MeasuredInvocation, Timing } from "#cli/cost/measured.ts";
 import { aws } from "#clouds/aws/kind.ts";
 import { Cluster } from "#config/cluster.ts";
-import { clusterHash } from "#config/cluster-hash.ts";
 import type { Event } from "#core/event.ts";
 import { Node } from "#core/node/node.ts";
 import { snapshotOf } from "#core/node/snapshot.ts";
 import { Report } from "#core/report.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
+import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { joiningNode } from "#emulators/harness/joining-node.ts";
 import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
 
@@ -53,7 +53,7 @@ try {
 }
 
 async function measureFunction(on: BenchStage): Promise<MeasuredFunction> {
-  const cluster = await writeClustersFile(on);
+  const cluster = await writeCluster(on);
   const starts: Timing[] = [];
   const all: Run[] = [];
   const initialize: MeasuredInvocation[] = [];
@@ -175,7 +175,7 @@ async function eventOf(
     version: 1,
     id: randomUUID(),
     cluster: cluster.name,
-    clusterHash: clusterHash(cluster),
+    clusterHash: cluster.hash,
     controller: "cloud-node-controller",
     reason: kind === "initialize" ? "watch" : "refresh",
     objects,
@@ -183,16 +183,13 @@ async function eventOf(
   };
 }
 
-async function writeClustersFile(on: BenchStage): Promise<Cluster> {
-  const cluster = {
+async function writeCluster(on: BenchStage): Promise<Cluster> {
+  const entry = clusterEntryOf(on.plane, {
     name: "bench",
-    server: on.plane.server,
-    certificateAuthorityFile: on.plane.certificateAuthorityFile,
-    signIn: { functions: { kind: "token-file", file: on.plane.tokenFile("functions") } },
     cloud: { provider: "aws", region: on.ec2.region, vpc: DEFAULT_VPC_ID },
-  };
-  await writeFile(clustersFileOf(on), JSON.stringify({ clusters: [cluster] }));
-  return Cluster.parse(cluster);
+  });
+  await writeClustersFile(clustersFileOf(on), entry);
+  return Cluster.parse(entry);
 }
 
 function variablesOf(on: BenchStage): Readonly<Record<string, string | undefined>> {

@@ -4,9 +4,12 @@ import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { type AnyCloudKind, CLOUD_KINDS, type CloudConfig, findCloudKind } from "#clouds/kinds.ts";
 
+/** A cluster's `cloud:` without the defaults, as it would stand in a clusters file. */
+export type WrittenCloudConfig = z.input<typeof CloudConfig>;
+
 /** What `--cloud-provider`, `--cloud-config` and the environment say together, or what is wrong with them. */
 export type ParsedCloudConfig =
-  | { readonly kind: "cloud"; readonly cloud: CloudConfig }
+  | { readonly kind: "cloud"; readonly cloud: WrittenCloudConfig }
   | { readonly kind: "faults"; readonly faults: ConfigurationFault[] };
 
 /**
@@ -31,12 +34,10 @@ export function parseCloudConfig(
   }
   // Which keys are right only the cloud can tell: without one the file is not looked at further.
   if (kind === undefined || document === undefined) return { kind: "faults", faults };
-  const parsed = kind.config.safeParse({
-    ...suppliedBy(environment, kind),
-    ...document,
-    provider: kind.provider,
-  });
-  if (parsed.success) return { kind: "cloud", cloud: parsed.data };
+  const written = { ...suppliedBy(environment, kind), ...document, provider: kind.provider };
+  const parsed = kind.config.safeParse(written);
+  // What was written and not what was parsed: a cluster's hash is of the former.
+  if (parsed.success) return { kind: "cloud", cloud: written as WrittenCloudConfig };
   return { kind: "faults", faults: parsed.error.issues.map((issue) => faultOfIssue(issue, kind)) };
 }
 

@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises";
-import { parseCloudConfig } from "#cli/cloud-config.ts";
+import { parseCloudConfig, type WrittenCloudConfig } from "#cli/cloud-config.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { selectControllers } from "#cli/controllers.ts";
 import { parseDurationSeconds } from "#cli/duration.ts";
 import { type KubeconfigAccess, readKubeconfig } from "#cli/kubeconfig.ts";
 import { KubeconfigError } from "#cli/kubeconfig-error.ts";
-import type { CloudConfig } from "#clouds/kinds.ts";
-import { Cluster } from "#config/cluster.ts";
+import { Cluster, ClusterEntry } from "#config/cluster.ts";
+import type { ControllerName } from "#core/event.ts";
 
 /** The flags of `run` and `relay`, as typed. */
 export interface Flags {
@@ -73,8 +73,11 @@ export async function readClusterSettings(
     name: flags.clusterName,
     server: functionsAccess?.server ?? "https://unknown.invalid",
     cloud: cloud ?? { provider: "memory", instancesFile: "unknown" },
-    ...(selection.kind === "controllers" ? { controllers: selection.controllers } : {}),
-    policies: { dryRun: flags.dryRun },
+    // Only what flags say, as in an entry that says no more: the hash is of what is written.
+    ...(selection.kind === "controllers" && !areDefault(selection.controllers)
+      ? { controllers: selection.controllers }
+      : {}),
+    ...(flags.dryRun ? { policies: { dryRun: true } } : {}),
   });
   for (const issue of cluster.error?.issues ?? []) {
     const name = issue.path[0] === "name" ? "--cluster-name" : issue.path.join(".");
@@ -83,6 +86,11 @@ export async function readClusterSettings(
   if (faults.length > 0 || !cluster.success || !functionsAccess || !relayAccess)
     throw new ConfigurationError(faults);
   return { cluster: cluster.data, relayAccess, functionsAccess };
+}
+
+function areDefault(controllers: readonly ControllerName[]): boolean {
+  const byDefault = ClusterEntry.shape.controllers.parse(undefined);
+  return byDefault.length === controllers.length && byDefault.every((each) => controllers.includes(each));
 }
 
 function readDuration(
@@ -111,7 +119,7 @@ async function readCloud(
   flags: Flags,
   environment: Readonly<Record<string, string | undefined>>,
   faults: ConfigurationFault[],
-): Promise<CloudConfig | undefined> {
+): Promise<WrittenCloudConfig | undefined> {
   let text = "";
   try {
     if (flags.cloudConfig !== undefined) text = await readFile(flags.cloudConfig, "utf8");

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { CloudConfig, cloudKindOf } from "#clouds/kinds.ts";
+import { hashOfEntry } from "#config/cluster-hash.ts";
 import { ClusterName, ControllerName } from "#core/event.ts";
 import { Policies } from "#core/policies.ts";
 
@@ -27,8 +28,8 @@ export const Limits = z.strictObject({
 });
 export type Limits = z.output<typeof Limits>;
 
-/** One cluster, as relay and functions both read it. */
-export const Cluster = z.strictObject({
+/** A cluster's entry in a clusters file. */
+export const ClusterEntry = z.strictObject({
   name: ClusterName,
   /** Base URL of the API server, https. */
   server: z.url({ protocol: /^https$/ }),
@@ -41,41 +42,31 @@ export const Cluster = z.strictObject({
   limits: Limits.prefault({}),
   policies: Policies.prefault({}),
 });
+/** An entry as it is written, without the defaults. */
+export type ClusterEntry = z.input<typeof ClusterEntry>;
+
+/** Parses by a schema of entries, and adds the hash of what was written. */
+export function hashed<Entry extends z.ZodObject>(entry: Entry) {
+  return z.unknown().transform((written, context): z.output<Entry> & { readonly hash: string } => {
+    const parsed = entry.safeParse(written);
+    if (parsed.success) return { ...parsed.data, hash: hashOfEntry(written as Record<string, unknown>) };
+    for (const { path, message } of parsed.error.issues)
+      context.issues.push({ code: "custom", path, message, input: written });
+    return z.NEVER;
+  });
+}
+
+/** One cluster, as relay and functions both read it; `hash` is what the two compare. */
+export const Cluster = hashed(ClusterEntry);
 export type Cluster = z.output<typeof Cluster>;
 
 /** Equal for clusters that spend from the same API quotas of a cloud. */
-export function quotaKeyOf({ cloud }: Cluster): string {
+export function quotaKeyOf({ cloud }: Pick<Cluster, "cloud">): string {
   return cloudKindOf(cloud).quotaKey(cloud);
 }
-
-/** The file that holds clusters. */
-export const ClustersFile = z
-  .strictObject({ clusters: z.array(Cluster).min(1) })
-  .refine((file) => new Set(file.clusters.map((cluster) => cluster.name)).size === file.clusters.length, {
-    message: "two clusters have the same name",
-    path: ["clusters"],
-  });
-export type ClustersFile = z.output<typeof ClustersFile>;
 
 /**
  * Where clusters come from. Resolves to the named cluster, or to undefined where there is none of that name;
  * rejects where the source cannot be read. `fresh` bypasses any cache.
  */
 export type Clusters = (name: string, options?: { readonly fresh?: boolean }) => Promise<Cluster | undefined>;
-
-/**
- * What of a cluster's entry relay and function must agree on before anything is written, as canonical JSON: everything
- * but the ways to sign in, which differ between the two. Hash it with `clusterHash` of `kube/`.
- */
-export function clusterFingerprint(cluster: Cluster): string {
-  const { name, server, cloud, controllers, limits, policies } = cluster;
-  return canonicalJson({ name, server, cloud, controllers, limits, policies });
-}
-
-function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  if (value === null || typeof value !== "object") return JSON.stringify(value);
-  const entries = Object.entries(value).filter(([, member]) => member !== undefined);
-  entries.sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${entries.map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`).join(",")}}`;
-}

@@ -1,11 +1,24 @@
-import { stat } from "node:fs/promises";
 import * as yaml from "yaml";
-import { type Cluster, type Clusters, ClustersFile } from "#config/cluster.ts";
-import { readSmallFile } from "#config/read-small-file.ts";
+import * as z from "zod";
+import { Cluster } from "#config/cluster.ts";
+import { ClusterName } from "#core/event.ts";
 import { type Fault, faultsOf } from "#core/faults.ts";
-import { systemCode } from "#kube/client/errors.ts";
 
-/** Why the clusters cannot be had: `Unreadable`, `TooLarge`, or `Invalid` with every fault of the file. */
+/** What a clusters file says: the clusters that can be used, and the entries that cannot. */
+export interface ClustersFile {
+  readonly clusters: readonly Cluster[];
+  readonly faulty: readonly FaultyEntry[];
+}
+
+/** An entry that is no cluster; the others of the file are none the worse for it. */
+export interface FaultyEntry {
+  /** Undefined where not even that can be told. */
+  readonly name: string | undefined;
+  /** By their paths in the file. */
+  readonly faults: readonly Fault[];
+}
+
+/** Why no cluster of a file can be had: `Unreadable`, `TooLarge`, or `Invalid` with every fault that was found. */
 export class ClustersFileError extends Error {
   override readonly name = "ClustersFileError";
   readonly code: "Unreadable" | "TooLarge" | "Invalid";
@@ -13,17 +26,73 @@ export class ClustersFileError extends Error {
   readonly faults: readonly Fault[];
 
   constructor(code: ClustersFileError["code"], file: string, faults: readonly Fault[], cause?: unknown) {
-    const lines = faults.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
-    super(`clusters file ${file}: ${lines.join("; ")}`, { cause });
+    super(`clusters file ${file}: ${sentenceOf(faults)}`, { cause });
     this.code = code;
     this.file = file;
     this.faults = faults;
   }
 }
 
-/** The clusters of a file in YAML (or JSON); throws `ClustersFileError` with all faults at once. */
-export function parseClustersFile(text: string, file: string): readonly Cluster[] {
-  if (text.length > MAX_BYTES) throw tooLarge(file);
+/** Faults in one line, each by its path. */
+export function sentenceOf(faults: readonly Fault[]): string {
+  return faults.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join("; ");
+}
+
+/** A hundred clusters are 100 KB. */
+export const MAX_CLUSTERS_FILE_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Reads the text of a file in YAML (or JSON), entry by entry. Throws `ClustersFileError` where it is no list of entries
+ * at all. Two entries of one name are both faulty: nobody can tell which of them is meant.
+ */
+export function parseClustersFile(text: string, file: string): ClustersFile {
+  if (text.length > MAX_CLUSTERS_FILE_BYTES) throw tooLarge(file);
+  const parsed = Document.safeParse(plainValue(text, file));
+  if (!parsed.success) throw new ClustersFileError("Invalid", file, faultsOf(parsed.error));
+  const entries = parsed.data.clusters.map(parseEntry);
+  const placesOf = Map.groupBy(entries.keys(), (index) => entries[index]?.name);
+  const clusters: Cluster[] = [];
+  const faulty: FaultyEntry[] = [];
+  for (const [index, { name, cluster, faults }] of entries.entries()) {
+    const twin = name === undefined ? undefined : placesOf.get(name)?.find((place) => place !== index);
+    const all = twin === undefined ? faults : [...faults, sameName(index, twin)];
+    if (cluster === undefined || all.length > 0) faulty.push({ name, faults: all });
+    else clusters.push(cluster);
+  }
+  return { clusters, faulty };
+}
+
+/** The error of a file that is larger than any that is meant. */
+export function tooLarge(file: string): ClustersFileError {
+  const message = `larger than ${MAX_CLUSTERS_FILE_BYTES} bytes`;
+  return new ClustersFileError("TooLarge", file, [{ path: "", message }]);
+}
+
+const Document = z.strictObject({ clusters: z.array(z.unknown()).min(1) });
+const Named = z.looseObject({ name: ClusterName });
+
+interface ParsedEntry {
+  readonly name: string | undefined;
+  readonly cluster: Cluster | undefined;
+  readonly faults: readonly Fault[];
+}
+
+function parseEntry(written: unknown, index: number): ParsedEntry {
+  const name = Named.safeParse(written).data?.name;
+  const parsed = Cluster.safeParse(written);
+  if (parsed.success) return { name, cluster: parsed.data, faults: [] };
+  const faults = faultsOf(parsed.error).map(({ path, message }) => ({
+    path: `clusters[${index}]${path === "" || path.startsWith("[") ? "" : "."}${path}`,
+    message,
+  }));
+  return { name, cluster: undefined, faults };
+}
+
+function sameName(index: number, twin: number): Fault {
+  return { path: `clusters[${index}].name`, message: `the same name as that of clusters[${twin}]` };
+}
+
+function plainValue(text: string, file: string): unknown {
   const lineCounter = new yaml.LineCounter();
   const document = yaml.parseDocument(text, { uniqueKeys: true, prettyErrors: false, lineCounter });
   const faults = [...document.errors, ...document.warnings].map((fault) => ({
@@ -31,41 +100,6 @@ export function parseClustersFile(text: string, file: string): readonly Cluster[
     message: fault.message,
   }));
   if (faults.length > 0) throw new ClustersFileError("Invalid", file, faults);
-  const parsed = ClustersFile.safeParse(plainValue(document, file));
-  if (parsed.success) return parsed.data.clusters;
-  throw new ClustersFileError("Invalid", file, faultsOf(parsed.error));
-}
-
-/** The clusters of a file by name, and all of them. */
-export type ClustersOfFile = Clusters & { readonly all: () => Promise<readonly Cluster[]> };
-
-/**
- * Clusters out of a file, which is read again when it changes. Rejects with `ClustersFileError`: a file that became
- * faulty is not covered up with what stood in it before.
- */
-export function readClustersFile(file: string): ClustersOfFile {
-  let known: { readonly version: string; readonly clusters: ReadonlyMap<string, Cluster> } | undefined;
-  const read = async (isFresh: boolean): Promise<ReadonlyMap<string, Cluster>> => {
-    const version = await fileVersion(file);
-    if (known === undefined || known.version !== version || isFresh) {
-      const clusters = parseClustersFile(await readText(file), file);
-      known = { version, clusters: new Map(clusters.map((cluster) => [cluster.name, cluster])) };
-    }
-    return known.clusters;
-  };
-  const byName: Clusters = async (name, options) => (await read(options?.fresh === true)).get(name);
-  return Object.assign(byName, { all: async () => [...(await read(false)).values()] });
-}
-
-/** All clusters of a file, as they stand in it now; rejects with `ClustersFileError`. */
-export async function readAllClusters(file: string): Promise<readonly Cluster[]> {
-  return parseClustersFile(await readText(file), file);
-}
-
-/** A hundred clusters are 100 KB. */
-const MAX_BYTES = 4 * 1024 * 1024;
-
-function plainValue(document: yaml.Document, file: string): unknown {
   try {
     return document.toJS();
   } catch (cause) {
@@ -73,31 +107,4 @@ function plainValue(document: yaml.Document, file: string): unknown {
     const message = cause instanceof Error ? cause.message : String(cause);
     throw new ClustersFileError("Invalid", file, [{ path: "", message }], cause);
   }
-}
-
-/** Tells one state of the file from another; a mounted ConfigMap is swapped, so the file's identity counts too. */
-async function fileVersion(file: string): Promise<string> {
-  try {
-    const { mtimeMs, size, ino } = await stat(file);
-    return `${mtimeMs} ${size} ${ino}`;
-  } catch (error) {
-    throw unreadable(file, error);
-  }
-}
-
-async function readText(file: string): Promise<string> {
-  try {
-    return await readSmallFile(file, MAX_BYTES);
-  } catch (error) {
-    throw systemCode(error) === "EFBIG" ? tooLarge(file) : unreadable(file, error);
-  }
-}
-
-function tooLarge(file: string): ClustersFileError {
-  return new ClustersFileError("TooLarge", file, [{ path: "", message: `larger than ${MAX_BYTES} bytes` }]);
-}
-
-function unreadable(file: string, cause: unknown): ClustersFileError {
-  const message = `cannot be read (${systemCode(cause) ?? "unknown error"}); see CLUSTERS_FILE`;
-  return new ClustersFileError("Unreadable", file, [{ path: "", message }], cause);
 }

@@ -59,7 +59,7 @@ export const Event = z.object({
   version: z.literal(EVENT_VERSION),
   id: z.string().min(1).max(128),
   cluster: ClusterName,
-  /** `clusterHash(cluster)` of the configuration that the sender read. */
+  /** The `hash` of the cluster as the sender read it. */
   clusterHash: z.string().regex(/^[0-9a-f]{16}$/, "16 hexadecimal digits"),
   controller: ControllerName,
   reason: EventReason,

@@ -1,5 +1,4 @@
 import type { Cluster } from "#config/cluster.ts";
-import { clusterHash } from "#config/cluster-hash.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, systemClock } from "#kube/follow/clock.ts";
 import { type ClusterRelay, type ClusterStatus, startClusterRelay } from "#relay/cluster-relay.ts";
@@ -55,7 +54,7 @@ export function startRelay(options: RelayOptions): Relay {
   const relays: readonly ClusterRelay[] = options.clusters.map(({ cluster, transport }) =>
     startClusterRelay({
       cluster,
-      clusterHash: clusterHash(cluster),
+      clusterHash: cluster.hash,
       transport: turns.take(transport),
       invoker: options.invoker,
       budgets,

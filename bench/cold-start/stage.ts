@@ -1,17 +1,16 @@
 import { randomUUID } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { stringify } from "yaml";
 import { awsEnvironment } from "#bench/contenders/process-contender.ts";
 import { aws } from "#clouds/aws/kind.ts";
 import { Cluster } from "#config/cluster.ts";
-import { clusterHash } from "#config/cluster-hash.ts";
 import type { Event } from "#core/event.ts";
 import { Node } from "#core/node/node.ts";
 import { snapshotOf } from "#core/node/snapshot.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { startEc2 } from "#emulators/ec2/server.ts";
+import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { joiningNode } from "#emulators/harness/joining-node.ts";
 import { connect } from "#kube/client/connect.ts";
 
@@ -34,15 +33,12 @@ export async function setColdStartStage(folder: string): Promise<ColdStartStage>
     certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
     authorization: async () => `Bearer ${token}`,
   });
-  const entry = {
+  const entry = clusterEntryOf(plane, {
     name: "bench",
-    server: plane.server,
-    certificateAuthorityFile: plane.certificateAuthorityFile,
-    signIn: { functions: { kind: "token-file", file: plane.tokenFile("functions") } },
     cloud: { provider: "aws", region: ec2.region, vpc: DEFAULT_VPC_ID },
-  };
+  });
   const clustersFile = join(folder, "clusters.yaml");
-  await writeFile(clustersFile, stringify({ clusters: [entry] }));
+  await writeClustersFile(clustersFile, entry);
   const cluster = Cluster.parse(entry);
   return {
     environment: { ...awsEnvironment(ec2.url, ec2.region), CLUSTERS_FILE: clustersFile },
@@ -56,7 +52,7 @@ export async function setColdStartStage(folder: string): Promise<ColdStartStage>
         version: 1,
         id: randomUUID(),
         cluster: cluster.name,
-        clusterHash: clusterHash(cluster),
+        clusterHash: cluster.hash,
         controller: "cloud-node-controller",
         reason: "watch",
         objects: [snapshotOf(Node.parse(JSON.parse(answer.body)), aws.labelPrefixes)],

@@ -1,13 +1,12 @@
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { stringify } from "yaml";
 import type { Contender } from "#bench/contenders/contender.ts";
 import { awsEnvironment, runningProcesses } from "#bench/contenders/process-contender.ts";
 import { PROGRAM } from "#bench/contenders/run.ts";
 import { CLUSTER_TAG } from "#bench/stage.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
+import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
 import { freePort } from "#emulators/harness/free-port.ts";
 import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
@@ -20,17 +19,8 @@ export const lambda: Contender = {
   async start({ stage }) {
     const { plane, ec2, folder } = stage;
     const clustersFile = join(folder, "clusters.yaml");
-    const cluster = {
-      name: CLUSTER_TAG,
-      server: plane.server,
-      certificateAuthorityFile: plane.certificateAuthorityFile,
-      signIn: {
-        relay: { kind: "token-file", file: plane.tokenFile("relay") },
-        functions: { kind: "token-file", file: plane.tokenFile("functions") },
-      },
-      cloud: { provider: "aws", region: ec2.region, vpc: DEFAULT_VPC_ID },
-    };
-    await writeFile(clustersFile, stringify({ clusters: [cluster] }));
+    const cloud = { provider: "aws", region: ec2.region, vpc: DEFAULT_VPC_ID } as const;
+    await writeClustersFile(clustersFile, clusterEntryOf(plane, { name: CLUSTER_TAG, cloud }));
     const port = await freePort();
     const environment = {
       ...awsEnvironment(ec2.url, ec2.region),

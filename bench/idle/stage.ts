@@ -1,15 +1,15 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { stringify } from "yaml";
 import * as z from "zod";
 import { awsEnvironment } from "#bench/contenders/process-contender.ts";
 import { keepNodes, registerNodes } from "#bench/idle/kubelets.ts";
-import { clusterEntry, connectAsAdmin, Tenant, type TenantPlan, tenantOf } from "#bench/idle/tenant.ts";
+import { connectAsAdmin, entryOf, Tenant, type TenantPlan, tenantOf } from "#bench/idle/tenant.ts";
 import { untilSaid } from "#bench/idle/until-said.ts";
 import { type BenchStage, CLUSTER_TAG, setBenchStage } from "#bench/stage.ts";
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
+import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { freePort } from "#emulators/harness/free-port.ts";
 import { type ControlPlaneBinaries, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import { startProcess } from "#emulators/harness/managed-process.ts";
@@ -57,10 +57,7 @@ export async function setIdleStage(options: IdleStageOptions): Promise<IdleStage
     ];
     const clustersFile = join(bench.folder, "clusters.yaml");
     const cloud = { region: bench.ec2.region, vpc: DEFAULT_VPC_ID, clusterTag: CLUSTER_TAG };
-    await writeFile(
-      clustersFile,
-      stringify({ clusters: tenants.map((tenant) => clusterEntry(tenant, cloud)) }),
-    );
+    await writeClustersFile(clustersFile, ...tenants.map((tenant) => entryOf(tenant, cloud)));
     const environment = await startFunctions(bench, clustersFile, closers);
     return { bench, clustersFile, environment, uninitialized: () => uninitializedOf(tenants), close };
   } catch (error) {

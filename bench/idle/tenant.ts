@@ -1,5 +1,7 @@
 import { readFile } from "node:fs/promises";
 import * as z from "zod";
+import type { ClusterEntry } from "#config/cluster.ts";
+import { clusterEntryOf } from "#emulators/harness/clusters-file.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
@@ -47,18 +49,12 @@ export async function connectAsAdmin(tenant: Tenant): Promise<Transport> {
 }
 
 /** The entry of a clusters file. */
-export function clusterEntry(
-  tenant: Tenant,
+export function entryOf(
+  { name, tokenFiles, ...plane }: Tenant,
   cloud: { readonly region: string; readonly vpc: string; readonly clusterTag: string },
-): unknown {
-  return {
-    name: tenant.name,
-    server: tenant.server,
-    certificateAuthorityFile: tenant.certificateAuthorityFile,
-    signIn: {
-      relay: { kind: "token-file", file: tenant.tokenFiles.relay },
-      functions: { kind: "token-file", file: tenant.tokenFiles.functions },
-    },
-    cloud: { provider: "aws", ...cloud },
-  };
+): ClusterEntry {
+  return clusterEntryOf(
+    { ...plane, tokenFile: (user) => tokenFiles[user] },
+    { name, cloud: { provider: "aws", ...cloud } },
+  );
 }

@@ -1,13 +1,15 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ChildRelay, type LogLine, startChildRelay } from "#cli/demo/child-relay.ts";
 import { type DemoPlatform, startEmbeddedPlatform, startPackagedPlatform } from "#cli/demo/platform.ts";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
 import { AwsCloudConfig } from "#clouds/aws/kind.ts";
-import { readClustersFile } from "#config/clusters-file.ts";
+import type { ClusterEntry } from "#config/cluster.ts";
+import { readClustersFile } from "#config/read-clusters-file.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
+import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { connect } from "#kube/client/connect.ts";
@@ -63,7 +65,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     const ec2 = closing(await startEc2({ region: REGION, behaviour: { latencyMs: CLOUD_LATENCY_MS } }));
     const environment = { ...AWS_ENVIRONMENT, AWS_ENDPOINT_URL_EC2: ec2.url };
     const clustersFile = join(folder, "clusters.yaml");
-    await writeFile(clustersFile, clustersFileOf(plane));
+    await writeClustersFile(clustersFile, entryOf(plane));
     const admin = closing(await connectAs(plane, "admin"));
     const functions = closing(await connectAs(plane, "functions"));
     // The SDK takes endpoint and keys from the environment, as it does for users.
@@ -119,18 +121,11 @@ function cloudConfig(): AwsCloudConfig {
   return AwsCloudConfig.parse({ provider: "aws", region: REGION, vpc: VPC });
 }
 
-function clustersFileOf(plane: ControlPlane): string {
-  const cluster = {
+function entryOf(plane: ControlPlane): ClusterEntry {
+  return clusterEntryOf(plane, {
     name: "demo",
-    server: plane.server,
-    certificateAuthorityFile: plane.certificateAuthorityFile,
-    signIn: {
-      relay: { kind: "token-file", file: plane.tokenFile("relay") },
-      functions: { kind: "token-file", file: plane.tokenFile("functions") },
-    },
     cloud: { provider: "aws", region: REGION, vpc: VPC },
     // The cloud account has no other cluster.
     limits: { floorShare: 0.25 },
-  };
-  return `${JSON.stringify({ clusters: [cluster] }, undefined, 2)}\n`;
+  });
 }

@@ -1,5 +1,4 @@
 import type { Cluster, Clusters } from "#config/cluster.ts";
-import { clusterHash } from "#config/cluster-hash.ts";
 import type { Because } from "#core/decision.ts";
 import type { Event } from "#core/event.ts";
 
@@ -23,12 +22,11 @@ const UNKNOWN_AFTER_SECONDS = 30;
 export async function findCluster(event: Event, clusters: Clusters): Promise<FoundCluster> {
   try {
     const known = await clusters(event.cluster);
-    if (known && clusterHash(known) === event.clusterHash) return { kind: "cluster", cluster: known };
+    if (known?.hash === event.clusterHash) return { kind: "cluster", cluster: known };
     const fresh = await clusters(event.cluster, { fresh: true });
     if (fresh === undefined) return refused("UnknownCluster", unknown(event), UNKNOWN_AFTER_SECONDS);
-    const hash = clusterHash(fresh);
-    if (hash === event.clusterHash) return { kind: "cluster", cluster: fresh };
-    return refused("ClusterConfigurationDiffers", differs(event, hash), DIFFERS_AFTER_SECONDS);
+    if (fresh.hash === event.clusterHash) return { kind: "cluster", cluster: fresh };
+    return refused("ClusterConfigurationDiffers", differs(event, fresh.hash), DIFFERS_AFTER_SECONDS);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return refused(

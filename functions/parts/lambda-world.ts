@@ -1,7 +1,7 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import { loadCloud } from "#clouds/kinds.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { type ClustersOfFile, readClustersFile } from "#config/clusters-file.ts";
+import { type ClustersOfFile, readClustersFile } from "#config/read-clusters-file.ts";
 import { signIn } from "#config/sign-in.ts";
 import { createBoundedCache } from "#functions/parts/bounded-cache.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";

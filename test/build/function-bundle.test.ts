@@ -1,11 +1,12 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import type { Metafile } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { buildFunctions } from "../../build/build.ts";
 import { ROOT } from "../../build/bundle.ts";
 import { functionNames } from "../../build/function-names.ts";
@@ -95,8 +96,8 @@ describe("a function's bundle", () => {
     async (_, cloud, isLoaded) => {
       const file = join(folder, "clusters.yaml");
       await rm(file, { force: true });
-      const clusters = [{ name: "blue", server: "https://127.0.0.1", cloud }];
-      if (cloud !== undefined) await writeFile(file, JSON.stringify({ clusters }));
+      const entry = { name: "blue", server: "https://127.0.0.1", cloud };
+      if (cloud !== undefined) await writeClustersFile(file, entry);
       const aws = Object.entries(bundles.get("node") ?? {}).find(
         ([, { entryPoint }]) => entryPoint === "clouds/aws/cloud.ts",
       );

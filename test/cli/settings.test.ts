@@ -42,6 +42,17 @@ describe("readClusterSettings", () => {
     expect(await settings.functionsAccess.authorization()).toBe("Bearer s3cret");
   });
 
+  test.each<[string, Partial<Flags>, object]>([
+    ["no more than it must", {}, {}],
+    ["all controllers", { controllers: "*" }, {}],
+    ["a dry run", { dryRun: true }, { policies: { dryRun: true } }],
+  ])("hashes as an entry that says the same: %s", async (_, difference, written) => {
+    const { cluster } = await read(difference);
+    const cloud = { provider: "aws", ...parse(await readFile(file("aws.yaml"), "utf8")) };
+    const entry = { name: "tenant-a", server: "https://127.0.0.1:6443", cloud, ...written };
+    expect(cluster.hash).toBe(Cluster.parse(entry).hash);
+  });
+
   test("signs in with a token file that stands beside the kubeconfig", async () => {
     const settings = await read({ kubeconfig: file("with-token-file") });
     expect(await settings.functionsAccess.authorization()).toBe("Bearer from-file");

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isYoungGenerationLimited } from "#cli/small-heap.ts";
+import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { startProgram } from "#test/cli/program.ts";
 
 describe("the young generation of a heap", () => {
@@ -31,7 +32,7 @@ describe.runIf(process.platform === "linux")("a relay", () => {
       signIn: { relay: { kind: "token-file", file } },
       cloud: { provider: "memory", instancesFile: "/absent" },
     };
-    await writeFile(clustersFile, JSON.stringify({ clusters: [cluster] }));
+    await writeClustersFile(clustersFile, cluster);
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Cluster, ClustersFile, clusterFingerprint } from "#config/cluster.ts";
+import { Cluster } from "#config/cluster.ts";
 import { faultsOf } from "#core/faults.ts";
 
 const AWS = { provider: "aws", region: "eu-central-1", vpc: "vpc-0123456789abcdef0" };
@@ -35,36 +35,5 @@ describe("a cluster", () => {
   test("with a cluster tag needs no VPC", () => {
     const { vpc: _, ...cloud } = AWS;
     expect(Cluster.safeParse({ ...ENTRY, cloud: { ...cloud, clusterTag: "tenant-a" } }).success).toBe(true);
-  });
-});
-
-test("two clusters of a file have two names", () => {
-  const { error } = ClustersFile.safeParse({ clusters: [ENTRY, ENTRY] });
-  expect(error && faultsOf(error)).toEqual([
-    { path: "clusters", message: "two clusters have the same name" },
-  ]);
-});
-
-describe("a fingerprint", () => {
-  const fingerprint = (difference: object) => clusterFingerprint(Cluster.parse({ ...ENTRY, ...difference }));
-
-  test.each([
-    ["the order of keys", { cloud: { vpc: AWS.vpc, region: AWS.region, provider: "aws" } }],
-    ["a key that is not set", { cloud: { ...AWS, clusterTag: undefined } }],
-    ["a default that is spelled out", { policies: { dryRun: false } }],
-    ["how somebody signs in", { signIn: { relay: { kind: "token-file", file: "/run/token" } } }],
-    ["where the authority's certificate is", { certificateAuthorityFile: "/etc/ca.pem" }],
-  ])("does not depend on %s", (_, difference) => {
-    expect(fingerprint(difference)).toBe(fingerprint({}));
-  });
-
-  test.each([
-    ["the server", { server: "https://b.example.com:6443" }],
-    ["the cloud", { cloud: { ...AWS, region: "eu-west-1" } }],
-    ["the families' order", { cloud: { ...AWS, nodeIPFamilies: ["ipv6", "ipv4"] } }],
-    ["a limit", { limits: { invocations: 5 } }],
-    ["a policy", { policies: { labelsOnly: true } }],
-  ])("depends on %s", (_, difference) => {
-    expect(fingerprint(difference)).not.toBe(fingerprint({}));
   });
 });

@@ -1,47 +1,34 @@
-import { mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { ClustersFileError, parseClustersFile, readClustersFile } from "#config/clusters-file.ts";
+import { describe, expect, test } from "vitest";
+import { ClustersFileError, parseClustersFile } from "#config/clusters-file.ts";
 
 const VALID = `clusters:
   - name: blue
     server: https://api.blue.example
     cloud: { provider: memory, instancesFile: instances.json }
 `;
+const BLUE = VALID.split("\n").slice(1).join("\n");
+const GREEN = BLUE.replaceAll("blue", "green");
 
-describe("parsing a clusters file", () => {
-  it("fills in the defaults", () => {
-    expect(parseClustersFile(VALID, "clusters.yaml")).toMatchObject([
-      { name: "blue", limits: { invocations: 4 }, policies: { dryRun: false } },
-    ]);
+describe("a clusters file", () => {
+  test("fills in the defaults", () => {
+    expect(parseClustersFile(VALID, "clusters.yaml")).toMatchObject({
+      clusters: [{ name: "blue", limits: { invocations: 4 }, policies: { dryRun: false } }],
+      faulty: [],
+    });
   });
 
-  it.each<{ given: string; text: string; faults: [string, RegExp][] }>([
-    { given: "nothing", text: "", faults: [["", /expected object/]] },
-    { given: "no clusters", text: "clusters: []", faults: [["clusters", /Too small/]] },
-    {
-      given: "many faults, all of them told",
-      text: "clusters:\n- name: Blue\n  server: http://x\n  cloud: {provider: gcp}\n  sevrer: 1\n",
-      faults: [
-        ["clusters[0].name", /lower-case/],
-        ["clusters[0].server", /URL/],
-        ["clusters[0].cloud.provider", /'aws' \| 'memory'/],
-        ["clusters[0]", /sevrer/],
-      ],
-    },
-    { given: "a key twice", text: `${VALID}    name: green\n`, faults: [["line 5", /unique/]] },
-    {
-      given: "a name twice",
-      text: `${VALID}${VALID.split("\n").slice(1).join("\n")}`,
-      faults: [["clusters", /same name/]],
-    },
-    { given: "a tab", text: "clusters:\n\t- a: b", faults: [["line 2", /[Tt]ab/]] },
-    { given: "two documents", text: `${VALID}---\n${VALID}`, faults: [["line 5", /multiple documents/]] },
-    { given: "a tag", text: "clusters: !js x", faults: [["line 1", /Unresolved tag/]] },
-    { given: "an alias of nothing", text: "clusters: *x", faults: [["", /alias/]] },
-    { given: "aliases that multiply", text: bomb(), faults: [["", /alias/]] },
-  ])("$given", ({ text, faults }) => {
+  test.each<[string, string, [string, RegExp][]]>([
+    ["nothing", "", [["", /expected object/]]],
+    ["no clusters", "clusters: []", [["clusters", /Too small/]]],
+    ["no list", "clusters: blue", [["clusters", /expected array/]]],
+    ["a key beside the list", `${VALID}sevrer: 1\n`, [["", /sevrer/]]],
+    ["a key twice", `${VALID}    name: green\n`, [["line 5", /unique/]]],
+    ["a tab", "clusters:\n\t- a: b", [["line 2", /[Tt]ab/]]],
+    ["two documents", `${VALID}---\n${VALID}`, [["line 5", /multiple documents/]]],
+    ["a tag", "clusters: !js x", [["line 1", /Unresolved tag/]]],
+    ["an alias of nothing", "clusters: *x", [["", /alias/]]],
+    ["aliases that multiply", bomb(), [["", /alias/]]],
+  ])("of %s is none, and says why", (_, text, faults) => {
     const error = failureOf(() => parseClustersFile(text, "clusters.yaml"));
     expect(error).toMatchObject({ name: "ClustersFileError", code: "Invalid", file: "clusters.yaml" });
     expect(error.faults).toMatchObject(
@@ -50,78 +37,60 @@ describe("parsing a clusters file", () => {
     for (const { path } of error.faults) expect(error.message).toContain(path);
   });
 
-  it("refuses what is too large to be meant", () => {
+  test("that is too large to be meant is none", () => {
     expect(failureOf(() => parseClustersFile(" ".repeat(4 * 1024 * 1024 + 1), "f"))).toMatchObject({
       code: "TooLarge",
     });
   });
 });
 
-describe("reading a clusters file", () => {
-  let file: string;
-  beforeEach(async () => {
-    file = join(await mkdtemp(join(tmpdir(), "clusters-")), "clusters.yaml");
+describe("a faulty entry", () => {
+  test.each<[string, string, { name: string | undefined; faults: [string, RegExp][] }[]]>([
+    [
+      "with many faults tells them all",
+      "- name: red\n  server: http://x\n  cloud: {provider: gcp}\n  sevrer: 1\n",
+      [
+        {
+          name: "red",
+          faults: [
+            ["clusters[1].server", /URL/],
+            ["clusters[1].cloud.provider", /aws/],
+            ["clusters[1]", /sevrer/],
+          ],
+        },
+      ],
+    ],
+    [
+      "whose name is none has no name",
+      BLUE.replace("name: blue", "name: Blue").replace("  -", "-").replaceAll("\n    ", "\n  "),
+      [{ name: undefined, faults: [["clusters[1].name", /lower-case/]] }],
+    ],
+    ["that is no mapping has no name", "- 7\n", [{ name: undefined, faults: [["clusters[1]", /object/]] }]],
+  ])("%s, and the other one is a cluster", (_, entry, faulty) => {
+    const text = `clusters:\n${GREEN.replace("  -", "-").replaceAll("\n    ", "\n  ")}${entry}`;
+    const parsed = parseClustersFile(text, "clusters.yaml");
+    expect(parsed.clusters.map(({ name }) => name)).toEqual(["green"]);
+    expect(parsed.faulty).toMatchObject(
+      faulty.map(({ name, faults }) => ({
+        name,
+        faults: faults.map(([path, words]) => ({ path, message: expect.stringMatching(words) })),
+      })),
+    );
   });
-  afterEach(() => rm(join(file, ".."), { recursive: true, force: true }));
 
-  it("finds clusters by name, and undefined where there is none of it", async () => {
-    await writeFile(file, VALID);
-    const clusters = readClustersFile(file);
-    expect([(await clusters("blue"))?.server, await clusters("green")]).toEqual([
-      "https://api.blue.example",
-      undefined,
+  test("of the same name as another makes that one faulty too, and no third", () => {
+    const parsed = parseClustersFile(VALID + GREEN + BLUE, "clusters.yaml");
+    expect(parsed.clusters.map(({ name }) => name)).toEqual(["green"]);
+    expect(parsed.faulty).toEqual([
+      {
+        name: "blue",
+        faults: [{ path: "clusters[0].name", message: "the same name as that of clusters[2]" }],
+      },
+      {
+        name: "blue",
+        faults: [{ path: "clusters[2].name", message: "the same name as that of clusters[0]" }],
+      },
     ]);
-  });
-
-  it("lists all of them", async () => {
-    await writeFile(file, VALID);
-    expect((await readClustersFile(file).all()).map(({ name }) => name)).toEqual(["blue"]);
-  });
-
-  it("sees a change", async () => {
-    await writeFile(file, VALID);
-    const clusters = readClustersFile(file);
-    await clusters("blue");
-    await writeFile(file, VALID.replaceAll("blue", "green"));
-    expect([await clusters("blue"), (await clusters("green"))?.name]).toEqual([undefined, "green"]);
-  });
-
-  it.each([
-    { given: "is asked for it fresh", fresh: true, server: "https://api.grey.example" },
-    { given: "may answer from memory", fresh: false, server: "https://api.blue.example" },
-  ])("reads a file that looks unchanged only if it $given", async ({ fresh, server }) => {
-    const time = new Date("2026-03-01T12:00:00Z");
-    await writeFile(file, VALID);
-    await utimes(file, time, time);
-    const clusters = readClustersFile(file);
-    await clusters("blue");
-    await writeFile(file, VALID.replace("api.blue", "api.grey"));
-    await utimes(file, time, time);
-    expect((await clusters("blue", { fresh }))?.server).toBe(server);
-  });
-
-  it("does not cover a file up that became faulty, and takes it up again when it is mended", async () => {
-    await writeFile(file, VALID);
-    const clusters = readClustersFile(file);
-    await clusters("blue");
-    await writeFile(file, "clusters: 7");
-    await expect(clusters("blue")).rejects.toMatchObject({ code: "Invalid" });
-    await writeFile(file, VALID);
-    expect(await clusters("blue")).toBeDefined();
-  });
-
-  it.each([
-    { given: "is not there", write: async () => {}, code: "Unreadable", says: "ENOENT" },
-    {
-      given: "is too large",
-      write: () => writeFile(file, "#".repeat(4 * 1024 * 1024 + 1)),
-      code: "TooLarge",
-      says: "larger",
-    },
-  ])("says that the file $given", async ({ write, code, says }) => {
-    await write();
-    const message = expect.stringContaining(says);
-    await expect(readClustersFile(file)("blue")).rejects.toMatchObject({ code, file, message });
   });
 });
 

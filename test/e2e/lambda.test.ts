@@ -1,7 +1,8 @@
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { ClusterEntry } from "#config/cluster.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
+import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { type FunctionPlatform, startFunctionPlatform } from "#emulators/harness/function-platform.ts";
 import { makeFunctionProject } from "#test/build/function-project.ts";
 import type { Running } from "#test/cli/program.ts";
@@ -18,17 +19,20 @@ describeWithPart("control-plane", "the packaged function, invoked through AWS's 
   let stage: Stage;
   let platform: FunctionPlatform;
   let relay: Running;
+  /** The functions have one of their own, as those that are deployed. */
+  let functionsFile = "";
 
   beforeEach(async () => {
     stage = await startStage(binaries);
     const project = join(stage.folder, "project");
     await makeFunctionProject(project);
     const clustersFile = join(stage.folder, "clusters.yaml");
-    await writeFile(clustersFile, clustersOf(stage, {}));
+    functionsFile = join(stage.folder, "functions-clusters.yaml");
+    for (const file of [clustersFile, functionsFile]) await writeCluster(stage, file, {});
     platform = await startFunctionPlatform({
       project,
       folder: join(stage.folder, "platform"),
-      environment: { ...stage.environment, CLUSTERS_FILE: clustersFile },
+      environment: { ...stage.environment, CLUSTERS_FILE: functionsFile },
     });
     const flags = [
       "--clusters-file",
@@ -61,13 +65,13 @@ describeWithPart("control-plane", "the packaged function, invoked through AWS's 
   });
 
   test("that reads another configuration than the relay writes nothing, and goes on once they agree", async () => {
-    await writeFile(join(stage.folder, "clusters.yaml"), clustersOf(stage, { limits: { invocations: 3 } }));
+    await writeCluster(stage, functionsFile, { limits: { invocations: 3 } });
     const instances = await stage.join(5);
     const refused = (name: string): boolean => relay.lines.some((line) => isRefusal(line, name));
     const all = async (): Promise<boolean> => instances.every((each) => refused(each.privateDnsName));
     await until("every node to be refused", all, REFUSAL_TIMEOUT_MS);
     expect(writesByNode(await stage.plane.record()).size).toBe(0);
-    await writeFile(join(stage.folder, "clusters.yaml"), clustersOf(stage, {}));
+    await writeCluster(stage, functionsFile, {});
     await stage.untilUp(instances);
     expect(await stage.flaws()).toEqual([]);
     expect(await relay.end("SIGTERM")).toBe(0);
@@ -85,17 +89,7 @@ function isRefusal(line: Readonly<Record<string, unknown>>, name: string): boole
   );
 }
 
-function clustersOf({ plane, ec2 }: Stage, difference: Readonly<Record<string, unknown>>): string {
-  const cluster = {
-    name: "tenant-a",
-    server: plane.server,
-    certificateAuthorityFile: plane.certificateAuthorityFile,
-    signIn: {
-      relay: { kind: "token-file", file: plane.tokenFile("relay") },
-      functions: { kind: "token-file", file: plane.tokenFile("functions") },
-    },
-    cloud: { provider: "aws", region: ec2.region, vpc: DEFAULT_VPC_ID },
-    ...difference,
-  };
-  return JSON.stringify({ clusters: [cluster] });
+function writeCluster({ plane, ec2 }: Stage, file: string, difference: Partial<ClusterEntry>): Promise<void> {
+  const cloud = { provider: "aws", region: ec2.region, vpc: DEFAULT_VPC_ID } as const;
+  return writeClustersFile(file, clusterEntryOf(plane, { name: "tenant-a", cloud, ...difference }));
 }

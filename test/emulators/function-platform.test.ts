@@ -2,8 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { clusterHash } from "#config/cluster-hash.ts";
+import { Cluster, type ClusterEntry } from "#config/cluster.ts";
 import { Report } from "#core/report.ts";
+import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { type FunctionPlatform, startFunctionPlatform } from "#emulators/harness/function-platform.ts";
 import { makeFunctionProject } from "#test/build/function-project.ts";
 import { describeInvokeApi, invokeFunction } from "#test/emulators/invoke-contract.ts";
@@ -11,6 +12,7 @@ import { type FunctionUnderTest, startFunction } from "#test/functions/function-
 
 let folder = "";
 let node: FunctionUnderTest;
+let entry: ClusterEntry;
 let platform: FunctionPlatform;
 
 beforeAll(async () => {
@@ -18,8 +20,8 @@ beforeAll(async () => {
   node = await startFunction();
   await makeFunctionProject(join(folder, "project"));
   const instancesFile = join(folder, "instances.json");
-  const cluster = { ...node.cluster, cloud: { provider: "memory", instancesFile } };
-  await writeFile(join(folder, "clusters.yaml"), JSON.stringify({ clusters: [cluster] }));
+  entry = { ...node.entry, cloud: { provider: "memory", instancesFile } };
+  await writeClustersFile(join(folder, "clusters.yaml"), entry);
   platform = await startFunctionPlatform({
     project: join(folder, "project"),
     folder: join(folder, "platform"),
@@ -45,11 +47,10 @@ test("the packaged function answers Lambda's Invoke API, and initializes a node"
     join(folder, "instances.json"),
     JSON.stringify({ instances: [...node.cloud.instances.values()] }),
   );
-  const cloud = { provider: "memory" as const, instancesFile: join(folder, "instances.json") };
   const { functionError, payload } = await invokeFunction(
     platform.url,
     "serverless-ccm-dev-node",
-    node.event(joined, { clusterHash: clusterHash({ ...node.cluster, cloud }) }),
+    node.event(joined, { clusterHash: Cluster.parse(entry).hash }),
   );
   expect(functionError).toBeUndefined();
   expect(Report.parse(payload).objects).toMatchObject([{ name: "a", outcome: "changed" }]);

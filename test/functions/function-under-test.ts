@@ -1,11 +1,11 @@
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
 import { createMemoryCloud, type MemoryWorld } from "#clouds/memory/cloud.ts";
-import { Cluster } from "#config/cluster.ts";
-import { clusterHash } from "#config/cluster-hash.ts";
+import { Cluster, type ClusterEntry } from "#config/cluster.ts";
 import { nodeController } from "#core/node/controller.ts";
 import type { Node } from "#core/node/node.ts";
 import { Report } from "#core/report.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
+import { clusterEntryOf } from "#emulators/harness/clusters-file.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import type { FunctionContext } from "#functions/parts/deadline.ts";
 import type { LogLine } from "#functions/parts/log-report.ts";
@@ -22,6 +22,8 @@ export interface AskedCloud {
 export interface FunctionUnderTest {
   readonly api: ClusterUnderTest;
   readonly plane: EmbeddedControlPlane;
+  /** The cluster's entry as it is written, and what it comes to. */
+  readonly entry: ClusterEntry;
   readonly cluster: Cluster;
   readonly cloud: MemoryWorld;
   readonly asked: readonly AskedCloud[];
@@ -49,7 +51,9 @@ export async function startFunction(): Promise<FunctionUnderTest> {
   });
   const [plane] = planes;
   if (plane === undefined) throw new Error("the control plane was not started");
-  const cluster = clusterOf(plane);
+  const cloudConfig = { provider: "memory", instancesFile: "instances.json" } as const;
+  const entry = clusterEntryOf(plane, { name: "tenant-a", cloud: cloudConfig });
+  const cluster = Cluster.parse(entry);
   const cloud: MemoryWorld = { instances: new Map() };
   const asked: AskedCloud[] = [];
   const logged: LogLine[] = [];
@@ -63,6 +67,7 @@ export async function startFunction(): Promise<FunctionUnderTest> {
   return {
     api,
     plane,
+    entry,
     cluster,
     cloud,
     asked,
@@ -79,7 +84,7 @@ export async function startFunction(): Promise<FunctionUnderTest> {
       version: 1,
       id: "event-1",
       cluster: cluster.name,
-      clusterHash: clusterHash(cluster),
+      clusterHash: cluster.hash,
       controller: "cloud-node-controller",
       reason: "watch",
       objects,
@@ -101,16 +106,6 @@ export async function startFunction(): Promise<FunctionUnderTest> {
     },
     close: () => api.close(),
   };
-}
-
-function clusterOf(plane: EmbeddedControlPlane): Cluster {
-  return Cluster.parse({
-    name: "tenant-a",
-    server: plane.server,
-    certificateAuthorityFile: plane.certificateAuthorityFile,
-    signIn: { functions: { kind: "token-file", file: plane.tokenFile("functions") } },
-    cloud: { provider: "memory", instancesFile: "instances.json" },
-  });
 }
 
 function instanceOf(name: string, index: number) {

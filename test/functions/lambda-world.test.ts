@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { clusterHash } from "#config/cluster-hash.ts";
 import { nodeController } from "#core/node/controller.ts";
+import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import { lambdaWorld } from "#functions/parts/lambda-world.ts";
 import { type FunctionUnderTest, startFunction } from "./function-under-test.ts";
@@ -18,7 +18,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "lambda-world-"));
   clustersFile = join(folder, "clusters.yaml");
   const cloud = { provider: "memory" as const, instancesFile: join(folder, "instances.json") };
-  await writeFile(clustersFile, JSON.stringify({ clusters: [{ ...node.cluster, cloud }] }));
+  await writeClustersFile(clustersFile, { ...node.entry, cloud });
 });
 afterEach(async () => {
   await node.close();
@@ -28,7 +28,7 @@ afterEach(async () => {
 async function invoke(environment: Record<string, string>, event: Record<string, unknown>) {
   const world = lambdaWorld(environment);
   const cluster = await world.clusters("tenant-a").catch(() => undefined);
-  const hash = cluster ? clusterHash(cluster) : "0123456789abcdef";
+  const hash = cluster?.hash ?? "0123456789abcdef";
   const quiet = { clusters: world.clusters, cloud: world.cloud, api: world.api, now: world.now };
   const report = await controllerFunction(nodeController, quiet)({ ...event, clusterHash: hash }, context);
   if (cluster) await (await world.api(cluster)).close();

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { clusterHash } from "#config/cluster-hash.ts";
+import { Cluster } from "#config/cluster.ts";
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { Node } from "#core/node/node.ts";
 import type { Report } from "#core/report.ts";
@@ -119,7 +119,7 @@ describe("a cluster", () => {
   });
 
   test("whose configuration the function has not read yet is read once more", async () => {
-    const former = { ...node.cluster, policies: { dryRun: true, labelsOnly: false } };
+    const former = Cluster.parse({ ...node.entry, policies: { dryRun: true } });
     const read: boolean[] = [];
     const clusters = async (_: string, options: { fresh?: boolean } = {}) => {
       read.push(options.fresh === true);
@@ -131,7 +131,7 @@ describe("a cluster", () => {
   });
 
   test("whose configuration differs from the sender's is not written to", async () => {
-    const other = clusterHash({ ...node.cluster, policies: { dryRun: true, labelsOnly: false } });
+    const other = Cluster.parse({ ...node.entry, policies: { dryRun: true } }).hash;
     const report = await node.invoke(node.event(await node.join("a", "b"), { clusterHash: other }));
     expect(outcomes(report)).toEqual([
       "retry ClusterConfigurationDiffers",
@@ -158,12 +158,12 @@ describe("a cluster", () => {
 
 describe("a dry run", () => {
   test.each(["event", "cluster"])("by the %s writes nothing and says what would be written", async (by) => {
-    const dry = { ...node.cluster, policies: { dryRun: true, labelsOnly: false } };
+    const dry = Cluster.parse({ ...node.entry, policies: { dryRun: true } });
     const joined = await node.join("a");
     const report =
       by === "event"
         ? await node.invoke(node.event(joined, { dryRun: true }))
-        : await node.invoke(node.event(joined, { clusterHash: clusterHash(dry) }), {
+        : await node.invoke(node.event(joined, { clusterHash: dry.hash }), {
             clusters: async () => dry,
           });
     expect(outcomes(report)).toEqual(["skipped DryRun"]);
@@ -205,8 +205,8 @@ describe("the deadline", () => {
   test("in the middle of a batch ends it with a whole report, after which nothing is written", async () => {
     const joined = await node.join(...namesOf(60));
     node.plane.control.delayRequests(200);
-    const slow = { ...node.cluster, limits: { ...node.cluster.limits, requestsPerFunction: 8 } };
-    const event = node.event(joined, { clusterHash: clusterHash(slow) });
+    const slow = Cluster.parse({ ...node.entry, limits: { requestsPerFunction: 8 } });
+    const event = node.event(joined, { clusterHash: slow.hash });
     const context = { getRemainingTimeInMillis: () => 2_000 };
     const report = await node.invoke(event, { clusters: async () => slow }, context);
     const afterAnswer = await node.requests();

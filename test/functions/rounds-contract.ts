@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Cluster } from "#config/cluster.ts";
-import { clusterHash } from "#config/cluster-hash.ts";
 import type { Report } from "#core/report.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
@@ -93,7 +92,7 @@ export function describeRounds(title: string, start: (folder: string) => Promise
         version: 1,
         id: "event-1",
         cluster: entry.name,
-        clusterHash: clusterHash(entry),
+        clusterHash: entry.hash,
         controller: shelfController.name,
         reason: "watch",
         objects,
