@@ -1,10 +1,11 @@
-import type { Cluster } from "#config/cluster.ts";
+import { type Cluster, quotaKeyOf } from "#config/cluster.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, systemClock } from "#kube/follow/clock.ts";
-import { type ClusterRelay, type ClusterStatus, startClusterRelay } from "#relay/cluster-relay.ts";
+import { type ClusterRelay, startClusterRelay } from "#relay/cluster-relay.ts";
 import { createBudgets } from "#relay/delivery/budgets.ts";
 import type { Invoker } from "#relay/delivery/invoker.ts";
 import { createReadingTurns } from "#relay/feed/reading-turns.ts";
+import { type ConfigurationFault, type FollowedCluster, notFollowed } from "#relay/followed-cluster.ts";
 import type { RelayMetrics } from "#relay/report/metrics.ts";
 import type { RelayNote } from "#relay/report/note.ts";
 import { type OutcomeLine, outcomeLinesOf } from "#relay/report/outcome-line.ts";
@@ -16,6 +17,7 @@ export interface RelayCluster {
 }
 
 export interface RelayOptions {
+  /** To begin with. */
   readonly clusters: readonly RelayCluster[];
   readonly invoker: Invoker;
   /** Tells this process's events from those of any other; a few random characters. */
@@ -30,11 +32,17 @@ export interface RelayOptions {
   readonly random?: () => number;
 }
 
-/** A running relay. It owns neither the transports nor the invoker: whoever made them closes them. */
+/** A running relay. It closes the transports of its clusters; the invoker is closed by whoever made it. */
 export interface Relay {
   /** Of one cluster, or of all. */
   ready(name?: string): boolean;
-  status(): readonly ClusterStatus[];
+  status(): readonly FollowedCluster[];
+  /** Starts to follow one more; throws where one of that name is there. */
+  add(cluster: RelayCluster): void;
+  /** Ends following one: nothing of it starts any more, and what is in flight finishes or, when the signal fires, is given up. */
+  remove(name: string, signal: AbortSignal): Promise<void>;
+  /** Says what is wrong with a cluster's configuration, followed or not; undefined where nothing is any more. */
+  setConfigurationFault(name: string, fault: ConfigurationFault | undefined): void;
   /** Nothing new starts; resolves to whether all that was in flight had finished when the signal fired. */
   drain(signal: AbortSignal): Promise<boolean>;
   /** Ends everything at once; what is in flight is given up. */
@@ -46,13 +54,18 @@ export function startRelay(options: RelayOptions): Relay {
   const { clock = systemClock, random = Math.random } = options;
   const budgets = createBudgets();
   const turns = createReadingTurns(clock);
+  const followed = new Map<string, Followed>();
+  const faults = new Map<string, ConfigurationFault>();
   let events = 0;
   const note = (each: RelayNote): void => {
     options.metrics?.observe(each);
     if (options.onOutcome !== undefined) for (const line of outcomeLinesOf(each)) options.onOutcome(line);
   };
-  const relays: readonly ClusterRelay[] = options.clusters.map(({ cluster, transport }) =>
-    startClusterRelay({
+
+  function add({ cluster, transport }: RelayCluster): void {
+    if (followed.has(cluster.name)) throw new Error(`cluster ${cluster.name} is followed already`);
+    const quotaKey = quotaKeyOf(cluster);
+    const relay = startClusterRelay({
       cluster,
       clusterHash: cluster.hash,
       transport: turns.take(transport),
@@ -67,28 +80,67 @@ export function startRelay(options: RelayOptions): Relay {
         // The counter is the process's, so a name that had to be cut makes no two ids the same.
         return `${name.slice(0, 80)}.${options.identity.slice(0, 24)}.${events}`;
       },
-      onSettled() {
-        for (const relay of relays) relay.wake();
-      },
-    }),
-  );
-  const status = (): readonly ClusterStatus[] => relays.map((relay) => relay.status());
+      onSettled: () => wakeOthers(cluster.name, quotaKey),
+    });
+    followed.set(cluster.name, { relay, transport, quotaKey });
+  }
+
+  /** Whoever spends from the same quotas may have waited for their room; a hundred other clusters have not. */
+  function wakeOthers(settled: string, quotaKey: string): void {
+    for (const [name, other] of followed)
+      if (name !== settled && other.quotaKey === quotaKey) other.relay.wake();
+  }
+
+  async function end(name: string, { relay, transport }: Followed): Promise<void> {
+    await relay.close();
+    followed.delete(name);
+    await transport.close();
+  }
+
+  function status(): readonly FollowedCluster[] {
+    const known = [...followed].map(([name, { relay }]) => ({
+      ...relay.status(),
+      configurationFault: faults.get(name),
+    }));
+    const unknown = [...faults].filter(([name]) => !followed.has(name));
+    return [...known, ...unknown.map(([name, fault]) => notFollowed(name, fault))];
+  }
+
+  for (const cluster of options.clusters) add(cluster);
   options.metrics?.follow(status);
 
   return {
     status,
+    add,
     ready(name) {
       const asked = status().filter((each) => name === undefined || each.name === name);
       return asked.length > 0 && asked.every((each) => each.ready);
     },
+    async remove(name, signal) {
+      const leaving = followed.get(name);
+      if (leaving === undefined) return;
+      await Promise.race([leaving.relay.drain(), fired(signal)]);
+      await end(name, leaving);
+      await options.metrics?.forget(name);
+    },
+    setConfigurationFault(name, fault) {
+      if (fault === undefined) faults.delete(name);
+      else faults.set(name, fault);
+    },
     async drain(signal) {
-      const done = Promise.all(relays.map((relay) => relay.drain())).then(() => true);
+      const done = Promise.all([...followed.values()].map(({ relay }) => relay.drain())).then(() => true);
       return Promise.race([done, fired(signal).then(() => false)]);
     },
     async close() {
-      await Promise.all(relays.map((relay) => relay.close()));
+      await Promise.all([...followed].map(([name, each]) => end(name, each)));
     },
   };
+}
+
+interface Followed {
+  readonly relay: ClusterRelay;
+  readonly transport: Transport;
+  readonly quotaKey: string;
 }
 
 function fired(signal: AbortSignal): Promise<void> {

@@ -74,7 +74,12 @@ function pageOf(path: string, relay: Pick<Relay, "ready" | "status">): Page {
 
 function readiness(cluster: ReturnType<Relay["status"]>[number] | undefined): Page {
   if (cluster === undefined) return { status: 404, text: "no such cluster\n" };
-  if (cluster.ready) return { status: 200, text: "ok" };
+  const fault = cluster.configurationFault;
+  if (cluster.ready && fault === undefined) return { status: 200, text: "ok" };
+  if (cluster.ready) {
+    const text = `ok, as it was configured before: ${fault?.code}: ${fault?.message}\n`;
+    return { status: 200, text };
+  }
   const why =
     cluster.failure === undefined ? "listing" : `${cluster.failure.code}: ${cluster.failure.message}`;
   return { status: 503, text: `cluster ${cluster.name} is not ready: ${why}\n` };

@@ -1,9 +1,9 @@
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type LabelValues, Registry } from "prom-client";
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { Node } from "#core/node/node.ts";
 import type { ClusterUsage, ObjectReport, Report } from "#core/report.ts";
 import type { WatchNote } from "#kube/follow/watch.ts";
-import type { ClusterStatus } from "#relay/cluster-relay.ts";
+import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import type { RelayNote } from "#relay/report/note.ts";
 
 /** The metrics of one relay, in a registry of its own. */
@@ -13,7 +13,9 @@ export interface RelayMetrics {
   text(): Promise<string>;
   observe(note: RelayNote): void;
   /** Where gauges read the state from, whenever they are asked. */
-  follow(status: () => readonly ClusterStatus[]): void;
+  follow(status: () => readonly FollowedCluster[]): void;
+  /** Drops what was counted of a cluster that is followed no longer. */
+  forget(cluster: string): Promise<void>;
 }
 
 /** Seconds from a node's creation; the stock controller's metrics by name, with buckets that show work below a second. */
@@ -27,13 +29,13 @@ export function createRelayMetrics(): RelayMetrics {
   const registry = new Registry();
   const registers = [registry];
   const codes = createLabelLimit(MAX_LABEL_VALUES);
-  let status: () => readonly ClusterStatus[] = () => [];
+  let status: () => readonly FollowedCluster[] = () => [];
 
   const counter = (name: string, help: string, labelNames: readonly string[]): Counter =>
     new Counter({ name: `serverless_ccm_${name}`, help, labelNames, registers });
   const histogram = (name: string, help: string, labelNames: readonly string[] = []): Histogram =>
     new Histogram({ name, help, labelNames, buckets: DELAY_BUCKETS, registers });
-  const gauge = (name: string, help: string, read: (each: ClusterStatus) => number): Gauge =>
+  const gauge = (name: string, help: string, read: (each: FollowedCluster) => number): Gauge =>
     new Gauge({
       name: `serverless_ccm_${name}`,
       help,
@@ -47,6 +49,11 @@ export function createRelayMetrics(): RelayMetrics {
 
   gauge("cluster_ready", "1 while the cluster's list is complete and its watch open.", (each) =>
     Number(each.ready),
+  );
+  gauge(
+    "cluster_misconfigured",
+    "1 while the cluster's entry or sign-in cannot be used as it is now.",
+    (each) => Number(each.configurationFault !== undefined),
   );
   gauge("objects", "Objects that the API server lists.", (each) => each.objects);
   gauge("pending_objects", "Objects that need work.", (each) => each.needed);
@@ -156,6 +163,15 @@ export function createRelayMetrics(): RelayMetrics {
     follow(read) {
       status = read;
     },
+    async forget(cluster) {
+      for (const metric of registry.getMetricsAsArray()) {
+        // Gauges are read anew each time.
+        if (!(metric instanceof Counter) && !(metric instanceof Histogram)) continue;
+        const { values } = await metric.get();
+        for (const { labels } of values)
+          if (labels["cluster"] === cluster) metric.remove(withoutBucket(labels));
+      }
+    },
     observe(note) {
       const { cluster } = note;
       switch (note.kind) {
@@ -186,6 +202,10 @@ const USAGE_KINDS: readonly (readonly [string, (usage: ClusterUsage) => number])
   ["event", (usage) => usage.events],
   ["event-dropped", (usage) => usage.eventsDropped],
 ];
+
+function withoutBucket({ le: _, ...labels }: Partial<Record<string, string | number>>): LabelValues<string> {
+  return labels as LabelValues<string>;
+}
 
 function isTainted(node: Node): boolean {
   return node.spec.taints?.some((taint) => taint.key === UNINITIALIZED_TAINT) ?? false;

@@ -1,9 +1,11 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
+import { Cluster } from "#config/cluster.ts";
 
 let folder: string;
 const file = (name: string): string => join(folder, name);

@@ -668,6 +668,134 @@ describe("several clusters", () => {
     stuck.hold(false);
     await quiet();
   });
+
+  test.each([
+    ["other", "/another", 0],
+    ["the same", "/none", 8],
+  ])(
+    "a delivery wakes those that spend from %s quotas so often: %s, %i",
+    async (_, instancesFile, expected) => {
+      const looksOf = async (others: number): Promise<number> => {
+        const clock = createManualClock();
+        let looks = 0;
+        const counting = {
+          ...clock,
+          now: () => {
+            looks += 1;
+            return clock.now();
+          },
+        };
+        const api = createFakeApi();
+        const functions = createFakeFunctions(api);
+        const cloud = { provider: "memory", instancesFile };
+        const relay = startRelay({
+          clusters: [
+            { cluster: cluster("one"), transport: api },
+            ...Array.from({ length: others }, (__, index) => ({
+              cluster: cluster(`other-${index}`, { cloud }),
+              transport: createFakeApi(),
+            })),
+          ],
+          invoker: functions,
+          identity: "test",
+          nodeStatusUpdateFrequencySeconds: 100_000,
+          clock: counting,
+          random: () => 0.5,
+        });
+        relays.push(relay);
+        await clock.advance(5_000);
+        looks = 0;
+        api.put("a", TAINTED);
+        await clock.advance(200);
+        expect(namesOf(functions)).toEqual([["a"]]);
+        return looks;
+      };
+      // A cluster that is woken looks at the clock, for what is due, for when the next is, and for each lane.
+      const [alone, among] = [await looksOf(0), await looksOf(8)];
+      expect(Math.min(8, among - alone)).toBe(expected);
+    },
+  );
+});
+
+describe("a set of clusters that changes", () => {
+  test("one that is added is followed, and one that is removed is not any more", async () => {
+    const { api, functions, clock, relay, metrics } = await start();
+    const second = createFakeApi();
+    expect(await metrics.text()).toContain('serverless_ccm_lists_total{cluster="one",cause="start"} 1');
+    relay.add({ cluster: cluster("two"), transport: second });
+    second.put("b", TAINTED);
+    await clock.advance(100);
+    expect([namesOf(functions)[0], relay.ready("two")]).toEqual([["b"], true]);
+    await relay.remove("one", new AbortController().signal);
+    expect(relay.status().map(({ name }) => name)).toEqual(["two"]);
+    expect([api.openWatches(), second.openWatches()]).toEqual([0, 1]);
+    api.put("a", TAINTED);
+    await clock.advance(10_000);
+    expect(new Set(functions.events.map((event) => event.cluster))).toEqual(new Set(["two"]));
+    expect(await metrics.text()).not.toContain('cluster="one"');
+    expect(await metrics.text()).toContain('serverless_ccm_due_to_report_seconds_count{cluster="two"}');
+  });
+
+  test("one that is removed finishes what is in flight, starts nothing, and then its transport is closed", async () => {
+    const closed: string[] = [];
+    const { functions, clock, relay } = await start();
+    const api = createFakeApi();
+    const transport = { ...api, close: async () => void closed.push("two") };
+    relay.add({ cluster: cluster("two"), transport });
+    functions.hold(true);
+    api.put("a", TAINTED);
+    await clock.advance(50);
+    const removed = relay.remove("two", new AbortController().signal);
+    api.put("b", TAINTED);
+    await clock.advance(1_000);
+    expect([closed, functions.running()]).toEqual([[], 1]);
+    functions.hold(false);
+    await removed;
+    expect([closed, namesOf(functions)]).toEqual([["two"], [["a"]]]);
+  });
+
+  test("one that is removed is waited for until the signal fires", async () => {
+    const { api, functions, clock, relay } = await start();
+    functions.hold(true);
+    api.put("a", TAINTED);
+    await clock.advance(50);
+    await relay.remove("one", AbortSignal.abort());
+    expect(relay.status()).toEqual([]);
+    functions.hold(false);
+  });
+
+  test("one that was removed may come back, and its events have ids of their own", async () => {
+    const { api, functions, clock, relay } = await start({ prepare: (fake) => void fake.put("a", TAINTED) });
+    await clock.advance(100);
+    await relay.remove("one", new AbortController().signal);
+    relay.add({ cluster: cluster("one"), transport: api });
+    api.put("b", TAINTED);
+    await clock.advance(100);
+    expect(functions.events.map(({ id }) => id)).toEqual(["one.test.1", "one.test.2"]);
+  });
+
+  test("two of one name are a mistake", async () => {
+    const { relay } = await start();
+    expect(() => relay.add({ cluster: cluster("one"), transport: createFakeApi() })).toThrow(
+      "followed already",
+    );
+  });
+
+  test("one that cannot be followed is not ready, and says why; the others are none the worse for it", async () => {
+    const { relay, metrics } = await start();
+    const fault = { code: "FileUnreadable", message: "there is no token" };
+    relay.setConfigurationFault("two", fault);
+    expect(relay.status()).toMatchObject([
+      { name: "one", ready: true, configurationFault: undefined },
+      { name: "two", ready: false, failure: fault, configurationFault: fault },
+    ]);
+    expect(["one", "two", undefined].map((name) => relay.ready(name))).toEqual([true, false, false]);
+    expect(await metrics.text()).toContain('serverless_ccm_cluster_ready{cluster="two"} 0');
+    relay.setConfigurationFault("one", fault);
+    expect(relay.status()[0]).toMatchObject({ name: "one", ready: true, configurationFault: fault });
+    for (const name of ["one", "two"]) relay.setConfigurationFault(name, undefined);
+    expect(relay.status()).toMatchObject([{ name: "one", configurationFault: undefined }]);
+  });
 });
 
 describe("readiness", () => {

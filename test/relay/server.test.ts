@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { ClusterStatus } from "#relay/cluster-relay.ts";
+import type { ConfigurationFault, FollowedCluster } from "#relay/followed-cluster.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
 import { type RelayServer, startRelayServer } from "#relay/server.ts";
 
@@ -8,7 +8,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
 
-const clusterStatus = (name: string, ready: boolean): ClusterStatus => ({
+const clusterStatus = (name: string, ready: boolean, fault?: ConfigurationFault): FollowedCluster => ({
   name,
   ready,
   invocations: 0,
@@ -17,10 +17,15 @@ const clusterStatus = (name: string, ready: boolean): ClusterStatus => ({
   needed: 0,
   inFlight: 0,
   due: { work: 0, look: 0 },
+  configurationFault: fault,
 });
 
-async function serve(clusters: Readonly<Record<string, boolean>>): Promise<RelayServer> {
-  const status = () => Object.entries(clusters).map(([name, ready]) => clusterStatus(name, ready));
+async function serve(
+  clusters: Readonly<Record<string, boolean>>,
+  faults: Readonly<Record<string, ConfigurationFault>> = {},
+): Promise<RelayServer> {
+  const status = () =>
+    Object.entries(clusters).map(([name, ready]) => clusterStatus(name, ready, faults[name]));
   const metrics = createRelayMetrics();
   metrics.follow(status);
   const relay = { status, ready: () => status().every((each) => each.ready) };
@@ -66,6 +71,24 @@ describe("startRelayServer", () => {
       expect([answer.status, await answer.text()]).toEqual([status, expect.stringContaining(text)]);
     },
   );
+
+  test.each([
+    [
+      "goes on as before",
+      true,
+      200,
+      "ok, as it was configured before: Invalid: clusters[0].server: Invalid URL\n",
+    ],
+    ["is not followed", false, 503, "Forbidden"],
+  ])("a cluster whose entry is faulty and that %s", async (_, ready, status, text) => {
+    const fault = { code: "Invalid", message: "clusters[0].server: Invalid URL" };
+    const server = await serve({ one: ready, two: true }, { one: fault });
+    const answer = await fetch(`${server.url}/readyz/clusters/one`);
+    expect([answer.status, await answer.text()]).toEqual([status, expect.stringContaining(text)]);
+    const metrics = await (await fetch(`${server.url}/metrics`)).text();
+    expect(metrics).toContain('serverless_ccm_cluster_misconfigured{cluster="one"} 1');
+    expect(metrics).toContain('serverless_ccm_cluster_misconfigured{cluster="two"} 0');
+  });
 
   test("answers GET alone", async () => {
     const server = await serve({ one: true });
