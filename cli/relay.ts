@@ -1,92 +1,87 @@
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { connectRelay, signInFaultOf } from "#cli/connect-relay.ts";
 import { warnOfFlagsWithoutEffect } from "#cli/flags-without-effect.ts";
+import { followClusters } from "#cli/follow-clusters.ts";
+import { type FunctionFlags, readFunctionNames } from "#cli/function-names.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
-import { readKubeconfig } from "#cli/kubeconfig.ts";
-import { serve } from "#cli/serve.ts";
+import { log, type ServeOptions, serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
-import type { Cluster } from "#config/cluster.ts";
-import { ClustersFileError, readAllClusters } from "#config/clusters-file.ts";
-import { SignInError, signIn } from "#config/sign-in.ts";
+import { type ClustersFile, ClustersFileError } from "#config/clusters-file.ts";
+import { readClusters } from "#config/read-clusters-file.ts";
 import { connect } from "#kube/client/connect.ts";
-import type { Transport } from "#kube/client/transport.ts";
 import { createLambdaInvoker } from "#relay/delivery/invoke-lambda.ts";
 import type { RelayCluster } from "#relay/relay.ts";
 
 /** The flags of `relay`, beyond those it shares with `run`. */
-export interface RelayFlags extends Flags {
+export interface RelayFlags extends Flags, FunctionFlags {
   readonly clustersFile?: string | undefined;
-  readonly functionPrefix?: string | undefined;
-  readonly functionArn?: string | undefined;
 }
+
+/** Sockets to Lambda at most. What is in flight is bounded by each cluster's limits, and clusters come and go. */
+const MAX_SOCKETS = 10_000;
 
 /** Watches clusters and invokes the deployed functions until a signal ends it. */
 export async function relay(flags: RelayFlags): Promise<void> {
   const faults: ConfigurationFault[] = [];
   const serving = readServingSettings(flags, faults);
-  const functionName = readFunctionName(flags, faults);
+  const functionName = readFunctionNames(flags, faults);
   const clusters = await readRelayClusters(flags, faults);
   warnOfFlagsWithoutEffect(flags);
-  const maxInFlight = clusters.reduce((sum, { cluster }) => sum + cluster.limits.invocations, 0);
   const invoker = createLambdaInvoker({
-    functionName: () => functionName,
+    functionName,
     functionTimeoutMs: FUNCTION_TIMEOUT_MS,
-    maxInFlight,
+    maxInFlight: MAX_SOCKETS,
   });
-  await serve({ clusters, invoker, serving });
+  await serve({ ...clusters, invoker, serving });
 }
 
-function readFunctionName(flags: RelayFlags, faults: ConfigurationFault[]): string {
-  const { functionPrefix, functionArn } = flags;
-  if ((functionPrefix === undefined) === (functionArn === undefined)) {
-    faults.push({ name: "--function-prefix", message: "give it or --function-arn, one of the two" });
-  }
-  return functionArn ?? `${functionPrefix}node`;
-}
-
-async function readRelayClusters(flags: RelayFlags, faults: ConfigurationFault[]): Promise<RelayCluster[]> {
+/** The clusters to begin with and how they change; rejects with all faults where none can be followed. */
+async function readRelayClusters(
+  flags: RelayFlags,
+  faults: ConfigurationFault[],
+): Promise<Pick<ServeOptions, "clusters" | "follow">> {
   const file =
     flags.clustersFile ?? (flags.kubeconfig === undefined ? process.env["CLUSTERS_FILE"] : undefined);
   if (file === undefined) {
     const { cluster, relayAccess } = await readClusterSettings(flags, process.env, faults);
-    return [{ cluster, transport: connect(relayAccess) }];
+    return { clusters: [{ cluster, transport: connect(relayAccess) }] };
   }
-  const clusters = await readFile(file, faults);
-  const connected = await Promise.all(clusters.map((cluster) => connectRelay(cluster, faults)));
-  const relayClusters = connected.filter((each) => each !== undefined);
-  if (faults.length === 0) return relayClusters;
-  await Promise.all(relayClusters.map(({ transport }) => transport.close()));
+  const content = await readContent(file, faults);
+  const { clusters, unusable } = await connectAll(content);
+  if (faults.length === 0 && clusters.length > 0) {
+    const follow: ServeOptions["follow"] = (started) =>
+      followClusters({ relay: started, file, content, followed: clusters, connect: connectRelay, log });
+    return { clusters, follow };
+  }
+  await Promise.all(clusters.map(({ transport }) => transport.close()));
+  const ofEntries = content.faulty.flatMap((entry) => entry.faults);
+  faults.push(...ofEntries.map(({ path, message }) => ({ name: `${file} ${path}`, message })), ...unusable);
   throw new ConfigurationError(faults);
 }
 
-async function readFile(file: string, faults: ConfigurationFault[]): Promise<readonly Cluster[]> {
+async function readContent(file: string, faults: ConfigurationFault[]): Promise<ClustersFile> {
   try {
-    return await readAllClusters(file);
+    return await readClusters(file);
   } catch (error) {
     if (!(error instanceof ClustersFileError)) throw error;
     for (const { path, message } of error.faults) faults.push({ name: `${file} ${path}`.trim(), message });
-    return [];
+    return { clusters: [], faulty: [] };
   }
 }
 
-async function connectRelay(
-  cluster: Cluster,
-  faults: ConfigurationFault[],
-): Promise<RelayCluster | undefined> {
-  try {
-    return { cluster, transport: await connectAs(cluster) };
-  } catch (error) {
-    const known = error instanceof SignInError || error instanceof ConfigurationError;
-    if (!known) throw error;
-    faults.push({ name: `cluster ${cluster.name}`, message: error.message });
-    return undefined;
-  }
-}
-
-async function connectAs(cluster: Cluster): Promise<Transport> {
-  const how = cluster.signIn.relay;
-  if (how?.kind !== "kubeconfig")
-    return connect({ server: cluster.server, ...(await signIn(cluster, "relay")) });
-  const access = await readKubeconfig(how.file, how.context);
-  // The entry says which API server; the kubeconfig only says how to sign in.
-  return connect({ ...access, server: cluster.server });
+/** All that can be signed in to now; why not, of the others. */
+async function connectAll(
+  content: ClustersFile,
+): Promise<{ clusters: RelayCluster[]; unusable: ConfigurationFault[] }> {
+  const clusters: RelayCluster[] = [];
+  const unusable: ConfigurationFault[] = [];
+  const connectOne = async (cluster: RelayCluster["cluster"]): Promise<void> => {
+    try {
+      clusters.push({ cluster, transport: await connectRelay(cluster) });
+    } catch (error) {
+      unusable.push({ name: `cluster ${cluster.name}`, message: signInFaultOf(error).message });
+    }
+  };
+  await Promise.all(content.clusters.map(connectOne));
+  return { clusters, unusable };
 }

@@ -1,22 +1,33 @@
 import { randomBytes } from "node:crypto";
 import type { ServingSettings } from "#cli/settings.ts";
 import type { Invoker } from "#relay/delivery/invoker.ts";
-import { type RelayCluster, startRelay } from "#relay/relay.ts";
+import { type Relay, type RelayCluster, startRelay } from "#relay/relay.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
 import { startRelayServer } from "#relay/server.ts";
 
-/** What a relay process has; `serve` closes the invoker and the transports when it ends. */
+/** What a relay process has; `serve` closes the invoker and, with the relay, the transports when it ends. */
 export interface ServeOptions {
+  /** To begin with. */
   readonly clusters: readonly RelayCluster[];
+  /** Changes them from now on; what it started ends with `stop`. */
+  readonly follow?: (relay: Relay) => ClustersFollower;
   readonly invoker: Invoker;
   readonly serving: ServingSettings;
+}
+
+/** What changes the clusters of a relay. */
+export interface ClustersFollower {
+  /** Nothing is added or changed any more. */
+  stop(): void;
+  /** Resolves when, after `stop`, nothing of it goes on; where something is still in flight, not before the relay is closed. */
+  readonly stopped: Promise<void>;
 }
 
 /** How long what is in flight may take to finish after SIGTERM; a function's own time-out is 30 s. */
 const DRAIN_TIMEOUT_MS = 35_000;
 
 /** Runs a relay until SIGTERM or SIGINT, then lets what is in flight finish; a second signal ends it at once. */
-export async function serve({ clusters, invoker, serving }: ServeOptions): Promise<void> {
+export async function serve({ clusters, follow, invoker, serving }: ServeOptions): Promise<void> {
   const metrics = createRelayMetrics();
   const relay = startRelay({
     clusters,
@@ -26,9 +37,11 @@ export async function serve({ clusters, invoker, serving }: ServeOptions): Promi
     nodeStatusUpdateFrequencySeconds: serving.nodeStatusUpdateFrequencySeconds,
     onOutcome: log,
   });
+  const follower = follow?.(relay);
   const closeAll = async (): Promise<void> => {
+    follower?.stop();
     await relay.close();
-    await Promise.all([invoker.close(), ...clusters.map(({ transport }) => transport.close())]);
+    await Promise.all([invoker.close(), follower?.stopped]);
   };
   try {
     const server = await startRelayServer({
@@ -45,6 +58,7 @@ export async function serve({ clusters, invoker, serving }: ServeOptions): Promi
     });
     const signal = await firstSignal();
     log({ level: "info", event: "Draining", signal });
+    follower?.stop();
     const finished = await relay.drain(
       AbortSignal.any([AbortSignal.timeout(DRAIN_TIMEOUT_MS), secondSignal()]),
     );

@@ -1,0 +1,26 @@
+import { KubeconfigError, readKubeconfig } from "#cli/kubeconfig.ts";
+import type { Cluster } from "#config/cluster.ts";
+import { SignInError, signIn } from "#config/sign-in.ts";
+import { connect } from "#kube/client/connect.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import type { ConfigurationFault } from "#relay/followed-cluster.ts";
+
+/** Reads what the relay signs in with, and gives the way to the cluster's API server; nothing is sent yet. */
+export async function connectRelay(cluster: Cluster): Promise<Transport> {
+  const how = cluster.signIn.relay;
+  if (how?.kind !== "kubeconfig")
+    return connect({ server: cluster.server, ...(await signIn(cluster, "relay")) });
+  const access = await readKubeconfig(how.file, how.context);
+  // The entry says which API server; the kubeconfig only says how to sign in.
+  return connect({ ...access, server: cluster.server });
+}
+
+/** Why `connectRelay` rejected, for logs and probes: it names files, never what stands in them. */
+export function signInFaultOf(error: unknown): ConfigurationFault {
+  if (error instanceof SignInError) return { code: error.code, message: error.message };
+  if (error instanceof KubeconfigError)
+    return { code: error.code, message: `kubeconfig ${error.file}: ${error.message}` };
+  // Whatever this is, its own words may hold what was read.
+  const name = error instanceof Error ? error.name : typeof error;
+  return { code: "SignInFailed", message: `signing in failed unexpectedly (${name})` };
+}

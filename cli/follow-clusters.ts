@@ -1,0 +1,90 @@
+import { type KeepClusterOptions, type KeptCluster, keepCluster } from "#cli/keep-cluster.ts";
+import type { ClustersFollower } from "#cli/serve.ts";
+import type { Cluster } from "#config/cluster.ts";
+import { type ClustersFile, type FaultyEntry, sentenceOf } from "#config/clusters-file.ts";
+import { followClustersFile } from "#config/follow-clusters-file.ts";
+import type { RelayCluster } from "#relay/relay.ts";
+
+export interface FollowClustersOptions extends Omit<KeepClusterOptions, "signal"> {
+  readonly file: string;
+  /** What the file said at the start, and those of its clusters that the relay follows by now. */
+  readonly content: ClustersFile;
+  readonly followed: readonly RelayCluster[];
+  /** Milliseconds between two looks at the file. */
+  readonly intervalMs?: number;
+}
+
+/**
+ * Keeps a relay's clusters in line with a file: they come, go and change as their entries do. No error removes a cluster:
+ * neither a faulty entry or file, nor a cluster that is missing while an entry's name cannot be told.
+ */
+export function followClusters(options: FollowClustersOptions): ClustersFollower {
+  const { file, log } = options;
+  const stopping = new AbortController();
+  const keeping: KeepClusterOptions = { ...options, signal: stopping.signal };
+  const kept = new Map<string, KeptCluster>();
+  /** The latest of each cluster; it comes after all earlier ones. */
+  const turns = new Map<string, Promise<void>>();
+  let named: ReadonlySet<string> = new Set();
+  let known = "";
+
+  for (const { cluster } of options.followed)
+    kept.set(cluster.name, keepCluster(cluster.name, keeping, cluster));
+
+  function keptOf(name: string): KeptCluster {
+    const one = kept.get(name) ?? keepCluster(name, keeping, undefined);
+    kept.set(name, one);
+    return one;
+  }
+
+  function want(name: string, cluster: Cluster | undefined): void {
+    const turn = keptOf(name)
+      .want(cluster)
+      .then(() => {
+        if (turns.get(name) !== turn) return;
+        turns.delete(name);
+        if (!named.has(name)) kept.delete(name);
+      });
+    turns.set(name, turn);
+  }
+
+  function take(content: ClustersFile): void {
+    const text = JSON.stringify(content);
+    // Touched, or written with the same words.
+    if (text === known) return;
+    known = text;
+    const { clusters, faulty } = content;
+    log({ level: "info", event: "ClustersRead", file, clusters: clusters.length, faulty: faulty.length });
+    named = new Set([...clusters, ...faulty].flatMap(({ name }) => name ?? []));
+    const isSureWhoIsMissing = faulty.every(({ name }) => name !== undefined);
+    const missing = [...kept.keys()].filter((name) => !named.has(name));
+    for (const cluster of clusters) want(cluster.name, cluster);
+    for (const [name, entries] of Map.groupBy(faulty, (entry) => entry.name)) refuse(name, entries);
+    if (isSureWhoIsMissing) for (const name of missing) want(name, undefined);
+  }
+
+  function refuse(name: string | undefined, entries: readonly FaultyEntry[]): void {
+    const faults = entries.flatMap((entry) => entry.faults);
+    log({ level: "error", event: "ClusterEntryFaulty", cluster: name, file, faults });
+    if (name !== undefined) keptOf(name).setEntryFault({ code: "Invalid", message: sentenceOf(faults) });
+  }
+
+  take(options.content);
+  const following = followClustersFile({
+    file,
+    signal: stopping.signal,
+    onContent: take,
+    onError({ code, faults }) {
+      // What it says when it is whole again is news.
+      known = "";
+      const message = "the clusters that are known go on as before";
+      log({ level: "error", event: "ClustersFileFaulty", file, code, faults, message });
+    },
+    ...(options.intervalMs === undefined ? {} : { intervalMs: options.intervalMs }),
+  });
+
+  return {
+    stop: () => stopping.abort(),
+    stopped: following.then(async () => void (await Promise.all(turns.values()))),
+  };
+}

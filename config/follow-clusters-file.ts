@@ -1,0 +1,56 @@
+import { type ClustersFile, ClustersFileError } from "#config/clusters-file.ts";
+import { fileVersion, readClusters } from "#config/read-clusters-file.ts";
+import { type Clock, pause, systemClock } from "#kube/follow/clock.ts";
+
+export interface FollowClustersFileOptions {
+  readonly file: string;
+  /** Ends it. */
+  readonly signal: AbortSignal;
+  /** What the file says, at first and whenever it changed. */
+  readonly onContent: (content: ClustersFile) => void;
+  /** The file cannot be read or is no list of entries any more; said once for each state that it is in. */
+  readonly onError: (error: ClustersFileError) => void;
+  /** Milliseconds between two looks at the file. */
+  readonly intervalMs?: number;
+  readonly clock?: Clock;
+  /** Uniform in [0, 1). */
+  readonly random?: () => number;
+}
+
+/** Looking costs one `stat`. */
+const INTERVAL_MS = 1_000;
+
+/**
+ * Looks at a clusters file until the signal fires. By its state rather than by the system's notifications, which network
+ * file systems do not send and which a swapped ConfigMap sends for another file. A state counts when it was seen twice:
+ * half of a file that is being written is a list with fewer clusters.
+ */
+export async function followClustersFile(options: FollowClustersFileOptions): Promise<void> {
+  const { file, signal, clock = systemClock, random = Math.random, intervalMs = INTERVAL_MS } = options;
+  let taken: string | undefined;
+  let seen: string | undefined;
+  while (!signal.aborted) {
+    const version = await versionOf(file);
+    if (version === seen && version !== taken && (await take(version, options))) taken = version;
+    seen = version;
+    await pause(clock, intervalMs * (0.75 + random() / 2), signal);
+  }
+}
+
+/** Whether what was read is what stood in the file in that state. */
+async function take(version: string, options: FollowClustersFileOptions): Promise<boolean> {
+  const content = await readClusters(options.file).catch(errorOfFile);
+  if (options.signal.aborted || (await versionOf(options.file)) !== version) return false;
+  if (content instanceof ClustersFileError) options.onError(content);
+  else options.onContent(content);
+  return true;
+}
+
+function versionOf(file: string): Promise<string> {
+  return fileVersion(file).catch((error: unknown) => errorOfFile(error).message);
+}
+
+function errorOfFile(error: unknown): ClustersFileError {
+  if (error instanceof ClustersFileError) return error;
+  throw error;
+}

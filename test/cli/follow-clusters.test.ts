@@ -1,0 +1,289 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { connectRelay } from "#cli/connect-relay.ts";
+import { followClusters } from "#cli/follow-clusters.ts";
+import type { ClustersFollower } from "#cli/serve.ts";
+import { Cluster, type ClusterEntry } from "#config/cluster.ts";
+import { readClusters } from "#config/read-clusters-file.ts";
+import type { Event } from "#core/event.ts";
+import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
+import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { connect } from "#kube/client/connect.ts";
+import { type Relay, startRelay } from "#relay/relay.ts";
+import { reportOn } from "#test/relay/reports.ts";
+import { untilTrue } from "#test/until-true.ts";
+
+type Line = Readonly<Record<string, unknown>>;
+
+let folder: string;
+let file: string;
+let plane: EmbeddedControlPlane;
+let relay: Relay;
+let follower: ClustersFollower;
+let lines: Line[];
+let events: Event[];
+/** Invocations that have not been answered, by cluster; empty where all are answered at once. */
+let held: Map<string, () => void> | undefined;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "follow-clusters-"));
+  file = join(folder, "clusters.yaml");
+  plane = await startEmbeddedControlPlane({ folder: join(folder, "plane") });
+  await register("node-1");
+  lines = [];
+  events = [];
+  held = undefined;
+});
+afterEach(async () => {
+  follower.stop();
+  await relay.close();
+  await follower.stopped;
+  await plane.close();
+  await rm(folder, { recursive: true });
+});
+
+const entry = (name: string, difference: Partial<ClusterEntry> = {}): ClusterEntry =>
+  clusterEntryOf(plane, { name, cloud: { provider: "memory", instancesFile: "none.json" }, ...difference });
+
+const tokenAt = (path: string): Partial<ClusterEntry> => ({
+  signIn: { relay: { kind: "token-file", file: path } },
+});
+
+/** Starts a relay on the file as it is; the functions ask for every object again soon. */
+async function start(...entries: readonly unknown[]): Promise<void> {
+  await writeClustersFile(file, ...entries);
+  relay = startRelay({
+    clusters: [],
+    invoker: {
+      async invoke(event) {
+        events.push(event);
+        if (held !== undefined) await new Promise<void>((resolve) => void held?.set(event.cluster, resolve));
+        return {
+          kind: "report",
+          report: reportOn(event, () => ({ outcome: "retry", afterSeconds: 0.1 })),
+        };
+      },
+      close: async () => {},
+    },
+    identity: "test",
+    nodeStatusUpdateFrequencySeconds: 100_000,
+  });
+  follower = followClusters({
+    relay,
+    file,
+    content: await readClusters(file),
+    followed: [],
+    connect: connectRelay,
+    log: (line) => lines.push(line),
+    intervalMs: 10,
+    retryMs: 10,
+  });
+}
+
+const said = (event: string, cluster?: string): Line[] =>
+  lines.filter((line) => line["event"] === event && (cluster === undefined || line["cluster"] === cluster));
+const untilSaid = (event: string, cluster?: string, times = 1): Promise<void> =>
+  untilTrue(`${event} of ${cluster}`, () => said(event, cluster).length >= times);
+const ready = (...names: readonly string[]): Promise<void> =>
+  untilTrue(`${names} to be ready`, () => names.every((name) => relay.ready(name)));
+const statusOf = (name: string) => relay.status().find((each) => each.name === name);
+const eventsOf = (name: string): Event[] => events.filter(({ cluster }) => cluster === name);
+/** That nothing has happened to a cluster can be told when the next state of the file was taken. */
+const goesOn = async (name: string): Promise<void> => {
+  const before = eventsOf(name).length;
+  await untilTrue(`${name} to go on`, () => eventsOf(name).length > before);
+};
+
+describe("a cluster of the file", () => {
+  test("is followed when its entry comes, and not any more when it is gone", async () => {
+    await start(entry("blue"));
+    await ready("blue");
+    await writeClustersFile(file, entry("blue"), entry("green"));
+    await ready("blue", "green");
+    await goesOn("green");
+    await writeClustersFile(file, entry("green"));
+    await untilSaid("ClusterRemoved", "blue");
+    const before = eventsOf("blue").length;
+    await goesOn("green");
+    expect([relay.status().map(({ name }) => name), eventsOf("blue").length]).toEqual([["green"], before]);
+    expect(said("ClusterChanged")).toEqual([]);
+  });
+
+  test("finishes what is in flight before it is gone", async () => {
+    held = new Map();
+    await start(entry("blue"), entry("green"));
+    await untilTrue("an event in flight", () => held?.has("blue") === true);
+    await writeClustersFile(file, entry("green"));
+    await untilTrue("blue to drain", () => statusOf("blue")?.ready === false);
+    expect([statusOf("blue")?.invocations, said("ClusterRemoved")]).toEqual([1, []]);
+    held.get("blue")?.();
+    await untilSaid("ClusterRemoved", "blue");
+    expect(eventsOf("blue").length).toBe(1);
+    for (const release of held.values()) release();
+  });
+
+  test("is followed by its new entry when that changes, and never twice at a time", async () => {
+    held = new Map();
+    await start(entry("blue"));
+    await untilTrue("an event in flight", () => held?.has("blue") === true);
+    const changed = entry("blue", { policies: { dryRun: true } });
+    await writeClustersFile(file, changed);
+    await untilTrue("blue to drain", () => statusOf("blue")?.ready === false);
+    expect([eventsOf("blue").length, said("ClusterChanged")]).toEqual([1, []]);
+    const release = held.get("blue");
+    held = undefined;
+    release?.();
+    await untilSaid("ClusterChanged", "blue");
+    await goesOn("blue");
+    const last = eventsOf("blue").at(-1);
+    expect([last?.clusterHash, last?.dryRun]).toEqual([Cluster.parse(changed).hash, true]);
+    expect(eventsOf("blue")[0]?.clusterHash).toBe(Cluster.parse(entry("blue")).hash);
+  });
+
+  test("stays as it is where the file is only written again", async () => {
+    await start(entry("blue"));
+    await ready("blue");
+    await writeFile(file, `# the same\n${await readFile(file, "utf8")}`);
+    await writeClustersFile(file, entry("blue"), entry("green"));
+    await ready("green");
+    expect([said("ClusterAdded", "blue").length, said("ClusterChanged"), said("ClusterRemoved")]).toEqual([
+      1,
+      [],
+      [],
+    ]);
+  });
+});
+
+describe("a faulty entry", () => {
+  test("keeps nobody else from being followed, and says why it is not itself", async () => {
+    await start(entry("blue"), entry("red", { server: "http://x" }));
+    await ready("blue");
+    const message = expect.stringContaining("clusters[1].server: ");
+    expect(statusOf("red")).toMatchObject({ ready: false, failure: { code: "Invalid", message } });
+    expect(said("ClusterEntryFaulty", "red")).toMatchObject([{ faults: [{ path: "clusters[1].server" }] }]);
+    await writeClustersFile(file, entry("blue"), entry("red"));
+    await ready("blue", "red");
+    expect(statusOf("red")?.configurationFault).toBeUndefined();
+  });
+
+  test("of a cluster that is known keeps it as it was, and says so", async () => {
+    await start(entry("blue"), entry("green"));
+    await ready("blue", "green");
+    await writeClustersFile(file, entry("blue", { limits: { invocations: 0 } }), entry("green"));
+    await untilSaid("ClusterEntryFaulty", "blue");
+    await goesOn("blue");
+    expect(statusOf("blue")).toMatchObject({ ready: true, configurationFault: { code: "Invalid" } });
+    expect(eventsOf("blue").at(-1)?.clusterHash).toBe(Cluster.parse(entry("blue")).hash);
+    await writeClustersFile(file, entry("blue"), entry("green"));
+    await untilTrue("the fault to be over", () => statusOf("blue")?.configurationFault === undefined);
+    expect(said("ClusterChanged")).toEqual([]);
+  });
+
+  test("that has the name of another keeps both as they were", async () => {
+    await start(entry("blue"), entry("green"));
+    await ready("blue", "green");
+    await writeClustersFile(
+      file,
+      entry("blue"),
+      entry("green"),
+      entry("blue", { limits: { invocations: 9 } }),
+    );
+    await untilSaid("ClusterEntryFaulty", "blue");
+    await goesOn("blue");
+    expect(said("ClusterChanged").concat(said("ClusterRemoved"))).toEqual([]);
+  });
+
+  test("whose name cannot be told removes nobody: it may be any of those that are missing", async () => {
+    await start(entry("blue"), entry("green"));
+    await ready("blue", "green");
+    await writeClustersFile(file, entry("Blue"), entry("green"));
+    await untilTrue("the entry to be faulty", () => said("ClusterEntryFaulty").length > 0);
+    await goesOn("blue");
+    await writeClustersFile(file, entry("green"));
+    await untilSaid("ClusterRemoved", "blue");
+  });
+});
+
+describe("a file that is no clusters file any more", () => {
+  test.each<[string, () => Promise<void>, string]>([
+    ["is rubbish", () => writeFile(file, "clusters: {"), "Invalid"],
+    ["has no clusters", () => writeFile(file, "clusters: []"), "Invalid"],
+    ["is gone", () => rm(file), "Unreadable"],
+  ])("since it %s: the clusters that are known go on", async (_, spoil, code) => {
+    await start(entry("blue"));
+    await ready("blue");
+    await spoil();
+    await untilSaid("ClustersFileFaulty");
+    expect(said("ClustersFileFaulty")).toMatchObject([{ code, message: expect.stringContaining("go on") }]);
+    await goesOn("blue");
+    await writeClustersFile(file, entry("green"));
+    await ready("green");
+    await untilSaid("ClusterRemoved", "blue");
+  });
+});
+
+describe("a sign-in that cannot be used", () => {
+  test("is tried again until its file is there, and nobody else waits", async () => {
+    const late = join(folder, "late-token");
+    await start(entry("blue"), entry("red", tokenAt(late)));
+    await ready("blue");
+    await untilSaid("SignInUnusable", "red");
+    expect(statusOf("red")).toMatchObject({ ready: false, failure: { code: "FileUnreadable" } });
+    await writeFile(late, await readFile(plane.tokenFile("relay"), "utf8"));
+    await ready("red");
+    expect([statusOf("red")?.configurationFault, said("SignInUnusable", "red").length]).toEqual([
+      undefined,
+      1,
+    ]);
+  });
+
+  test("of a changed entry leaves the cluster as it was until it can be used", async () => {
+    const late = join(folder, "late-token");
+    await start(entry("blue"));
+    await ready("blue");
+    await writeClustersFile(file, entry("blue", { ...tokenAt(late), limits: { invocations: 2 } }));
+    await untilSaid("SignInUnusable", "blue");
+    await goesOn("blue");
+    expect(statusOf("blue")).toMatchObject({ ready: true, configurationFault: { code: "FileUnreadable" } });
+    expect(eventsOf("blue").at(-1)?.clusterHash).toBe(Cluster.parse(entry("blue")).hash);
+    await writeFile(late, await readFile(plane.tokenFile("relay"), "utf8"));
+    await untilSaid("ClusterChanged", "blue");
+    await ready("blue");
+    expect(statusOf("blue")?.configurationFault).toBeUndefined();
+  });
+
+  test("is given up where the entry is gone", async () => {
+    await start(entry("blue"), entry("red", tokenAt(join(folder, "never"))));
+    await untilSaid("SignInUnusable", "red");
+    await writeClustersFile(file, entry("blue"));
+    await untilTrue("red to be forgotten", () => statusOf("red") === undefined);
+    expect(relay.status().map(({ name }) => name)).toEqual(["blue"]);
+  });
+
+  test("says nothing of what stands in the file", async () => {
+    const token = join(folder, "token");
+    await writeFile(token, "s3cret and more\n");
+    await start(entry("blue"), entry("red", tokenAt(token)));
+    await untilSaid("SignInUnusable", "red");
+    expect(JSON.stringify([lines, relay.status()])).not.toContain("s3cret");
+  });
+});
+
+async function register(name: string): Promise<void> {
+  const token = (await readFile(plane.tokenFile("admin"), "utf8")).trim();
+  const admin = connect({
+    server: plane.server,
+    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
+    authorization: async () => `Bearer ${token}`,
+  });
+  const { status } = await admin.send({
+    method: "POST",
+    path: "/api/v1/nodes",
+    body: joiningNode({ name }),
+  });
+  expect(status).toBe(201);
+  await admin.close();
+}

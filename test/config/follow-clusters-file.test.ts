@@ -1,0 +1,113 @@
+import { mkdir, mkdtemp, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { followClustersFile } from "#config/follow-clusters-file.ts";
+import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
+import { untilTrue } from "#test/until-true.ts";
+
+const entry = (name: string) => ({
+  name,
+  server: `https://api.${name}.example`,
+  cloud: { provider: "memory", instancesFile: "instances.json" },
+});
+
+let folder: string;
+let file: string;
+let ending: AbortController;
+let clock: ManualClock;
+let said: string[];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "follow-"));
+  file = join(folder, "clusters.yaml");
+  ending = new AbortController();
+  clock = createManualClock();
+  said = [];
+});
+afterEach(async () => {
+  ending.abort();
+  await rm(folder, { recursive: true });
+});
+
+function follow(): void {
+  void followClustersFile({
+    file,
+    signal: ending.signal,
+    onContent: ({ clusters, faulty }) =>
+      said.push([...clusters, ...faulty].map(({ name }) => name).join(" ")),
+    onError: ({ code }) => said.push(code),
+    intervalMs: 1_000,
+    clock,
+    random: () => 0.5,
+  });
+}
+
+/** Goes on until that was said, and then for some looks more. */
+async function untilSaid(...expected: readonly string[]): Promise<void> {
+  await untilTrue(`${expected} to be said`, async () => {
+    await clock.advance(1_000);
+    return said.length >= expected.length;
+  });
+  for (let looks = 0; looks < 5; looks += 1) await clock.advance(1_000);
+  expect(said).toEqual(expected);
+}
+
+test("says what is there, what it becomes, and the same thing once", async () => {
+  await writeClustersFile(file, entry("blue"));
+  follow();
+  await untilSaid("blue");
+  await writeClustersFile(file, entry("blue"), entry("green"));
+  await untilSaid("blue", "blue green");
+});
+
+test("says once that the file is gone or is none, and takes it up again", async () => {
+  await writeClustersFile(file, entry("blue"));
+  follow();
+  await untilSaid("blue");
+  await rm(file);
+  await untilSaid("blue", "Unreadable");
+  await writeFile(file, "clusters: {");
+  await untilSaid("blue", "Unreadable", "Invalid");
+  await writeClustersFile(file, entry("green"));
+  await untilSaid("blue", "Unreadable", "Invalid", "green");
+});
+
+test("sees a mounted ConfigMap, whose folder is swapped under it", async () => {
+  const time = new Date("2026-03-01T12:00:00Z");
+  for (const [version, name] of [
+    ["one", "blue"],
+    ["two", "grey"],
+  ] as const) {
+    await mkdir(join(folder, version));
+    await writeClustersFile(join(folder, version, "clusters.yaml"), entry(name));
+    await utimes(join(folder, version, "clusters.yaml"), time, time);
+  }
+  await symlink("one", join(folder, "..data"));
+  await symlink(join("..data", "clusters.yaml"), file);
+  follow();
+  await untilSaid("blue");
+  await symlink("two", join(folder, "..new"));
+  await rename(join(folder, "..new"), join(folder, "..data"));
+  await untilSaid("blue", "grey");
+});
+
+test("does not take a file that is still being written", async () => {
+  await writeClustersFile(file, entry("blue"), entry("green"));
+  follow();
+  await untilSaid("blue green");
+  const lines = [0, 1, 2].map((index) => JSON.stringify(entry(`c${index}`)));
+  for (let written = 1; written <= lines.length; written += 1) {
+    await writeFile(
+      file,
+      `clusters:\n${lines
+        .slice(0, written)
+        .map((line) => `- ${line}\n`)
+        .join("")}`,
+    );
+    await clock.advance(1_000);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  await untilSaid("blue green", "c0 c1 c2");
+});
