@@ -2,32 +2,38 @@ import { expect, test } from "vitest";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { type FunctionFlags, readFunctionNames } from "#cli/function-names.ts";
 
-const ONE = { "cloud-node-controller": "node" };
-const TWO = { "cloud-node-controller": "node", "other-controller": "other" };
+const NODE = { name: "cloud-node-controller", functionName: "node" };
+const OTHER = { name: "other-controller", functionName: "other" };
 
-function read(flags: FunctionFlags, files: Readonly<Record<string, string>>) {
+function read(flags: FunctionFlags, watches: readonly (typeof NODE)[]) {
   const faults: ConfigurationFault[] = [];
-  const nameOf = readFunctionNames(flags, faults, files) as (controller: string) => string;
-  return { names: Object.keys(files).map(nameOf), faults };
+  const nameOf = readFunctionNames(flags, faults, watches);
+  return { names: watches.map(({ name }) => nameOf(name)), faults };
 }
 
-test.each<[string, FunctionFlags, Readonly<Record<string, string>>, string[]]>([
-  ["a prefix", { functionPrefix: "p-" }, ONE, ["p-node"]],
-  ["a prefix of several", { functionPrefix: "p-" }, TWO, ["p-node", "p-other"]],
-  ["an ARN", { functionArn: "arn:x" }, ONE, ["arn:x"]],
-])("%s names the function of each controller", (_, flags, files, names) => {
-  expect(read(flags, files)).toEqual({ names, faults: [] });
+test.each<[string, FunctionFlags, readonly (typeof NODE)[], string[]]>([
+  ["a prefix", { functionPrefix: "p-" }, [NODE], ["p-node"]],
+  ["a prefix of several", { functionPrefix: "p-" }, [NODE, OTHER], ["p-node", "p-other"]],
+  ["an ARN", { functionArn: "arn:x" }, [NODE], ["arn:x"]],
+])("%s names the function of each controller", (_, flags, watches, names) => {
+  expect(read(flags, watches)).toEqual({ names, faults: [] });
 });
 
-test.each<[string, FunctionFlags, Readonly<Record<string, string>>, string, string]>([
-  ["neither", {}, ONE, "--function-prefix", "one of the two"],
-  ["both", { functionPrefix: "p-", functionArn: "arn:x" }, ONE, "--function-prefix", "one of the two"],
-  ["an ARN for several functions", { functionArn: "arn:x" }, TWO, "--function-arn", "2 (node, other)"],
-])("%s is a fault", (_, flags, files, name, message) => {
-  expect(read(flags, files).faults).toEqual([{ name, message: expect.stringContaining(message) }]);
+test.each<[string, FunctionFlags, readonly (typeof NODE)[], string, string]>([
+  ["neither", {}, [NODE], "--function-prefix", "one of the two"],
+  ["both", { functionPrefix: "p-", functionArn: "arn:x" }, [NODE], "--function-prefix", "one of the two"],
+  [
+    "an ARN for several functions",
+    { functionArn: "arn:x" },
+    [NODE, OTHER],
+    "--function-arn",
+    "(node, other)",
+  ],
+])("%s is a fault", (_, flags, watches, name, message) => {
+  expect(read(flags, watches).faults).toEqual([{ name, message: expect.stringContaining(message) }]);
 });
 
-test("the functions are those that are built", () => {
+test("the functions are those of the controllers that there are", () => {
   const faults: ConfigurationFault[] = [];
   expect(readFunctionNames({ functionPrefix: "p-" }, faults)("cloud-node-controller")).toBe("p-node");
   expect(faults).toEqual([]);
