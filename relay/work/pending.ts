@@ -1,40 +1,49 @@
-import type { Node } from "#core/node/node.ts";
+import type { ApiObject, Watch } from "#core/controller.ts";
+import type { ObjectHint } from "#core/event.ts";
 import type { ObjectReport } from "#core/report.ts";
-import type { ObjectKey } from "#kube/follow/object-key.ts";
+import type { ObjectName } from "#core/resources/resource.ts";
 import { compareResourceVersions, isOlderVersion } from "#kube/follow/resource-version.ts";
 import { backOffMs } from "#relay/work/back-off.ts";
-import { faceWritten, type Observed } from "#relay/work/observed.ts";
+import type { ObservedObject } from "#relay/work/observed.ts";
 import { createSchedule } from "#relay/work/schedule.ts";
 
-/** Work that nodes need, and looks at nodes that are done already; the second never delays the first. */
+/** Work that objects need, and looks at objects that need none; the second never delays the first. */
 export type Lane = "work" | "look";
 
-/** An object that may be sent. */
-export interface ReadyObject {
+/** An object of one life, in one version. */
+export interface SeenObject extends ObjectName {
   readonly uid: string;
-  readonly name: string;
-  readonly snapshot: Node;
+  readonly resourceVersion: string;
+}
+
+/** An object of one life. */
+export interface KnownObject extends ObjectName {
+  readonly uid: string;
+}
+
+/** An object that may be sent. */
+export interface ReadyObject extends KnownObject {
+  readonly snapshot: ApiObject;
   /** Whether it was sent before, without the work being done. */
   readonly again: boolean;
   /** When it became due, in milliseconds. */
   readonly sinceMs: number;
-  /** Who keeps putting the taint back, once that has become a habit. */
-  readonly restoredBy: string | undefined;
+  /** What the function is to know of it that is not on it. */
+  readonly hint: ObjectHint | undefined;
 }
 
-/** What an invocation came to for one object. */
+/** What a flight came to for one object. */
 export type Settlement =
   | { readonly kind: "report"; readonly report: ObjectReport }
   /** Nothing is known; somebody may be writing still for `settleMs`. */
   | { readonly kind: "failed"; readonly settleMs: number }
-  /** Cannot be sent at all, as it is now. */
-  | { readonly kind: "unsendable" };
+  /** It was never begun, and whoever invokes waits that out: back to where it was, as if it had not been sent. */
+  | { readonly kind: "refused" };
 
-/** Another controller puts the taint back. */
-export interface TaintRestored {
-  readonly name: string;
-  readonly uid: string;
+/** Somebody undoes our work, again and again. */
+export interface Undone extends KnownObject {
   readonly rounds: number;
+  /** The field manager, as far as it is known. */
   readonly manager: string | undefined;
 }
 
@@ -53,22 +62,29 @@ export interface PendingCounts {
  * are arguments, in milliseconds. Bounded by what the API server lists: an object that is gone is in no map any more.
  */
 export interface Pending {
-  applied(observed: Observed & { kind: "object" }, key: ObjectKey, nowMs: number): TaintRestored | undefined;
-  deleted(uid: string): void;
+  /** Answers where it has become a habit of somebody's to undo our work on it, once. */
+  applied(observed: ObservedObject, key: SeenObject, nowMs: number): Undone | undefined;
+  /** Answers with the flight that has no living object any more because of it: nobody waits for that. */
+  deleted(uid: string): number | undefined;
   /** Versions seen so far compare with nothing that follows. */
   restarted(): void;
-  /** Asks for a look at an initialized object whose snapshot is at hand, between now and `spreadMs` later. */
-  look(key: ObjectKey, snapshot: Node, nowMs: number, spreadMs: number): void;
+  /** Asks for a look at an object without work whose snapshot is at hand, between now and `spreadMs` later. */
+  look(key: SeenObject, snapshot: ApiObject, nowMs: number, spreadMs: number): void;
+  /** A related object changed: what waits because of an answer is due now, or as soon as it is back. */
+  wake(uid: string, nowMs: number): void;
   /** Moves what has become due to its lane; answers with objects whose newest state is to be read. */
-  advance(nowMs: number): readonly { readonly uid: string; readonly name: string }[];
+  advance(nowMs: number): readonly KnownObject[];
   nextMs(): number | undefined;
   has(uid: string): boolean;
   ready(lane: Lane): IterableIterator<ReadyObject>;
   /** How many are ready, and since when the first and the last of them, in milliseconds. */
   lane(lane: Lane): { readonly ready: number; readonly oldestMs: number; readonly newestMs: number };
-  /** From here on it is in flight, until it is settled. */
-  start(uid: string, nowMs: number): void;
-  settle(uid: string, settlement: Settlement, nowMs: number): void;
+  /** From here on these are in flight together, until that is settled; `flight` is a number of the caller's, never used again. */
+  start(uids: readonly string[], flight: number, nowMs: number): void;
+  /** One settlement for each uid that `start` was given, in their order. */
+  settle(flight: number, settlements: readonly Settlement[], nowMs: number): void;
+  /** A ready object that no event can carry, as it is now. */
+  giveUp(uid: string, nowMs: number): void;
   counts(): PendingCounts;
 }
 
@@ -102,7 +118,7 @@ interface Entry {
   readonly uid: string;
   readonly name: string;
   version: string | undefined;
-  snapshot: Node | undefined;
+  snapshot: ApiObject | undefined;
   /** As last seen … */
   seenFace: string | undefined;
   /** … and as last seen without work to do, by which drift is told. */
@@ -123,25 +139,25 @@ interface Entry {
   taintManager: string | undefined;
   /** The version that the watch has to show, and until when it is waited for. */
   awaited: { readonly version: string; readonly untilMs: number } | undefined;
-  flight: { readonly lane: Lane; readonly sent: Node; readonly settledMs: number | undefined } | undefined;
+  flight:
+    | { readonly lane: Lane; readonly sent: ApiObject; readonly settledMs: number | undefined }
+    | undefined;
   sentFace: string | undefined;
   sentMs: number;
 }
 
-export function createPending(random: () => number): Pending {
+/** Nothing is pending yet; of the controller, when it looks again. `random` is uniform in [0, 1). */
+export function createPending(_watch: Pick<Watch, "looks">, random: () => number): Pending {
   const entries = new Map<string, Entry>();
   const schedule = createSchedule();
   /** In order of becoming due; the value is when that was. */
   const lanes: Readonly<Record<Lane, Map<string, number>>> = { work: new Map(), look: new Map() };
   const newest: Record<Lane, number> = { work: 0, look: 0 };
+  const flights = new Map<number, readonly string[]>();
   let needed = 0;
   let inFlight = 0;
 
-  function applied(
-    observed: Observed & { kind: "object" },
-    key: ObjectKey,
-    nowMs: number,
-  ): TaintRestored | undefined {
+  function applied(observed: ObservedObject, key: SeenObject, nowMs: number): Undone | undefined {
     const entry = entries.get(key.uid) ?? newEntry(key);
     entries.set(key.uid, entry);
     if (isStale(entry, key.resourceVersion)) return undefined;
@@ -156,13 +172,9 @@ export function createPending(random: () => number): Pending {
     return restored;
   }
 
-  function noteNeeded(
-    entry: Entry,
-    observed: Observed & { kind: "object" },
-    nowMs: number,
-  ): TaintRestored | undefined {
+  function noteNeeded(entry: Entry, observed: ObservedObject, nowMs: number): Undone | undefined {
     entry.face = undefined;
-    entry.taintManager = observed.taintManager;
+    entry.taintManager = observed.undoneBy;
     endLook(entry);
     if (entry.needed) {
       // It changed where decisions look: waiting out the old answer's time would be a wait for nothing.
@@ -181,7 +193,7 @@ export function createPending(random: () => number): Pending {
     noteRestored(entry, nowMs);
     if (entry.restoredRounds !== RESTORED_ROUNDS_TO_WARN) return undefined;
     const { name, uid, restoredRounds: rounds } = entry;
-    return { name, uid, rounds, manager: observed.taintManager };
+    return { name, uid, rounds, manager: observed.undoneBy };
   }
 
   function noteRestored(entry: Entry, nowMs: number): void {
@@ -191,7 +203,7 @@ export function createPending(random: () => number): Pending {
     entry.dueMs = nowMs + Math.min(RESTORED_LIMIT_MS, RESTORED_BASE_MS * 2 ** rounds);
   }
 
-  function noteDone(entry: Entry, observed: Observed & { kind: "object" }, nowMs: number): undefined {
+  function noteDone(entry: Entry, observed: ObservedObject, nowMs: number): undefined {
     setNeeded(entry, false);
     const before = entry.face ?? entry.written;
     entry.face = observed.face;
@@ -220,8 +232,8 @@ export function createPending(random: () => number): Pending {
     else schedule.set(entry.uid, atMs);
   }
 
-  function advance(nowMs: number): readonly { readonly uid: string; readonly name: string }[] {
-    const reads: { readonly uid: string; readonly name: string }[] = [];
+  function advance(nowMs: number): readonly KnownObject[] {
+    const reads: KnownObject[] = [];
     for (const uid of schedule.due(nowMs)) {
       const entry = entries.get(uid);
       if (entry === undefined) continue;
@@ -235,7 +247,7 @@ export function createPending(random: () => number): Pending {
     return reads;
   }
 
-  function start(uid: string, nowMs: number): void {
+  function startOne(uid: string, nowMs: number): void {
     const entry = entries.get(uid);
     const lane = entry === undefined ? undefined : laneOf(entry);
     if (entry?.snapshot === undefined || lane === undefined) return;
@@ -251,7 +263,7 @@ export function createPending(random: () => number): Pending {
     reschedule(entry, nowMs);
   }
 
-  function settle(uid: string, settlement: Settlement, nowMs: number): void {
+  function settleOne(uid: string, settlement: Settlement | { kind: "unsendable" }, nowMs: number): void {
     const entry = entries.get(uid);
     if (entry?.flight === undefined) return;
     const { lane, sent } = entry.flight;
@@ -264,7 +276,7 @@ export function createPending(random: () => number): Pending {
       entry.again = true;
       entry.dueMs = settledMs + wait;
     }
-    if (settlement.kind === "report") noteReport(entry, settlement.report, lane, sent, nowMs);
+    if (settlement.kind === "report") noteReport(entry, settlement.report, lane, nowMs);
     if (lane === "work") reschedule(entry, nowMs);
     else if (wait > 0 && entry.looks < MAX_LOOKS && !entry.needed) {
       entry.lookMs = settledMs + wait;
@@ -274,9 +286,9 @@ export function createPending(random: () => number): Pending {
   }
 
   /** Milliseconds after which the object is due again, if there is still something to do; of a look 0 where there is not. */
-  function waitAfter(entry: Entry, settlement: Settlement, lane: Lane): number {
+  function waitAfter(entry: Entry, settlement: Settlement | { kind: "unsendable" }, lane: Lane): number {
     if (settlement.kind === "unsendable") return lane === "work" ? DISAGREED_LIMIT_MS : 0;
-    if (settlement.kind === "failed") {
+    if (settlement.kind !== "report") {
       entry.failures += 1;
       return backOffMs(entry.failures, random);
     }
@@ -298,13 +310,13 @@ export function createPending(random: () => number): Pending {
     }
   }
 
-  function noteReport(entry: Entry, report: ObjectReport, lane: Lane, sent: Node, nowMs: number): void {
+  function noteReport(entry: Entry, report: ObjectReport, lane: Lane, nowMs: number): void {
     const { resourceVersion } = report;
     if (resourceVersion !== undefined && isNews(entry, resourceVersion)) {
       entry.awaited = { version: resourceVersion, untilMs: nowMs + STALE_LIMIT_MS };
     }
-    if (report.wrote !== undefined) {
-      entry.written = faceWritten(sent, report.wrote);
+    if (report.seen !== undefined) {
+      entry.written = report.seen;
       if (entry.lookIsForDrift && entry.face === entry.written) endLook(entry);
     }
     if (report.outcome !== "changed" || lane === "look") return;
@@ -330,16 +342,36 @@ export function createPending(random: () => number): Pending {
   return {
     applied,
     advance,
-    start,
-    settle,
+    start(uids, flight, nowMs) {
+      flights.set(flight, uids);
+      for (const uid of uids) startOne(uid, nowMs);
+    },
+    settle(flight, settlements, nowMs) {
+      for (const [index, uid] of (flights.get(flight) ?? []).entries()) {
+        const settlement = settlements[index];
+        if (settlement !== undefined) settleOne(uid, settlement, nowMs);
+      }
+      flights.delete(flight);
+    },
+    giveUp(uid, nowMs) {
+      startOne(uid, nowMs);
+      settleOne(uid, { kind: "unsendable" }, nowMs);
+    },
+    wake(uid, nowMs) {
+      const entry = entries.get(uid);
+      if (entry === undefined || !entry.needed) return;
+      entry.dueMs = Math.min(entry.dueMs, nowMs);
+      reschedule(entry, nowMs);
+    },
     deleted(uid) {
       const entry = entries.get(uid);
-      if (entry === undefined) return;
+      if (entry === undefined) return undefined;
       setNeeded(entry, false);
       land(entry);
       entries.delete(uid);
       schedule.delete(uid);
       for (const lane of LANES) lanes[lane].delete(uid);
+      return undefined;
     },
     restarted() {
       for (const entry of entries.values()) {
@@ -366,7 +398,7 @@ export function createPending(random: () => number): Pending {
         const entry = entries.get(uid);
         if (entry?.snapshot === undefined) continue;
         const { name, snapshot, again } = entry;
-        yield { uid, name, snapshot, again, sinceMs, restoredBy: restoredBy(entry) };
+        yield { uid, name, snapshot, again, sinceMs, hint: hintOf(entry) };
       }
     },
     counts: () => ({
@@ -380,7 +412,7 @@ export function createPending(random: () => number): Pending {
 
 const LANES: readonly Lane[] = ["work", "look"];
 
-function newEntry({ uid, name }: ObjectKey): Entry {
+function newEntry({ uid, name }: SeenObject): Entry {
   return {
     uid,
     name,
@@ -419,9 +451,9 @@ function nextStepMs(entry: Entry): number | undefined {
   return entry.needed ? entry.dueMs : entry.lookMs;
 }
 
-function restoredBy({ restoredRounds, taintManager }: Entry): string | undefined {
+function hintOf({ restoredRounds, taintManager }: Entry): ObjectHint | undefined {
   if (restoredRounds < RESTORED_ROUNDS_TO_WARN) return undefined;
-  return (taintManager ?? "a writer without a name").slice(0, MAX_MANAGER);
+  return { undoneBy: (taintManager ?? "a writer without a name").slice(0, MAX_MANAGER) };
 }
 
 function endLook(entry: Entry): void {
