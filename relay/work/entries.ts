@@ -1,0 +1,79 @@
+import { type Entry, isNeeded, isOut, nextStepMs } from "#relay/work/entry.ts";
+import { createLanes, type Lanes } from "#relay/work/lanes.ts";
+import type { PendingCounts } from "#relay/work/pending.ts";
+import { createSchedule } from "#relay/work/schedule.ts";
+
+/** All entries by uid; lanes, schedule and counts follow whatever becomes of one. */
+export interface Entries {
+  readonly lanes: Pick<Lanes, "giveBack" | "sinceMs" | "uids" | "waiting">;
+  get(uid: string): Entry | undefined;
+  all(): IterableIterator<Entry>;
+  /** In the place of the one that was there. */
+  put(entry: Entry, nowMs: number): void;
+  remove(uid: string): Entry | undefined;
+  /** Puts what is due by now into its lane; answers with those that wait for something else no longer than until now. */
+  due(nowMs: number): readonly Entry[];
+  nextMs(): number | undefined;
+  counts(): PendingCounts;
+}
+
+/** No entries yet. */
+export function createEntries(): Entries {
+  const entries = new Map<string, Entry>();
+  const schedule = createSchedule();
+  const lanes = createLanes();
+  let needed = 0;
+  let inFlight = 0;
+
+  function count(entry: Entry | undefined, sign: 1 | -1): void {
+    if (entry === undefined) return;
+    if (isNeeded(entry)) needed += sign;
+    if (isOut(entry)) inFlight += sign;
+  }
+
+  /** Into a lane, the schedule, or neither until something happens. */
+  function place({ uid, phase }: Entry, nowMs: number): void {
+    const isReady = phase.kind === "due" && phase.next.dueMs <= nowMs;
+    lanes.put(uid, isReady ? phase.next.lane : undefined, nowMs);
+    const atMs = nextStepMs(phase);
+    if (atMs === undefined || isReady) schedule.delete(uid);
+    else schedule.set(uid, atMs);
+  }
+
+  return {
+    lanes,
+    get: (uid) => entries.get(uid),
+    all: () => entries.values(),
+    put(entry, nowMs) {
+      const before = entries.get(entry.uid);
+      entries.set(entry.uid, entry);
+      count(before, -1);
+      count(entry, 1);
+      if (before?.phase !== entry.phase) place(entry, nowMs);
+    },
+    remove(uid) {
+      const entry = entries.get(uid);
+      entries.delete(uid);
+      count(entry, -1);
+      schedule.delete(uid);
+      lanes.put(uid, undefined, 0);
+      return entry;
+    },
+    due(nowMs) {
+      const overdue: Entry[] = [];
+      for (const uid of schedule.due(nowMs)) {
+        const entry = entries.get(uid);
+        if (entry?.phase.kind === "due") place(entry, nowMs);
+        else if (entry !== undefined) overdue.push(entry);
+      }
+      return overdue;
+    },
+    nextMs: () => schedule.nextMs(),
+    counts: () => ({
+      objects: entries.size,
+      needed,
+      inFlight,
+      due: { work: lanes.waiting("work").ready, look: lanes.waiting("look").ready },
+    }),
+  };
+}

@@ -1,0 +1,66 @@
+import type { ApiObject, Looks } from "#core/controller.ts";
+import type { Look, Past, Task } from "#relay/work/entry.ts";
+
+/** Drift of one object is looked at once in this time. */
+const DRIFT_EVERY_MS = 60_000;
+
+/** Looks that fail in a row are given up; the next refresh brings another. */
+const MAX_LOOKS = 3;
+
+/** When a controller looks at objects that need no work; undefined where it never does. */
+export type LookTimes = Pick<Looks, "againSeconds"> | undefined;
+
+/** The second look after a change of ours; `random` is uniform in [0, 1). */
+export function secondLook(
+  looks: LookTimes,
+  snapshot: ApiObject,
+  nowMs: number,
+  random: () => number,
+): Look | undefined {
+  if (looks === undefined) return undefined;
+  const [from, to] = looks.againSeconds;
+  return {
+    lane: "look",
+    snapshot,
+    dueMs: nowMs + 1_000 * (from + random() * (to - from)),
+    isForDrift: false,
+  };
+}
+
+/** Whether a face is neither what it was before nor what we wrote. */
+export function isDrift(face: string | undefined, before: string | undefined, { written }: Past): boolean {
+  const known = before ?? written;
+  return known !== undefined && face !== undefined && known !== face && face !== written;
+}
+
+/** The look that drift brings: at once, but not too soon after the last one; one that comes sooner anyway is enough. */
+export function driftLook(
+  next: Look | undefined,
+  snapshot: ApiObject,
+  lookedMs: number,
+  nowMs: number,
+): Look {
+  const dueMs = Math.max(nowMs, lookedMs + DRIFT_EVERY_MS);
+  if (next === undefined) return { lane: "look", snapshot, dueMs, isForDrift: true };
+  return { ...next, snapshot, dueMs: Math.min(next.dueMs, dueMs) };
+}
+
+/** What is next without a look at drift that has turned out to be our own write, seen before its report. */
+export function withoutOwnDrift(
+  next: Task | undefined,
+  face: string | undefined,
+  { written }: Past,
+): Task | undefined {
+  return next?.lane === "look" && next.isForDrift && face === written ? undefined : next;
+}
+
+/** The look after one that failed, unless that was the last of them. */
+export function lookAgain(failed: Look, { failedLooks }: Past, dueMs: number): Look | undefined {
+  return failedLooks + 1 < MAX_LOOKS ? { ...failed, dueMs, isForDrift: false } : undefined;
+}
+
+/** The past after a look, which failed or did not. */
+export function afterLook(past: Past, lookedMs: number, hasFailed: boolean): Past {
+  const failedLooks = hasFailed && past.failedLooks + 1 < MAX_LOOKS ? past.failedLooks + 1 : 0;
+  return { ...past, lookedMs, failedLooks };
+}

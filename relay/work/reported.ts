@@ -1,0 +1,85 @@
+import type { ObjectReport } from "#core/report.ts";
+import { type Entry, followedBy, free, type InFlight, type Look, type Work } from "#relay/work/entry.ts";
+import { afterLook, lookAgain, withoutOwnDrift } from "#relay/work/looking.ts";
+import { changedByUs, hurried, isNews, undone } from "#relay/work/seen.ts";
+import { type FlyingEntry, type Settling, waitingOf } from "#relay/work/sent.ts";
+import { endOfWait } from "#relay/work/waits.ts";
+
+/** How long the watch may take to show what a report says was written. */
+export const UNCONFIRMED_LIMIT_MS = 5_000;
+
+/** The entry after a report on its object. */
+export function reported(flying: FlyingEntry, report: ObjectReport, settling: Settling): Entry {
+  const { phase: flight } = flying;
+  const entry = landed(flying, report, settling.nowMs);
+  const { task } = flight;
+  if (task.lane === "look") return afterLookOf(entry, task, flight, report, settling);
+  if (report.outcome === "changed") return afterChange(entry, task, report, settling);
+  if (entry.phase.next?.lane === "work") {
+    return { ...stillNeeding(entry, entry.phase.next, task, flight, report, settling) };
+  }
+  // Done meanwhile, by somebody: by us, if a flight before this one was lost, and there is nothing left to do.
+  const isOurs = task.mayBeDone && report.outcome !== "retry";
+  return isOurs ? changedByUs(entry, task.snapshot, settling.nowMs, settling.rules) : entry;
+}
+
+/** Out of flight, and waiting for the watch where that has yet to show what was written. */
+function landed(flying: FlyingEntry, report: ObjectReport, nowMs: number): Entry {
+  const { phase: flight } = flying;
+  const { resourceVersion: version, seen: written = flying.past.written, said = flying.past.said } = report;
+  const past = { ...flying.past, written, said };
+  const next = withoutOwnDrift(flight.next, flying.face, past);
+  if (version === undefined || flight.isOfThePast || !isNews(flying, version)) {
+    return { ...flying, past, phase: free(next) };
+  }
+  const untilMs = nowMs + UNCONFIRMED_LIMIT_MS;
+  return { ...flying, past, phase: { kind: "unconfirmed", version, untilMs, next } };
+}
+
+function afterLookOf(
+  entry: Entry,
+  sent: Look,
+  { startedMs }: InFlight,
+  { outcome, afterSeconds }: ObjectReport,
+  settling: Settling,
+): Entry {
+  const hasFailed = outcome === "retry";
+  const past = afterLook(entry.past, startedMs, hasFailed);
+  if (!hasFailed || entry.phase.next !== undefined) return { ...entry, past };
+  const times = entry.past.failedLooks + 1;
+  const dueMs = endOfWait("retry", times, waitingOf(settling.nowMs, settling), afterSeconds);
+  return { ...entry, past, phase: followedBy(entry.phase, lookAgain(sent, entry.past, dueMs)) };
+}
+
+function afterChange(entry: Entry, sent: Work, report: ObjectReport, { nowMs, rules }: Settling): Entry {
+  const { next } = entry.phase;
+  const changed = changedByUs(entry, sent.snapshot, nowMs, rules);
+  // What the watch has shown since then may already say that it is undone; otherwise the work counts as done.
+  const isShown = entry.phase.kind !== "unconfirmed" && report.resourceVersion !== undefined;
+  return isShown && next?.lane === "work" ? undone(changed, next, nowMs) : changed;
+}
+
+function stillNeeding(
+  entry: Entry,
+  next: Work,
+  sent: Work,
+  { startedMs, isWoken }: InFlight,
+  { outcome, afterSeconds, seen }: ObjectReport,
+  settling: Settling,
+): Entry {
+  const { nowMs } = settling;
+  const isRetry = outcome === "retry";
+  const failures = entry.past.failures + 1;
+  const past = { ...entry.past, failures };
+  const wait = isRetry ? "retry" : "disagreed";
+  const waiting = waitingOf(nowMs, settling);
+  const work: Work = {
+    ...next,
+    wait,
+    dueMs: isWoken ? nowMs : endOfWait(wait, failures, waiting, isRetry ? afterSeconds : undefined),
+    tried: { face: seen ?? sent.face, atMs: startedMs },
+    mayBeDone: sent.mayBeDone && !isRetry,
+  };
+  const hasChanged = next.face !== sent.face;
+  return { ...entry, past, phase: followedBy(entry.phase, hasChanged ? hurried(work, past, nowMs) : work) };
+}

@@ -1,0 +1,113 @@
+import type { ApiObject } from "#core/controller.ts";
+import { compareResourceVersions, isOlderVersion } from "#kube/follow/resource-version.ts";
+import { type Entry, followedBy, free, type Past, type Work } from "#relay/work/entry.ts";
+import { driftLook, isDrift, secondLook } from "#relay/work/looking.ts";
+import type { ObservedObject } from "#relay/work/observed.ts";
+import type { Rules } from "#relay/work/rules.ts";
+import { isUndone, withoutRounds, withRound } from "#relay/work/undoing.ts";
+import { endOfWait } from "#relay/work/waits.ts";
+
+/** What changed where decisions look is tried again this soon after the last time. */
+const TRY_AGAIN_MS = 1_000;
+
+/** Whether the version tells of a time before what is known already, or before our own last write. */
+export function isStale({ phase, version: shown }: Entry, version: string): boolean {
+  if (phase.kind === "unconfirmed" && isOlderVersion(version, phase.version)) return true;
+  return shown !== undefined && isOlderVersion(version, shown);
+}
+
+/** Whether the watch has yet to show the version. */
+export function isNews({ version: shown }: Entry, version: string): boolean {
+  return shown === undefined || (compareResourceVersions(version, shown) ?? 1) > 0;
+}
+
+/** The entry after the watch, or a read, has shown a version that is not stale. */
+export function seen(
+  entry: Entry,
+  observed: ObservedObject,
+  version: string,
+  nowMs: number,
+  rules: Rules,
+): Entry {
+  const phase = entry.phase.kind === "unconfirmed" ? free(entry.phase.next) : entry.phase;
+  const shown = refreshed({ ...entry, version, phase }, observed.snapshot);
+  return observed.needsWork ? seenNeeding(shown, observed, nowMs) : seenDone(shown, observed, nowMs, rules);
+}
+
+function seenNeeding(entry: Entry, observed: ObservedObject, nowMs: number): Entry {
+  const { phase, past } = entry;
+  const { face, undoneBy } = observed;
+  if (phase.next?.lane === "work") {
+    const work = hurried({ ...phase.next, face, undoneBy }, past, nowMs);
+    return { ...entry, face: undefined, phase: followedBy(phase, work) };
+  }
+  const fresh: Work = {
+    lane: "work",
+    snapshot: observed.snapshot,
+    dueMs: nowMs,
+    wait: undefined,
+    face,
+    tried: undefined,
+    mayBeDone: false,
+    undoneBy,
+  };
+  const needing = { ...entry, face: undefined };
+  if (!isUndone(past, nowMs))
+    return { ...needing, past: withoutRounds(past), phase: followedBy(phase, fresh) };
+  return undone(needing, fresh, nowMs);
+}
+
+/** The entry with work that is there again because somebody undid ours. */
+export function undone(entry: Entry, work: Work, nowMs: number): Entry {
+  const past = withRound(entry.past);
+  const dueMs = endOfWait("undone", past.undoneRounds, { fromMs: nowMs, offset: 0, draw: 0 });
+  return { ...entry, past, phase: followedBy(entry.phase, { ...work, wait: "undone", dueMs }) };
+}
+
+/** Work that has changed where decisions look: waiting out the old answer's time would be a wait for nothing. */
+export function hurried(work: Work, { undoneRounds }: Past, nowMs: number): Work {
+  if (work.tried === undefined || work.tried.face === work.face || undoneRounds > 0) return work;
+  return { ...work, dueMs: Math.min(work.dueMs, Math.max(nowMs, work.tried.atMs + TRY_AGAIN_MS)) };
+}
+
+function seenDone(entry: Entry, observed: ObservedObject, nowMs: number, rules: Rules): Entry {
+  const { phase, past } = entry;
+  const { face, snapshot } = observed;
+  if (phase.next?.lane === "work" && phase.next.mayBeDone && phase.kind !== "in-flight") {
+    return changedByUs({ ...entry, face }, snapshot, nowMs, rules);
+  }
+  const look = phase.next?.lane === "look" ? phase.next : undefined;
+  const next = isDrift(face, entry.face, past) ? driftLook(look, snapshot, lookedMs(entry), nowMs) : look;
+  return { ...entry, face, phase: followedBy(phase, next) };
+}
+
+/** The entry after a flight of ours has changed the object: whoever acts on an older state may yet undo it, and a look tells. */
+export function changedByUs(entry: Entry, snapshot: ApiObject, nowMs: number, rules: Rules): Entry {
+  const next = secondLook(rules.looks, snapshot, nowMs, rules.random);
+  const past = { ...entry.past, failures: 0, failedLooks: 0, changedMs: nowMs };
+  return { ...entry, past, phase: followedBy(entry.phase, next) };
+}
+
+/** The entry of an object whose versions so far compare with nothing that follows. */
+export function withoutVersions(entry: Entry): Entry {
+  const { phase } = entry;
+  const of = (): Entry["phase"] => {
+    if (phase.kind === "unconfirmed") return free(phase.next);
+    return phase.kind === "in-flight" ? { ...phase, isOfThePast: true } : phase;
+  };
+  return { ...entry, version: undefined, phase: of() };
+}
+
+/** When the last look was made, or is being made. */
+function lookedMs({ phase, past }: Entry): number {
+  return phase.kind === "in-flight" && phase.task.lane === "look" ? phase.startedMs : past.lookedMs;
+}
+
+/** The entry with a newer snapshot, wherever it had one. */
+function refreshed(entry: Entry, snapshot: ApiObject): Entry {
+  const { phase } = entry;
+  const next = phase.next === undefined ? undefined : { ...phase.next, snapshot };
+  const followed = followedBy(phase, next);
+  if (followed.kind !== "in-flight") return { ...entry, phase: followed };
+  return { ...entry, phase: { ...followed, task: { ...followed.task, snapshot } } };
+}

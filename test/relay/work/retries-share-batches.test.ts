@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import type { Settlement } from "#relay/work/pending.ts";
+import { pendingNodes, retryIn, show, WAITING } from "#test/relay/work/shown.ts";
+import { type Flown, simulate } from "#test/relay/work/simulated-cluster.ts";
+
+const NODES = 1_000;
+
+/** Uniform in [0, 1), the same in every run. */
+function seeded(): () => number {
+  let state = 42;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return state / 2_147_483_648;
+  };
+}
+
+/** A thousand nodes, the n-th of which came n × `apartMs` after the first one, all of which fail until the end. */
+function failing(apartMs: number, untilMs: number, settlement: (ageMs: number) => Settlement) {
+  const random = seeded();
+  const pending = pendingNodes(random);
+  const bornMs = (uid: string): number => -Number(uid) * apartMs;
+  for (let index = 0; index < NODES; index += 1) show(pending, index + 1, WAITING, 0, String(index));
+  return simulate(pending, 0, untilMs, (objects, nowMs) => ({
+    takesMs: 200 + 200 * random(),
+    settlements: objects.map(({ uid }) => settlement(nowMs - bornMs(uid))),
+  }));
+}
+
+/** Invocations for each time that every node was sent. */
+function invocationsPerPass(flown: readonly Flown[]): number {
+  const sent = flown.reduce((sum, { uids }) => sum + uids.length, 0);
+  return flown.length / (sent / NODES);
+}
+
+/** What the node controller answers about a fault: a quarter of the node's age, between half a minute and ten. */
+const fault = (ageMs: number): Settlement => retryIn(Math.min(600, Math.max(30, ageMs / 4_000)));
+
+describe("a pass over a thousand nodes that fail takes at most twelve invocations", () => {
+  test.each([
+    { given: "a fault, all made at once", apartMs: 0, minutes: 5, settlement: fault },
+    { given: "a fault, made within a minute", apartMs: 60, minutes: 5, settlement: fault },
+    { given: "a fault, made within a minute, for an hour", apartMs: 60, minutes: 60, settlement: fault },
+    { given: "a fault, made within an hour", apartMs: 3_600, minutes: 60, settlement: fault },
+    { given: "2 s each", apartMs: 0, minutes: 5, settlement: () => retryIn(2) },
+    { given: "3 s each", apartMs: 0, minutes: 5, settlement: () => retryIn(3) },
+    {
+      given: "2 or 3 s",
+      apartMs: 1,
+      minutes: 5,
+      settlement: (ageMs: number) => retryIn(Math.round(ageMs) % 2 === 0 ? 2 : 3),
+    },
+    {
+      given: "no answer of the function",
+      apartMs: 0,
+      minutes: 5,
+      settlement: (): Settlement => ({ kind: "failed", settleMs: 0 }),
+    },
+    {
+      given: "no answer within its time",
+      apartMs: 0,
+      minutes: 5,
+      settlement: (): Settlement => ({ kind: "failed", settleMs: 10_000 }),
+    },
+  ])("$given", ({ apartMs, minutes, settlement }) => {
+    const flown = failing(apartMs, minutes * 60_000, settlement);
+    expect(invocationsPerPass(flown)).toBeLessThanOrEqual(12);
+    expect(invocationsPerPass(flown)).toBeGreaterThanOrEqual(10);
+  });
+});

@@ -1,0 +1,65 @@
+import { closesInMs, fillBatch, LINGER } from "#relay/work/batches.ts";
+import type { Lane, Pending, ReadyObject, Settlement } from "#relay/work/pending.ts";
+
+/** One flight of a simulation. */
+export interface Flown {
+  readonly startedMs: number;
+  readonly lane: Lane;
+  readonly uids: readonly string[];
+}
+
+/** How a flight goes: how long it takes, and what comes of each object. */
+export interface Answer {
+  readonly takesMs: number;
+  readonly settlements: readonly Settlement[];
+}
+
+interface InFlight {
+  readonly flight: number;
+  readonly endsMs: number;
+  readonly settlements: readonly Settlement[];
+}
+
+/** Carries out what is pending as a relay does, in a time of its own, with so many slots; answers with what was sent. */
+export function simulate(
+  pending: Pending,
+  fromMs: number,
+  untilMs: number,
+  answer: (objects: readonly ReadyObject[], nowMs: number) => Answer,
+  slots = 4,
+): readonly Flown[] {
+  const flown: Flown[] = [];
+  const closedMs: Partial<Record<Lane, number>> = {};
+  let inFlight: readonly InFlight[] = [];
+  let nowMs = fromMs;
+
+  function pump(lane: Lane): number | undefined {
+    for (;;) {
+      const state = { ...pending.lane(lane), closedMs: closedMs[lane], spacingMs: 0, nowMs };
+      const wait = closesInMs({ ...state, freeSlots: slots - inFlight.length }, LINGER[lane]);
+      if (wait !== 0) return wait;
+      closedMs[lane] = nowMs;
+      const { objects } = fillBatch(pending.ready(lane));
+      const { takesMs, settlements } = answer(objects, nowMs);
+      const uids = objects.map(({ uid }) => uid);
+      inFlight = [...inFlight, { flight: flown.length, endsMs: nowMs + takesMs, settlements }];
+      pending.start(uids, flown.length, nowMs);
+      flown.push({ startedMs: nowMs, lane, uids });
+    }
+  }
+
+  while (nowMs <= untilMs) {
+    for (const { flight, settlements } of inFlight.filter(({ endsMs }) => endsMs <= nowMs)) {
+      pending.settle(flight, settlements, nowMs);
+    }
+    inFlight = inFlight.filter(({ endsMs }) => endsMs > nowMs);
+    pending.advance(nowMs);
+    const waits = [pump("work"), pump("look")].map((wait) => nowMs + (wait ?? Number.POSITIVE_INFINITY));
+    const ends = inFlight.map(({ endsMs }) => endsMs);
+    nowMs = Math.max(
+      nowMs + 1,
+      Math.min(...waits, ...ends, pending.nextMs() ?? Number.POSITIVE_INFINITY, untilMs + 1),
+    );
+  }
+  return flown;
+}
