@@ -1,6 +1,5 @@
 import type { ApiObject } from "#core/controller.ts";
 import { type Entry, followedBy, free, type Look } from "#relay/work/entry.ts";
-import type { Rules } from "#relay/work/rules.ts";
 import { endOfWait, endsWithRelated } from "#relay/work/waits.ts";
 
 /** The entry after a related object has changed: what waits for another answer is due, or will be when it is back. */
@@ -25,11 +24,11 @@ export function withLook(entry: Entry, snapshot: ApiObject, dueMs: number): Entr
 }
 
 /** The entry of an object that no event can carry: tried again when it has changed, or after long; not looked at. */
-export function tooLarge(entry: Entry, nowMs: number, { offset }: Rules): Entry {
+export function tooLarge(entry: Entry, nowMs: number): Entry {
   const { phase } = entry;
   if (phase.kind !== "due") return entry;
   if (phase.next.lane === "look") return { ...entry, phase: free(undefined) };
-  const dueMs = endOfWait("too-large", 1, { fromMs: nowMs, offset, draw: 0 });
+  const departure = endOfWait("too-large", 1, { fromMs: nowMs, draw: 0 });
   const tried = { face: phase.next.face, atMs: nowMs };
-  return { ...entry, phase: free({ ...phase.next, wait: "too-large", dueMs, tried }) };
+  return { ...entry, phase: free({ ...phase.next, ...departure, wait: "too-large", tried }) };
 }

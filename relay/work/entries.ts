@@ -31,6 +31,14 @@ export function createEntries(): Entries {
     if (isOut(entry)) inFlight += sign;
   }
 
+  function put(entry: Entry, nowMs: number): void {
+    const before = entries.get(entry.uid);
+    entries.set(entry.uid, entry);
+    count(before, -1);
+    count(entry, 1);
+    if (before?.phase !== entry.phase) place(entry, nowMs);
+  }
+
   /** Into a lane, the schedule, or neither until something happens. */
   function place({ uid, phase }: Entry, nowMs: number): void {
     const isReady = phase.kind === "due" && phase.next.dueMs <= nowMs;
@@ -40,17 +48,20 @@ export function createEntries(): Entries {
     else schedule.set(uid, atMs);
   }
 
+  /** An object whose wait is over but for company goes where others go. */
+  function goAlong(entry: Entry, nowMs: number): void {
+    const { phase } = entry;
+    if (phase.kind !== "due" || !hasWaited(entry)) return;
+    const { next } = phase;
+    if (next.lane !== "work" || next.dueMs <= nowMs || next.earliestMs > nowMs) return;
+    put({ ...entry, phase: { kind: "due", next: { ...next, dueMs: nowMs } } }, nowMs);
+  }
+
   return {
     lanes,
     get: (uid) => entries.get(uid),
     all: () => entries.values(),
-    put(entry, nowMs) {
-      const before = entries.get(entry.uid);
-      entries.set(entry.uid, entry);
-      count(before, -1);
-      count(entry, 1);
-      if (before?.phase !== entry.phase) place(entry, nowMs);
-    },
+    put,
     remove(uid) {
       const entry = entries.get(uid);
       entries.delete(uid);
@@ -61,11 +72,15 @@ export function createEntries(): Entries {
     },
     due(nowMs) {
       const overdue: Entry[] = [];
+      let departs = false;
       for (const uid of schedule.due(nowMs)) {
         const entry = entries.get(uid);
-        if (entry?.phase.kind === "due") place(entry, nowMs);
-        else if (entry !== undefined) overdue.push(entry);
+        if (entry === undefined) continue;
+        if (entry.phase.kind !== "due") overdue.push(entry);
+        else place(entry, nowMs);
+        departs ||= hasWaited(entry);
       }
+      if (departs) for (const entry of entries.values()) goAlong(entry, nowMs);
       return overdue;
     },
     nextMs: () => schedule.nextMs(),
@@ -76,4 +91,8 @@ export function createEntries(): Entries {
       due: { work: lanes.waiting("work").ready, look: lanes.waiting("look").ready },
     }),
   };
+}
+
+function hasWaited({ phase }: Entry): boolean {
+  return phase.kind === "due" && phase.next.lane === "work" && phase.next.wait !== undefined;
 }

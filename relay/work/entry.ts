@@ -8,6 +8,8 @@ export interface Work {
   /** As newly as it is known; sent is what it is by then. */
   readonly snapshot: ApiObject;
   readonly dueMs: number;
+  /** From here on it goes along where others go that have waited. */
+  readonly earliestMs: number;
   /** Why it is not done yet; undefined before it was tried. */
   readonly wait: WaitReason | undefined;
   /** What may be compared of the snapshot, as the watch shows it … */

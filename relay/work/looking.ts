@@ -7,16 +7,16 @@ const DRIFT_EVERY_MS = 60_000;
 /** Looks that fail in a row are given up; the next refresh brings another. */
 const MAX_LOOKS = 3;
 
-/** When a controller looks at objects that need no work; undefined where it never does. */
-export type LookTimes = Pick<Looks, "againSeconds"> | undefined;
+/** What holds for all objects of one controller and cluster. */
+export interface Rules {
+  /** When the controller looks at objects that need no work; undefined where it never does. */
+  readonly looks: Pick<Looks, "againSeconds"> | undefined;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+}
 
-/** The second look after a change of ours; `random` is uniform in [0, 1). */
-export function secondLook(
-  looks: LookTimes,
-  snapshot: ApiObject,
-  nowMs: number,
-  random: () => number,
-): Look | undefined {
+/** The second look after a change of ours. */
+export function secondLook({ looks, random }: Rules, snapshot: ApiObject, nowMs: number): Look | undefined {
   if (looks === undefined) return undefined;
   const [from, to] = looks.againSeconds;
   return {

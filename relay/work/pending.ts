@@ -6,9 +6,9 @@ import { tooLarge, withLook, woken } from "#relay/work/asked.ts";
 import { createEntries } from "#relay/work/entries.ts";
 import { type Entry, newEntry } from "#relay/work/entry.ts";
 import { createFlights } from "#relay/work/flights.ts";
+import type { Rules } from "#relay/work/looking.ts";
 import type { ObservedObject } from "#relay/work/observed.ts";
 import { readyObject } from "#relay/work/ready-object.ts";
-import type { Rules } from "#relay/work/rules.ts";
 import { isStale, seen, withoutVersions } from "#relay/work/seen.ts";
 import { started } from "#relay/work/sent.ts";
 import { isHalved, overdue, settleEntry } from "#relay/work/settled.ts";
@@ -97,7 +97,7 @@ export interface Pending {
 
 /** Nothing is pending yet; of the controller, when it looks again. `random` is uniform in [0, 1). */
 export function createPending(watch: Pick<Watch, "looks">, random: () => number): Pending {
-  const rules: Rules = { looks: watch.looks, random, offset: random() };
+  const rules: Rules = { looks: watch.looks, random };
   const entries = createEntries();
   const flights = createFlights();
 
@@ -175,7 +175,7 @@ export function createPending(watch: Pick<Watch, "looks">, random: () => number)
       }
       return told;
     },
-    giveUp: (uid, nowMs) => change(uid, nowMs, (entry) => tooLarge(entry, nowMs, rules)),
+    giveUp: (uid, nowMs) => change(uid, nowMs, (entry) => tooLarge(entry, nowMs)),
     counts: () => entries.counts(),
   };
 }

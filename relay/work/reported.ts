@@ -2,8 +2,8 @@ import type { ObjectReport } from "#core/report.ts";
 import { type Entry, followedBy, free, type InFlight, type Look, type Work } from "#relay/work/entry.ts";
 import { afterLook, lookAgain, withoutOwnDrift } from "#relay/work/looking.ts";
 import { changedByUs, hurried, isNews, undone } from "#relay/work/seen.ts";
-import { type FlyingEntry, type Settling, waitingOf } from "#relay/work/sent.ts";
-import { endOfWait } from "#relay/work/waits.ts";
+import type { FlyingEntry, Settling } from "#relay/work/sent.ts";
+import { endOfRetry, endOfWait } from "#relay/work/waits.ts";
 
 /** How long the watch may take to show what a report says was written. */
 export const UNCONFIRMED_LIMIT_MS = 5_000;
@@ -47,7 +47,7 @@ function afterLookOf(
   const past = afterLook(entry.past, startedMs, hasFailed);
   if (!hasFailed || entry.phase.next !== undefined) return { ...entry, past };
   const times = entry.past.failedLooks + 1;
-  const dueMs = endOfWait("retry", times, waitingOf(settling.nowMs, settling), afterSeconds);
+  const { dueMs } = endOfRetry(afterSeconds, times, { fromMs: settling.nowMs, draw: settling.draw });
   return { ...entry, past, phase: followedBy(entry.phase, lookAgain(sent, entry.past, dueMs)) };
 }
 
@@ -65,18 +65,20 @@ function stillNeeding(
   sent: Work,
   { startedMs, isWoken }: InFlight,
   { outcome, afterSeconds, seen }: ObjectReport,
-  settling: Settling,
+  { nowMs, draw }: Settling,
 ): Entry {
-  const { nowMs } = settling;
   const isRetry = outcome === "retry";
   const failures = entry.past.failures + 1;
   const past = { ...entry.past, failures };
-  const wait = isRetry ? "retry" : "disagreed";
-  const waiting = waitingOf(nowMs, settling);
+  const from = { fromMs: nowMs, draw };
+  const departure = isRetry
+    ? endOfRetry(afterSeconds, failures, from)
+    : endOfWait("disagreed", failures, from);
   const work: Work = {
     ...next,
-    wait,
-    dueMs: isWoken ? nowMs : endOfWait(wait, failures, waiting, isRetry ? afterSeconds : undefined),
+    ...departure,
+    ...(isWoken ? { dueMs: nowMs } : {}),
+    wait: isRetry ? "retry" : "disagreed",
     tried: { face: seen ?? sent.face, atMs: startedMs },
     mayBeDone: sent.mayBeDone && !isRetry,
   };

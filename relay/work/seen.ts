@@ -1,9 +1,9 @@
 import type { ApiObject } from "#core/controller.ts";
 import { compareResourceVersions, isOlderVersion } from "#kube/follow/resource-version.ts";
 import { type Entry, followedBy, free, type Past, type Work } from "#relay/work/entry.ts";
+import type { Rules } from "#relay/work/looking.ts";
 import { driftLook, isDrift, secondLook } from "#relay/work/looking.ts";
 import type { ObservedObject } from "#relay/work/observed.ts";
-import type { Rules } from "#relay/work/rules.ts";
 import { isUndone, withoutRounds, withRound } from "#relay/work/undoing.ts";
 import { endOfWait } from "#relay/work/waits.ts";
 
@@ -45,6 +45,7 @@ function seenNeeding(entry: Entry, observed: ObservedObject, nowMs: number): Ent
     lane: "work",
     snapshot: observed.snapshot,
     dueMs: nowMs,
+    earliestMs: nowMs,
     wait: undefined,
     face,
     tried: undefined,
@@ -60,8 +61,8 @@ function seenNeeding(entry: Entry, observed: ObservedObject, nowMs: number): Ent
 /** The entry with work that is there again because somebody undid ours. */
 export function undone(entry: Entry, work: Work, nowMs: number): Entry {
   const past = withRound(entry.past);
-  const dueMs = endOfWait("undone", past.undoneRounds, { fromMs: nowMs, offset: 0, draw: 0 });
-  return { ...entry, past, phase: followedBy(entry.phase, { ...work, wait: "undone", dueMs }) };
+  const departure = endOfWait("undone", past.undoneRounds, { fromMs: nowMs, draw: 0 });
+  return { ...entry, past, phase: followedBy(entry.phase, { ...work, ...departure, wait: "undone" }) };
 }
 
 /** Work that has changed where decisions look: waiting out the old answer's time would be a wait for nothing. */
@@ -83,7 +84,7 @@ function seenDone(entry: Entry, observed: ObservedObject, nowMs: number, rules: 
 
 /** The entry after a flight of ours has changed the object: whoever acts on an older state may yet undo it, and a look tells. */
 export function changedByUs(entry: Entry, snapshot: ApiObject, nowMs: number, rules: Rules): Entry {
-  const next = secondLook(rules.looks, snapshot, nowMs, rules.random);
+  const next = secondLook(rules, snapshot, nowMs);
   const past = { ...entry.past, failures: 0, failedLooks: 0, changedMs: nowMs };
   return { ...entry, past, phase: followedBy(entry.phase, next) };
 }

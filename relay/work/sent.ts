@@ -1,6 +1,5 @@
 import { type Entry, free, type InFlight, type Look, type Task, type Work } from "#relay/work/entry.ts";
-import { afterLook, lookAgain } from "#relay/work/looking.ts";
-import type { Rules } from "#relay/work/rules.ts";
+import { afterLook, lookAgain, type Rules } from "#relay/work/looking.ts";
 import { changedByUs } from "#relay/work/seen.ts";
 import { endOfWait } from "#relay/work/waits.ts";
 
@@ -49,29 +48,28 @@ export function failed(entry: FlyingEntry, settleMs: number, settling: Settling)
   return { ...after, phase: { kind: "lost", untilMs, next: after.phase.next } };
 }
 
-function afterLookOf(entry: FlyingEntry, sent: Look, fromMs: number, settling: Settling): Entry {
+function afterLookOf(entry: FlyingEntry, sent: Look, fromMs: number, { draw }: Settling): Entry {
   const { phase, past } = entry;
-  const next =
-    phase.next ??
-    lookAgain(sent, past, endOfWait("failed", past.failedLooks + 1, waitingOf(fromMs, settling)));
+  const { dueMs } = endOfWait("failed", past.failedLooks + 1, { fromMs, draw });
+  const next = phase.next ?? lookAgain(sent, past, dueMs);
   return { ...entry, past: afterLook(past, phase.startedMs, true), phase: { ...phase, next } };
 }
 
-function afterWorkOf(entry: FlyingEntry, sent: Work, fromMs: number, settling: Settling): Entry {
+function afterWorkOf(
+  entry: FlyingEntry,
+  sent: Work,
+  fromMs: number,
+  { nowMs, draw, rules }: Settling,
+): Entry {
   const { phase, past } = entry;
-  if (phase.next?.lane !== "work") return changedByUs(entry, sent.snapshot, settling.nowMs, settling.rules);
+  if (phase.next?.lane !== "work") return changedByUs(entry, sent.snapshot, nowMs, rules);
   const failures = past.failures + 1;
   const next: Work = {
     ...phase.next,
+    ...endOfWait("failed", failures, { fromMs, draw }),
     wait: "failed",
-    dueMs: endOfWait("failed", failures, waitingOf(fromMs, settling)),
     tried: { face: sent.face, atMs: phase.startedMs },
     mayBeDone: true,
   };
   return { ...entry, past: { ...past, failures }, phase: { ...phase, next } };
-}
-
-/** A wait that begins at `fromMs`. */
-export function waitingOf(fromMs: number, { draw, rules }: Settling) {
-  return { fromMs, draw, offset: rules.offset };
 }
