@@ -1,4 +1,5 @@
-import { KubeconfigError, readKubeconfig } from "#cli/kubeconfig.ts";
+import { readKubeconfig } from "#cli/kubeconfig.ts";
+import { KubeconfigError } from "#cli/kubeconfig-error.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { SignInError, signIn } from "#config/sign-in.ts";
 import { connect } from "#kube/client/connect.ts";
