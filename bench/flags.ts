@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import * as z from "zod";
 import { ContenderName } from "#bench/measurement.ts";
 import { ROWS } from "#bench/rows.ts";
+import { messageOf } from "#core/message-of.ts";
 
 /** What a bench run is asked for. */
 export interface BenchFlags {
@@ -76,6 +77,6 @@ function parse(args: readonly string[]) {
     return parseArgs({ args: [...args], options: { ...options, help: { type: "boolean", short: "h" } } })
       .values;
   } catch (error) {
-    throw new FlagsError(error instanceof Error ? error.message : String(error));
+    throw new FlagsError(messageOf(error));
   }
 }

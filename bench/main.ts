@@ -8,6 +8,7 @@ import { percentile } from "#bench/report/percentile.ts";
 import { writeReport } from "#bench/report/write.ts";
 import { CONTENDER_BY_NAME, ROWS } from "#bench/rows.ts";
 import { runOnce } from "#bench/run-once.ts";
+import { messageOf } from "#core/message-of.ts";
 import { startProcess } from "#emulators/harness/managed-process.ts";
 
 // The bench: contenders in rows, round by round, and then what is measured without a cluster full of new nodes. See README.md.
@@ -60,7 +61,7 @@ async function bench(flags: NonNullable<ReturnType<typeof readFlags>>): Promise<
       say(`${index + 1}/${runs.length} ${sentenceOf(measurement)}`);
     } catch (error) {
       // One run that breaks must not cost the others of an hour.
-      const message = `${nameOf(run)} broke: ${error instanceof Error ? error.message : String(error)}`;
+      const message = `${nameOf(run)} broke: ${messageOf(error)}`;
       notes.push(message);
       say(`${index + 1}/${runs.length} ${message}`);
     }

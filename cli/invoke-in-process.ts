@@ -1,4 +1,5 @@
 import type { ControllerName } from "#core/event.ts";
+import { messageOf } from "#core/message-of.ts";
 import { Report } from "#core/report.ts";
 import type { Invocation, Invoker } from "#relay/delivery/invoker.ts";
 
@@ -35,7 +36,7 @@ export function createInProcessInvoker(
         const answer = await invoked(JSON.parse(JSON.stringify(event)), context);
         return invocationOf(answer);
       } catch (error) {
-        const message = error instanceof Error ? error.message : String(error);
+        const message = messageOf(error);
         return { kind: "failed", code: "FunctionError", message, settleMs: 0 };
       }
     },

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { signInFaultOf } from "#cli/connect-relay.ts";
 import type { Cluster } from "#config/cluster.ts";
+import { messageOf } from "#core/message-of.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { pause, systemClock } from "#kube/follow/clock.ts";
 import type { ConfigurationFault } from "#relay/followed-cluster.ts";
@@ -101,7 +102,7 @@ export function keepCluster(
   }
 
   function failed(error: unknown): void {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     log({ level: "error", event: "ClusterFailed", cluster: name, message });
   }
 

@@ -2,6 +2,7 @@
 import { Command, CommanderError, Option } from "commander";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import { keepHeapSmall } from "#cli/small-heap.ts";
+import { messageOf } from "#core/message-of.ts";
 import packageJson from "../package.json" with { type: "json" };
 
 /** Exit codes: done, failed, wrong usage or configuration. */
@@ -84,7 +85,7 @@ async function main(): Promise<void> {
 function exitCodeOf(error: unknown): number {
   // Commander has said what is wrong by then; its own code for --help and --version is 0.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   process.stderr.write(`serverless-ccm: ${message}\n`);
   return error instanceof ConfigurationError ? WRONG_USAGE : FAILED;
 }

@@ -8,6 +8,7 @@ import { type Flags, readClusterSettings, readServingSettings } from "#cli/setti
 import { loadCloud } from "#clouds/kinds.ts";
 import { CONTROLLERS } from "#core/controllers.ts";
 import { faultsOf } from "#core/faults.ts";
+import { messageOf } from "#core/message-of.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import type { World } from "#functions/parts/world.ts";
 import { connect } from "#kube/client/connect.ts";
@@ -46,5 +47,5 @@ function faultsOfCloud(cause: unknown): ConfigurationFault[] {
   if (cause instanceof z.ZodError) {
     return faultsOf(cause).map(({ path, message }) => ({ name: `the cloud's file, ${path}`, message }));
   }
-  return [{ name: "--cloud-config", message: cause instanceof Error ? cause.message : String(cause) }];
+  return [{ name: "--cloud-config", message: messageOf(cause) }];
 }

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { Cluster } from "#config/cluster.ts";
 import { ClusterName } from "#core/event.ts";
 import { type Fault, faultsOf } from "#core/faults.ts";
+import { messageOf } from "#core/message-of.ts";
 
 /** What a clusters file says: the clusters that can be used, and the entries that cannot. */
 export interface ClustersFile {
@@ -104,7 +105,7 @@ function plainValue(text: string, file: string): unknown {
     return document.toJS();
   } catch (cause) {
     // Aliases that multiply beyond the library's limit.
-    const message = cause instanceof Error ? cause.message : String(cause);
+    const message = messageOf(cause);
     throw new ClustersFileError("Invalid", file, [{ path: "", message }], cause);
   }
 }

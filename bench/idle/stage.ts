@@ -7,7 +7,7 @@ import { keepNodes, registerNodes } from "#bench/idle/kubelets.ts";
 import { connectAsAdmin, entryOf, Tenant, type TenantPlan, tenantOf } from "#bench/idle/tenant.ts";
 import { untilSaid } from "#bench/idle/until-said.ts";
 import { type BenchStage, CLUSTER_TAG, setBenchStage } from "#bench/stage.ts";
-import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import { isUninitialized } from "#core/node/taints.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { freePort } from "#emulators/harness/free-port.ts";
@@ -163,14 +163,15 @@ async function uninitializedOf(tenants: readonly Tenant[]): Promise<number> {
   let count = 0;
   for (const tenant of tenants) {
     const admin = await connectAsAdmin(tenant);
-    const listed = await listAll(admin, "/api/v1/nodes", isUninitialized, new AbortController().signal);
+    const listed = await listAll(
+      admin,
+      "/api/v1/nodes",
+      (node) => isUninitialized(Tainted.parse(node)),
+      new AbortController().signal,
+    );
     await admin.close();
     if (listed.kind === "failed") throw new Error(`${tenant.name}: ${listed.message}`);
     count += listed.items.filter(Boolean).length;
   }
   return count;
-}
-
-function isUninitialized(node: unknown): boolean {
-  return Tainted.parse(node).spec.taints?.some(({ key }) => key === UNINITIALIZED_TAINT) ?? false;
 }

@@ -5,7 +5,7 @@ import { type Machine, registerNode, registerNodes } from "#cli/demo/nodes.ts";
 import { createCounter, print, printJson, title } from "#cli/demo/screen.ts";
 import { type Stage, setStage } from "#cli/demo/stage.ts";
 import { summarize } from "#cli/demo/summary.ts";
-import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import { isUninitialized } from "#core/node/taints.ts";
 import type { NodeRecord } from "#emulators/harness/node-history.ts";
 
 /** The flags of `demo`. */
@@ -177,7 +177,7 @@ function recordOf({ history }: Stage, name: string): NodeRecord {
 }
 
 function isTainted({ latest }: NodeRecord): boolean {
-  return latest.spec.taints?.some(({ key }) => key === UNINITIALIZED_TAINT) ?? false;
+  return isUninitialized(latest);
 }
 
 async function keepRunning({ plane }: Stage): Promise<void> {

@@ -16,9 +16,9 @@ import { createHttpClient } from "#clouds/http/client.ts";
 import { createMeter } from "#clouds/http/meter.ts";
 import { answerOf } from "#clouds/http/outcome.ts";
 import type { Environment, LoadCloudOptions } from "#clouds/kind.ts";
-import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
+import { isUninitialized } from "#core/node/taints.ts";
 
 /** The world of a DigitalOcean cloud, where it is not the real one. */
 export interface DigitalOceanCloudOptions extends LoadCloudOptions {
@@ -117,10 +117,6 @@ function answerFor(node: Node, resolution: Resolution | undefined): InstanceAnsw
   return instance.kind === "ok"
     ? { kind: "found", instance: instance.value }
     : answerOf(instance.fault, subject);
-}
-
-function isUninitialized({ spec }: Node): boolean {
-  return spec.taints?.some(({ key }) => key === UNINITIALIZED_TAINT) ?? false;
 }
 
 const ABORTED: InstanceAnswer = {

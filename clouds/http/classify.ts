@@ -2,6 +2,7 @@ import type { HttpAnswer } from "#clouds/http/client.ts";
 import { parseJson } from "#clouds/http/json.ts";
 import { type Fault, type Outcome, ok } from "#clouds/http/outcome.ts";
 import type { InstanceErrorCode } from "#core/instance.ts";
+import { messageOf } from "#core/message-of.ts";
 
 /** What a cloud's own error says, as far as it says it. */
 export interface CloudError {
@@ -44,7 +45,7 @@ export function classify(answer: HttpAnswer, request: string, readError: ReadClo
 
 /** A request that no whole answer came to. */
 export function unanswered(cause: unknown, request: string): Fault {
-  const message = cause instanceof Error ? cause.message : String(cause);
+  const message = messageOf(cause);
   return { code: "Unavailable", message: `${request}: ${cut(message)}`, transient: true };
 }
 

@@ -2,9 +2,14 @@ import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import { type Edit, pointer, remove, test } from "#core/json-patch.ts";
 import type { Node } from "#core/node/node.ts";
 
+/** As much of a node as tells. */
+interface Tainted {
+  readonly spec: { readonly taints?: readonly { readonly key: string }[] | undefined };
+}
+
 /** Whether the node still carries the taint of a kubelet that waits for its cloud, whatever the taint's value or effect. */
-export function isUninitialized(node: Node): boolean {
-  return indexesOfUninitialized(node).length > 0;
+export function isUninitialized({ spec }: Tainted): boolean {
+  return spec.taints?.some(({ key }) => key === UNINITIALIZED_TAINT) ?? false;
 }
 
 /**

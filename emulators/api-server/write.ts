@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+import { messageOf } from "#core/message-of.ts";
 import { applyJsonPatch } from "#emulators/api-server/json-patch.ts";
 import { managedFieldsAfter } from "#emulators/api-server/managed-fields.ts";
 import { applyMergePatch, applyStrategicMergePatch } from "#emulators/api-server/merge-patch.ts";
@@ -263,7 +264,7 @@ function parseJson(body: string, message: (why: string) => string): unknown {
   try {
     return JSON.parse(body);
   } catch (error) {
-    throw badRequest(message(error instanceof Error ? error.message : String(error)));
+    throw badRequest(message(messageOf(error)));
   }
 }
 

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { messageOf } from "#core/message-of.ts";
 import { Behaviour } from "./behaviour.ts";
 import { InstanceStateName } from "./instance.ts";
 import { InstanceSpec, ManagedInterfaceSpec } from "./instance-spec.ts";
@@ -38,7 +39,7 @@ export function answerControl(server: Ec2Server, request: ControlRequest): Contr
     return { status: 200, body: write(server, JSON.parse(request.body)) };
   } catch (error) {
     if (error instanceof z.ZodError) return refusal(400, z.prettifyError(error));
-    return refusal(400, error instanceof Error ? error.message : String(error));
+    return refusal(400, messageOf(error));
   }
 }
 

@@ -1,5 +1,6 @@
-import { LABEL_PAIRS, UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import { LABEL_PAIRS } from "#core/contracts.ts";
 import type { Node } from "#core/node/node.ts";
+import { isUninitialized } from "#core/node/taints.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** What became of one node, by the API server's own watch. Times are milliseconds of `performance.now()`. */
@@ -130,8 +131,7 @@ function noteVersion(records: Map<string, NodeRecord>, type: string, node: Node)
     const value = key === PROVIDER_ID ? node.spec.providerID : node.metadata.labels?.[key];
     if (value !== undefined) record.written[key]?.add(value);
   }
-  const tainted = node.spec.taints?.some((taint) => taint.key === UNINITIALIZED_TAINT) ?? false;
-  if (tainted || record.deleted) return 0;
+  if (isUninitialized(node) || record.deleted) return 0;
   const isFirst = record.schedulableAt === undefined;
   record.schedulableAt ??= now;
   record.naked ||= !node.status.addresses?.some(

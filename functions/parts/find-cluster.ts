@@ -1,6 +1,7 @@
 import type { Cluster, Clusters } from "#config/cluster.ts";
 import type { Because } from "#core/decision.ts";
 import type { Event } from "#core/event.ts";
+import { messageOf } from "#core/message-of.ts";
 
 /** The event's cluster, or why nothing may be done for it now. */
 export type FoundCluster = { readonly kind: "cluster"; readonly cluster: Cluster } | Refused;
@@ -28,7 +29,7 @@ export async function findCluster(event: Event, clusters: Clusters): Promise<Fou
     if (fresh.hash === event.clusterHash) return { kind: "cluster", cluster: fresh };
     return refused("ClusterConfigurationDiffers", differs(event, fresh.hash), DIFFERS_AFTER_SECONDS);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     return refused(
       "ClustersUnreadable",
       `the function's clusters cannot be read: ${reason}`,

@@ -2,18 +2,22 @@ import * as z from "zod";
 import type { ApiObject, Controller, ReadState, StateReference } from "#core/controller.ts";
 import type { ObjectReport } from "#core/report.ts";
 import type { ObjectEntry } from "#functions/parts/parse-objects.ts";
-import { forEachBounded } from "#kube/apply/for-each-bounded.ts";
 import { readObject } from "#kube/apply/requests.ts";
+import { untilAborted } from "#kube/client/on-abort.ts";
+import { createSlots } from "#kube/client/slots.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** Objects of a batch as they are now; one with a report is not decided on any more. */
 export interface ReadBatch {
-  readonly objects: readonly {
-    readonly index: number;
-    readonly object: ApiObject | undefined;
-    readonly report: ObjectReport | undefined;
-  }[];
+  readonly objects: readonly ReadEntry[];
   readonly reads: number;
+}
+
+/** One of them. */
+export interface ReadEntry {
+  readonly index: number;
+  readonly object: ApiObject | undefined;
+  readonly report: ObjectReport | undefined;
 }
 
 const MAX_AT_ONCE = 32;
@@ -36,24 +40,47 @@ export async function readAgain(
   entries: readonly ObjectEntry[],
   signal: AbortSignal,
 ): Promise<ReadBatch> {
-  const objects: ReadBatch["objects"][number][] = [];
-  await forEachBounded(entries, MAX_AT_ONCE, async ({ index, object: before }) => {
-    const { namespace, name, uid } = before.metadata;
-    const parse = (value: unknown) => controller.parse(value);
-    const read = await readObject(transport, controller.resource, before.metadata, parse, signal);
-    const report = (part: Pick<ObjectReport, "outcome" | "because" | "afterSeconds">): void => {
-      const about = { index, ...(namespace === undefined ? {} : { namespace }), name, uid };
-      objects.push({ index, object: undefined, report: { ...about, ...part } });
-    };
-    if (read.kind === "object" && read.object.metadata.uid === uid) {
-      objects.push({ index, object: read.object, report: undefined });
-    } else if (read.kind === "object" || read.kind === "gone") {
-      report({ outcome: "skipped", because: { code: "Gone", message: `${name} with uid ${uid} is gone` } });
-    } else {
-      report({ outcome: "retry", because: { code: "Unavailable", message: read.message }, afterSeconds: 2 });
+  const slots = createSlots(() => MAX_AT_ONCE, entries.length);
+  const read = async (entry: ObjectEntry): Promise<ReadEntry> => {
+    if ((await slots.enter(untilAborted(signal))) !== "entered")
+      return due(entry, "DeadlineReached", "not read in time");
+    try {
+      return await readEntry(transport, controller, entry, signal);
+    } finally {
+      slots.leave();
     }
-  });
-  return { objects, reads: entries.length };
+  };
+  return { objects: await Promise.all(entries.map(read)), reads: entries.length };
+}
+
+async function readEntry(
+  transport: Transport,
+  controller: Controller,
+  entry: ObjectEntry,
+  signal: AbortSignal,
+): Promise<ReadEntry> {
+  const { name, uid } = entry.object.metadata;
+  const parse = (value: unknown) => controller.parse(value);
+  const read = await readObject(transport, controller.resource, entry.object.metadata, parse, signal);
+  if (read.kind === "object" && read.object.metadata.uid === uid) {
+    return { index: entry.index, object: read.object, report: undefined };
+  }
+  if (read.kind !== "object" && read.kind !== "gone") return due(entry, "Unavailable", read.message);
+  const because = { code: "Gone", message: `${name} with uid ${uid} is gone` };
+  return withReport(entry, { outcome: "skipped", because });
+}
+
+function due(entry: ObjectEntry, code: string, message: string): ReadEntry {
+  return withReport(entry, { outcome: "retry", because: { code, message }, afterSeconds: 2 });
+}
+
+function withReport(
+  { index, object }: ObjectEntry,
+  part: Pick<ObjectReport, "outcome" | "because" | "afterSeconds">,
+): ReadEntry {
+  const { namespace, name, uid } = object.metadata;
+  const about = { index, ...(namespace === undefined ? {} : { namespace }), name, uid };
+  return { index, object: undefined, report: { ...about, ...part } };
 }
 
 const AnyObject = z.looseObject({ metadata: z.looseObject({}) });

@@ -1,4 +1,5 @@
-import { onAbort } from "#kube/client/on-abort.ts";
+import { untilAborted } from "#kube/client/on-abort.ts";
+import { createSlots } from "#kube/client/slots.ts";
 
 /** Leave to send one request. Exactly one of its two methods is called, once. */
 export interface Ticket {
@@ -18,24 +19,15 @@ export interface Gate {
 
 /** A gate that starts at its `maximum`, and never closes below one request at a time. */
 export function createGate(maximum: number): Gate {
-  const queues = { front: new Set<() => void>(), back: new Set<() => void>() };
   let bound = maximum;
-  let inFlight = 0;
   let halvings = 0;
   let resumeAt = 0;
   let resumeTimer: NodeJS.Timeout | undefined;
 
-  const open = (): boolean => inFlight < Math.floor(bound) && resumeTimer === undefined;
-
-  const admit = (): void => {
-    for (const queue of [queues.front, queues.back]) {
-      for (const wake of queue) {
-        if (!open()) return;
-        queue.delete(wake);
-        wake();
-      }
-    }
-  };
+  const slots = createSlots(
+    () => (resumeTimer === undefined ? Math.floor(bound) : 0),
+    Number.POSITIVE_INFINITY,
+  );
 
   const pause = (seconds: number): void => {
     const until = performance.now() + seconds * 1_000;
@@ -44,28 +36,25 @@ export function createGate(maximum: number): Gate {
     clearTimeout(resumeTimer);
     resumeTimer = setTimeout(() => {
       resumeTimer = undefined;
-      admit();
+      slots.admit();
     }, seconds * 1_000);
   };
 
   const ticket = (): Ticket => {
     const halvingsBefore = halvings;
-    inFlight += 1;
     return {
       done() {
-        inFlight -= 1;
         bound = Math.min(maximum, bound + 1 / bound);
-        admit();
+        slots.leave();
       },
       throttled(pauseSeconds) {
-        inFlight -= 1;
         // Requests that were in flight together are throttled together; that is one reason to halve, not many.
         if (halvingsBefore === halvings) {
           halvings += 1;
           bound = Math.max(1, bound / 2);
         }
         pause(pauseSeconds);
-        admit();
+        slots.leave();
       },
     };
   };
@@ -73,20 +62,8 @@ export function createGate(maximum: number): Gate {
   return {
     bound: () => Math.floor(bound),
     async enter(place, signal) {
-      if (signal.aborted) return undefined;
-      if (open() && queues.front.size === 0 && (place === "front" || queues.back.size === 0)) return ticket();
-      return new Promise((resolve) => {
-        const queue = queues[place];
-        const wake = (): void => {
-          release();
-          resolve(ticket());
-        };
-        queue.add(wake);
-        const release = onAbort(signal, () => {
-          queue.delete(wake);
-          resolve(undefined);
-        });
-      });
+      const entered = await slots.enter(untilAborted(signal), place);
+      return entered === "entered" ? ticket() : undefined;
     },
   };
 }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { ClusterEvent, ObjectReference } from "#core/decision.ts";
 import { MAX_SAID } from "#core/event.ts";
 import { classifyAnswer } from "#kube/client/answer.ts";
+import { createSlots } from "#kube/client/slots.ts";
 import { startTimeLimit } from "#kube/client/time-limit.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
@@ -53,22 +54,21 @@ export async function recordEvents(
   const isSaid = (event: ObjectEvent): boolean => event.said?.includes(keyOf(event, options.now)) === true;
   for (const event of events.filter(isSaid)) say(event);
   const wanted = events.filter((event) => !isSaid(event));
-  const left = new Map(wanted.map((event) => [eventName(event, options.now), event]));
-  const total = left.size;
+  const named = new Map(wanted.map((event) => [eventName(event, options.now), event]));
+  const slots = createSlots(() => MAX_AT_ONCE, named.size);
   const time = startTimeLimit(options.timeoutMs, options.signal);
   let recorded = 0;
-  const work = async (): Promise<void> => {
-    for (const [name, event] of left) {
-      if (time.reached()) return;
-      left.delete(name);
-      if (!(await recordEvent(name, event, options, time.signal))) continue;
+  const record = async ([name, event]: readonly [string, ObjectEvent]): Promise<void> => {
+    if ((await slots.enter(time)) !== "entered") return;
+    if (await recordEvent(name, event, options, time.signal)) {
       recorded += 1;
       say(event);
     }
+    slots.leave();
   };
-  await Promise.all(Array.from({ length: Math.min(MAX_AT_ONCE, total) }, work));
+  await Promise.all([...named].map(record));
   time.end();
-  return { recorded, dropped: total - recorded, said };
+  return { recorded, dropped: named.size - recorded, said };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { messageOf } from "#core/message-of.ts";
 import {
   type AnswerCode,
   askedToWaitSeconds,
@@ -44,8 +45,7 @@ export function failureOf(response: ApiResponse): RequestFailure {
 
 /** What no answer means; whatever is not of the network is `Unexpected`, as nothing may end the loop that asks. */
 export function failureOfError(error: unknown): RequestFailure {
-  if (!(error instanceof ApiUnreachable))
-    return failed("Unexpected", error instanceof Error ? error.message : String(error));
+  if (!(error instanceof ApiUnreachable)) return failed("Unexpected", messageOf(error));
   const answer = classifyFailure(error);
   return failed(codeOf(answer), answer.message);
 }

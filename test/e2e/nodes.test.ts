@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { INSTANCE_ANNOTATION, LABEL_PAIRS, UNINITIALIZED_TAINT } from "#core/contracts.ts";
-import type { Node } from "#core/node/node.ts";
+import { INSTANCE_ANNOTATION, LABEL_PAIRS } from "#core/contracts.ts";
+import { isUninitialized } from "#core/node/taints.ts";
 import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
 import type { JoiningNodeOptions } from "#emulators/harness/joining-node.ts";
 import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
@@ -153,7 +153,7 @@ describeWithBoth("a hundred nodes on a real API server and moto", (binaries, pro
   }
 
   function allUp(): boolean {
-    const up = living().filter(({ latest }) => !isTainted(latest));
+    const up = living().filter(({ latest }) => !isUninitialized(latest));
     return living().length === 100 && up.length === 99;
   }
 
@@ -189,7 +189,7 @@ describeWithBoth("a hundred nodes on a real API server and moto", (binaries, pro
 
   it("leaves the node of another network as it is, and tells the operator why, but not the cluster", async () => {
     const node = await cluster.read(foreign.name);
-    expect(isTainted(node)).toBe(true);
+    expect(isUninitialized(node)).toBe(true);
     expect(node.status.addresses).toEqual([{ type: "Hostname", address: foreign.name }]);
     expect(writesByNode(await plane.record()).get(foreign.name)).toBeUndefined();
     const said = ccm.lines.find((line) => line["event"] === "Object" && line["name"] === foreign.name);
@@ -213,7 +213,7 @@ describeWithBoth("a hundred nodes on a real API server and moto", (binaries, pro
   it("brings up a node that was made again under its name", async () => {
     const now = await Promise.all(remade.map(({ name }) => cluster.read(name)));
     expect(now.filter(({ metadata }) => uidsBefore.includes(metadata.uid))).toEqual([]);
-    expect(now.filter(isTainted)).toEqual([]);
+    expect(now.filter(isUninitialized)).toEqual([]);
   });
 
   it("records an Event for each node that came up", async () => {
@@ -237,10 +237,6 @@ function isWaitingForLate(line: Readonly<Record<string, unknown>>): boolean {
 
 function manifestsOf(name: string): string {
   return fileURLToPath(new URL(`../../infra/${name}`, import.meta.url));
-}
-
-function isTainted(node: Node): boolean {
-  return node.spec.taints?.some(({ key }) => key === UNINITIALIZED_TAINT) ?? false;
 }
 
 function labelsOf({ zone }: Machine): Readonly<Record<string, string>> {

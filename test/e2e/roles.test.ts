@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
-import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import { isUninitialized } from "#core/node/taints.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
 import { CONTROL_PLANE_USERS, type RequestRecord } from "#emulators/harness/control-plane.ts";
@@ -141,7 +141,7 @@ describeWithPart("control-plane", "the roles of infra/rbac", (binaries) => {
     const node = await cluster.read(name);
     const used = rightsUsed(await since(), CONTROL_PLANE_USERS.functions.name);
     return {
-      initialized: !(node.spec.taints?.some(({ key }) => key === UNINITIALIZED_TAINT) ?? false),
+      initialized: !isUninitialized(node),
       readAgain: used.includes("get nodes"),
       event: (await cluster.events(node)).some(({ reason }) => reason === "Synced"),
     };

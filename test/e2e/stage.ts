@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { LABEL_PAIRS, UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import { LABEL_PAIRS } from "#core/contracts.ts";
+import { isUninitialized } from "#core/node/taints.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import type { Ec2Instance } from "#emulators/ec2/instance.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
@@ -173,7 +174,7 @@ function isInitializedFrom(
   );
   const addresses = status.addresses?.map(({ type, address }) => `${type} ${address}`);
   return (
-    spec.taints?.some(({ key }) => key === UNINITIALIZED_TAINT) !== true &&
+    !isUninitialized({ spec }) &&
     spec.providerID === `aws:///${availabilityZone}/${id}` &&
     addresses?.join() ===
       `InternalIP ${privateIpAddress},InternalDNS ${privateDnsName},Hostname ${privateDnsName}` &&

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Cluster } from "#config/cluster.ts";
-import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { Node } from "#core/node/node.ts";
+import { isUninitialized } from "#core/node/taints.ts";
 import type { Report } from "#core/report.ts";
 import { type FunctionUnderTest, startFunction } from "./function-under-test.ts";
 
@@ -14,7 +14,6 @@ afterEach(() => node.close());
 
 const outcomes = (report: Report) =>
   report.objects.map(({ outcome, because }) => `${outcome} ${because.code}`);
-const isTainted = ({ spec }: Node) => spec.taints?.some(({ key }) => key === UNINITIALIZED_TAINT) ?? false;
 const readAll = (nodes: readonly Node[]) =>
   Promise.all(nodes.map(({ metadata }) => node.api.read(metadata.name)));
 const namesOf = (count: number) => Array.from({ length: count }, (_, index) => `node-${index}`);
@@ -24,7 +23,7 @@ describe("a batch", () => {
     const joined = await node.join(...namesOf(100));
     const report = await node.invoke(node.event(joined));
     const initialized = await readAll(joined);
-    expect(initialized.filter(isTainted)).toEqual([]);
+    expect(initialized.filter(isUninitialized)).toEqual([]);
     expect(initialized.map(({ spec }) => spec.providerID)).toEqual(
       namesOf(100).map((name) => `memory:///zone-a/${name}`),
     );
@@ -54,7 +53,7 @@ describe("a batch", () => {
     const report = await node.invoke(node.event(joined));
     expect(outcomes(report)).toEqual([expect.stringMatching(/^changed /)]);
     expect(report.usage.cluster).toMatchObject({ conflicts: 1, reads: 1 });
-    expect((await readAll(joined)).filter(isTainted)).toEqual([]);
+    expect((await readAll(joined)).filter(isUninitialized)).toEqual([]);
   });
 
   test("with a node that meanwhile names another instance asks the cloud about that one before anything is written", async () => {
@@ -66,7 +65,7 @@ describe("a batch", () => {
     const report = await node.invoke(node.event(joined));
     expect(outcomes(report)).toEqual(["retry InstanceNotFound"]);
     expect(report.usage.cloud.calls).toEqual({ Instances: 2 });
-    expect((await readAll(joined)).filter(isTainted)).toHaveLength(1);
+    expect((await readAll(joined)).filter(isUninitialized)).toHaveLength(1);
   });
 
   test("with one malformed object fails for that one alone", async () => {
@@ -218,7 +217,7 @@ describe("the deadline", () => {
     expect(await node.requests()).toBe(afterAnswer);
     const changed = report.objects.filter(({ outcome }) => outcome === "changed").map(({ name }) => name);
     const untainted = (await readAll(joined))
-      .filter((read) => !isTainted(read))
+      .filter((read) => !isUninitialized(read))
       .map(({ metadata }) => metadata.name);
     expect(untainted).toEqual(changed);
   });

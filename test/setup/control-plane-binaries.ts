@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { messageOf } from "#core/message-of.ts";
 import type { ControlPlaneBinaries } from "#emulators/harness/kube-apiserver.ts";
 import { findProgram, isExecutable } from "#test/setup/find-program.ts";
 import { cacheFolder, makeOnce } from "#test/setup/make-once.ts";
@@ -75,8 +76,4 @@ async function onPath(): Promise<ControlPlaneBinaries | undefined> {
   if (kubeApiserver === undefined || etcd === undefined) return undefined;
   const etcdutl = await findProgram("etcdutl");
   return { kubeApiserver, etcd, ...(etcdutl === undefined ? {} : { etcdutl }) };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { messageOf } from "#core/message-of.ts";
 import { findProgram } from "#test/setup/find-program.ts";
 import { cacheFolder, makeOnce } from "#test/setup/make-once.ts";
 import type { Part } from "#test/setup/parts.ts";
@@ -47,7 +48,7 @@ async function install(python: string, say: (line: string) => void): Promise<Par
       await runProgram(join(temporary, "bin/python"), pip);
     });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return { kind: "missing", because: `python3 could not install moto: ${why}` };
   }
   // Not bin/moto_server: its first line names the folder as it was while it was made.
