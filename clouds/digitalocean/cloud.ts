@@ -17,6 +17,7 @@ import { createMeter } from "#clouds/http/meter.ts";
 import { answerOf } from "#clouds/http/outcome.ts";
 import type { Environment, LoadCloudOptions } from "#clouds/kind.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
+import { messageOf } from "#core/message-of.ts";
 import type { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 
@@ -90,7 +91,11 @@ export function createDigitalOceanCloud(
         return { answers, usage: meter.usage() };
       } catch (error) {
         // Nothing is known to come here; but the contract is that nobody's batch rejects.
-        return allAnswer({ kind: "error", code: "Unavailable", message: `DigitalOcean: ${error}` });
+        return allAnswer({
+          kind: "error",
+          code: "Unavailable",
+          message: `DigitalOcean: ${messageOf(error)}`,
+        });
       } finally {
         leave();
       }

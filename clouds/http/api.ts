@@ -4,6 +4,7 @@ import type { HttpClient } from "#clouds/http/client.ts";
 import type { Meter } from "#clouds/http/meter.ts";
 import { type Fault, fault, type Outcome } from "#clouds/http/outcome.ts";
 import { readRateLimit } from "#clouds/http/rate-limit.ts";
+import { messageOf } from "#core/message-of.ts";
 
 /** Waits; resolves, never rejects, once the time is over or the signal aborts. */
 export type Sleep = (delayMs: number, signal: AbortSignal) => Promise<void>;
@@ -93,7 +94,7 @@ export function createApi(parts: ApiParts): Api {
       header = next;
       return withoutSecret(await attempt(request, turn, header), header);
     } catch (error) {
-      return fault("Denied", `${request.template}: ${error instanceof Error ? error.message : error}`);
+      return fault("Denied", `${request.template}: ${messageOf(error)}`);
     }
   };
 

@@ -45,7 +45,9 @@ export function classify(answer: HttpAnswer, request: string, readError: ReadClo
 
 /** A request that no whole answer came to. */
 export function unanswered(cause: unknown, request: string): Fault {
-  const message = messageOf(cause);
+  // Where a name has several addresses, the error of all of them together has a code and no words.
+  const { code } = cause as { readonly code?: unknown };
+  const message = messageOf(cause) || String(code);
   return { code: "Unavailable", message: `${request}: ${cut(message)}`, transient: true };
 }
 

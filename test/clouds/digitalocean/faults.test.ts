@@ -178,6 +178,16 @@ describe("a droplet whose description lacks", () => {
   });
 });
 
+test.each(["http://127.0.0.1:1", "http://localhost:1"])(
+  "a server that is not there, %s, is named by its error",
+  async (apiURL) => {
+    const { answers } = await world.cloud({ apiURL }).instances([identified(world.fake.add())], aCall());
+    expect(answers).toMatchObject([
+      { code: "Unavailable", message: expect.stringContaining("ECONNREFUSED") },
+    ]);
+  },
+);
+
 test("a server that says the token back is not quoted", async () => {
   const droplet = world.fake.add();
   const body = JSON.stringify({ id: "unauthorized", message: `who is Bearer ${TOKEN}?` });

@@ -1,0 +1,66 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Ended, runProgram } from "#test/cli/program.ts";
+import { REGION, TOKEN, VPC } from "#test/clouds/digitalocean/fake-server.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "run-digitalocean-"));
+  const kubeconfig = {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "blue", cluster: { server: "https://127.0.0.1:1" } }],
+    users: [{ name: "blue", user: { token: "s3cret" } }],
+    contexts: [{ name: "blue", context: { cluster: "blue", user: "blue" } }],
+    "current-context": "blue",
+  };
+  await writeFile(join(folder, "kubeconfig"), JSON.stringify(kubeconfig));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+test.each<[string, string, Record<string, string>, readonly string[]]>([
+  [
+    "all that is missing, with the variables that would supply it",
+    "{}",
+    { DO_ACCESS_TOKEN: TOKEN },
+    ["--cloud-config region: ", "(or set REGION)"],
+  ],
+  [
+    "no VPC and no tag",
+    `region: ${REGION}`,
+    { DO_ACCESS_TOKEN: TOKEN },
+    ["vpc or dropletTag is required", "(or set DO_CLUSTER_VPC_ID)"],
+  ],
+  [
+    "no token",
+    `region: ${REGION}\nvpc: ${VPC}`,
+    {},
+    ["tokenFile is required where DO_ACCESS_TOKEN is not set"],
+  ],
+  [
+    "a token file that is not there",
+    `region: ${REGION}\nvpc: ${VPC}\ntokenFile: /nowhere/token`,
+    { DO_ACCESS_TOKEN: TOKEN },
+    ["/nowhere/token cannot be read"],
+  ],
+  [
+    "http to elsewhere, from the environment",
+    `region: ${REGION}\nvpc: ${VPC}`,
+    { DO_ACCESS_TOKEN: TOKEN, DO_OVERRIDE_URL: "http://api.example.com" },
+    ["--cloud-config apiURL: https is required"],
+  ],
+])("run with %s ends with 2 and says so", async (_, config, environment, messages) => {
+  const { code, stderr } = await run(config, environment);
+  expect(code).toBe(2);
+  for (const message of messages) expect(stderr).toContain(message);
+  expect(stderr).not.toContain(TOKEN);
+});
+
+async function run(config: string, environment: Record<string, string>): Promise<Ended> {
+  await writeFile(join(folder, "cloud.yaml"), config);
+  const flags = ["--cloud-config", join(folder, "cloud.yaml"), "--kubeconfig", join(folder, "kubeconfig")];
+  const none = { DO_ACCESS_TOKEN: "", DO_OVERRIDE_URL: "", REGION: "", DO_CLUSTER_VPC_ID: "" };
+  return runProgram(["run", "--cloud-provider", "digitalocean", ...flags], "", { ...none, ...environment });
+}
