@@ -263,6 +263,31 @@ describe("a server that throttles", () => {
   });
 });
 
+describe("an abort", () => {
+  test("while a batch waits for its turn ends it, and nothing is asked", async () => {
+    const abort = new AbortController();
+    const cloud = world.cloud({}, { sleep: async () => abort.abort() });
+    const droplet = world.fake.add();
+    world.fake.fault = () => errorAnswer(429, "too_many_requests", { "retry-after": "1" });
+    await cloud.instances([identified(droplet)], aCall());
+    const { answers } = await cloud.instances([identified(droplet)], aCall({ signal: abort.signal }));
+    expect(answers.map(summary)).toEqual(["Aborted"]);
+    expect(asked(world.fake)).toEqual({ read: 1 });
+  });
+
+  test("before a second attempt ends it, and there is none", async () => {
+    const abort = new AbortController();
+    const cloud = world.cloud({}, { sleep: async () => abort.abort() });
+    world.fake.fault = () => "destroy";
+    const { answers } = await cloud.instances(
+      [identified(world.fake.add())],
+      aCall({ signal: abort.signal }),
+    );
+    expect(answers.map(summary)).toEqual(["Aborted"]);
+    expect(asked(world.fake)).toEqual({ read: 1 });
+  });
+});
+
 describe("where little is left of the hour", () => {
   test("nodes that are initialized already wait until the quota grows, and the others do not", async () => {
     const droplets = [world.fake.add(), world.fake.add(), world.fake.add()] as const;

@@ -1,7 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { parseCloudConfig } from "#cli/cloud-config.ts";
 import { loadDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
 import { DigitalOceanCloudConfig, digitalocean } from "#clouds/digitalocean/kind.ts";
+import { loadCloud } from "#clouds/kinds.ts";
 import { REGION, TAG, TOKEN, VPC } from "#test/clouds/digitalocean/fake-server.ts";
 import { aConfig } from "#test/clouds/digitalocean/world.ts";
 
@@ -100,7 +101,9 @@ test.each<[string, Record<string, unknown>, Record<string, string>, string]>([
 });
 
 test("the kind loads the cloud with the token of the environment", async () => {
-  const cloud = await loadDigitalOceanCloud(aConfig(), { clusterName: "blue" }, { DO_ACCESS_TOKEN: TOKEN });
+  vi.stubEnv("DO_ACCESS_TOKEN", TOKEN);
+  const cloud = await loadCloud(aConfig(), { clusterName: "blue" });
   expect(cloud.provider).toBe("digitalocean");
   await cloud.close();
+  vi.unstubAllEnvs();
 });
