@@ -12,9 +12,9 @@ import {
 
 /** What a test leaves open of a node: spec, status and more metadata. */
 export interface NodeFields {
-  readonly metadata?: object;
-  readonly spec?: object;
-  readonly status?: object;
+  readonly metadata?: object | undefined;
+  readonly spec?: object | undefined;
+  readonly status?: object | undefined;
 }
 
 /** Fields of a node that waits for its initialization. */
