@@ -14,10 +14,11 @@ export function reported(flying: FlyingEntry, report: ObjectReport, settling: Se
   const entry = landed(flying, report, settling.nowMs);
   const { task } = flight;
   if (task.lane === "look") return afterLookOf(entry, task, flight, report, settling);
-  if (report.outcome === "changed") return afterChange(entry, task, report, settling);
-  if (entry.phase.next?.lane === "work") {
-    return { ...stillNeeding(entry, entry.phase.next, task, flight, report, settling) };
+  const { next } = entry.phase;
+  if (report.outcome === "changed" && (report.resourceVersion !== undefined || next?.lane !== "work")) {
+    return afterChange(entry, task, settling);
   }
+  if (next?.lane === "work") return stillNeeding(entry, next, task, flight, report, settling);
   // Done meanwhile, by somebody: by us, if a flight before this one was lost, and there is nothing left to do.
   const isOurs = task.mayBeDone && report.outcome !== "retry";
   return isOurs ? changedByUs(entry, task.snapshot, settling.nowMs, settling.rules) : entry;
@@ -51,11 +52,11 @@ function afterLookOf(
   return { ...entry, past, phase: followedBy(entry.phase, lookAgain(sent, entry.past, dueMs)) };
 }
 
-function afterChange(entry: Entry, sent: Work, report: ObjectReport, { nowMs, rules }: Settling): Entry {
+function afterChange(entry: Entry, sent: Work, { nowMs, rules }: Settling): Entry {
   const { next } = entry.phase;
   const changed = changedByUs(entry, sent.snapshot, nowMs, rules);
   // What the watch has shown since then may already say that it is undone; otherwise the work counts as done.
-  const isShown = entry.phase.kind !== "unconfirmed" && report.resourceVersion !== undefined;
+  const isShown = entry.phase.kind !== "unconfirmed";
   return isShown && next?.lane === "work" ? undone(changed, next, nowMs) : changed;
 }
 
@@ -80,7 +81,8 @@ function stillNeeding(
     ...(isWoken ? { dueMs: nowMs } : {}),
     wait: isRetry ? "retry" : "disagreed",
     tried: { face: seen ?? sent.face, atMs: startedMs },
-    mayBeDone: sent.mayBeDone && !isRetry,
+    // A change without a version was made elsewhere: the watch is yet to call the object done.
+    mayBeDone: outcome === "changed" || (sent.mayBeDone && !isRetry),
   };
   const hasChanged = next.face !== sent.face;
   return { ...entry, past, phase: followedBy(entry.phase, hasChanged ? hurried(work, past, nowMs) : work) };

@@ -217,7 +217,7 @@ test("whatever happens, no object is in flight twice, none is forgotten, and wha
     },
   );
   // biome-ignore lint/nursery/noFloatingPromises: a property that is synchronous is asserted synchronously
-  fc.assert(property, { numRuns: 6000 });
+  fc.assert(property, { numRuns: 400 });
 }, 60_000);
 
 /** What is said from outside agrees with the model; what is needed is ready, in flight, or has a time. */
@@ -311,7 +311,6 @@ function settleOne(
       return reportOf({ outcome: "changed", resourceVersion: String(version), seen: face });
     }
     case "changed-quietly":
-      if (lane === "work") object.needed = false;
       return reportOf({ outcome: "changed" });
     case "retry":
       return reportOf({ outcome: "retry", afterSeconds });

@@ -93,6 +93,7 @@ describe("an object that is gone", () => {
     show(pending, 10, WAITING, 0);
     prepare(pending);
     pending.deleted("u");
+    expect(pending.nextMs()).toBeUndefined();
     pending.settle(1, [changed(30)], 10);
     pending.advance(1_000_000);
     expect(pending.counts()).toEqual({ objects: 0, needed: 0, inFlight: 0, due: { work: 0, look: 0 } });

@@ -169,6 +169,15 @@ describe("what waits", () => {
     expect(becameReady(pending)?.atMs).toBeGreaterThanOrEqual(30_200);
   });
 
+  test("because a report names no version that it made is asked about again, and is ours once it is done", () => {
+    const pending = pendingNodes();
+    show(pending, 1, WAITING, 0);
+    sentAt(pending, 1, reportOf({ outcome: "changed" }));
+    expect([pending.counts().needed, pending.nextMs()]).toEqual([1, 5_625]);
+    show(pending, 2, done(), 100);
+    expect(becameReady(pending)).toEqual({ lane: "look", atMs: 20_100 });
+  });
+
   test("because no event can carry it goes once it has changed", () => {
     const pending = pendingNodes();
     show(pending, 1, WAITING, 0);
@@ -203,7 +212,7 @@ describe("looks", () => {
     show(pending, 1, done(), 0);
     pending.look(keyOf(1), nodeOf(1, done()), 0, 0);
     let looks = 0;
-    for (; uidsOf(pending, "look").length > 0 || becameReady(pending) !== undefined; looks += 1) {
+    for (; looks < 9 && (uidsOf(pending, "look").length > 0 || becameReady(pending)); looks += 1) {
       pending.start(["u"], looks, looks * 100_000);
       pending.settle(looks, [settlement], looks * 100_000);
     }
