@@ -66,6 +66,17 @@ export interface Watch<T extends ApiObject = ApiObject> {
    * `managedFields`) that needs work again soon after; without it nobody is told who.
    */
   undoneBy?(object: unknown): string | undefined;
+  /** Delays since an object's creation that a change of ours ends, each a histogram; without it none is measured. */
+  readonly delays?: readonly Delay<T>[];
+}
+
+/** A delay that is measured from an object's creation. */
+export interface Delay<T extends ApiObject = ApiObject> {
+  /** The whole name of the metric, in seconds. */
+  readonly metric: string;
+  readonly help: string;
+  /** Whether a change of an object, as it was before, ends it. */
+  isEndedBy(before: T): boolean;
 }
 
 /** Objects of another resource that decisions read. */

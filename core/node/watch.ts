@@ -4,6 +4,7 @@ import { needsWork } from "#core/node/needs-work.ts";
 import type { Node } from "#core/node/node.ts";
 import { parseNode, snapshotOf } from "#core/node/snapshot.ts";
 import { taintManagerOf } from "#core/node/taint-manager.ts";
+import { isUninitialized } from "#core/node/taints.ts";
 import { NODES } from "#core/resources/resource.ts";
 
 /** The cloud-node-controller, as far as it watches: nodes that wait for their cloud, and drift on those that do not. */
@@ -24,4 +25,17 @@ export const nodeWatch: Watch<Node> = {
     againSeconds: [20, 60],
   },
   undoneBy: taintManagerOf,
+  // The stock controller's own names, so that existing dashboards find them.
+  delays: [
+    {
+      metric: "node_controller_initial_node_sync_delay_seconds",
+      help: "Seconds after a node's creation until it was initialized.",
+      isEndedBy: isUninitialized,
+    },
+    {
+      metric: "node_controller_cloud_provider_taint_removal_delay_seconds",
+      help: "Seconds after a node's creation until its uninitialized taint was removed.",
+      isEndedBy: isUninitialized,
+    },
+  ],
 };
