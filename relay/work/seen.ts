@@ -53,6 +53,9 @@ function seenNeeding(entry: Entry, observed: ObservedObject, nowMs: number): Ent
     undoneBy,
   };
   const needing = { ...entry, face: undefined };
+  // Done and undone while our own work is in flight: its report says whether that was ours, and is late.
+  if (phase.kind === "in-flight" && phase.task.lane === "work")
+    return { ...needing, phase: followedBy(phase, fresh) };
   if (!isUndone(past, nowMs))
     return { ...needing, past: withoutRounds(past), phase: followedBy(phase, fresh) };
   return undone(needing, fresh, nowMs);
