@@ -65,6 +65,11 @@ export function quotaKeyOf({ cloud }: Pick<Cluster, "cloud">): string {
   return cloudKindOf(cloud).quotaKey(cloud);
 }
 
+/** Prefixes of the labels that a cluster's cloud writes. */
+export function labelPrefixesOf({ cloud }: Pick<Cluster, "cloud">): readonly string[] {
+  return cloudKindOf(cloud).labelPrefixes;
+}
+
 /**
  * Where clusters come from. Resolves to the named cluster, or to undefined where there is none of that name;
  * rejects where the source cannot be read. `fresh` bypasses any cache.

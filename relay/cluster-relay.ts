@@ -1,24 +1,25 @@
-import type { Cluster } from "#config/cluster.ts";
-import type { Controller } from "#core/event.ts";
+import { type Cluster, labelPrefixesOf } from "#config/cluster.ts";
+import type { Watch } from "#core/controller.ts";
+import type { ControllerName } from "#core/event.ts";
+import { collectionPath, type Resource } from "#core/resources/resource.ts";
+import { WATCHES } from "#core/watches.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
-import { type WatchNote, watchResource } from "#kube/follow/watch.ts";
+import { type ControllerRelay, createControllerRelay } from "#relay/controller-relay.ts";
 import type { Budgets } from "#relay/delivery/budgets.ts";
-import { deliver } from "#relay/delivery/deliver.ts";
-import type { Invoker } from "#relay/delivery/invoker.ts";
-import { createReader } from "#relay/feed/read-object.ts";
-import { refreshForever } from "#relay/feed/refresh.ts";
-import type { RelayNote } from "#relay/report/note.ts";
-import { closesInMs, fillBatch, LINGER } from "#relay/work/batches.ts";
-import { type Observed, observeNode } from "#relay/work/observed.ts";
-import { createPending, type Lane, type PendingCounts, type ReadyObject } from "#relay/work/pending.ts";
+import type { Gate } from "#relay/delivery/gate.ts";
+import { parsingOnce } from "#relay/feed/parse-once.ts";
+import { type FeedSubscriber, type ResourceFeed, startResourceFeed } from "#relay/feed/resource-feed.ts";
+import type { ClusterNote, RelayNote } from "#relay/report/note.ts";
+import type { Lane, PendingCounts } from "#relay/work/pending.ts";
 
 /** What one cluster's relay is made of. */
 export interface ClusterRelayOptions {
   readonly cluster: Cluster;
   readonly clusterHash: string;
   readonly transport: Transport;
-  readonly invoker: Invoker;
+  /** Of the process: all clusters stand before the same one. */
+  readonly gate: Gate;
   readonly budgets: Budgets;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
@@ -26,21 +27,28 @@ export interface ClusterRelayOptions {
   readonly nextEventId: (cluster: Cluster) => string;
   readonly refreshSeconds: number;
   readonly note: (note: RelayNote) => void;
-  /** Called after a delivery: others may be waiting for the account's room. */
-  readonly onSettled: () => void;
+  /** The controllers that there are; those of this build without it. */
+  readonly watches?: readonly Watch[] | undefined;
 }
 
-/** How a cluster fares. */
+/** How a cluster fares: all controllers together, and each. */
 export interface ClusterStatus extends PendingCounts {
   readonly name: string;
-  /** A complete list is there and its watch is open, or being resumed without an error. */
+  /** Complete lists are there and their watches open, or being resumed without an error. */
   readonly ready: boolean;
   readonly invocations: number;
   /** Why it is not ready, where something failed. */
   readonly failure: { readonly code: string; readonly message: string } | undefined;
+  readonly controllers: readonly ControllerStatus[];
 }
 
-/** One cluster: its watch, what is pending, and what is in flight. */
+/** How a controller fares in a cluster. */
+export interface ControllerStatus extends PendingCounts {
+  readonly name: ControllerName;
+  readonly invocations: number;
+}
+
+/** One cluster: what is followed of it, what is pending for its controllers, and what is in flight. */
 export interface ClusterRelay {
   status(): ClusterStatus;
   /** Looks at what is due, soon. */
@@ -51,68 +59,52 @@ export interface ClusterRelay {
   close(): Promise<void>;
 }
 
-const NODES = "/api/v1/nodes";
-const CONTROLLER: Controller = "cloud-node-controller";
-
-/** Starts to follow one cluster. */
+/** Starts to follow one cluster, for those of its controllers that there are. */
 export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
-  const { cluster, clock, budgets, transport, random } = options;
-  const pending = createPending(random);
+  const { cluster, clock, budgets } = options;
   const following = new AbortController();
-  const invoking = new AbortController();
   const drained: (() => void)[] = [];
-  /** When the last batch of each lane closed. */
-  const closedMs: Partial<Record<Lane, number>> = {};
-  let invocations = 0;
   let wakes = false;
   let cancelTimer: () => void = () => {};
-  let listed = false;
-  let opened = false;
-  let failure: ClusterStatus["failure"];
 
-  const note = (value: NoteBody): void => options.note({ cluster: cluster.name, ...value });
+  const note = (value: ClusterNote): void => options.note({ cluster: cluster.name, ...value });
+  const controllers = parsingOnce(enabled(cluster, options.watches ?? WATCHES, note)).map((watch) =>
+    createControllerRelay({
+      ...options,
+      watch,
+      context: { labelPrefixes: labelPrefixesOf(cluster) },
+      note: (each) => note({ controller: watch.name, ...each }),
+      wake,
+      onTurn: pump,
+      isFull: () => cluster.limits.invocations > 1 && invocations() >= cluster.limits.invocations,
+    }),
+  );
+  const feeds = new Map(
+    subscribersByResource(controllers).map(([path, { resource, subscribers }]): [string, ResourceFeed] => [
+      path,
+      startResourceFeed({
+        ...options,
+        resource,
+        subscribers,
+        signal: following.signal,
+        note: (each) => note({ resource: resource.name, ...each }),
+      }),
+    ]),
+  );
 
-  const reader = createReader({
-    transport,
-    path: NODES,
-    signal: following.signal,
-    onRead(name, result) {
-      note({ kind: "read", name, failure: result.kind === "failed" ? result : undefined });
-      if (result.kind !== "object" || !pending.has(result.key.uid)) return;
-      observe(observeNode(result.object), result.key);
-    },
-  });
-
-  function observe(observed: Observed, key: { name: string; uid: string; resourceVersion: string }): void {
-    if (observed.kind === "malformed") {
-      pending.deleted(key.uid);
-      note({ kind: "malformed", name: key.name, uid: key.uid, faults: observed.faults });
-      return;
-    }
-    const restored = pending.applied(observed, key, clock.now());
-    if (restored !== undefined) note({ kind: "taint-restored", ...restored });
-    wake();
-  }
-
-  function noteWatch(watch: WatchNote): void {
-    if (watch.kind === "listed") listed = true;
-    if (watch.kind === "opened") {
-      opened = true;
-      failure = undefined;
-    }
-    if (watch.kind === "failed") {
-      opened = false;
-      failure = { code: watch.code, message: watch.message };
-    }
-    note({ kind: "watch", note: watch });
+  function invocations(): number {
+    let sum = 0;
+    for (const controller of controllers) sum += controller.invocations();
+    return sum;
   }
 
   /** Many lines of a watch arrive in one piece: they are looked at together. */
   function wake(): void {
-    if (wakes || following.signal.aborted) return;
+    if (wakes) return;
     wakes = true;
     queueMicrotask(() => {
       wakes = false;
+      if (invocations() === 0) for (const done of drained.splice(0)) done();
       pump();
     });
   }
@@ -120,149 +112,131 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
   function pump(): void {
     if (following.signal.aborted) return;
     cancelTimer();
-    reader.add(pending.advance(clock.now()));
-    const waits = [pump1("work"), pump1("look"), untilNextMs()].filter((wait) => wait !== undefined);
-    if (waits.length > 0) cancelTimer = clock.after(Math.max(0, Math.min(...waits)), pump);
+    const nowMs = clock.now();
+    let soonestMs = Number.POSITIVE_INFINITY;
+    for (const controller of controllers) {
+      const reads = controller.advance(nowMs);
+      if (reads.length > 0) feeds.get(collectionPath(controller.watch.resource))?.read(reads);
+      soonestMs = Math.min(soonestMs, (controller.nextMs() ?? Number.POSITIVE_INFINITY) - nowMs);
+    }
+    soonestMs = Math.min(soonestMs, sendAll("work", nowMs), sendAll("look", nowMs));
+    if (soonestMs !== Number.POSITIVE_INFINITY) cancelTimer = clock.after(Math.max(0, soonestMs), pump);
   }
 
-  function untilNextMs(): number | undefined {
-    const nextMs = pending.nextMs();
-    return nextMs === undefined ? undefined : nextMs - clock.now();
-  }
-
-  /** Sends whatever closes now; answers with how long the next batch lingers. */
-  function pump1(lane: Lane): number | undefined {
+  /** Sends whatever closes now, controllers taking turns; answers with how long the next batch lingers. */
+  function sendAll(lane: Lane, nowMs: number): number {
     for (;;) {
-      const nowMs = clock.now();
-      const state = {
-        ...pending.lane(lane),
-        closedMs: closedMs[lane],
-        spacingMs: budgets.spacingMs(cluster),
-        freeSlots: freeSlots(lane),
-        nowMs,
-      };
-      const wait = closesInMs(state, LINGER[lane]);
-      if (wait !== 0) return wait;
-      closedMs[lane] = nowMs;
-      const { objects, tooLarge } = fillBatch(pending.ready(lane));
-      for (const object of tooLarge) giveUp(object);
-      if (objects.length > 0) void send(lane, objects);
-      else if (tooLarge.length === 0) return undefined;
+      let next: ControllerRelay | undefined;
+      let soonestMs = Number.POSITIVE_INFINITY;
+      for (const controller of controllers) {
+        if (!controller.isReady(lane)) continue;
+        const waitMs = controller.closesInMs(lane, freeSlots(lane), nowMs);
+        if (waitMs === undefined) continue;
+        if (waitMs > 0) soonestMs = Math.min(soonestMs, waitMs);
+        else if (next === undefined || isBefore(controller, next)) next = controller;
+      }
+      if (next === undefined || !next.send(lane)) return soonestMs;
     }
   }
 
   /** Looks leave one slot for work that may come, where there is more than one. */
   function freeSlots(lane: Lane): number {
-    if (!budgets.mayBegin(cluster, invocations)) return 0;
-    const free = cluster.limits.invocations - invocations;
+    const inFlight = invocations();
+    const free = cluster.limits.invocations - inFlight;
+    if (free <= 0 || !budgets.mayBegin(cluster, inFlight, wake)) return 0;
     if (lane === "work") return free;
-    return pending.lane("work").ready > 0 ? 0 : free - (cluster.limits.invocations > 1 ? 1 : 0);
+    const isBehindWork = controllers.some((other) => other.isReady("work"));
+    return isBehindWork ? 0 : free - (cluster.limits.invocations > 1 ? 1 : 0);
   }
-
-  function giveUp({ uid, name }: ReadyObject): void {
-    pending.start(uid, clock.now());
-    pending.settle(uid, { kind: "unsendable" }, clock.now());
-    note({ kind: "too-large", name, uid });
-  }
-
-  /** Asked after a batch has taken its slot; a cluster with one slot has nothing but the queue to tell by. */
-  function isBusy(): boolean {
-    const { invocations: limit } = cluster.limits;
-    return pending.lane("work").ready > 0 || (limit > 1 && invocations >= limit);
-  }
-
-  async function send(lane: Lane, objects: readonly ReadyObject[]): Promise<void> {
-    const startedMs = clock.now();
-    for (const { uid } of objects) pending.start(uid, startedMs);
-    invocations += 1;
-    const grant = budgets.begin(cluster, startedMs);
-    const reason = lane === "look" ? "refresh" : objects.every(({ again }) => again) ? "retry" : "watch";
-    const facts = {
-      id: options.nextEventId(cluster),
-      cluster,
-      clusterHash: options.clusterHash,
-      controller: CONTROLLER,
-      reason,
-      share: grant.share,
-      busy: isBusy(),
-    } as const;
-    const delivery = await deliver(options.invoker, facts, objects, invoking.signal);
-    const endedMs = clock.now();
-    const { invocation } = delivery;
-    grant.end(invocation.kind === "report" ? invocation.report.usage.cloud : undefined, endedMs);
-    invocations -= 1;
-    for (const [index, settlement] of delivery.settlements.entries()) {
-      const uid = objects[index]?.uid;
-      if (uid !== undefined) pending.settle(uid, settlement, endedMs);
-    }
-    note({ kind: "delivered", delivery, startedMs, endedMs });
-    if (invocations === 0) for (const done of drained.splice(0)) done();
-    wake();
-    options.onSettled();
-  }
-
-  const loops = [
-    watchResource<Observed>({
-      transport,
-      path: NODES,
-      project: observeNode,
-      clock,
-      random,
-      signal: following.signal,
-      handler: {
-        applied: observe,
-        deleted: ({ uid }) => pending.deleted(uid),
-        restarted: () => pending.restarted(),
-        note: noteWatch,
-      },
-    }),
-    refreshForever({
-      transport,
-      path: NODES,
-      clock,
-      random,
-      everySeconds: options.refreshSeconds,
-      signal: following.signal,
-      outstanding: () => pending.lane("look").ready,
-      look(object, key) {
-        const observed = pending.has(key.uid) ? observeNode(object) : undefined;
-        if (observed?.kind !== "object" || observed.needsWork) return;
-        pending.look(key, observed.snapshot, clock.now(), 0);
-        wake();
-      },
-      note,
-    }),
-  ];
 
   function stopFollowing(): void {
     following.abort();
     cancelTimer();
+    budgets.forget(wake);
+    for (const controller of controllers) controller.stop();
   }
 
   return {
     wake,
-    status: () => ({
-      name: cluster.name,
-      ready: listed && opened && !following.signal.aborted,
-      invocations,
-      failure,
-      ...pending.counts(),
-    }),
+    status() {
+      const each = controllers.map((controller): ControllerStatus => {
+        const { name } = controller.watch;
+        return { name, invocations: controller.invocations(), ...controller.counts() };
+      });
+      const followed = [...feeds.values()];
+      return {
+        name: cluster.name,
+        ready: followed.length > 0 && followed.every((feed) => feed.isReady()),
+        invocations: invocations(),
+        failure:
+          followed.length === 0
+            ? NOTHING_TO_DO
+            : followed.map((feed) => feed.failure()).find((failure) => failure !== undefined),
+        ...sumOf(each),
+        controllers: each,
+      };
+    },
     async drain() {
       stopFollowing();
-      if (invocations > 0) await new Promise<void>((resolve) => drained.push(resolve));
+      if (invocations() > 0) await new Promise<void>((resolve) => drained.push(resolve));
     },
     async close() {
       stopFollowing();
-      invoking.abort();
-      await Promise.all(loops);
+      for (const controller of controllers) controller.abandon();
+      await Promise.all([...feeds.values()].map(({ ended }) => ended));
     },
   };
 }
 
-/** A note without the cluster, of whichever kind. */
-type NoteBody = RelayNote extends infer Each
-  ? Each extends RelayNote
-    ? Omit<Each, "cluster">
-    : never
-  : never;
+const NOTHING_TO_DO = { code: "NoController", message: "none of the cluster's controllers is known here" };
+
+/** Of two whose batches close, the one with less in flight is first; then the one that has waited longer for its turn. */
+function isBefore(one: ControllerRelay, other: ControllerRelay): boolean {
+  const difference = one.invocations() - other.invocations();
+  return difference === 0 ? one.sentMs() < other.sentMs() : difference < 0;
+}
+
+function enabled(
+  { controllers }: Cluster,
+  watches: readonly Watch[],
+  note: (note: ClusterNote) => void,
+): readonly Watch[] {
+  const found: Watch[] = [];
+  for (const controller of new Set(controllers)) {
+    const watch = watches.find(({ name }) => name === controller);
+    if (watch === undefined) note({ kind: "unknown-controller", controller });
+    else found.push(watch);
+  }
+  return found;
+}
+
+interface Subscribed {
+  readonly resource: Resource;
+  readonly subscribers: FeedSubscriber[];
+}
+
+/** One entry for each resource that a controller is about or relates to. */
+function subscribersByResource(
+  controllers: readonly ControllerRelay[],
+): readonly (readonly [path: string, subscribed: Subscribed])[] {
+  const subscribed = new Map<string, Subscribed>();
+  for (const { resource, subscriber } of controllers.flatMap(({ subscriptions }) => subscriptions)) {
+    const path = collectionPath(resource);
+    const entry = subscribed.get(path) ?? { resource, subscribers: [] };
+    entry.subscribers.push(subscriber);
+    subscribed.set(path, entry);
+  }
+  return [...subscribed];
+}
+
+function sumOf(each: readonly PendingCounts[]): PendingCounts {
+  const sum = { objects: 0, needed: 0, inFlight: 0, due: { work: 0, look: 0 } };
+  for (const { objects, needed, inFlight, due } of each) {
+    sum.objects += objects;
+    sum.needed += needed;
+    sum.inFlight += inFlight;
+    sum.due.work += due.work;
+    sum.due.look += due.look;
+  }
+  return sum;
+}

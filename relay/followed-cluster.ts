@@ -17,4 +17,11 @@ export function notFollowed(name: string, fault: ConfigurationFault): FollowedCl
   return { ...NOTHING, name, ready: false, failure: fault, configurationFault: fault };
 }
 
-const NOTHING = { invocations: 0, objects: 0, needed: 0, inFlight: 0, due: { work: 0, look: 0 } } as const;
+const NOTHING = {
+  invocations: 0,
+  objects: 0,
+  needed: 0,
+  inFlight: 0,
+  due: { work: 0, look: 0 },
+  controllers: [],
+} as const;

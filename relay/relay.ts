@@ -1,8 +1,10 @@
-import { type Cluster, quotaKeyOf } from "#config/cluster.ts";
+import type { Cluster } from "#config/cluster.ts";
+import type { Watch } from "#core/controller.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, systemClock } from "#kube/follow/clock.ts";
 import { type ClusterRelay, startClusterRelay } from "#relay/cluster-relay.ts";
 import { createBudgets } from "#relay/delivery/budgets.ts";
+import { createGate } from "#relay/delivery/gate.ts";
 import type { Invoker } from "#relay/delivery/invoker.ts";
 import { createReadingTurns } from "#relay/feed/reading-turns.ts";
 import { type ConfigurationFault, type FollowedCluster, notFollowed } from "#relay/followed-cluster.ts";
@@ -27,6 +29,8 @@ export interface RelayOptions {
   readonly metrics?: RelayMetrics | undefined;
   /** One structured line for every outcome, ready for the log. */
   readonly onOutcome?: ((line: OutcomeLine) => void) | undefined;
+  /** The controllers that there are; those of this build without it. */
+  readonly watches?: readonly Watch[] | undefined;
   readonly clock?: Clock;
   /** Uniform in [0, 1). */
   readonly random?: () => number;
@@ -53,6 +57,7 @@ export interface Relay {
 export function startRelay(options: RelayOptions): Relay {
   const { clock = systemClock, random = Math.random } = options;
   const budgets = createBudgets();
+  const gate = createGate({ invoker: options.invoker, clock, random });
   const turns = createReadingTurns(clock);
   const followed = new Map<string, Followed>();
   const faults = new Map<string, ConfigurationFault>();
@@ -64,12 +69,11 @@ export function startRelay(options: RelayOptions): Relay {
 
   function add({ cluster, transport }: RelayCluster): void {
     if (followed.has(cluster.name)) throw new Error(`cluster ${cluster.name} is followed already`);
-    const quotaKey = quotaKeyOf(cluster);
     const relay = startClusterRelay({
       cluster,
       clusterHash: cluster.hash,
       transport: turns.take(transport),
-      invoker: options.invoker,
+      gate,
       budgets,
       clock,
       random,
@@ -80,15 +84,9 @@ export function startRelay(options: RelayOptions): Relay {
         // The counter is the process's, so a name that had to be cut makes no two ids the same.
         return `${name.slice(0, 80)}.${options.identity.slice(0, 24)}.${events}`;
       },
-      onSettled: () => wakeOthers(cluster.name, quotaKey),
+      watches: options.watches,
     });
-    followed.set(cluster.name, { relay, transport, quotaKey });
-  }
-
-  /** Whoever spends from the same quotas may have waited for their room; a hundred other clusters have not. */
-  function wakeOthers(settled: string, quotaKey: string): void {
-    for (const [name, other] of followed)
-      if (name !== settled && other.quotaKey === quotaKey) other.relay.wake();
+    followed.set(cluster.name, { relay, transport });
   }
 
   async function end(name: string, { relay, transport }: Followed): Promise<void> {
@@ -140,7 +138,6 @@ export function startRelay(options: RelayOptions): Relay {
 interface Followed {
   readonly relay: ClusterRelay;
   readonly transport: Transport;
-  readonly quotaKey: string;
 }
 
 function fired(signal: AbortSignal): Promise<void> {

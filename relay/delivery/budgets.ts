@@ -16,8 +16,13 @@ export interface CloudUse {
 
 /** Divides the API quotas of cloud accounts among the invocations in flight. */
 export interface Budgets {
-  /** Whether the account has room for one more; a cluster with nothing in flight always has, so that no other can keep it waiting. */
-  mayBegin(cluster: Cluster, inFlightOfCluster: number): boolean;
+  /**
+   * Whether the account has room for one more; a cluster with nothing in flight always has, so that no other can keep it
+   * waiting. Where it has none, `waiter` is called once when there may be.
+   */
+  mayBegin(cluster: Cluster, inFlightOfCluster: number, waiter: () => void): boolean;
+  /** Calls the waiter no more. */
+  forget(waiter: () => void): void;
   begin(cluster: Cluster, nowMs: number): BudgetGrant;
   /** Milliseconds between batches for which the account's quotas last: 0 until calls had to wait for their turn. */
   spacingMs(cluster: Cluster): number;
@@ -50,14 +55,29 @@ const PEAK_HALF_LIFE_MS = 5_000;
  */
 export function createBudgets(): Budgets {
   const accounts = new Map<string, Account>();
+  const keys = new WeakMap<Cluster, string>();
+
+  /** Asked several times for every batch, of clusters that do not change. */
+  function keyOf(cluster: Cluster): string {
+    const key = keys.get(cluster) ?? quotaKeyOf(cluster);
+    keys.set(cluster, key);
+    return key;
+  }
+
   return {
-    spacingMs: (cluster) => accounts.get(quotaKeyOf(cluster))?.spacingMs ?? 0,
-    mayBegin(cluster, inFlightOfCluster) {
-      const inFlight = accounts.get(quotaKeyOf(cluster))?.inFlight ?? 0;
-      return inFlightOfCluster === 0 || inFlight < Math.floor(1 / cluster.limits.floorShare);
+    spacingMs: (cluster) => accounts.get(keyOf(cluster))?.spacingMs ?? 0,
+    mayBegin(cluster, inFlightOfCluster, waiter) {
+      if (inFlightOfCluster === 0) return true;
+      const account = accounts.get(keyOf(cluster));
+      if (account === undefined || account.inFlight < Math.floor(1 / cluster.limits.floorShare)) return true;
+      account.waiting.add(waiter);
+      return false;
+    },
+    forget(waiter) {
+      for (const { waiting } of accounts.values()) waiting.delete(waiter);
     },
     begin(cluster, nowMs) {
-      const key = quotaKeyOf(cluster);
+      const key = keyOf(cluster);
       const account = accounts.get(key) ?? {
         ceiling: 1,
         granted: 0,
@@ -66,6 +86,7 @@ export function createBudgets(): Budgets {
         spacingMs: 0,
         changedMs: nowMs,
         halvedMs: 0,
+        waiting: new Set(),
       };
       accounts.set(key, account);
       grow(account, nowMs);
@@ -83,9 +104,11 @@ export function createBudgets(): Budgets {
           ended = true;
           account.inFlight -= 1;
           account.granted = account.inFlight === 0 ? 0 : account.granted - share;
-          if (usage === undefined) return;
-          account.spacingMs = spacingAfter(account.spacingMs, usage);
-          if (usage.throttled > 0) halve(account, cluster.limits.floorShare, endMs);
+          if (usage !== undefined) {
+            account.spacingMs = spacingAfter(account.spacingMs, usage);
+            if (usage.throttled > 0) halve(account, cluster.limits.floorShare, endMs);
+          }
+          callAll(account.waiting);
         },
       };
     },
@@ -102,6 +125,15 @@ interface Account {
   spacingMs: number;
   changedMs: number;
   halvedMs: number;
+  /** Clusters that wait for room. */
+  readonly waiting: Set<() => void>;
+}
+
+/** Each may wait again meanwhile. */
+function callAll(waiting: Set<() => void>): void {
+  const waiters = [...waiting];
+  waiting.clear();
+  for (const waiter of waiters) waiter();
 }
 
 function spacingAfter(spacingMs: number, { throttled, waitedMs }: CloudUse): number {

@@ -1,7 +1,14 @@
 import type { Cluster } from "#config/cluster.ts";
-import { type Controller, EVENT_VERSION, type Event, type EventReason } from "#core/event.ts";
+import {
+  type ControllerName,
+  EVENT_VERSION,
+  type Event,
+  type EventReason,
+  type ObjectHint,
+  type RelatedList,
+} from "#core/event.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
-import type { Invocation, Invoker } from "#relay/delivery/invoker.ts";
+import { type Invocation, type Invoker, isRefusal } from "#relay/delivery/invoker.ts";
 import type { ReadyObject, Settlement } from "#relay/work/pending.ts";
 
 /** What one event came to, for the log and the metrics. */
@@ -20,22 +27,24 @@ export interface EventFacts {
   readonly id: string;
   readonly cluster: Cluster;
   readonly clusterHash: string;
-  readonly controller: Controller;
+  readonly controller: ControllerName;
   readonly reason: EventReason;
   readonly share: number;
+  /** What decisions on these objects read of others, by the plural of their resource; none where the controller reads none. */
+  readonly related: Readonly<Record<string, RelatedList>> | undefined;
   /** Whether the cluster has as much in flight as it may, or more than this batch to send. */
   readonly busy: boolean;
 }
 
-/** Sends one event and says what became of each of its objects. Never rejects. */
+/** Sends one event and says what became of each of its objects. Rejects only where the invoker does. */
 export async function deliver(
-  invoker: Invoker,
+  invoker: Pick<Invoker, "invoke">,
   facts: EventFacts,
   objects: readonly ReadyObject[],
   signal: AbortSignal,
 ): Promise<Delivery> {
   const event = eventOf(facts, objects);
-  const invocation = await invoke(invoker, event, signal);
+  const invocation = await invoker.invoke(event, signal);
   const settlements = objects.map((object, index) => settlementOf(object, index, event, invocation));
   const unnamed =
     invocation.kind === "failed"
@@ -45,8 +54,7 @@ export async function deliver(
 }
 
 function eventOf(facts: EventFacts, objects: readonly ReadyObject[]): Event {
-  const taintRestoredBy: Record<string, string> = {};
-  for (const { uid, restoredBy } of objects) if (restoredBy !== undefined) taintRestoredBy[uid] = restoredBy;
+  const hints = hintsOf(objects);
   return {
     version: EVENT_VERSION,
     id: facts.id,
@@ -55,24 +63,26 @@ function eventOf(facts: EventFacts, objects: readonly ReadyObject[]): Event {
     controller: facts.controller,
     reason: facts.reason,
     objects: objects.map((object) => object.snapshot),
+    ...(facts.related === undefined ? {} : { related: facts.related }),
     budget: { share: facts.share },
-    ...(Object.keys(taintRestoredBy).length === 0 ? {} : { taintRestoredBy }),
+    ...(hints === undefined ? {} : { hints }),
     ...(facts.busy ? { busy: true as const } : {}),
     ...(facts.cluster.policies.dryRun ? { dryRun: true as const } : {}),
   };
 }
 
-async function invoke(invoker: Invoker, event: Event, signal: AbortSignal): Promise<Invocation> {
-  try {
-    return await invoker.invoke(event, signal);
-  } catch (error) {
-    // An invoker that breaks its word costs one batch one retry, not the relay its life.
-    const message = error instanceof Error ? error.message : String(error);
-    return { kind: "failed", code: "InvokerFault", message, settleMs: 0 };
+function hintsOf(objects: readonly ReadyObject[]): Record<string, ObjectHint> | undefined {
+  let hints: Record<string, ObjectHint> | undefined;
+  for (const { uid, hint } of objects) {
+    if (hint === undefined) continue;
+    hints ??= {};
+    hints[uid] = hint;
   }
+  return hints;
 }
 
 function settlementOf(object: ReadyObject, index: number, event: Event, invocation: Invocation): Settlement {
+  if (isRefusal(invocation)) return { kind: "refused" };
   if (invocation.kind === "failed") return { kind: "failed", settleMs: invocation.settleMs };
   const report = entryFor(invocation.report, index, object.uid, event.id);
   return report === undefined ? { kind: "failed", settleMs: 0 } : { kind: "report", report };

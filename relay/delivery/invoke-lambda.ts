@@ -4,13 +4,13 @@ import {
   LambdaClient,
   type LambdaClientConfig,
 } from "@aws-sdk/client-lambda";
-import type { Controller, Event } from "#core/event.ts";
+import type { ControllerName, Event } from "#core/event.ts";
 import { Report } from "#core/report.ts";
 import type { Invocation, Invoker } from "#relay/delivery/invoker.ts";
 
 export interface LambdaInvokerOptions {
   /** Name or ARN of the function that carries out a controller's events. */
-  readonly functionName: (controller: Controller) => string;
+  readonly functionName: (controller: ControllerName) => string;
   /** The functions' own time-out; an answer is waited for a little longer than that. */
   readonly functionTimeoutMs: number;
   /** Invocations at a time, of all clusters together: so many sockets there are. */

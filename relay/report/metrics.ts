@@ -1,8 +1,9 @@
 import { Counter, Gauge, Histogram, type LabelValues, Registry } from "prom-client";
-import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
-import type { Node } from "#core/node/node.ts";
+import type { ApiObject, Delay, Watch } from "#core/controller.ts";
 import type { ClusterUsage, ObjectReport, Report } from "#core/report.ts";
+import { WATCHES } from "#core/watches.ts";
 import type { WatchNote } from "#kube/follow/watch.ts";
+import type { ControllerStatus } from "#relay/cluster-relay.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import type { RelayNote } from "#relay/report/note.ts";
 
@@ -18,14 +19,14 @@ export interface RelayMetrics {
   forget(cluster: string): Promise<void>;
 }
 
-/** Seconds from a node's creation; the stock controller's metrics by name, with buckets that show work below a second. */
+/** In seconds; they show work below a second. */
 const DELAY_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 1024];
 
 /** Different values of a label that is made of what others answer; more of them are counted as `other`. */
 const MAX_LABEL_VALUES = 50;
 
-/** Creates the metrics; labels are clusters as configured, and codes of which there are few. */
-export function createRelayMetrics(): RelayMetrics {
+/** Creates the metrics; labels are clusters as configured, controllers and resources, and codes of which there are few. */
+export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMetrics {
   const registry = new Registry();
   const registers = [registry];
   const codes = createLabelLimit(MAX_LABEL_VALUES);
@@ -35,126 +36,147 @@ export function createRelayMetrics(): RelayMetrics {
     new Counter({ name: `serverless_ccm_${name}`, help, labelNames, registers });
   const histogram = (name: string, help: string, labelNames: readonly string[] = []): Histogram =>
     new Histogram({ name, help, labelNames, buckets: DELAY_BUCKETS, registers });
-  const gauge = (name: string, help: string, read: (each: FollowedCluster) => number): Gauge =>
+  const gauge = (name: string, help: string, labelNames: readonly string[], read: Read): Gauge =>
     new Gauge({
       name: `serverless_ccm_${name}`,
       help,
-      labelNames: ["cluster"],
+      labelNames,
       registers,
       collect() {
         this.reset();
-        for (const each of status()) this.set({ cluster: each.name }, read(each));
+        for (const each of status()) read(each, (labels, value) => this.set(labels, value));
       },
     });
+  const controllerGauge = (name: string, help: string, read: (each: ControllerStatus) => number): Gauge =>
+    gauge(name, help, ["cluster", "controller"], ({ name: cluster, controllers }, set) => {
+      for (const each of controllers) set({ cluster, controller: each.name }, read(each));
+    });
 
-  gauge("cluster_ready", "1 while the cluster's list is complete and its watch open.", (each) =>
-    Number(each.ready),
+  gauge(
+    "cluster_ready",
+    "1 while the cluster's lists are complete and its watches open.",
+    ["cluster"],
+    ({ name: cluster, ready }, set) => set({ cluster }, Number(ready)),
   );
   gauge(
     "cluster_misconfigured",
     "1 while the cluster's entry or sign-in cannot be used as it is now.",
-    (each) => Number(each.configurationFault !== undefined),
+    ["cluster"],
+    ({ name: cluster, configurationFault }, set) =>
+      set({ cluster }, Number(configurationFault !== undefined)),
   );
-  gauge("objects", "Objects that the API server lists.", (each) => each.objects);
-  gauge("pending_objects", "Objects that need work.", (each) => each.needed);
-  gauge("in_flight_objects", "Objects in flight.", (each) => each.inFlight);
-  gauge("in_flight_invocations", "Invocations in flight.", (each) => each.invocations);
+  controllerGauge("objects", "Objects that the API server lists.", (each) => each.objects);
+  controllerGauge("pending_objects", "Objects that need work.", (each) => each.needed);
+  controllerGauge("in_flight_objects", "Objects in flight.", (each) => each.inFlight);
+  controllerGauge("in_flight_invocations", "Invocations in flight.", (each) => each.invocations);
 
-  const initialSync = histogram(
-    "node_controller_initial_node_sync_delay_seconds",
-    "Seconds after a node's creation until it was initialized.",
-  );
-  const taintRemoval = histogram(
-    "node_controller_cloud_provider_taint_removal_delay_seconds",
-    "Seconds after a node's creation until its uninitialized taint was removed.",
-  );
+  const delays = delaysOf(watches, histogram);
   const latency = histogram(
     "serverless_ccm_due_to_report_seconds",
     "Seconds from an object's becoming due until its report.",
-    ["cluster"],
+    CONTROLLER,
   );
   const invocations = counter("invocations_total", "Invocations, by outcome.", [
-    "cluster",
+    ...CONTROLLER,
     "reason",
     "outcome",
   ]);
-  const objects = counter("objects_total", "Objects reported, by outcome.", ["cluster", "outcome"]);
-  const retries = counter("retries_total", "Objects due again, by why.", ["cluster", "code"]);
-  const watchEnds = counter("watch_ends_total", "Watches ended, by cause.", ["cluster", "cause"]);
-  const lists = counter("lists_total", "Complete lists, by cause.", ["cluster", "cause"]);
+  const objects = counter("objects_total", "Objects reported, by outcome.", [...CONTROLLER, "outcome"]);
+  const retries = counter("retries_total", "Objects due again, by why.", [...CONTROLLER, "code"]);
+  const watchEnds = counter("watch_ends_total", "Watches ended, by cause.", [...RESOURCE, "cause"]);
+  const lists = counter("lists_total", "Complete lists, by cause.", [...RESOURCE, "cause"]);
   const failures = counter("watch_failures_total", "Lists and watches that failed, by code.", [
-    "cluster",
+    ...RESOURCE,
     "code",
   ]);
-  const malformed = counter("malformed_objects_total", "Objects left out because they are malformed.", [
-    "cluster",
-  ]);
-  const tooLarge = counter("too_large_objects_total", "Objects left out because no event can carry them.", [
-    "cluster",
-  ]);
-  const restored = counter("taint_restored_total", "Nodes whose taint another controller keeps restoring.", [
-    "cluster",
-  ]);
+  const nameless = counter(
+    "nameless_objects_total",
+    "Objects left out because they have no usable name, uid or version.",
+    RESOURCE,
+  );
+  const malformed = counter(
+    "malformed_objects_total",
+    "Objects left out because they are malformed.",
+    CONTROLLER,
+  );
+  const tooLarge = counter(
+    "too_large_objects_total",
+    "Objects left out because no event can carry them.",
+    CONTROLLER,
+  );
+  const undone = counter("undone_total", "Objects on which somebody keeps undoing our work.", CONTROLLER);
+  const unknown = counter(
+    "unknown_controllers_total",
+    "Controllers of a cluster's entry that this version does not have.",
+    ["cluster"],
+  );
   const reads = counter("reads_total", "Objects read because the watch was late, by outcome.", [
-    "cluster",
+    ...RESOURCE,
     "outcome",
   ]);
   const cloudCalls = counter("cloud_calls_total", "Calls to the cloud, as reported.", [
-    "cluster",
+    ...CONTROLLER,
     "operation",
   ]);
-  const cloudThrottled = counter("cloud_throttled_total", "Calls that the cloud throttled.", ["cluster"]);
-  const cloudWaited = counter("cloud_waited_seconds_total", "Seconds held back before calls to the cloud.", [
-    "cluster",
-  ]);
+  const cloudThrottled = counter("cloud_throttled_total", "Calls that the cloud throttled.", CONTROLLER);
+  const cloudWaited = counter(
+    "cloud_waited_seconds_total",
+    "Seconds held back before calls to the cloud.",
+    CONTROLLER,
+  );
   const clusterRequests = counter(
     "cluster_requests_total",
     "Requests of functions to the API server, and what came of them.",
-    ["cluster", "kind"],
+    [...CONTROLLER, "kind"],
   );
 
-  function observeWatch(cluster: string, note: WatchNote): void {
-    if (note.kind === "listed") lists.inc({ cluster, cause: note.cause });
-    if (note.kind === "ended") watchEnds.inc({ cluster, cause: note.cause });
-    if (note.kind === "failed") failures.inc({ cluster, code: note.code });
-    if (note.kind === "malformed") malformed.inc({ cluster });
+  function observeWatch(labels: ResourceLabels, note: WatchNote): void {
+    if (note.kind === "listed") lists.inc({ ...labels, cause: note.cause });
+    if (note.kind === "ended") watchEnds.inc({ ...labels, cause: note.cause });
+    if (note.kind === "failed") failures.inc({ ...labels, code: note.code });
+    if (note.kind === "malformed") nameless.inc({ ...labels });
   }
 
-  function observeDelivery({ cluster, delivery, endedMs }: Extract<RelayNote, { kind: "delivered" }>): void {
+  function observeDelivery(labels: ControllerLabels, { delivery, endedMs }: Delivered): void {
     const { event, invocation } = delivery;
     const outcome = invocation.kind === "report" ? "report" : codes(invocation.code);
-    invocations.inc({ cluster, reason: event.reason, outcome });
-    if (invocation.kind === "report") observeUsage(cluster, invocation.report);
+    invocations.inc({ ...labels, reason: event.reason, outcome });
+    if (invocation.kind === "report") observeUsage(labels, invocation.report);
     for (const [index, settlement] of delivery.settlements.entries()) {
       const object = delivery.objects[index];
       if (object === undefined) continue;
       if (settlement.kind !== "report") {
-        retries.inc({ cluster, code: invocation.kind === "failed" ? codes(invocation.code) : "NotNamed" });
+        retries.inc({ ...labels, code: invocation.kind === "failed" ? codes(invocation.code) : "NotNamed" });
         continue;
       }
-      latency.observe({ cluster }, Math.max(0, endedMs - object.sinceMs) / 1000);
-      observeReport(cluster, settlement.report, object.snapshot, endedMs);
+      latency.observe({ ...labels }, Math.max(0, endedMs - object.sinceMs) / 1000);
+      observeReport(labels, settlement.report, object.snapshot, endedMs);
     }
   }
 
-  function observeReport(cluster: string, report: ObjectReport, sent: Node, endedMs: number): void {
-    objects.inc({ cluster, outcome: report.outcome });
-    if (report.outcome === "retry") retries.inc({ cluster, code: codes(report.because.code) });
-    if (report.outcome !== "changed" || !isTainted(sent)) return;
+  function observeReport(
+    labels: ControllerLabels,
+    report: ObjectReport,
+    sent: ApiObject,
+    endedMs: number,
+  ): void {
+    objects.inc({ ...labels, outcome: report.outcome });
+    if (report.outcome === "retry") retries.inc({ ...labels, code: codes(report.because.code) });
+    if (report.outcome !== "changed") return;
     const seconds = (endedMs - Date.parse(sent.metadata.creationTimestamp)) / 1000;
     if (!Number.isFinite(seconds)) return;
-    initialSync.observe(Math.max(0, seconds));
-    taintRemoval.observe(Math.max(0, seconds));
+    for (const { delay, measured } of delays.get(labels.controller) ?? [])
+      if (delay.isEndedBy(sent)) measured.observe(Math.max(0, seconds));
   }
 
-  function observeUsage(cluster: string, { usage }: Report): void {
+  function observeUsage(labels: ControllerLabels, { usage }: Report): void {
     for (const [operation, calls] of Object.entries(usage.cloud.calls)) {
-      cloudCalls.inc({ cluster, operation: codes(operation) }, Math.max(0, calls));
+      cloudCalls.inc({ ...labels, operation: codes(operation) }, Math.max(0, calls));
     }
-    cloudThrottled.inc({ cluster }, Math.max(0, usage.cloud.throttled));
-    cloudWaited.inc({ cluster }, Math.max(0, usage.cloud.waitedMs) / 1000);
+    cloudThrottled.inc({ ...labels }, Math.max(0, usage.cloud.throttled));
+    cloudWaited.inc({ ...labels }, Math.max(0, usage.cloud.waitedMs) / 1000);
     for (const [kind, read] of USAGE_KINDS)
-      clusterRequests.inc({ cluster, kind }, Math.max(0, read(usage.cluster)));
+      clusterRequests.inc({ ...labels, kind }, Math.max(0, read(usage.cluster)));
   }
 
   return {
@@ -176,22 +198,54 @@ export function createRelayMetrics(): RelayMetrics {
       const { cluster } = note;
       switch (note.kind) {
         case "watch":
-          return observeWatch(cluster, note.note);
+          return observeWatch({ cluster, resource: note.resource }, note.note);
         case "delivered":
-          return observeDelivery(note);
+          return observeDelivery({ cluster, controller: note.controller }, note);
         case "malformed":
-          return malformed.inc({ cluster });
-        case "taint-restored":
-          return restored.inc({ cluster });
+          return malformed.inc({ cluster, controller: note.controller });
+        case "undone":
+          return undone.inc({ cluster, controller: note.controller });
         case "too-large":
-          return tooLarge.inc({ cluster });
-        case "read":
-          return reads.inc({ cluster, outcome: note.failure === undefined ? "done" : "failed" });
+          return tooLarge.inc({ cluster, controller: note.controller }, note.objects.length);
+        case "read": {
+          const outcome = note.failure === undefined ? "done" : "failed";
+          return reads.inc({ cluster, resource: note.resource, outcome });
+        }
+        case "unknown-controller":
+          return unknown.inc({ cluster });
         case "refreshed":
           return;
       }
     },
   };
+}
+
+const CONTROLLER = ["cluster", "controller"] as const;
+const RESOURCE = ["cluster", "resource"] as const;
+type ControllerLabels = Readonly<Record<(typeof CONTROLLER)[number], string>>;
+type ResourceLabels = Readonly<Record<(typeof RESOURCE)[number], string>>;
+type Delivered = Extract<RelayNote, { readonly kind: "delivered" }>;
+
+/** Says a gauge's values of one cluster. */
+type Read = (status: FollowedCluster, set: (labels: Record<string, string>, value: number) => void) => void;
+
+interface MeasuredDelay {
+  readonly delay: Delay;
+  readonly measured: Histogram;
+}
+
+/** By controller, the histograms of its own; of one name there is one, whoever measures it. */
+function delaysOf(
+  watches: readonly Watch[],
+  histogram: (name: string, help: string) => Histogram,
+): ReadonlyMap<string, readonly MeasuredDelay[]> {
+  const byMetric = new Map<string, Histogram>();
+  const measure = (delay: Delay): MeasuredDelay => {
+    const measured = byMetric.get(delay.metric) ?? histogram(delay.metric, delay.help);
+    byMetric.set(delay.metric, measured);
+    return { delay, measured };
+  };
+  return new Map(watches.map(({ name, delays = [] }) => [name, delays.map(measure)]));
 }
 
 const USAGE_KINDS: readonly (readonly [string, (usage: ClusterUsage) => number])[] = [
@@ -205,10 +259,6 @@ const USAGE_KINDS: readonly (readonly [string, (usage: ClusterUsage) => number])
 
 function withoutBucket({ le: _, ...labels }: Partial<Record<string, string | number>>): LabelValues<string> {
   return labels as LabelValues<string>;
-}
-
-function isTainted(node: Node): boolean {
-  return node.spec.taints?.some((taint) => taint.key === UNINITIALIZED_TAINT) ?? false;
 }
 
 /** Passes the first so many different values, and `other` for those beyond. */

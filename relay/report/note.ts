@@ -1,11 +1,21 @@
+import type { ControllerName } from "#core/event.ts";
 import type { Fault } from "#core/faults.ts";
-import type { WatchNote } from "#kube/follow/watch.ts";
 import type { Delivery } from "#relay/delivery/deliver.ts";
-import type { TaintRestored } from "#relay/work/pending.ts";
+import type { FeedNote } from "#relay/feed/resource-feed.ts";
+import type { KnownObject, Undone } from "#relay/work/pending.ts";
 
 /** Everything that the relay has to tell; log lines and metrics are both made of it. */
-export type RelayNote = { readonly cluster: string } & (
-  | { readonly kind: "watch"; readonly note: WatchNote }
+export type RelayNote = { readonly cluster: string } & ClusterNote;
+
+/** What there is to tell of a cluster. */
+export type ClusterNote =
+  | ({ readonly resource: string } & FeedNote)
+  | ({ readonly controller: ControllerName } & ControllerNote)
+  /** The cluster's entry names a controller that this version does not have; the others go on. */
+  | { readonly kind: "unknown-controller"; readonly controller: string };
+
+/** What there is to tell of a controller's work in a cluster. */
+export type ControllerNote =
   | {
       readonly kind: "delivered";
       readonly delivery: Delivery;
@@ -13,21 +23,12 @@ export type RelayNote = { readonly cluster: string } & (
       readonly endedMs: number;
     }
   /** An object that is not what the API server's schema promises; left out until it changes. */
+  | ({ readonly kind: "malformed"; readonly faults: readonly Fault[] } & KnownObject)
+  /** Somebody undoes our work on an object, again and again. */
+  | ({ readonly kind: "undone" } & Undone)
+  /** Objects that no event can carry: too large themselves, or with what decisions read of others. */
   | {
-      readonly kind: "malformed";
-      readonly name: string;
-      readonly uid: string;
-      readonly faults: readonly Fault[];
-    }
-  | ({ readonly kind: "taint-restored" } & TaintRestored)
-  /** An object that is too large for any event. */
-  | { readonly kind: "too-large"; readonly name: string; readonly uid: string }
-  /** The watch did not show our own write in time, and the object was read. */
-  | {
-      readonly kind: "read";
-      readonly name: string;
-      readonly failure: { readonly code: string; readonly message: string } | undefined;
-    }
-  /** A pass over all initialized objects. */
-  | { readonly kind: "refreshed"; readonly objects: number; readonly durationMs: number }
-);
+      readonly kind: "too-large";
+      readonly what: "object" | "related";
+      readonly objects: readonly KnownObject[];
+    };

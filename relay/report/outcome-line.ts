@@ -1,4 +1,5 @@
 import type { Report } from "#core/report.ts";
+import { ABANDONED } from "#relay/delivery/invoker.ts";
 import type { RelayNote } from "#relay/report/note.ts";
 
 /** One line of a log: a level, what happened, and the facts; JSON, and without anything secret. */
@@ -17,57 +18,76 @@ export function outcomeLinesOf(note: RelayNote): readonly OutcomeLine[] {
   const { cluster } = note;
   switch (note.kind) {
     case "watch":
-      return watchLines(cluster, note.note);
+      return watchLines({ cluster, resource: note.resource }, note.note);
     case "delivered":
       return deliveryLines(note);
     case "malformed": {
-      const { name, uid, faults } = note;
-      return [{ level: "warn", event: "MalformedObject", cluster, name, uid, faults: faults.slice(0, 10) }];
+      const { controller, namespace, name, uid, faults } = note;
+      const facts = { cluster, controller, namespace, name, uid, faults: faults.slice(0, 10) };
+      return [{ level: "warn", event: "MalformedObject", ...facts }];
     }
-    case "taint-restored": {
-      const { name, uid, rounds, manager } = note;
-      const message = `the uninitialized taint came back ${rounds} times within a minute of its removal; see who restores it`;
-      return [{ level: "warn", event: "TaintRestored", cluster, name, uid, rounds, manager, message }];
+    case "undone": {
+      const { controller, namespace, name, uid, rounds, manager } = note;
+      const message = `our work was undone ${rounds} times within a minute of its being done; see who does it`;
+      const facts = { cluster, controller, namespace, name, uid, rounds, manager, message };
+      return [{ level: "warn", event: "WorkUndone", ...facts }];
     }
     case "too-large":
-      return [{ level: "warn", event: "ObjectTooLarge", cluster, name: note.name, uid: note.uid }];
-    case "read":
-      if (note.failure === undefined) return [];
-      return [
-        { level: "warn", event: "ReadFailed", cluster, name: note.name, ...codeAndMessage(note.failure) },
-      ];
-    case "refreshed":
-      return [
-        { level: "info", event: "Refreshed", cluster, objects: note.objects, durationMs: note.durationMs },
-      ];
+      return tooLargeLines(note);
+    case "unknown-controller": {
+      const { controller } = note;
+      const message = `this version has no controller "${controller}"; take it out of the cluster's controllers, or run a version that has it`;
+      return [{ level: "error", event: "UnknownController", cluster, controller, message }];
+    }
+    case "read": {
+      const { resource, namespace, name, failure } = note;
+      if (failure === undefined) return [];
+      const facts = { cluster, resource, namespace, name };
+      return [{ level: "warn", event: "ReadFailed", ...facts, ...codeAndMessage(failure) }];
+    }
+    case "refreshed": {
+      const { resource, objects, durationMs } = note;
+      return [{ level: "info", event: "Refreshed", cluster, resource, objects, durationMs }];
+    }
   }
 }
 
+/** One line for each, up to so many; the first says how many there were. */
+function tooLargeLines(note: Extract<RelayNote, { kind: "too-large" }>): readonly OutcomeLine[] {
+  const { cluster, controller, what, objects } = note;
+  const message =
+    what === "object"
+      ? "no event can carry it"
+      : "no event can carry it together with what decisions on it read of other objects";
+  return objects.slice(0, MAX_OBJECT_LINES).map(({ namespace, name, uid }, index) => ({
+    level: "warn",
+    event: "ObjectTooLarge",
+    cluster,
+    controller,
+    namespace,
+    name,
+    uid,
+    message,
+    ...(index === 0 && objects.length > 1 ? { objects: objects.length } : {}),
+  }));
+}
+
 function watchLines(
-  cluster: string,
+  followed: { readonly cluster: string; readonly resource: string },
   note: Extract<RelayNote, { kind: "watch" }>["note"],
 ): readonly OutcomeLine[] {
   switch (note.kind) {
     case "listed": {
       const { cause, objects, durationMs, restarted } = note;
-      return [
-        {
-          level: restarted ? "warn" : "info",
-          event: "Listed",
-          cluster,
-          cause,
-          objects,
-          durationMs,
-          restarted,
-        },
-      ];
+      const facts = { ...followed, cause, objects, durationMs, restarted };
+      return [{ level: restarted ? "warn" : "info", event: "Listed", ...facts }];
     }
-    case "failed":
-      return [
-        { level: "warn", event: "WatchFailed", cluster, ...codeAndMessage(note), retryInMs: note.delayMs },
-      ];
+    case "failed": {
+      const facts = { ...followed, ...codeAndMessage(note), retryInMs: note.delayMs };
+      return [{ level: "warn", event: "WatchFailed", ...facts }];
+    }
     case "malformed":
-      return [{ level: "warn", event: "MalformedObject", cluster, message: note.message }];
+      return [{ level: "warn", event: "MalformedObject", ...followed, message: note.message }];
     case "opened":
     case "ended":
       return [];
@@ -86,7 +106,9 @@ function deliveryLines(note: Extract<RelayNote, { kind: "delivered" }>): readonl
     invokedMs: endedMs - startedMs,
   };
   if (invocation.kind === "failed") {
-    return [{ level: "warn", event: "InvocationFailed", ...facts, ...codeAndMessage(invocation) }];
+    // Whoever gave it up knows why.
+    const level = invocation.code === ABANDONED ? "info" : "warn";
+    return [{ level, event: "InvocationFailed", ...facts, ...codeAndMessage(invocation) }];
   }
   const { report } = invocation;
   const outcomes = countsOf(report);
@@ -109,11 +131,12 @@ function objectLines(cluster: string, id: string, report: Report): readonly Outc
       ({ outcome, warnings, decision }) => outcome === "retry" || (warnings?.length ?? 0) > 0 || decision,
     )
     .slice(0, MAX_OBJECT_LINES)
-    .map(({ name, uid, outcome, because, afterSeconds, warnings, decision }) => ({
+    .map(({ namespace, name, uid, outcome, because, afterSeconds, warnings, decision }) => ({
       level: outcome === "retry" ? "warn" : "info",
       event: "Object",
       cluster,
       id,
+      namespace,
       name,
       uid,
       outcome,

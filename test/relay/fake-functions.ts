@@ -1,6 +1,7 @@
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { Event } from "#core/event.ts";
-import type { Node } from "#core/node/node.ts";
+import { faceOf } from "#core/node/face.ts";
+import type { Node, NodeAddress } from "#core/node/node.ts";
 import type { Invocation, Invoker } from "#relay/delivery/invoker.ts";
 import type { FakeApi } from "#test/kube/apply/fake-api.ts";
 import { identityOf, reportOn, type Said } from "#test/relay/reports.ts";
@@ -12,6 +13,8 @@ export type Behaviour = (event: Event) => Invocation | "work";
 export interface FakeFunctions extends Invoker {
   readonly events: readonly Event[];
   readonly running: () => number;
+  /** Invocations that whoever sent them has given up. */
+  readonly givenUp: () => number;
   readonly peak: () => number;
   /** The most invocations in flight that named one and the same object. */
   readonly overlaps: () => number;
@@ -29,12 +32,14 @@ export function createFakeFunctions(api: FakeApi): FakeFunctions {
   let behaviour: Behaviour = () => "work";
   let held = false;
   let running = 0;
+  let givenUp = 0;
   let peak = 0;
   let overlaps = 0;
 
   return {
     events,
     running: () => running,
+    givenUp: () => givenUp,
     peak: () => peak,
     overlaps: () => overlaps,
     behave(next) {
@@ -45,8 +50,11 @@ export function createFakeFunctions(api: FakeApi): FakeFunctions {
       if (!held) for (const go of waiting.splice(0)) go();
     },
     release: () => waiting.shift()?.(),
-    async invoke(event) {
+    async invoke(event, signal) {
       events.push(structuredClone(event));
+      signal.addEventListener("abort", () => {
+        givenUp += 1;
+      });
       running += 1;
       peak = Math.max(peak, running);
       const uids = event.objects.map((object) => identityOf(object).uid);
@@ -86,8 +94,13 @@ export function initialize(api: FakeApi, object: unknown): Said {
     outcome: "changed",
     because: { code: "Initialized", message: "initialized" },
     resourceVersion: written.metadata.resourceVersion,
-    wrote: { providerID: PROVIDER_ID, addresses: [CLOUD_ADDRESS] },
+    seen: faceAfter(node, PROVIDER_ID, [CLOUD_ADDRESS]),
   };
+}
+
+/** The face of a node as it is once provider ID and addresses are written. */
+export function faceAfter(sent: Node, providerID: string, addresses: readonly NodeAddress[]): string {
+  return faceOf({ ...sent, spec: { ...sent.spec, providerID }, status: { addresses: [...addresses] } });
 }
 
 /** Fields of a node that waits for its initialization. */

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { Cluster } from "#config/cluster.ts";
 import { MAX_BATCH_BYTES } from "#core/event.ts";
+import type { Node } from "#core/node/node.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
 import type { OutcomeLine } from "#relay/report/outcome-line.ts";
@@ -9,6 +10,7 @@ import { createManualClock, type ManualClock, quiet } from "#test/kube/follow/ma
 import {
   createFakeFunctions,
   type FakeFunctions,
+  faceAfter,
   INITIALIZED,
   initialize,
   PROVIDER_ID,
@@ -490,10 +492,10 @@ describe("a taint that comes back", () => {
     await clock.advance(3_600_000);
     expect(functions.events.length).toBeGreaterThan(10);
     expect(functions.events.length).toBeLessThan(25);
-    expect(eventsOf(lines, "TaintRestored")).toMatchObject([
+    expect(eventsOf(lines, "WorkUndone")).toMatchObject([
       { name: "a", rounds: 3, manager: "other-controller" },
     ]);
-    const told = functions.events.map((event) => Object.values(event.taintRestoredBy ?? {})[0]);
+    const told = functions.events.map((event) => Object.values(event.hints ?? {})[0]?.undoneBy);
     expect(told.slice(0, 3)).toEqual([undefined, undefined, undefined]);
     expect(new Set(told.slice(3))).toEqual(new Set(["other-controller"]));
   });
@@ -506,7 +508,7 @@ describe("a taint that comes back", () => {
       expect(functions.events.filter((event) => event.reason === "watch")).toHaveLength(round + 1);
       await clock.advance(70_000);
     }
-    expect(eventsOf(lines, "TaintRestored")).toEqual([]);
+    expect(eventsOf(lines, "WorkUndone")).toEqual([]);
   });
 });
 
@@ -563,15 +565,16 @@ describe("looks at initialized nodes", () => {
     const { api, functions, clock } = await start({ prepare: (fake) => void fake.put("a", INITIALIZED) });
     const repaired = { type: "InternalIP", address: "10.7.7.7" };
     functions.behave((event) => {
-      const { name, uid } = identityOf(event.objects[0]);
+      const node = event.objects[0] as Node;
+      const { name, uid } = node.metadata;
       const { metadata } = api.put(name, { uid, status: { addresses: [repaired] } });
-      const wrote = { providerID: PROVIDER_ID, addresses: [repaired] };
+      const seen = faceAfter(node, PROVIDER_ID, [repaired]);
       return {
         kind: "report",
         report: reportOn(event, () => ({
           outcome: "changed",
           resourceVersion: metadata.resourceVersion,
-          wrote,
+          seen,
         })),
       };
     });
@@ -622,7 +625,7 @@ describe("looks at initialized nodes", () => {
 
   test("that fail are given up after three", async () => {
     const { api, functions, clock } = await start({ prepare: (fake) => void fake.put("a", INITIALIZED) });
-    functions.behave(() => ({ kind: "failed", code: "Unreachable", message: "no", settleMs: 0 }));
+    functions.behave(() => ({ kind: "failed", code: "FunctionError", message: "no", settleMs: 0 }));
     api.put("a", { status: { addresses: [] } });
     await clock.advance(600_000);
     expect(functions.events).toHaveLength(3);
@@ -669,59 +672,90 @@ describe("several clusters", () => {
     await quiet();
   });
 
+  test("a delivery makes room for another that waits for that of the account", async () => {
+    const clock = createManualClock();
+    const [one, two] = [createFakeApi(), createFakeApi()];
+    const functions = [createFakeFunctions(one), createFakeFunctions(two)] as const;
+    for (const each of functions) each.hold(true);
+    const relay = startRelay({
+      // Of this account there is room for two invocations.
+      clusters: [one, two].map((transport, index) => ({
+        cluster: cluster(index === 0 ? "one" : "two", { limits: { floorShare: 0.5 } }),
+        transport,
+      })),
+      invoker: {
+        invoke: (event, signal) => functions[event.cluster === "one" ? 0 : 1].invoke(event, signal),
+        close: () => Promise.resolve(),
+      },
+      identity: "test",
+      nodeStatusUpdateFrequencySeconds: 100_000,
+      clock,
+      random: () => 0.5,
+    });
+    relays.push(relay);
+    await clock.advance(0);
+    for (const api of [one, two, two]) {
+      api.put(`n${api.version()}`, TAINTED);
+      await clock.advance(1_000);
+    }
+    expect(functions.map(({ events }) => events.length)).toEqual([1, 1]);
+    functions[0].release();
+    await clock.advance(0);
+    expect(functions.map(({ events }) => events.length)).toEqual([1, 2]);
+    for (const each of functions) each.hold(false);
+  });
+
   test.each([
-    ["other", "/another", 0],
-    ["the same", "/none", 8],
-  ])(
-    "a delivery wakes those that spend from %s quotas so often: %s, %i",
-    async (_, instancesFile, expected) => {
-      const looksOf = async (others: number): Promise<number> => {
-        const clock = createManualClock();
-        let looks = 0;
-        const counting = {
-          ...clock,
-          now: () => {
-            looks += 1;
-            return clock.now();
-          },
-        };
-        const api = createFakeApi();
-        const functions = createFakeFunctions(api);
-        const cloud = { provider: "memory", instancesFile };
-        const relay = startRelay({
-          clusters: [
-            { cluster: cluster("one"), transport: api },
-            ...Array.from({ length: others }, (__, index) => ({
-              cluster: cluster(`other-${index}`, { cloud }),
-              transport: createFakeApi(),
-            })),
-          ],
-          invoker: functions,
-          identity: "test",
-          nodeStatusUpdateFrequencySeconds: 100_000,
-          clock: counting,
-          random: () => 0.5,
-        });
-        relays.push(relay);
-        await clock.advance(5_000);
-        looks = 0;
-        api.put("a", TAINTED);
-        await clock.advance(200);
-        expect(namesOf(functions)).toEqual([["a"]]);
-        return looks;
+    ["other", "/another"],
+    ["the same", "/none"],
+  ])("a delivery wakes nobody who spends from %s quotas and waits for nothing", async (_, instancesFile) => {
+    const looksOf = async (others: number): Promise<number> => {
+      const clock = createManualClock();
+      let looks = 0;
+      const counting = {
+        ...clock,
+        now: () => {
+          looks += 1;
+          return clock.now();
+        },
       };
-      // A cluster that is woken looks at the clock, for what is due, for when the next is, and for each lane.
-      const [alone, among] = [await looksOf(0), await looksOf(8)];
-      expect(Math.min(8, among - alone)).toBe(expected);
-    },
-  );
+      const api = createFakeApi();
+      const functions = createFakeFunctions(api);
+      const cloud = { provider: "memory", instancesFile };
+      const relay = startRelay({
+        clusters: [
+          { cluster: cluster("one"), transport: api },
+          ...Array.from({ length: others }, (__, index) => ({
+            cluster: cluster(`other-${index}`, { cloud }),
+            transport: createFakeApi(),
+          })),
+        ],
+        invoker: functions,
+        identity: "test",
+        nodeStatusUpdateFrequencySeconds: 100_000,
+        clock: counting,
+        random: () => 0.5,
+      });
+      relays.push(relay);
+      await clock.advance(5_000);
+      looks = 0;
+      api.put("a", TAINTED);
+      await clock.advance(200);
+      expect(namesOf(functions)).toEqual([["a"]]);
+      return looks;
+    };
+    // A cluster that is woken looks at the clock.
+    expect(await looksOf(8)).toBe(await looksOf(0));
+  });
 });
 
 describe("a set of clusters that changes", () => {
   test("one that is added is followed, and one that is removed is not any more", async () => {
     const { api, functions, clock, relay, metrics } = await start();
     const second = createFakeApi();
-    expect(await metrics.text()).toContain('serverless_ccm_lists_total{cluster="one",cause="start"} 1');
+    expect(await metrics.text()).toContain(
+      'serverless_ccm_lists_total{cluster="one",resource="nodes",cause="start"} 1',
+    );
     relay.add({ cluster: cluster("two"), transport: second });
     second.put("b", TAINTED);
     await clock.advance(100);
@@ -733,7 +767,9 @@ describe("a set of clusters that changes", () => {
     await clock.advance(10_000);
     expect(new Set(functions.events.map((event) => event.cluster))).toEqual(new Set(["two"]));
     expect(await metrics.text()).not.toContain('cluster="one"');
-    expect(await metrics.text()).toContain('serverless_ccm_due_to_report_seconds_count{cluster="two"}');
+    expect(await metrics.text()).toContain(
+      'serverless_ccm_due_to_report_seconds_count{cluster="two",controller="cloud-node-controller"}',
+    );
   });
 
   test("one that is removed finishes what is in flight, starts nothing, and then its transport is closed", async () => {
@@ -897,19 +933,20 @@ test("metrics tell what happened, under the stock controller's names and ours", 
   api.put("a", { ...TAINTED, metadata: { creationTimestamp: new Date(clock.now()).toISOString() } });
   await clock.advance(1_000);
   const text = await metrics.text();
+  const labels = 'cluster="one",controller="cloud-node-controller"';
   expect(text.split("\n")).toEqual(
     expect.arrayContaining([
       'node_controller_initial_node_sync_delay_seconds_bucket{le="0.05"} 1',
       "node_controller_cloud_provider_taint_removal_delay_seconds_count 1",
       'serverless_ccm_cluster_ready{cluster="one"} 1',
-      'serverless_ccm_objects{cluster="one"} 1',
-      'serverless_ccm_pending_objects{cluster="one"} 0',
-      'serverless_ccm_invocations_total{cluster="one",reason="watch",outcome="report"} 1',
-      'serverless_ccm_objects_total{cluster="one",outcome="changed"} 1',
-      'serverless_ccm_lists_total{cluster="one",cause="start"} 1',
-      'serverless_ccm_cloud_calls_total{cluster="one",operation="DescribeInstances"} 1',
-      'serverless_ccm_cluster_requests_total{cluster="one",kind="write"} 2',
-      'serverless_ccm_due_to_report_seconds_count{cluster="one"} 1',
+      `serverless_ccm_objects{${labels}} 1`,
+      `serverless_ccm_pending_objects{${labels}} 0`,
+      `serverless_ccm_invocations_total{${labels},reason="watch",outcome="report"} 1`,
+      `serverless_ccm_objects_total{${labels},outcome="changed"} 1`,
+      'serverless_ccm_lists_total{cluster="one",resource="nodes",cause="start"} 1',
+      `serverless_ccm_cloud_calls_total{${labels},operation="DescribeInstances"} 1`,
+      `serverless_ccm_cluster_requests_total{${labels},kind="write"} 2`,
+      `serverless_ccm_due_to_report_seconds_count{${labels}} 1`,
     ]),
   );
 });

@@ -45,7 +45,7 @@ async function startRelayOn({ api, cluster, cloud }: FunctionUnderTest): Promise
   });
   const started = startRelay({
     clusters: [{ cluster, transport: await api.transport("relay") }],
-    invoker: createInProcessInvoker({ "cloud-node-controller": node }, 10_000),
+    invoker: createInProcessInvoker(new Map([["cloud-node-controller", node]]), 10_000),
     identity: "door",
     nodeStatusUpdateFrequencySeconds: 100_000,
     clock: hastened(50),

@@ -88,13 +88,30 @@ describe("shares", () => {
     first?.end(UNHINDERED, 0);
     first?.end(UNHINDERED, 0);
     budgets.begin(cluster("a"), 0);
-    expect(budgets.mayBegin(cluster("b"), 1)).toBe(false);
+    expect(budgets.mayBegin(cluster("b"), 1, () => {})).toBe(false);
   });
 
   test("a full account lets every cluster begin one, and none a second", () => {
     const budgets = createBudgets();
     for (let index = 0; index < 20; index += 1) budgets.begin(cluster(`c${index}`), 0);
-    expect([budgets.mayBegin(cluster("x"), 0), budgets.mayBegin(cluster("x"), 1)]).toEqual([true, false]);
+    expect([0, 1].map((inFlight) => budgets.mayBegin(cluster("x"), inFlight, () => {}))).toEqual([
+      true,
+      false,
+    ]);
+  });
+
+  test("a full account calls those that wait when one is given back, and nobody else", () => {
+    const budgets = createBudgets();
+    const grants = Array.from({ length: 20 }, () => budgets.begin(cluster("a"), 0));
+    const called: string[] = [];
+    const forgets = (): void => void called.push("forgets");
+    budgets.mayBegin(cluster("b"), 1, () => void called.push("waits"));
+    budgets.mayBegin(cluster("c"), 1, forgets);
+    budgets.mayBegin(cluster("d"), 0, () => void called.push("may begin"));
+    budgets.forget(forgets);
+    grants[0]?.end(UNHINDERED, 0);
+    grants[1]?.end(UNHINDERED, 0);
+    expect(called).toEqual(["waits"]);
   });
 });
 

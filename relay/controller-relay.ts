@@ -1,0 +1,258 @@
+import type { Cluster } from "#config/cluster.ts";
+import type { SnapshotContext, Watch } from "#core/controller.ts";
+import type { EventReason } from "#core/event.ts";
+import type { Resource } from "#core/resources/resource.ts";
+import type { Clock } from "#kube/follow/clock.ts";
+import type { ObjectKey } from "#kube/follow/object-key.ts";
+import type { Budgets } from "#relay/delivery/budgets.ts";
+import { deliver } from "#relay/delivery/deliver.ts";
+import type { Gate, Passage } from "#relay/delivery/gate.ts";
+import { type RelatedBatch, withRelated } from "#relay/delivery/related-of-batch.ts";
+import { createRelatedSide } from "#relay/feed/related-side.ts";
+import type { FeedSubscriber } from "#relay/feed/resource-feed.ts";
+import type { ControllerNote } from "#relay/report/note.ts";
+import { closesInMs, fillBatch, LINGER } from "#relay/work/batches.ts";
+import { type Observed, observe } from "#relay/work/observed.ts";
+import {
+  createPending,
+  type KnownObject,
+  type Lane,
+  type PendingCounts,
+  type ReadyObject,
+} from "#relay/work/pending.ts";
+
+/** What one controller's part of a cluster's relay is made of. */
+export interface ControllerRelayOptions {
+  readonly watch: Watch;
+  readonly cluster: Cluster;
+  readonly clusterHash: string;
+  readonly context: SnapshotContext;
+  readonly gate: Gate;
+  readonly budgets: Budgets;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly nextEventId: (cluster: Cluster) => string;
+  readonly note: (note: ControllerNote) => void;
+  /** Asks for a look at what is due, soon. */
+  readonly wake: () => void;
+  /** There may be leave for an invocation: looks at what is due, at once. */
+  readonly onTurn: () => void;
+  /** Whether as much is in flight as the cluster allows, where that is more than one. */
+  readonly isFull: () => boolean;
+}
+
+/** One controller in one cluster: what is pending for it, and what of that is in flight. */
+export interface ControllerRelay {
+  readonly watch: Watch;
+  /** Its part in the feeds, by resource. */
+  readonly subscriptions: readonly { readonly resource: Resource; readonly subscriber: FeedSubscriber }[];
+  invocations(): number;
+  /** When it last sent something. */
+  sentMs(): number;
+  counts(): PendingCounts;
+  /** Moves what has become due to its lane; answers with objects that are to be read. */
+  advance(nowMs: number): readonly KnownObject[];
+  /** When something becomes due by itself. */
+  nextMs(): number | undefined;
+  /** Whether objects wait that only the cluster's limits keep from being sent. */
+  isReady(lane: Lane): boolean;
+  /** Milliseconds until the next batch of those closes with so many slots free: 0 is now, undefined is not before something changes. */
+  closesInMs(lane: Lane, freeSlots: number, nowMs: number): number | undefined;
+  /** Sends the batch that closes now, or stands in the queue for leave to; false where there was nothing to send after all. */
+  send(lane: Lane): boolean;
+  /** Nothing is looked at any more … */
+  stop(): void;
+  /** … and what is in flight is given up. */
+  abandon(): void;
+}
+
+/** Sets up one controller in one cluster; it moves when its subscriptions are told something, and when it is asked to send. */
+export function createControllerRelay(options: ControllerRelayOptions): ControllerRelay {
+  const { watch, cluster, clock, budgets, context, gate, note } = options;
+  const pending = createPending(watch, options.random);
+  const running = new Map<number, AbortController>();
+  /** When the last batch of each lane closed. */
+  const closedMs: Partial<Record<Lane, number>> = {};
+  let flights = 0;
+  let sentMs = Number.NEGATIVE_INFINITY;
+  /** Whether it stands in the gate's queue. */
+  let queues = false;
+
+  const related = createRelatedSide({
+    related: watch.related,
+    clock,
+    onComplete: options.wake,
+    onChange(uids) {
+      for (const uid of uids) pending.wake(uid, clock.now());
+      options.wake();
+    },
+  });
+
+  const own: FeedSubscriber<Observed> = {
+    read: (object) => observe(watch, object, context),
+    applied: apply,
+    deleted: ({ uid }) => forget(uid),
+    restarted: () => pending.restarted(),
+    named(object, key) {
+      if (pending.has(key.uid)) apply(observe(watch, object, context), key);
+    },
+    ...(watch.looks === undefined
+      ? {}
+      : {
+          looks: {
+            outstanding: () => pending.lane("look").ready,
+            look(object, key) {
+              const observed = pending.has(key.uid) ? observe(watch, object, context) : undefined;
+              if (observed?.kind !== "object" || observed.needsWork) return;
+              pending.look(key, observed.snapshot, clock.now(), 0);
+              options.wake();
+            },
+          },
+        }),
+  };
+
+  function apply(observed: Observed, key: ObjectKey): void {
+    if (observed.kind === "malformed") {
+      forget(key.uid);
+      note({ kind: "malformed", ...nameOf(key), faults: observed.faults });
+      return;
+    }
+    if (watch.related.length > 0) {
+      if (observed.needsWork) related.needs(key.uid, observed.snapshot);
+      else related.forget(key.uid);
+    }
+    const undone = pending.applied(observed, key, clock.now());
+    if (undone !== undefined) note({ kind: "undone", ...undone });
+    options.wake();
+  }
+
+  /** An invocation that nobody waits for any more holds no slot. */
+  function forget(uid: string): void {
+    related.forget(uid);
+    const flight = pending.deleted(uid);
+    if (flight !== undefined) running.get(flight)?.abort();
+    options.wake();
+  }
+
+  /** Whether anything may be sent, as far as the controller itself is concerned. */
+  function isHeld(): boolean {
+    if (queues || !related.isComplete()) return true;
+    // After a lost answer the function may go on for a while: its objects are in flight, although no invocation is.
+    return watch.scope === "batch" && (running.size > 0 || pending.counts().inFlight > 0);
+  }
+
+  const onTurn = (): void => {
+    queues = false;
+    options.onTurn();
+  };
+
+  function send(lane: Lane): boolean {
+    const passage = gate.enter(watch.name, onTurn);
+    queues = passage === undefined;
+    if (passage === undefined) return true;
+    sentMs = clock.now();
+    closedMs[lane] = sentMs;
+    const { objects, tooLarge, lists } = fill(lane);
+    if (objects.length > 0) void fly(lane, objects, lists, passage);
+    else passage.leave();
+    return objects.length > 0 || tooLarge > 0;
+  }
+
+  /** The batch, and how many objects no event can carry. */
+  function fill(lane: Lane): Filled {
+    const batch = fillBatch(pending.ready(lane));
+    giveUp("object", batch.tooLarge);
+    if (watch.related.length === 0)
+      return { objects: batch.objects, tooLarge: batch.tooLarge.length, lists: undefined };
+    const { objects, tooLarge, lists } = withRelated(batch.objects, related.sources);
+    giveUp("related", tooLarge);
+    return { objects, tooLarge: batch.tooLarge.length + tooLarge.length, lists };
+  }
+
+  function giveUp(what: "object" | "related", objects: readonly ReadyObject[]): void {
+    if (objects.length === 0) return;
+    for (const { uid } of objects) pending.giveUp(uid, clock.now());
+    note({ kind: "too-large", what, objects: objects.map(nameOf) });
+  }
+
+  async function fly(
+    lane: Lane,
+    objects: readonly ReadyObject[],
+    lists: Filled["lists"],
+    passage: Passage,
+  ): Promise<void> {
+    const startedMs = clock.now();
+    const flight = ++flights;
+    const abort = new AbortController();
+    running.set(flight, abort);
+    pending.start(
+      objects.map(({ uid }) => uid),
+      flight,
+      startedMs,
+    );
+    const grant = budgets.begin(cluster, startedMs);
+    const facts = {
+      id: options.nextEventId(cluster),
+      cluster,
+      clusterHash: options.clusterHash,
+      controller: watch.name,
+      reason: reasonOf(lane, objects),
+      share: grant.share,
+      related: lists,
+      // A cluster with one slot has nothing but the queue to tell by.
+      busy: pending.lane("work").ready > 0 || options.isFull(),
+    };
+    const delivery = await deliver(passage, facts, objects, abort.signal);
+    const endedMs = clock.now();
+    const { invocation, settlements } = delivery;
+    running.delete(flight);
+    grant.end(invocation.kind === "report" ? invocation.report.usage.cloud : undefined, endedMs);
+    const undone = pending.settle(flight, settlements, endedMs);
+    note({ kind: "delivered", delivery, startedMs, endedMs });
+    for (const each of undone) note({ kind: "undone", ...each });
+    options.wake();
+  }
+
+  return {
+    watch,
+    subscriptions: [
+      { resource: watch.resource, subscriber: own },
+      ...related.sources.map(({ objects: { resource, subscriber } }) => ({ resource, subscriber })),
+    ],
+    invocations: () => running.size,
+    sentMs: () => sentMs,
+    counts: () => pending.counts(),
+    advance: (nowMs) => pending.advance(nowMs),
+    nextMs: () => pending.nextMs(),
+    isReady: (lane) => pending.lane(lane).ready > 0 && !isHeld(),
+    closesInMs(lane, freeSlots, nowMs) {
+      const spacingMs = budgets.spacingMs(cluster);
+      const state = { ...pending.lane(lane), closedMs: closedMs[lane], spacingMs, freeSlots, nowMs };
+      return closesInMs(state, LINGER[lane]);
+    },
+    send,
+    stop() {
+      gate.forget(onTurn);
+      related.close();
+    },
+    abandon() {
+      for (const abort of running.values()) abort.abort();
+    },
+  };
+}
+
+interface Filled {
+  readonly objects: readonly ReadyObject[];
+  readonly tooLarge: number;
+  readonly lists: RelatedBatch["lists"] | undefined;
+}
+
+function reasonOf(lane: Lane, objects: readonly ReadyObject[]): EventReason {
+  if (lane === "look") return "refresh";
+  return objects.every(({ again }) => again) ? "retry" : "watch";
+}
+
+function nameOf({ namespace, name, uid }: KnownObject): KnownObject {
+  return namespace === undefined ? { name, uid } : { namespace, name, uid };
+}

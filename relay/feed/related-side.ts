@@ -1,0 +1,76 @@
+import type { ApiObject, Watch } from "#core/controller.ts";
+import type { Clock } from "#kube/follow/clock.ts";
+import { createReaders, type Readers } from "#relay/feed/readers.ts";
+import { createRelatedObjects, type RelatedObjects } from "#relay/feed/related-objects.ts";
+
+/** What a controller reads of other resources, and which of its objects that concerns. */
+export interface RelatedSide {
+  readonly sources: readonly RelatedSource[];
+  /** Whether all of it is known; before that, nothing is decided. */
+  isComplete(): boolean;
+  /** An object that needs work, as it is now. */
+  needs(uid: string, snapshot: ApiObject): void;
+  /** An object that needs none, or is gone. */
+  forget(uid: string): void;
+  close(): void;
+}
+
+/** One of a controller's related resources. */
+export interface RelatedSource {
+  readonly related: Watch["related"][number];
+  readonly objects: RelatedObjects;
+}
+
+export interface RelatedSideOptions {
+  readonly related: Watch["related"];
+  readonly clock: Clock;
+  /** Objects that read what has changed. */
+  readonly onChange: (uids: Iterable<string>) => void;
+  readonly onComplete: () => void;
+}
+
+/** Changes of related objects are gathered for so long: a node that joins is written several times in a second. */
+const GATHER_MS = 1_000;
+
+/** Keeps what a controller reads of others, and says whom a change concerns, a second after the first of several. */
+export function createRelatedSide({ related, clock, onChange, onComplete }: RelatedSideOptions): RelatedSide {
+  const readers = related.map(() => createReaders());
+  const changed = related.map(() => new Set<string>());
+  let cancelTimer: (() => void) | undefined;
+
+  const sources = related.map((each, index): RelatedSource => {
+    const objects = createRelatedObjects(each, (key) => gather(index, key), onComplete);
+    return { related: each, objects };
+  });
+
+  function gather(index: number, key: string): void {
+    changed[index]?.add(key);
+    cancelTimer ??= clock.after(GATHER_MS, tell);
+  }
+
+  function tell(): void {
+    cancelTimer = undefined;
+    const concerned = new Set<string>();
+    for (const [index, keys] of changed.entries()) {
+      for (const key of keys) addReaders(concerned, readers[index], key);
+      keys.clear();
+    }
+    onChange(concerned);
+  }
+
+  return {
+    sources,
+    isComplete: () => sources.every(({ objects }) => objects.isComplete()),
+    needs(uid, snapshot) {
+      for (const [index, each] of related.entries()) readers[index]?.set(uid, each.reads(snapshot));
+    },
+    forget(uid) {
+      for (const each of readers) each.delete(uid);
+    },
+    close: () => cancelTimer?.(),
+  };
+}
+
+function addReaders(uids: Set<string>, readers: Readers | undefined, key: string): void {
+  for (const uid of readers?.of(key) ?? []) uids.add(uid);
+}

@@ -1,0 +1,154 @@
+import { collectionPath, type ObjectName, type Resource } from "#core/resources/resource.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import type { Clock } from "#kube/follow/clock.ts";
+import type { ObjectKey } from "#kube/follow/object-key.ts";
+import { type WatchNote, watchResource } from "#kube/follow/watch.ts";
+import { createReader, type ReadResult } from "#relay/feed/read-object.ts";
+import { refreshForever } from "#relay/feed/refresh.ts";
+
+/** An object as the API server sends it. */
+export type RawObject = Readonly<Record<string, unknown>>;
+
+/** Somebody who is told of all objects of a resource; calls come one after another, and must not throw. */
+export interface FeedSubscriber<T = unknown> {
+  /** Cuts an object down to what is of use, at the door; the object itself is not kept. */
+  read(object: RawObject): T;
+  applied(read: T, key: ObjectKey): void;
+  deleted(key: ObjectKey): void;
+  /** Versions seen so far compare with nothing that follows. */
+  restarted(): void;
+  /** Every object there is has been told. */
+  listed?(): void;
+  /** An object as it is now, which was asked for by name. */
+  named?(object: RawObject, key: ObjectKey): void;
+  /** Takes part in the passes over all objects. */
+  readonly looks?: {
+    look(object: RawObject, key: ObjectKey): void;
+    /** Looks that wait to be sent; the next page is not read before most of them are. */
+    outstanding(): number;
+  };
+}
+
+export interface ResourceFeedOptions {
+  readonly resource: Resource;
+  readonly subscribers: readonly FeedSubscriber[];
+  readonly transport: Transport;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly refreshSeconds: number;
+  readonly signal: AbortSignal;
+  readonly note: (note: FeedNote) => void;
+}
+
+/** What a feed has to tell of itself. */
+export type FeedNote =
+  | { readonly kind: "watch"; readonly note: WatchNote }
+  /** An object that was asked for by name was read, or was not. */
+  | ({ readonly kind: "read"; readonly failure: Failure | undefined } & ObjectName)
+  /** A pass over all objects. */
+  | { readonly kind: "refreshed"; readonly objects: number; readonly durationMs: number };
+
+interface Failure {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** One resource of one cluster: listed and watched once, however many there are who want to know. */
+export interface ResourceFeed {
+  readonly resource: Resource;
+  /** A complete list is there and the watch is open, or being resumed without an error. */
+  isReady(): boolean;
+  /** Why it is not ready, where something failed. */
+  failure(): Failure | undefined;
+  /** Reads named objects, and tells the subscribers. */
+  read(objects: readonly ObjectName[]): void;
+  /** Resolves when the signal has fired and everything has ended. */
+  readonly ended: Promise<unknown>;
+}
+
+/** Starts to follow a resource. */
+export function startResourceFeed(options: ResourceFeedOptions): ResourceFeed {
+  const { resource, subscribers, transport, clock, random, signal, note } = options;
+  const path = collectionPath(resource);
+  const looks = subscribers.map((each) => each.looks).filter((each) => each !== undefined);
+  let listed = false;
+  let opened = false;
+  let failure: Failure | undefined;
+
+  const reader = createReader({ transport, resource, signal, onRead });
+
+  function onRead(name: ObjectName, result: ReadResult): void {
+    note({ kind: "read", ...name, failure: result.kind === "failed" ? result : undefined });
+    if (result.kind !== "object") return;
+    for (const subscriber of subscribers) subscriber.named?.(result.object, result.key);
+  }
+
+  function onWatchNote(watch: WatchNote): void {
+    switch (watch.kind) {
+      case "listed":
+        listed = true;
+        for (const subscriber of subscribers) subscriber.listed?.();
+        break;
+      case "opened":
+        opened = true;
+        failure = undefined;
+        break;
+      case "failed":
+        opened = false;
+        failure = { code: watch.code, message: watch.message };
+        break;
+      case "ended":
+      case "malformed":
+        break;
+    }
+    note({ kind: "watch", note: watch });
+  }
+
+  const following = watchResource<readonly unknown[]>({
+    transport,
+    path,
+    project: (object) => subscribers.map((subscriber) => subscriber.read(object)),
+    clock,
+    random,
+    signal,
+    handler: {
+      applied(reads, key) {
+        for (let index = 0; index < subscribers.length; index += 1)
+          subscribers[index]?.applied(reads[index], key);
+      },
+      deleted(key) {
+        for (const subscriber of subscribers) subscriber.deleted(key);
+      },
+      restarted() {
+        for (const subscriber of subscribers) subscriber.restarted();
+      },
+      note: onWatchNote,
+    },
+  });
+
+  const refreshing =
+    looks.length === 0
+      ? undefined
+      : refreshForever({
+          transport,
+          path,
+          clock,
+          random,
+          everySeconds: options.refreshSeconds,
+          signal,
+          outstanding: () => Math.max(...looks.map((each) => each.outstanding())),
+          look(object, key) {
+            for (const each of looks) each.look(object, key);
+          },
+          note,
+        });
+
+  return {
+    resource,
+    isReady: () => listed && opened && !signal.aborted,
+    failure: () => failure,
+    read: (objects) => reader.add(objects),
+    ended: Promise.all([following, refreshing]),
+  };
+}
