@@ -1,14 +1,11 @@
-import * as z from "zod";
 import { INSTANCE_ANNOTATION, LABEL_PAIRS, PROVIDED_NODE_IP_ANNOTATION } from "#core/contracts.ts";
 import type { Parsed } from "#core/controller.ts";
-import { faultsOf } from "#core/faults.ts";
 import { Node, type NodeCondition } from "#core/node/node.ts";
+import { parseObject } from "#core/parse-object.ts";
 
 /** Parses a whole node or a snapshot of one; never throws. */
 export function parseNode(value: unknown): Parsed<Node> {
-  const parsed = Node.safeParse(value);
-  if (parsed.success) return { kind: "object", object: parsed.data };
-  return { kind: "malformed", ...identityOf(value), faults: faultsOf(parsed.error) };
+  return parseObject(Node, value);
 }
 
 /**
@@ -63,16 +60,4 @@ function entriesWhere(
   isKept: (key: string) => boolean,
 ): Record<string, string> {
   return Object.fromEntries(Object.entries(map).filter(([key]) => isKept(key)));
-}
-
-const { name, uid } = Node.shape.metadata.shape;
-const Identity = z.object({
-  metadata: z.object({ name: name.optional().catch(undefined), uid: uid.optional().catch(undefined) }),
-});
-
-function identityOf(value: unknown): { name?: string; uid?: string } {
-  const parsed = Identity.safeParse(value);
-  if (!parsed.success) return {};
-  const { name, uid } = parsed.data.metadata;
-  return { ...(name === undefined ? {} : { name }), ...(uid === undefined ? {} : { uid }) };
 }

@@ -1,0 +1,105 @@
+import { approvalOf } from "#core/csr/approval.ts";
+import type { CertificateSigningRequest } from "#core/csr/csr.ts";
+import { namesOfOthers } from "#core/csr/instance-names.ts";
+import { needsWork } from "#core/csr/needs-work.ts";
+import type { Review } from "#core/csr/review.ts";
+import {
+  ageInSeconds,
+  eventsOn,
+  MAX_AGE_SECONDS,
+  retryAfterTrouble,
+  type Trouble,
+} from "#core/csr/troubles.ts";
+import type { Because, ClusterEvent, Decision } from "#core/decision.ts";
+import { referenceTo, skip, unchanged } from "#core/decisions.ts";
+import type { InstanceAnswer } from "#core/instance.ts";
+import type { Node } from "#core/node/node.ts";
+import { CERTIFICATE_SIGNING_REQUESTS } from "#core/resources/resource.ts";
+
+/** What a decision depends on beside the request itself. */
+export interface CsrFacts {
+  /** What the request is by itself. */
+  readonly review: Review;
+  /** The node that makes it, where the cluster has that. */
+  readonly node: Node | undefined;
+  /** The cloud's answer for that node; undefined where it was not asked. */
+  readonly answer: InstanceAnswer | undefined;
+  readonly now: Date;
+}
+
+/** Whether a request is too old to be looked at; Kubernetes takes a pending one away after a day. */
+export function isTooOld(csr: CertificateSigningRequest, now: Date): boolean {
+  return ageInSeconds(csr, now) > MAX_AGE_SECONDS;
+}
+
+/** Decides on one request for a kubelet's serving certificate. `facts` is called only where the request is worth a look. */
+export function decideCsr(csr: CertificateSigningRequest, now: Date, facts: () => CsrFacts): Decision {
+  const reference = referenceTo(CERTIFICATE_SIGNING_REQUESTS, csr);
+  if (!needsWork(csr)) return unchanged(reference);
+  if (isTooOld(csr, now)) return skip(reference, TOO_OLD);
+  return decideOn(csr, facts());
+}
+
+const TOO_OLD = { code: "TooOld", message: "the request is older than an hour; its kubelet has asked anew" };
+
+function decideOn(csr: CertificateSigningRequest, { review, node, answer, now }: CsrFacts): Decision {
+  const wait = (trouble: Trouble, names?: readonly string[]): Decision =>
+    retryAfterTrouble(csr, trouble, now, { node, ...(names === undefined ? {} : { names }) });
+  if (review.kind === "denied") return decided(csr, "Denied", review.because, now, node);
+  if (review.kind === "unusual") return wait(review.because);
+  if (node === undefined) return wait(NODE_UNKNOWN);
+  if (node.metadata.deletionTimestamp !== undefined) return wait(NODE_BEING_DELETED);
+  if (answer === undefined) return wait(NO_ANSWER);
+  if (answer.kind === "not-found") return wait({ code: "InstanceNotFound", message: answer.message });
+  if (answer.kind === "error") return wait(answer);
+  const { instance } = answer;
+  if (instance.state !== "running") {
+    return wait({ code: "InstanceNotRunning", message: `instance ${instance.id} is ${instance.state}` });
+  }
+  const others = namesOfOthers(review.request, instance, node.metadata.name);
+  if (others.length > 0) {
+    const message = `of instance ${instance.id} the cloud does not give ${others.join(", ")}`;
+    return wait({ code: "NameNotOfInstance", message }, others);
+  }
+  return decided(csr, "Approved", approvedFor(instance.id), now);
+}
+
+const NODE_UNKNOWN = {
+  code: "NodeUnknown",
+  message: "the cluster has no node of the requestor's name yet",
+} as const;
+const NODE_BEING_DELETED = {
+  code: "NodeBeingDeleted",
+  message: "the requestor's node is being deleted",
+} as const;
+const NO_ANSWER = { code: "NoAnswer", message: "the cloud has not been asked about the node" } as const;
+
+function approvedFor(id: string): Because {
+  return {
+    code: "InstanceVerified",
+    message: `the cloud gives every name in it for the node's instance ${id}`,
+  };
+}
+
+/** Nobody records an approval on the node: its kubelet serves, and the request itself says why. */
+function decided(
+  csr: CertificateSigningRequest,
+  type: "Approved" | "Denied",
+  because: Because,
+  now: Date,
+  node?: Node,
+): Decision {
+  const events: ClusterEvent[] = eventsOn(
+    node,
+    because.code,
+    `CertificateSigningRequest ${csr.metadata.name} is denied: ${because.message}`,
+  );
+  return {
+    kind: "change",
+    object: referenceTo(CERTIFICATE_SIGNING_REQUESTS, csr),
+    because,
+    writes: [approvalOf(csr, type, because, now)],
+    events,
+    warnings: [],
+  };
+}

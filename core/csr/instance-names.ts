@@ -1,0 +1,20 @@
+import type { CertificateRequest } from "#core/csr/certificate-request.ts";
+import type { Instance } from "#core/instance.ts";
+import { isSameIp, parseIp } from "#core/ip.ts";
+
+/** The names and addresses of a request that neither the cloud gives for the instance nor are the node's own name. */
+export function namesOfOthers(
+  { dnsNames, ipAddresses }: CertificateRequest,
+  { addresses }: Instance,
+  nodeName: string,
+): string[] {
+  const own = new Set([nodeName, ...addresses.map(({ address }) => address.toLowerCase())]);
+  const ownIps = addresses.flatMap(({ address }) => parseIp(address) ?? []);
+  return [
+    ...dnsNames.filter((name) => !own.has(name.toLowerCase()) || parseIp(name) !== undefined),
+    ...ipAddresses.filter((address) => {
+      const ip = parseIp(address);
+      return ip === undefined || !ownIps.some((each) => isSameIp(each, ip));
+    }),
+  ];
+}

@@ -1,0 +1,95 @@
+import type { CertificateRequest, ParseCertificateRequest } from "#core/csr/certificate-request.ts";
+import { type CertificateSigningRequest, MAX_REQUEST_LENGTH } from "#core/csr/csr.ts";
+import { NODES_GROUP } from "#core/csr/requestor.ts";
+import type { TroubleCode } from "#core/csr/troubles.ts";
+import type { Because } from "#core/decision.ts";
+
+/** What is to be said of a request by itself, before anybody asks whose the names in it are. */
+export type Review =
+  | { readonly kind: "names"; readonly request: CertificateRequest }
+  /** It can never be right, whatever node and cloud say: Kubernetes' own rules for this signer refuse it. */
+  | { readonly kind: "denied"; readonly because: Because }
+  /** It is none that a kubelet makes, but not for us to call wrong. */
+  | { readonly kind: "unusual"; readonly because: { readonly code: TroubleCode; readonly message: string } };
+
+/** Reviews a request that a node makes for its serving certificate. */
+export function reviewRequest(
+  { spec }: CertificateSigningRequest,
+  parseRequest: ParseCertificateRequest,
+): Review {
+  const usages = [...new Set(spec.usages)].sort().join(", ");
+  if (!ALLOWED_USAGES.has(usages)) {
+    return denied(
+      "UsagesForbidden",
+      `usages are "${usages}", and must be "digital signature, server auth", ` +
+        `with or without "key encipherment"`,
+    );
+  }
+  if (spec.request === undefined) {
+    return unusual("RequestTooLarge", `the request is longer than ${MAX_REQUEST_LENGTH} characters`);
+  }
+  const parsed = parseRequest(spec.request);
+  if (parsed.kind === "unreadable") return unusual("RequestUnreadable", parsed.message);
+  const { request } = parsed;
+  const fault = FAULTS.find(({ isIn }) => isIn(request, spec.username));
+  if (fault !== undefined) return denied(fault.code, fault.message);
+  if (request.others.length > 0) {
+    return unusual(
+      "RequestUnusual",
+      `the request has what no kubelet asks for: ${request.others.join(", ")}`,
+    );
+  }
+  return { kind: "names", request };
+}
+
+/** Sorted, as one text each. */
+const ALLOWED_USAGES: ReadonlySet<string> = new Set([
+  "digital signature, key encipherment, server auth",
+  "digital signature, server auth",
+]);
+
+interface RequestFault extends Because {
+  isIn(request: CertificateRequest, username: string): boolean;
+}
+
+/** In the order in which they are looked for; the first is told. */
+const FAULTS: readonly RequestFault[] = [
+  {
+    code: "CommonNameNotRequestor",
+    message: "the common name must be the user name of the node that asks",
+    isIn: ({ commonNames }, username) => commonNames.length !== 1 || commonNames[0] !== username,
+  },
+  {
+    code: "OrganizationForbidden",
+    message: `the one organization must be ${NODES_GROUP}`,
+    isIn: ({ organizations }) => organizations.length !== 1 || organizations[0] !== NODES_GROUP,
+  },
+  {
+    code: "EmailAddressForbidden",
+    message: "a kubelet's serving certificate names no e-mail address",
+    isIn: ({ emailAddresses }) => emailAddresses.length > 0,
+  },
+  {
+    code: "URIForbidden",
+    message: "a kubelet's serving certificate names no URI",
+    isIn: ({ uris }) => uris.length > 0,
+  },
+  {
+    code: "WildcardForbidden",
+    message: "a kubelet's serving certificate names no wildcard",
+    isIn: ({ dnsNames }) => dnsNames.some((name) => name.includes("*")),
+  },
+  {
+    code: "NoNames",
+    message: "the request has no subject alternative name: neither a DNS name nor an IP address",
+    isIn: ({ dnsNames, ipAddresses }) => dnsNames.length + ipAddresses.length === 0,
+  },
+];
+
+function denied(code: string, message: string): Review {
+  return { kind: "denied", because: { code, message } };
+}
+
+function unusual(code: TroubleCode, message: string): Review {
+  return { kind: "unusual", because: { code, message } };
+}

@@ -1,0 +1,104 @@
+import type { CertificateSigningRequest } from "#core/csr/csr.ts";
+import type { ClusterEvent, Decision } from "#core/decision.ts";
+import { referenceTo, retry } from "#core/decisions.ts";
+import type { Node } from "#core/node/node.ts";
+import { CERTIFICATE_SIGNING_REQUESTS, NODES } from "#core/resources/resource.ts";
+
+/** What keeps us from approving a request now: a code of the table below, and a sentence for the operator. */
+export interface Trouble {
+  readonly code: TroubleCode;
+  readonly message: string;
+}
+
+export type TroubleCode = keyof typeof TROUBLES;
+
+/** Seconds after which a request is not looked at any more; the kubelet has asked anew long before. */
+export const MAX_AGE_SECONDS = 3_600;
+
+/** Seconds since the request was made; 0 for one whose creation is unreadable or in the future. */
+export function ageInSeconds({ metadata }: CertificateSigningRequest, now: Date): number {
+  const age = (now.getTime() - Date.parse(metadata.creationTimestamp)) / 1_000;
+  return Number.isNaN(age) ? 0 : Math.max(age, 0);
+}
+
+/**
+ * Leaves the request pending and comes back once it is twice as old, which needs no memory of past tries: 20 times within the
+ * hour. The Event is recorded on the node, and of its reason for the operator it tells the tenant nothing but `names`.
+ */
+export function retryAfterTrouble(
+  csr: CertificateSigningRequest,
+  trouble: Trouble,
+  now: Date,
+  about: { readonly node?: Node | undefined; readonly names?: readonly string[] } = {},
+): Decision {
+  const { fromSeconds, warning, lasts = 0 }: Handling = TROUBLES[trouble.code];
+  const age = ageInSeconds(csr, now);
+  const afterSeconds = Math.round(Math.min(MAX_WAIT_SECONDS, Math.max(fromSeconds, age)) * 10) / 10;
+  const isWarned = warning !== undefined && age >= lasts;
+  const events = isWarned ? eventsOn(about.node, trouble.code, sentence(csr, warning, about.names)) : [];
+  return retry(referenceTo(CERTIFICATE_SIGNING_REQUESTS, csr), trouble, afterSeconds, events);
+}
+
+/** A Warning on the node, where there is one, that its certificate is not coming. */
+export function eventsOn(node: Node | undefined, code: string, message: string): ClusterEvent[] {
+  if (node === undefined) return [];
+  const reason = "ServingCertificate";
+  const text = message.slice(0, MAX_EVENT_MESSAGE).toWellFormed();
+  return [{ type: "Warning", reason, code, message: text, about: referenceTo(NODES, node) }];
+}
+
+interface Handling {
+  /** The first waits; later ones grow with the request's age. */
+  readonly fromSeconds: number;
+  /** What the node's Event says, whoever may read it; without it there is none. */
+  readonly warning?: string;
+  /** Seconds of age before that: it may well pass by itself. */
+  readonly lasts?: number;
+}
+
+const LASTING_SECONDS = 60;
+const MAX_WAIT_SECONDS = 300;
+/** What Kubernetes accepts as an Event's message. */
+const MAX_EVENT_MESSAGE = 1_024;
+
+const TROUBLES = {
+  RequestTooLarge: { fromSeconds: 300, warning: "it is too large to be read" },
+  RequestUnreadable: { fromSeconds: 300, warning: "it cannot be read without doubt" },
+  RequestUnusual: { fromSeconds: 300, warning: "it asks for what no kubelet asks for" },
+  NodeUnknown: { fromSeconds: 2 },
+  NodeBeingDeleted: { fromSeconds: 30 },
+  NoAnswer: { fromSeconds: 1 },
+  InstanceNotFound: {
+    fromSeconds: 1,
+    warning: "the cloud shows no instance of the node",
+    lasts: LASTING_SECONDS,
+  },
+  InstanceNotRunning: {
+    fromSeconds: 2,
+    warning: "the node's instance is not running",
+    lasts: LASTING_SECONDS,
+  },
+  Foreign: {
+    fromSeconds: 30,
+    warning: "the node's instance does not belong to this cluster; check the node's provider ID",
+  },
+  Ambiguous: { fromSeconds: 30, warning: "the cloud has more than one instance for the node" },
+  InvalidProviderID: { fromSeconds: 30, warning: "the node's provider ID is none of the cluster's cloud" },
+  Denied: { fromSeconds: 30 },
+  Throttled: { fromSeconds: 3 },
+  Unavailable: { fromSeconds: 2 },
+  Aborted: { fromSeconds: 0.5 },
+  NameNotOfInstance: {
+    fromSeconds: 5,
+    warning: "the cloud does not give these names for the node's instance",
+  },
+} as const satisfies Readonly<Record<string, Handling>>;
+
+function sentence(
+  { metadata }: CertificateSigningRequest,
+  warning: string,
+  names: readonly string[] = [],
+): string {
+  const list = names.length === 0 ? "" : `: ${names.join(", ")}`;
+  return `CertificateSigningRequest ${metadata.name} is not approved: ${warning}${list}`;
+}
