@@ -1,14 +1,17 @@
 import { ConfigurationError } from "#cli/configuration-error.ts";
-import { findController } from "#core/controllers.ts";
 import { decideEvent } from "#core/decide-event.ts";
 import { MAX_EVENT_BYTES } from "#core/event.ts";
+import { CONTROLLER_NAMES, loadControllers } from "#functions/parts/controllers.ts";
 
 /** Twice an event's own limit: instances may come with it. */
 const MAX_INPUT_BYTES = 2 * MAX_EVENT_BYTES;
 
 /** Reads one document of JSON from `input` and writes a line of JSON for each object: what would be done about it. */
 export async function decide(input: AsyncIterable<Uint8Array>, output: NodeJS.WritableStream): Promise<void> {
-  const decided = decideEvent(parseJson(await readAll(input)), new Date(), findController);
+  const controllers = await loadControllers(CONTROLLER_NAMES);
+  const decided = decideEvent(parseJson(await readAll(input)), new Date(), (name) =>
+    controllers.find((controller) => controller.name === name),
+  );
   if (decided.kind === "rejected") {
     const faults = decided.faults.map(({ path, message }) => ({ name: path || "document", message }));
     throw new ConfigurationError(faults);

@@ -6,10 +6,10 @@ import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
 import { serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
 import { loadCloud } from "#clouds/kinds.ts";
-import { CONTROLLERS } from "#core/controllers.ts";
 import { faultsOf } from "#core/faults.ts";
 import { messageOf } from "#core/message-of.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { loadControllers } from "#functions/parts/controllers.ts";
 import type { World } from "#functions/parts/world.ts";
 import { connect } from "#kube/client/connect.ts";
 
@@ -29,7 +29,8 @@ export async function run(flags: Flags): Promise<void> {
     api: async () => api,
     now: () => new Date(),
   };
-  const functions = CONTROLLERS.filter(({ name }) => cluster.controllers.includes(name)).map(
+  const controllers = await loadControllers(cluster.controllers);
+  const functions = controllers.map(
     (controller) => [controller.name, controllerFunction(controller, world)] as const,
   );
   try {

@@ -119,6 +119,7 @@ export interface Controller<T extends ApiObject = ApiObject, A = unknown> extend
 /** What a question depends on beside the object. */
 export interface AskContext {
   readonly reason: EventReason;
+  readonly now: Date;
   readonly related: RelatedObjects;
 }
 

@@ -1,8 +1,9 @@
 import type { Watch } from "#core/controller.ts";
+import { csrWatch } from "#core/csr/watch.ts";
 import { nodeWatch } from "#core/node/watch.ts";
 
 /** The watch half of every controller there is, in the order in which they are listed; a new one is a line here. */
-export const WATCHES: readonly Watch[] = [nodeWatch];
+export const WATCHES: readonly Watch[] = [nodeWatch, csrWatch];
 
 /** The watch half of a controller by its canonical name, or undefined where there is no such controller. */
 export function findWatch(name: string): Watch | undefined {

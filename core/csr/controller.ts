@@ -1,7 +1,7 @@
 import type { InstanceController } from "#core/controller.ts";
 import type { ParseCertificateRequest } from "#core/csr/certificate-request.ts";
 import type { CertificateSigningRequest } from "#core/csr/csr.ts";
-import { decideCsr } from "#core/csr/decide.ts";
+import { decideCsr, isTooOld } from "#core/csr/decide.ts";
 import { needsWork } from "#core/csr/needs-work.ts";
 import { nodeOf } from "#core/csr/related-node.ts";
 import { type Review, reviewRequest } from "#core/csr/review.ts";
@@ -25,8 +25,8 @@ export function createCsrController(
   return {
     ...csrWatch,
     eventSource: csrWatch.name,
-    asks: (csr, { related }) => {
-      if (!needsWork(csr) || reviewOf(csr).kind !== "names") return undefined;
+    asks: (csr, { related, now }) => {
+      if (!needsWork(csr) || isTooOld(csr, now) || reviewOf(csr).kind !== "names") return undefined;
       const node = nodeOf(csr, related);
       if (node === undefined || node.metadata.deletionTimestamp !== undefined) return undefined;
       return { capability: "instances", node, labels: false };
@@ -34,7 +34,7 @@ export function createCsrController(
     decide: (batch, { now, related }) =>
       each(
         batch.map(({ object: csr, answer }) =>
-          decideCsr(csr, now, () => ({ review: reviewOf(csr), node: nodeOf(csr, related), answer, now })),
+          decideCsr(csr, { now, review: () => reviewOf(csr), node: nodeOf(csr, related), answer }),
         ),
       ),
   };

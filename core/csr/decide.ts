@@ -18,13 +18,13 @@ import { CERTIFICATE_SIGNING_REQUESTS } from "#core/resources/resource.ts";
 
 /** What a decision depends on beside the request itself. */
 export interface CsrFacts {
-  /** What the request is by itself. */
-  readonly review: Review;
+  readonly now: Date;
+  /** What the request is by itself; asked for only where it is worth a look. */
+  review(): Review;
   /** The node that makes it, where the cluster has that. */
   readonly node: Node | undefined;
   /** The cloud's answer for that node; undefined where it was not asked. */
   readonly answer: InstanceAnswer | undefined;
-  readonly now: Date;
 }
 
 /** Whether a request is too old to be looked at; Kubernetes takes a pending one away after a day. */
@@ -32,19 +32,21 @@ export function isTooOld(csr: CertificateSigningRequest, now: Date): boolean {
   return ageInSeconds(csr, now) > MAX_AGE_SECONDS;
 }
 
-/** Decides on one request for a kubelet's serving certificate. `facts` is called only where the request is worth a look. */
-export function decideCsr(csr: CertificateSigningRequest, now: Date, facts: () => CsrFacts): Decision {
+/** Decides on one request for a kubelet's serving certificate. Deciding again on the result of a change gives `unchanged`. */
+export function decideCsr(csr: CertificateSigningRequest, facts: CsrFacts): Decision {
   const reference = referenceTo(CERTIFICATE_SIGNING_REQUESTS, csr);
   if (!needsWork(csr)) return unchanged(reference);
-  if (isTooOld(csr, now)) return skip(reference, TOO_OLD);
-  return decideOn(csr, facts());
+  if (isTooOld(csr, facts.now)) return skip(reference, TOO_OLD);
+  return decidePending(csr, facts);
 }
 
 const TOO_OLD = { code: "TooOld", message: "the request is older than an hour; its kubelet has asked anew" };
 
-function decideOn(csr: CertificateSigningRequest, { review, node, answer, now }: CsrFacts): Decision {
-  const wait = (trouble: Trouble, names?: readonly string[]): Decision =>
-    retryAfterTrouble(csr, trouble, now, { node, ...(names === undefined ? {} : { names }) });
+function decidePending(csr: CertificateSigningRequest, facts: CsrFacts): Decision {
+  const { node, answer, now } = facts;
+  const wait = (trouble: Trouble, names: readonly string[] = []): Decision =>
+    retryAfterTrouble(csr, trouble, now, { node, names });
+  const review = facts.review();
   if (review.kind === "denied") return decided(csr, "Denied", review.because, now, node);
   if (review.kind === "unusual") return wait(review.because);
   if (node === undefined) return wait(NODE_UNKNOWN);

@@ -22,20 +22,21 @@ export function ageInSeconds({ metadata }: CertificateSigningRequest, now: Date)
 }
 
 /**
- * Leaves the request pending and comes back once it is twice as old, which needs no memory of past tries: 20 times within the
- * hour. The Event is recorded on the node, and of its reason for the operator it tells the tenant nothing but `names`.
+ * Leaves the request pending and comes back once it is twice as old, which needs no memory of past tries: some
+ * twenty times within the hour. The Event is recorded on the node; of what the cloud said, which is for the operator, it tells
+ * nothing but `names`.
  */
 export function retryAfterTrouble(
   csr: CertificateSigningRequest,
   trouble: Trouble,
   now: Date,
-  about: { readonly node?: Node | undefined; readonly names?: readonly string[] } = {},
+  { node, names }: { readonly node: Node | undefined; readonly names: readonly string[] },
 ): Decision {
-  const { fromSeconds, warning, lasts = 0 }: Handling = TROUBLES[trouble.code];
+  const { fromSeconds, warning, lastsSeconds = 0, code = trouble.code }: Handling = TROUBLES[trouble.code];
   const age = ageInSeconds(csr, now);
   const afterSeconds = Math.round(Math.min(MAX_WAIT_SECONDS, Math.max(fromSeconds, age)) * 10) / 10;
-  const isWarned = warning !== undefined && age >= lasts;
-  const events = isWarned ? eventsOn(about.node, trouble.code, sentence(csr, warning, about.names)) : [];
+  const isWarned = warning !== undefined && age >= lastsSeconds;
+  const events = isWarned ? eventsOn(node, code, sentence(csr, warning, names)) : [];
   return retry(referenceTo(CERTIFICATE_SIGNING_REQUESTS, csr), trouble, afterSeconds, events);
 }
 
@@ -53,13 +54,26 @@ interface Handling {
   /** What the node's Event says, whoever may read it; without it there is none. */
   readonly warning?: string;
   /** Seconds of age before that: it may well pass by itself. */
-  readonly lasts?: number;
+  readonly lastsSeconds?: number;
+  /** What tells the Event from others, where that is not the code. */
+  readonly code?: string;
 }
 
 const LASTING_SECONDS = 60;
 const MAX_WAIT_SECONDS = 300;
 /** What Kubernetes accepts as an Event's message. */
 const MAX_EVENT_MESSAGE = 1_024;
+
+/**
+ * Of an instance that is somebody else's and of one that does not exist the same is said, at the same times: a node may name any
+ * instance, and must not find out by it which there are.
+ */
+const NO_INSTANCE = {
+  fromSeconds: 1,
+  warning: "the cloud has no instance for the node that belongs to this cluster",
+  lastsSeconds: LASTING_SECONDS,
+  code: "InstanceNotFound",
+} satisfies Handling;
 
 const TROUBLES = {
   RequestTooLarge: { fromSeconds: 300, warning: "it is too large to be read" },
@@ -68,22 +82,16 @@ const TROUBLES = {
   NodeUnknown: { fromSeconds: 2 },
   NodeBeingDeleted: { fromSeconds: 30 },
   NoAnswer: { fromSeconds: 1 },
-  InstanceNotFound: {
-    fromSeconds: 1,
-    warning: "the cloud shows no instance of the node",
-    lasts: LASTING_SECONDS,
-  },
+  InstanceNotFound: NO_INSTANCE,
   InstanceNotRunning: {
     fromSeconds: 2,
     warning: "the node's instance is not running",
-    lasts: LASTING_SECONDS,
+    lastsSeconds: LASTING_SECONDS,
   },
-  Foreign: {
-    fromSeconds: 30,
-    warning: "the node's instance does not belong to this cluster; check the node's provider ID",
-  },
+  Foreign: NO_INSTANCE,
   Ambiguous: { fromSeconds: 30, warning: "the cloud has more than one instance for the node" },
-  InvalidProviderID: { fromSeconds: 30, warning: "the node's provider ID is none of the cluster's cloud" },
+  ForeignProviderID: { fromSeconds: 30, warning: "the node's provider ID is another cloud's" },
+  InvalidProviderID: { fromSeconds: 30, warning: "the node's provider ID names no instance" },
   Denied: { fromSeconds: 30 },
   Throttled: { fromSeconds: 3 },
   Unavailable: { fromSeconds: 2 },
@@ -97,7 +105,7 @@ const TROUBLES = {
 function sentence(
   { metadata }: CertificateSigningRequest,
   warning: string,
-  names: readonly string[] = [],
+  names: readonly string[],
 ): string {
   const list = names.length === 0 ? "" : `: ${names.join(", ")}`;
   return `CertificateSigningRequest ${metadata.name} is not approved: ${warning}${list}`;

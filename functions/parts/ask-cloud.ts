@@ -29,8 +29,9 @@ export async function askCloud(
   event: Event,
   objects: readonly ApiObject[],
   { signal }: Deadline,
+  now: Date,
 ): Promise<Answers> {
-  const context = { reason: event.reason, related: event.related ?? {} };
+  const context = { reason: event.reason, now, related: event.related ?? {} };
   const asked = objects.flatMap((object): Asked[] => {
     const question = controller.asks(object, context);
     return question === undefined ? [] : [{ object, question }];
@@ -51,10 +52,11 @@ export async function askCloud(
 export function isSameQuestion(
   controller: Controller,
   { reason, related = {} }: Event,
+  now: Date,
   before: ApiObject,
   after: ApiObject,
 ): boolean {
-  const [a, b] = [before, after].map((object) => controller.asks(object, { reason, related }));
+  const [a, b] = [before, after].map((object) => controller.asks(object, { reason, now, related }));
   if (a === undefined || b === undefined) return a === b;
   if (!("node" in a && "node" in b)) return isSameJson(a, b);
   // The answer is about the instance that was asked for: not about another one that the node names by now.

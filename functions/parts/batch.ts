@@ -67,9 +67,9 @@ export function createBatch(of: BatchOf, entries: readonly ObjectEntry[], answer
 
   /** What the cloud said holds for the question that it was asked; another one is asked anew, and so is what changes by our doing. */
   async function observedAgain(fresh: ApiObject, known: Subject | undefined): Promise<Subject> {
-    const isSame = known !== undefined && isSameQuestion(controller, event, known.object, fresh);
+    const isSame = known !== undefined && isSameQuestion(controller, event, now, known.object, fresh);
     if (isSame && controller.fold === undefined) return { ...known, object: fresh };
-    const asked = await askCloud(world, cluster, controller, event, [fresh], deadline);
+    const asked = await askCloud(world, cluster, controller, event, [fresh], deadline, now);
     usage = addUsage(usage, asked.usage);
     return subjectOf(fresh, asked);
   }

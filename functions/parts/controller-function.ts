@@ -28,7 +28,7 @@ export function controllerFunction(controller: Controller, world: World): Platfo
       const { cluster } = found;
       const objects = objectsOf(entries);
       const asked = objects.map(({ object }) => object);
-      const answers = await askCloud(world, cluster, controller, event, asked, deadline);
+      const answers = await askCloud(world, cluster, controller, event, asked, deadline, world.now());
       const of = { world, cluster, controller, event, deadline, now: world.now() };
       const batch = createBatch(of, objects, answers);
       const outcomes = await carryOut(of, batch);

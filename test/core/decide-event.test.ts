@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Controller } from "#core/controller.ts";
-import { findController } from "#core/controllers.ts";
 import { decideEvent } from "#core/decide-event.ts";
 import { parseEvent } from "#core/event-door.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
@@ -22,8 +21,11 @@ const EVENT = {
   objects: [node()],
 };
 
+const findNodeController = (name: string): Controller | undefined =>
+  name === nodeController.name ? nodeController : undefined;
+
 test("the example event gives the example decisions", () => {
-  expect(decideEvent(eventExample, new Date("2026-03-01T12:00:00Z"), findController)).toEqual({
+  expect(decideEvent(eventExample, new Date("2026-03-01T12:00:00Z"), findNodeController)).toEqual({
     kind: "decided",
     decisions: decisionExample,
   });
@@ -32,13 +34,16 @@ test("the example event gives the example decisions", () => {
 describe("an event", () => {
   test("alone is decided without the cloud", () => {
     const objects = [node(), initialized()];
-    expect(codes(decideEvent({ ...EVENT, objects }, NOW, findController))).toEqual(["NoAnswer", "UpToDate"]);
+    expect(codes(decideEvent({ ...EVENT, objects }, NOW, findNodeController))).toEqual([
+      "NoAnswer",
+      "UpToDate",
+    ]);
   });
 
   test("with instances is decided with each object's own", () => {
     const event = { ...EVENT, objects: [node(), node()] };
     const instances: InstanceAnswer[] = [{ kind: "not-found", message: "none" }, found()];
-    expect(codes(decideEvent({ event, instances }, NOW, findController))).toEqual([
+    expect(codes(decideEvent({ event, instances }, NOW, findNodeController))).toEqual([
       "InstanceNotFound",
       "Initialized",
     ]);
@@ -46,12 +51,12 @@ describe("an event", () => {
 
   test("that asks for a dry run changes nothing", () => {
     const event = { ...EVENT, dryRun: true };
-    expect(codes(decideEvent({ event, instances: [found()] }, NOW, findController))).toEqual(["DryRun"]);
+    expect(codes(decideEvent({ event, instances: [found()] }, NOW, findNodeController))).toEqual(["DryRun"]);
   });
 
   test("with an object that is no node fails for that one alone", () => {
     const event = { ...EVENT, objects: [{ metadata: { name: "pod-a" } }, initialized()] };
-    expect(decideEvent(event, NOW, findController)).toMatchObject({
+    expect(decideEvent(event, NOW, findNodeController)).toMatchObject({
       kind: "decided",
       decisions: [
         {
@@ -125,7 +130,7 @@ describe("a document is rejected", () => {
     ["with an answer too many", { event: EVENT, instances: [found(), found()] }, ["instances"]],
     ["with a bad answer", { event: EVENT, instances: [{ kind: "gone" }] }, ["instances[0].kind"]],
   ])("%s", (_, document, paths) => {
-    const decided = decideEvent(document, NOW, findController);
+    const decided = decideEvent(document, NOW, findNodeController);
     expect(decided.kind === "rejected" && decided.faults.map(({ path }) => path)).toEqual(paths);
   });
 });
@@ -152,7 +157,11 @@ describe("the door", () => {
 
 function decisionsOf(pairs: readonly (readonly [unknown, InstanceAnswer, number])[]) {
   const event = { ...EVENT, objects: pairs.map(([object]) => object) };
-  const decided = decideEvent({ event, instances: pairs.map(([, answer]) => answer) }, NOW, findController);
+  const decided = decideEvent(
+    { event, instances: pairs.map(([, answer]) => answer) },
+    NOW,
+    findNodeController,
+  );
   if (decided.kind !== "decided") throw new Error(JSON.stringify(decided));
   return decided.decisions;
 }

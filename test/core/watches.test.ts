@@ -1,10 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { CONTROLLERS, findController } from "#core/controllers.ts";
 import { findWatch, WATCHES } from "#core/watches.ts";
-
-test("every controller has its watch half among the watches, and the other way round", () => {
-  expect(CONTROLLERS.map(({ name }) => name)).toEqual(WATCHES.map(({ name }) => name));
-});
 
 test("names and aliases are of one controller each", () => {
   const names = WATCHES.flatMap(({ name, aliases }) => [name, ...aliases]);
@@ -14,13 +9,11 @@ test("names and aliases are of one controller each", () => {
 describe.each(WATCHES.map(({ name }) => name))("%s", (name) => {
   test("is found by its name", () => {
     expect(findWatch(name)?.name).toBe(name);
-    expect(findController(name)?.name).toBe(name);
   });
 });
 
 test("an unknown name finds nothing", () => {
   expect(findWatch("route")).toBeUndefined();
-  expect(findController("route")).toBeUndefined();
 });
 
 test("the node controller is on by default", () => {

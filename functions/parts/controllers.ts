@@ -1,0 +1,21 @@
+import type { Controller } from "#core/controller.ts";
+
+/**
+ * Every controller there is, by its name; for processes that may have all of them, as a function has one. Each is loaded when it
+ * is asked for, and with it what it brings beside the core.
+ */
+const CONTROLLERS: Readonly<Record<string, () => Promise<Controller>>> = {
+  "cloud-node-controller": async () => (await import("#core/node/controller.ts")).nodeController,
+  "csr-approver": async () => (await import("#functions/parts/csr-controller.ts")).csrController,
+};
+
+/** The names of all controllers. */
+export const CONTROLLER_NAMES: readonly string[] = Object.keys(CONTROLLERS);
+
+/** The controllers of these names, in their order; a name that no controller has is passed over. */
+export async function loadControllers(names: readonly string[]): Promise<Controller[]> {
+  const loading = names.flatMap((name) =>
+    Object.hasOwn(CONTROLLERS, name) ? (CONTROLLERS[name]?.() ?? []) : [],
+  );
+  return Promise.all(loading);
+}

@@ -1,0 +1,5 @@
+import { createCsrController } from "#core/csr/controller.ts";
+import { parseCertificateRequest } from "#functions/parts/parse-certificate-request.ts";
+
+/** The csr-approver, with what reads certificate requests. */
+export const csrController = createCsrController(parseCertificateRequest);
