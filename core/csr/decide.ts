@@ -53,7 +53,7 @@ function decidePending(csr: CertificateSigningRequest, facts: CsrFacts): Decisio
   if (node.metadata.deletionTimestamp !== undefined) return wait(NODE_BEING_DELETED);
   if (answer === undefined) return wait(NO_ANSWER);
   if (answer.kind === "not-found") return wait({ code: "InstanceNotFound", message: answer.message });
-  if (answer.kind === "error") return wait(answer);
+  if (answer.kind === "error") return wait({ code: answer.code, message: answer.message });
   const { instance } = answer;
   if (instance.state !== "running") {
     return wait({ code: "InstanceNotRunning", message: `instance ${instance.id} is ${instance.state}` });

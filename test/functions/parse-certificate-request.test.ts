@@ -1,3 +1,4 @@
+import "reflect-metadata";
 import * as x509 from "@peculiar/x509";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -30,7 +31,7 @@ const ROWS: readonly {
         { type: "dns", value: "b" },
       ],
     },
-    read: { dnsNames: ["b"], ipAddresses: ["10.0.1.17", "2001:db8:0:0:0:0:0:17"] },
+    read: { dnsNames: ["b"], ipAddresses: ["10.0.1.17", "2001:db8::17"] },
   },
   { given: "no names", spec: { names: [] }, read: { dnsNames: [] } },
   { given: "no common name", spec: { commonName: null }, read: { commonNames: [] } },
@@ -129,8 +130,7 @@ describe("unreadable is", () => {
         parseCertificateRequest(base64(pem(bytes.toString("base64")))).kind,
       );
     });
-    // biome-ignore lint/nursery/noFloatingPromises: a property that is synchronous is asserted synchronously
-    fc.assert(property, { numRuns: 500 });
+    await fc.assert(property, { numRuns: 500 });
   });
 });
 

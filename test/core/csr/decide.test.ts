@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { RelatedObjects } from "#core/controller.ts";
 import { createCsrController } from "#core/csr/controller.ts";
 import type { CertificateSigningRequest } from "#core/csr/csr.ts";
-import type { ApproveWrite, Decision } from "#core/decision.ts";
+import { type ApproveWrite, type Decision, Decision as DecisionSchema } from "#core/decision.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import {
   asked,
@@ -35,7 +35,8 @@ function decide(
     },
   );
   if (plan.kind === "shared" || plan.decisions[0] === undefined) throw new Error("not one decision");
-  return plan.decisions[0];
+  // Strict: what is no decision cannot be reported either.
+  return DecisionSchema.parse(plan.decisions[0]);
 }
 
 describe("approved", () => {
@@ -226,9 +227,18 @@ describe("pending, to be looked at again:", () => {
       60,
       true,
     ],
-    ["of another cluster's instance", csr(), error("Foreign"), undefined, "Foreign", 30, true],
+    ["of another cluster's instance", csr(), error("Foreign"), undefined, "Foreign", 5, false],
     ["of one of several instances", csr(), error("Ambiguous"), undefined, "Ambiguous", 30, true],
-    ["of another cloud's node", csr(), error("InvalidProviderID"), undefined, "InvalidProviderID", 30, true],
+    ["of another cloud's node", csr(), error("ForeignProviderID"), undefined, "ForeignProviderID", 30, true],
+    [
+      "of a node that names no instance",
+      csr(),
+      error("InvalidProviderID"),
+      undefined,
+      "InvalidProviderID",
+      30,
+      true,
+    ],
     ["while the cloud refuses us", csr(), error("Denied"), undefined, "Denied", 30, false],
     ["while the cloud throttles", csr(), error("Throttled"), undefined, "Throttled", 5, false],
     ["while the cloud is down", csr(), error("Unavailable"), undefined, "Unavailable", 5, false],
@@ -303,6 +313,15 @@ describe("pending, to be looked at again:", () => {
     expect(events.map((event) => event.code)).toEqual(warns ? [code] : []);
     expect(events.filter(({ message }) => /vpc-9|account 9|secret/.test(message))).toEqual([]);
     expect(events.filter(({ about }) => about?.uid !== "node-uid")).toEqual([]);
+  });
+
+  test("an instance that is somebody else's and one that is not there are told alike", () => {
+    const foreign = decide(lasting, error("Foreign"));
+    const absent = decide(lasting, { kind: "not-found", message: "none" });
+    expect(eventsOf(foreign)).toEqual(eventsOf(absent));
+    expect(eventsOf(foreign)).toMatchObject([{ code: "InstanceNotFound" }]);
+    expect(foreign).toMatchObject({ kind: "retry", afterSeconds: 60 });
+    expect(absent).toMatchObject({ kind: "retry", afterSeconds: 60 });
   });
 
   test("the Event names what the cloud does not give, and nothing else", () => {

@@ -3,7 +3,7 @@ import { nodeController } from "#core/node/controller.ts";
 import { nodeWatch } from "#core/node/watch.ts";
 import { found, initialized, internal, LABEL_PREFIXES, NOW, node } from "#test/core/node/builders.ts";
 
-const CONTEXT = { reason: "watch", related: {} } as const;
+const CONTEXT = { reason: "watch", now: NOW, related: {} } as const;
 
 describe("the face of a node", () => {
   const before = nodeWatch.looks?.face(initialized());
