@@ -179,6 +179,7 @@ export async function startApprover(binaries: ControlPlaneBinaries): Promise<App
       reason: "watch",
       objects,
       related: { nodes: { resourceVersion: "1", items } },
+      budget: { share: 1 },
     };
     const context = { awsRequestId: "request-1", getRemainingTimeInMillis: () => 60_000 };
     return Report.parse(
