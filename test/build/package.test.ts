@@ -67,6 +67,19 @@ describe("serverless package", () => {
     ]);
   });
 
+  test("the csr function's role reads instances, writes its log, and no more", async () => {
+    const policies = bare.resources["CsrFunctionRole"].Properties.Policies;
+    expect(policies.slice(0, 2).flatMap(actionsOf)).toEqual([
+      "logs:CreateLogStream",
+      "logs:PutLogEvents",
+      "ec2:DescribeInstances",
+      "ec2:DescribeNetworkInterfaces",
+    ]);
+    expect(policies.slice(2)).toEqual([
+      { "Fn::If": ["AssumesRoles", expect.anything(), { Ref: "AWS::NoValue" }] },
+    ]);
+  });
+
   test("without parameters there is no layer and no role to assume; with them, both as given", async () => {
     const layer = "arn:aws:lambda:us-east-1:123456789012:layer:clusters:1";
     const role = "arn:aws:iam::*:role/serverless-ccm";

@@ -2,7 +2,6 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { loadCloud } from "#clouds/kinds.ts";
 import { Cluster } from "#config/cluster.ts";
-import { clusterHash } from "#config/cluster-hash.ts";
 import { KUBELET_SERVING_SIGNER } from "#core/csr/csr.ts";
 import { csrWatch } from "#core/csr/watch.ts";
 import type { ClusterEvent } from "#core/decision.ts";
@@ -174,7 +173,7 @@ export async function startApprover(binaries: ControlPlaneBinaries): Promise<App
       version: 1,
       id: "event-1",
       cluster: entry.name,
-      clusterHash: clusterHash(entry),
+      clusterHash: entry.hash,
       controller: csrController.name,
       reason: "watch",
       objects,
