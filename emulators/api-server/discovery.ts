@@ -8,13 +8,34 @@ export function discoveryDocument(pathname: string): object | undefined {
 /** Paths that say whether the server is well. */
 export const HEALTH_PATHS: ReadonlySet<string> = new Set(["/healthz", "/livez", "/readyz"]);
 
+const VERSION = { groupVersion: "certificates.k8s.io/v1", version: "v1" };
+const CERTIFICATES = { name: "certificates.k8s.io", versions: [VERSION], preferredVersion: VERSION };
+
 const DOCUMENTS: Readonly<Record<string, object>> = {
   "/api": { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] },
-  "/apis": { kind: "APIGroupList", apiVersion: "v1", groups: [] },
-  "/api/v1": {
+  "/apis": { kind: "APIGroupList", apiVersion: "v1", groups: [CERTIFICATES] },
+  "/apis/certificates.k8s.io": { kind: "APIGroup", apiVersion: "v1", ...CERTIFICATES },
+  "/api/v1": resourceList("v1"),
+  "/apis/certificates.k8s.io/v1": resourceList("certificates.k8s.io/v1"),
+  "/version": {
+    major: "1",
+    minor: "36",
+    gitVersion: "v1.36.3-embedded",
+    gitCommit: "",
+    gitTreeState: "",
+    buildDate: "1970-01-01T00:00:00Z",
+    goVersion: "",
+    compiler: "",
+    platform: "",
+  },
+};
+
+function resourceList(groupVersion: string): object {
+  const resources = RESOURCES.filter(({ apiVersion }) => apiVersion === groupVersion);
+  return {
     kind: "APIResourceList",
-    groupVersion: "v1",
-    resources: RESOURCES.flatMap((resource) => [
+    groupVersion,
+    resources: resources.flatMap((resource) => [
       {
         name: resource.name,
         singularName: resource.singularName,
@@ -31,16 +52,5 @@ const DOCUMENTS: Readonly<Record<string, object>> = {
         verbs: ["get", "patch", "update"],
       })),
     ]),
-  },
-  "/version": {
-    major: "1",
-    minor: "36",
-    gitVersion: "v1.36.3-embedded",
-    gitCommit: "",
-    gitTreeState: "",
-    buildDate: "1970-01-01T00:00:00Z",
-    goVersion: "",
-    compiler: "",
-    platform: "",
-  },
-};
+  };
+}

@@ -58,7 +58,7 @@ async function route(context: HandlerContext, request: ServerRequest, answer: Se
   const user = authenticate(context, request);
   const document = discoveryDocument(url.pathname);
   if (document !== undefined) return send(answer, 200, "application/json", JSON.stringify(document));
-  if (!url.pathname.startsWith("/api/v1/")) {
+  if (!/^\/(api\/v1|apis\/[^/]+\/[^/]+)\//.test(url.pathname)) {
     return send(answer, 404, "text/plain; charset=utf-8", "404 page not found\n");
   }
   const info = parseResourceRequest(request.method ?? "GET", url.pathname, url.searchParams);
@@ -72,7 +72,14 @@ function authenticate({ users }: HandlerContext, request: ServerRequest): Contro
   const [, token] = /^Bearer (.+)$/i.exec(request.headers.authorization ?? "") ?? [];
   const user = token === undefined ? undefined : users.get(token);
   if (user === undefined) throw unauthorized();
-  return user;
+  return impersonated(user, request);
+}
+
+/** Who an administrator says it acts as; others may not, and are who they are here: nobody of ours tries. */
+function impersonated(user: ControlPlaneUser, { headers }: ServerRequest): ControlPlaneUser {
+  const { "impersonate-user": name, "impersonate-group": groups = "" } = headers;
+  if (typeof name !== "string" || !user.groups.includes("system:masters")) return user;
+  return { name, groups: String(groups).split(/,\s*/) };
 }
 
 interface Call {
@@ -115,7 +122,7 @@ async function perform(
   const { info, url, request } = call;
   const shape = representationFor(request.headers.accept, info.verb);
   const body = info.verb === "get" || info.verb === "list" ? "" : await readBody(request);
-  const write = writeContext(context, url.searchParams, request);
+  const write = writeContext(context, call);
   switch (info.verb) {
     case "get":
       return { code: 200, body: render(getObject(store, info), shape, context.now()) };
@@ -186,12 +193,14 @@ function internalError(error: unknown): Refusal {
   return new Refusal(500, "InternalError", `Internal error occurred: ${String(error)}`);
 }
 
-function writeContext(context: HandlerContext, query: URLSearchParams, request: ServerRequest): WriteContext {
+function writeContext(context: HandlerContext, { url, request, user }: Call): WriteContext {
+  const query = url.searchParams;
   // As the real one: without a name given, what stands before the slash of the user agent.
   const agent = (request.headers["user-agent"] ?? "unknown").split("/")[0] ?? "unknown";
   return {
     store: context.store,
     manager: query.get("fieldManager") || agent,
+    user,
     dryRun: query.get("dryRun") === "All",
     now: context.now(),
   };

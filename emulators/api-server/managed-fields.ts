@@ -9,6 +9,7 @@ import {
 /** Who writes: the field manager, which part of the object, and when (RFC 3339). */
 export interface Writer {
   readonly manager: string;
+  readonly apiVersion: string;
   readonly subresource: string | undefined;
   readonly time: string;
 }
@@ -87,7 +88,7 @@ function entryOf(writer: Writer, paths: ReadonlySet<string>): ManagedFieldsEntry
   return {
     manager: writer.manager,
     operation: "Update",
-    apiVersion: "v1",
+    apiVersion: writer.apiVersion,
     time: writer.time,
     fieldsType: "FieldsV1",
     fieldsV1: nested(paths),

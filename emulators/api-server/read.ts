@@ -54,7 +54,7 @@ export function listObjects(
 export function renderList(page: Page, resource: Resource, partial: boolean): string {
   const kind = partial
     ? `"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1"`
-    : `"kind":"${resource.kind}List","apiVersion":"v1"`;
+    : `"kind":"${resource.kind}List","apiVersion":"${resource.apiVersion}"`;
   const metadata = JSON.stringify({
     resourceVersion: String(page.revision),
     continue: page.continue,

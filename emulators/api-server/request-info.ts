@@ -12,18 +12,22 @@ export interface ResourceRequest {
   readonly subresource: string | undefined;
 }
 
-/** Parses method and path of `/api/v1/…`; undefined where there is no such resource, "method" where no such verb. */
+/** Parses method and path of `/api/v1/…` or `/apis/GROUP/VERSION/…`; undefined where there is no such resource, "method" where no such verb. */
 export function parseResourceRequest(
   method: string,
   pathname: string,
   query: URLSearchParams,
 ): ResourceRequest | "method" | undefined {
-  const parts = pathname.split("/").slice(3).map(decodeURIComponent);
+  const [, root, ...segments] = pathname.split("/");
+  const depth = root === "apis" ? 2 : 1;
+  const apiVersion = segments.slice(0, depth).join("/");
+  const parts = segments.slice(depth).map(decodeURIComponent);
   const inNamespace = parts[0] === "namespaces" && parts.length > 2;
   const namespace = inNamespace ? parts[1] : undefined;
   const [resourceName = "", name, subresource, ...rest] = inNamespace ? parts.slice(2) : parts;
   const resource = resourceNamed(resourceName);
-  if (resource === undefined || rest.length > 0 || (inNamespace && !resource.namespaced)) return undefined;
+  if (resource?.apiVersion !== apiVersion || rest.length > 0 || (inNamespace && !resource.namespaced))
+    return undefined;
   if (subresource !== undefined && !resource.subresources.includes(subresource)) return undefined;
   const verb = verbOf(method, name !== undefined, ["1", "true"].includes(query.get("watch") ?? ""));
   const allowed = subresource === undefined ? resource.verbs : ["get", "patch", "update"];

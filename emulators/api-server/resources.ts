@@ -1,9 +1,15 @@
+import {
+  certificateRequestCauses,
+  certificateRequestUpdateCauses,
+} from "#emulators/api-server/certificate-requests.ts";
 import { isJsonObject, type StoredObject } from "#emulators/api-server/object.ts";
 import type { StatusCause } from "#emulators/api-server/status.ts";
 import { nodeCauses, nodeUpdateCauses } from "#emulators/api-server/validate-node.ts";
 
 /** A kind of object that the server stores, and what is particular to it. */
 export interface Resource {
+  /** `v1`, or group and version. */
+  readonly apiVersion: string;
   readonly name: string;
   readonly singularName: string;
   readonly shortNames: readonly string[];
@@ -22,6 +28,7 @@ export interface Resource {
 const VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"] as const;
 
 const NODES: Resource = {
+  apiVersion: "v1",
   name: "nodes",
   singularName: "node",
   shortNames: ["no"],
@@ -36,6 +43,7 @@ const NODES: Resource = {
 };
 
 const EVENTS: Resource = {
+  apiVersion: "v1",
   name: "events",
   singularName: "event",
   shortNames: ["ev"],
@@ -55,6 +63,7 @@ const EVENTS: Resource = {
 };
 
 const CONFIG_MAPS: Resource = {
+  apiVersion: "v1",
   name: "configmaps",
   singularName: "configmap",
   shortNames: ["cm"],
@@ -70,6 +79,7 @@ const CONFIG_MAPS: Resource = {
 
 /** Namespaces are there from the start: default and kube-system. */
 export const NAMESPACES: Resource = {
+  apiVersion: "v1",
   name: "namespaces",
   singularName: "namespace",
   shortNames: ["ns"],
@@ -85,6 +95,7 @@ export const NAMESPACES: Resource = {
 
 /** There are never any: kubectl describes a node with its pods. */
 const PODS: Resource = {
+  apiVersion: "v1",
   name: "pods",
   singularName: "pod",
   shortNames: ["po"],
@@ -98,10 +109,32 @@ const PODS: Resource = {
   updateCauses: () => [],
 };
 
-/** Every resource that is served, all of them in `/api/v1`. */
-export const RESOURCES: readonly Resource[] = [CONFIG_MAPS, EVENTS, NAMESPACES, NODES, PODS];
+export const CERTIFICATE_SIGNING_REQUESTS: Resource = {
+  apiVersion: "certificates.k8s.io/v1",
+  name: "certificatesigningrequests",
+  singularName: "certificatesigningrequest",
+  shortNames: ["csr"],
+  kind: "CertificateSigningRequest",
+  namespaced: false,
+  subresources: ["approval", "status"],
+  verbs: VERBS,
+  fields: { "spec.signerName": (csr) => text(csr.spec?.["signerName"]) },
+  prepare: (csr) => ({ ...csr, spec: csr.spec ?? {}, status: csr.status ?? {} }),
+  causes: certificateRequestCauses,
+  updateCauses: certificateRequestUpdateCauses,
+};
 
-/** The resource by its plural name, such as `nodes`. */
+/** Every resource that is served. */
+export const RESOURCES: readonly Resource[] = [
+  CERTIFICATE_SIGNING_REQUESTS,
+  CONFIG_MAPS,
+  EVENTS,
+  NAMESPACES,
+  NODES,
+  PODS,
+];
+
+/** The resource by its plural name, such as `nodes`; no two groups have one of the same name here. */
 export function resourceNamed(name: string): Resource | undefined {
   return RESOURCES.find((resource) => resource.name === name);
 }

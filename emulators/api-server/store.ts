@@ -25,7 +25,7 @@ export class Version {
   }
 
   get json(): string {
-    this.#json ??= `{"kind":"${this.resource.kind}","apiVersion":"v1",${this.item.slice(1)}`;
+    this.#json ??= `{"kind":"${this.resource.kind}","apiVersion":"${this.resource.apiVersion}",${this.item.slice(1)}`;
     return this.#json;
   }
 

@@ -147,7 +147,7 @@ function bookmarkLine(resource: Resource, revision: number, partial: boolean, in
     ? { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata }
     : {
         kind: resource.kind,
-        apiVersion: "v1",
+        apiVersion: resource.apiVersion,
         ...resource.prepare({ metadata } as unknown as StoredObject, false),
       };
   return line("BOOKMARK", JSON.stringify(object));

@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { messageOf } from "#core/message-of.ts";
+import { authorizeSigner } from "#emulators/api-server/authorize.ts";
+import { requestedBy, withApproval } from "#emulators/api-server/certificate-requests.ts";
 import { applyJsonPatch } from "#emulators/api-server/json-patch.ts";
 import { managedFieldsAfter } from "#emulators/api-server/managed-fields.ts";
 import { applyMergePatch, applyStrategicMergePatch } from "#emulators/api-server/merge-patch.ts";
@@ -8,7 +10,7 @@ import { normalized } from "#emulators/api-server/normalize.ts";
 import { isJsonObject, type JsonObject, type StoredObject } from "#emulators/api-server/object.ts";
 import { getObject } from "#emulators/api-server/read.ts";
 import { keyOf, type ResourceRequest } from "#emulators/api-server/request-info.ts";
-import { NAMESPACES } from "#emulators/api-server/resources.ts";
+import { CERTIFICATE_SIGNING_REQUESTS, NAMESPACES } from "#emulators/api-server/resources.ts";
 import { shapeFault } from "#emulators/api-server/shape.ts";
 import {
   alreadyExists,
@@ -22,11 +24,13 @@ import {
 } from "#emulators/api-server/status.ts";
 import { type Store, Version } from "#emulators/api-server/store.ts";
 import { metadataCauses, metadataUpdateCauses } from "#emulators/api-server/validate-metadata.ts";
+import type { ControlPlaneUser } from "#emulators/harness/control-plane.ts";
 
 /** What a write needs beside what it is about. */
 export interface WriteContext {
   readonly store: Store;
   readonly manager: string;
+  readonly user: ControlPlaneUser;
   /** Everything but the write itself. */
   readonly dryRun: boolean;
   readonly now: Date;
@@ -37,7 +41,9 @@ export function createObject(context: WriteContext, request: ResourceRequest, bo
   const { resource } = request;
   const object = normalized(parseObject(request, body));
   const metadata = metadataOfNew(object, request, context.now);
-  const prepared = resource.prepare({ ...object, metadata }, true);
+  const asked = { ...object, metadata };
+  const isCsr = resource === CERTIFICATE_SIGNING_REQUESTS;
+  const prepared = resource.prepare(isCsr ? requestedBy(context.user, asked) : asked, true);
   const causes = [...metadataCauses(metadata), ...resource.causes(prepared)];
   if (causes.length > 0) throw invalid(resource.kind, metadata.name, causes);
   const key = keyOf(request.namespace, metadata.name);
@@ -118,6 +124,9 @@ function replaceObject(
 ): Version {
   const { resource, subresource } = request;
   const previous = current.object;
+  if (subresource === "approval") {
+    authorizeSigner(context.user, previous.metadata.name, previous.spec?.["signerName"]);
+  }
   const { name } = previous.metadata;
   const named = isJsonObject(document["metadata"]) ? document["metadata"]["name"] : undefined;
   if (typeof named !== "string" || named === "") {
@@ -136,7 +145,8 @@ function replaceObject(
     throw conflict(resource.name, name, because);
   }
   const metadata = withKept({ ...asked, uid: asked.uid ?? previous.metadata.uid }, previous.metadata);
-  const merged = resource.prepare(withOtherPart({ ...object, metadata }, previous, subresource), false);
+  const now = rfc3339(context.now);
+  const merged = resource.prepare(withOtherPart({ ...object, metadata }, previous, subresource, now), false);
   const causes = [
     ...metadataUpdateCauses(metadata, previous.metadata),
     ...metadataCauses(metadata),
@@ -153,7 +163,9 @@ function withOtherPart(
   object: StoredObject,
   previous: StoredObject,
   subresource: string | undefined,
+  now: string,
 ): StoredObject {
+  if (subresource === "approval") return withApproval(object, previous, now);
   if (subresource === "status") {
     const { metadata, status } = object;
     return { ...previous, metadata, ...(status === undefined ? {} : { status }) };
@@ -194,6 +206,7 @@ function commit(
 ): Version {
   const writer = {
     manager: context.manager,
+    apiVersion: request.resource.apiVersion,
     subresource: request.subresource,
     time: rfc3339(context.now),
   };

@@ -60,6 +60,16 @@ export async function createCertificateAuthority(
   };
 }
 
+/** Whether a PEM is a certificate signing request that can be read. */
+export function readCertificateRequest(pem: string): boolean {
+  if (!pem.includes("-----BEGIN CERTIFICATE REQUEST-----")) return false;
+  try {
+    return new x509.Pkcs10CertificateRequest(pem).rawData.byteLength > 0;
+  } catch {
+    return false;
+  }
+}
+
 // Node's own Web Crypto, given explicitly: the library's default provider is process-wide state.
 const CRYPTO = webcrypto;
 

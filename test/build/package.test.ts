@@ -36,7 +36,7 @@ describe("serverless package", () => {
 
   test("needs no network and makes a function of each artifact", async () => {
     const { functions } = bare;
-    expect(functions.map((definition) => definition.Properties.FunctionName)).toEqual(
+    expect(functions.map((definition) => definition.Properties.FunctionName).sort()).toEqual(
       (await functionNames()).map((name) => `serverless-ccm-dev-${name}`),
     );
     for (const { Properties } of functions) {

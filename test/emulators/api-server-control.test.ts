@@ -224,8 +224,13 @@ describe("HTTP/1.1", () => {
 
 describe("access", () => {
   test.each(["relay", "functions"])("what the %s may is what its role in infra/rbac/ says", async (role) => {
-    const text = await readFile(new URL(`../../infra/rbac/${role}.yaml`, import.meta.url), "utf8");
-    const documents = parseAllDocuments(text).map((document) => parse(document.toString()) as Manifest);
+    const files = [`${role}.yaml`, `csr-approver/${role}.yaml`];
+    const texts = await Promise.all(
+      files.map((file) => readFile(new URL(`../../infra/rbac/${file}`, import.meta.url), "utf8")),
+    );
+    const documents = texts
+      .flatMap((text) => parseAllDocuments(text))
+      .map((document) => parse(document.toString()) as Manifest);
     const rules = documents.flatMap((document) => document.rules ?? []);
     const [subject] = documents.flatMap((document) => document.subjects ?? []);
     const allowed = rules.flatMap(({ resources, verbs }) => resources.map((resource) => [resource, verbs]));

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { describeAccess } from "#test/emulators/control-plane/access.ts";
+import { describeCertificateRequests } from "#test/emulators/control-plane/certificate-requests.ts";
 import { describeDeletion } from "#test/emulators/control-plane/deletion.ts";
 import { describeLifecycle } from "#test/emulators/control-plane/lifecycle.ts";
 import { describeLists } from "#test/emulators/control-plane/lists.ts";
@@ -28,6 +29,7 @@ export function describeControlPlane(name: string, start: (folder: string) => Pr
     describeAccess(running);
     describeResources(running);
     describePatches(running);
+    describeCertificateRequests(running);
     describeDeletion(running);
     describeLists(running);
     describeWatches(running);
