@@ -17,6 +17,7 @@ const ClusterRole = z.looseObject({
     z.strictObject({
       apiGroups: z.array(z.string()),
       resources: z.array(z.string()),
+      resourceNames: z.array(z.string()).optional(),
       verbs: z.array(z.string()),
     }),
   ),
@@ -24,7 +25,9 @@ const ClusterRole = z.looseObject({
 export type ClusterRole = z.output<typeof ClusterRole>;
 
 /** The one role of a manifest of infra/rbac. */
-export async function readRole(file: "relay.yaml" | "functions.yaml"): Promise<ClusterRole> {
+export async function readRole(
+  file: `${"" | "csr-approver/"}${"relay" | "functions"}.yaml`,
+): Promise<ClusterRole> {
   const path = fileURLToPath(new URL(`../../infra/rbac/${file}`, import.meta.url));
   const documents = parseAllDocuments(await readFile(path, "utf8")).map((each) =>
     Manifest.parse(each.toJS()),

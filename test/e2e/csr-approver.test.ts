@@ -1,0 +1,263 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
+import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
+import { type Running, startProgram } from "#test/cli/program.ts";
+import { type Answered, type ApproverUnderTest, CSRS, startApprover } from "#test/csr/approver-under-test.ts";
+import { signingRequest } from "#test/csr/signing-request.ts";
+import { type ClusterRole, type Right, readRole, rightsOf, roleWithout } from "#test/e2e/granted-rights.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+import { rightsUsed } from "#test/witness/requests.ts";
+
+const [RELAY, FUNCTIONS] = await Promise.all([
+  readRole("csr-approver/relay.yaml"),
+  readRole("csr-approver/functions.yaml"),
+]);
+
+/** What each right is for, as seen where it is missing. */
+const LOSSES: readonly { readonly role: ClusterRole; readonly without: Right; readonly loss: Loss }[] = [
+  { role: RELAY, without: { verb: "list", resource: "certificatesigningrequests" }, loss: "not ready" },
+  { role: RELAY, without: { verb: "watch", resource: "certificatesigningrequests" }, loss: "not ready" },
+  {
+    role: FUNCTIONS,
+    without: { verb: "patch", resource: "certificatesigningrequests/approval" },
+    loss: "pending",
+  },
+  { role: FUNCTIONS, without: { verb: "approve", resource: "signers" }, loss: "pending" },
+  {
+    role: FUNCTIONS,
+    without: { verb: "get", resource: "certificatesigningrequests" },
+    loss: "conflict unread",
+  },
+];
+type Loss = "not ready" | "pending" | "conflict unread";
+
+/** Long enough for somebody else to be faster, in milliseconds. */
+const LATENCY_MS = 1_000;
+const WAIT = { timeout: 60_000, interval: 50 };
+const FLOOD = 10_000;
+
+describeWithPart("control-plane", "run with the csr-approver", (binaries) => {
+  let approver: ApproverUnderTest;
+  let folder: string;
+  let ccm: Running | undefined;
+  let recordsBefore = 0;
+
+  beforeAll(async () => {
+    vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
+    vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");
+    vi.stubEnv("AWS_ENDPOINT_URL_EC2", "");
+    folder = await mkdtemp(join(tmpdir(), "csr-"));
+    approver = await startApprover(binaries);
+    await writeFile(join(folder, "cloud.yaml"), `region: ${approver.ec2.region}\nvpc: ${DEFAULT_VPC_ID}\n`);
+  });
+  afterAll(async () => {
+    await approver?.close();
+    if (folder !== undefined) await rm(folder, { recursive: true });
+    vi.unstubAllEnvs();
+  });
+  beforeEach(async () => {
+    recordsBefore = (await approver.cluster.plane.record()).length;
+  });
+  afterEach(async () => {
+    await ccm?.end("SIGKILL");
+    ccm = undefined;
+    approver.ec2.set({ latencyMs: 0 });
+    await approver.clear();
+    for (const role of [RELAY, FUNCTIONS]) await grant(role);
+  });
+
+  async function start(controllers = "csr-approver"): Promise<void> {
+    const { plane } = approver.cluster;
+    const flags = ["--cloud-provider", "aws", "--cloud-config", join(folder, "cloud.yaml"), "--port", "0"];
+    flags.push("--kubeconfig", await plane.kubeconfig("functions"));
+    flags.push("--relay-kubeconfig", await plane.kubeconfig("relay"), "--controllers", controllers);
+    ccm = startProgram(["run", ...flags], { AWS_ENDPOINT_URL_EC2: approver.ec2.url });
+    await ccm.line("Serving");
+  }
+
+  async function submitted({ name, ip }: { readonly name: string; readonly ip: string }): Promise<Answered> {
+    const names = [
+      { type: "ip" as const, value: ip },
+      { type: "dns" as const, value: name },
+    ];
+    const request = await approver.submit(name, await signingRequest(name, { names }));
+    expect(request.code).toBe(201);
+    return request;
+  }
+
+  async function untilDecided(request: Answered, decision = "Approved InstanceVerified"): Promise<void> {
+    await vi.waitFor(async () => expect(await approver.conditions(request)).toEqual([decision]), WAIT);
+  }
+
+  const since = async () => (await approver.cluster.plane.record()).slice(recordsBefore);
+
+  test("a node comes up, asks for its certificate, and has it approved", async () => {
+    await start("*,csr");
+    const node = await approver.node();
+    await vi.waitFor(async () => {
+      const { spec, status } = await approver.cluster.read(node.name);
+      expect(spec.taints?.map(({ key }) => key)).toEqual(["node.kubernetes.io/not-ready"]);
+      expect(status.addresses).toContainEqual({ type: "InternalIP", address: node.ip });
+    }, WAIT);
+    await untilDecided(await submitted(node));
+  });
+
+  test("without being asked for it is not there", async () => {
+    await start("*");
+    const node = await approver.node();
+    const request = await submitted(node);
+    await vi.waitFor(
+      async () => expect((await approver.cluster.read(node.name)).status.addresses).toHaveLength(3),
+      WAIT,
+    );
+    expect(await approver.conditions(request)).toEqual([]);
+    const asked = (await since()).filter(
+      ({ user, resource }) => user.startsWith("serverless-ccm") && /certificate/.test(resource),
+    );
+    expect(asked).toEqual([]);
+  });
+
+  test("what waits for its node, and what waits for the cloud, is approved when they come", async () => {
+    await start();
+    const [late, hidden] = [
+      await approver.node({}, { joins: false }),
+      await approver.node({ visibleAfterMs: "until-revealed" }),
+    ];
+    const requests = [await submitted(late), await submitted(hidden)] as const;
+    await vi.waitFor(
+      () =>
+        expect(JSON.stringify(ccm?.lines)).toMatch(
+          /NodeUnknown.*InstanceNotFound|InstanceNotFound.*NodeUnknown/,
+        ),
+      WAIT,
+    );
+    await approver.join(late);
+    await untilDecided(requests[0]);
+    approver.ec2.reveal(hidden.id);
+    await untilDecided(requests[1]);
+  });
+
+  test(`${FLOOD} requests of one node do not keep another's from being approved`, {
+    timeout: 240_000,
+  }, async () => {
+    const [hostile, other] = [await approver.node(), await approver.node()];
+    const text = await signingRequest(hostile.name, { names: [{ type: "ip", value: other.ip }] });
+    const codes = await Promise.all(
+      Array.from(
+        { length: FLOOD },
+        async () => (await approver.submit(hostile.name, text, {}, "impersonated")).code,
+      ),
+    );
+    expect(new Set(codes)).toEqual(new Set([201]));
+    const before = approver.ec2.record().length;
+    await start();
+    await untilDecided(await submitted(other));
+    await vi.waitFor(async () => expect(await approver.events(hostile.name)).toHaveLength(1), WAIT);
+    // Each batch asks at most once, and there are not many more batches than it takes to look at each once.
+    expect(approver.ec2.record().length - before).toBeLessThan((3 * FLOOD) / 100);
+    const records = (await since()).filter(({ user }) => user === CONTROL_PLANE_USERS.functions.name);
+    expect(
+      records.filter(({ verb, resource }) => verb === "patch" && resource === "certificatesigningrequests"),
+    ).toHaveLength(1);
+  });
+
+  test("the roles allow what it does, and nothing else", async () => {
+    approver.ec2.set({ latencyMs: LATENCY_MS });
+    await start();
+    const node = await approver.node();
+    await conflict(node);
+    await untilDecided(await submitted(node));
+    const wrong = await signingRequest(node.name, { names: [] });
+    await untilDecided(await approver.submit(node.name, wrong), "Denied NoNames");
+    await vi.waitFor(async () => expect(await approver.events(node.name)).toHaveLength(1), WAIT);
+    const records = await since();
+    const used = (user: string) => rightsUsed(records, user);
+    expect(used(CONTROL_PLANE_USERS.relay.name)).toEqual(
+      [...granted(RELAY), "list nodes", "watch nodes"].sort(),
+    );
+    // Admission asks for `approve signers` without a request of its own; the row below shows that it does.
+    const approve = "approve signers";
+    expect([...used(CONTROL_PLANE_USERS.functions.name), approve].sort()).toEqual(
+      [...granted(FUNCTIONS), "create events"].sort(),
+    );
+  });
+
+  test("the roles are looked at right by right", () => {
+    expect(LOSSES.map(({ without }) => describeRight(without)).sort()).toEqual(
+      [RELAY, FUNCTIONS].flatMap(granted).sort(),
+    );
+  });
+
+  test.each(LOSSES.map((row) => ({ ...row, right: describeRight(row.without) })))(
+    "without $right: $loss",
+    async ({ role, without, loss }) => {
+      approver.ec2.set({ latencyMs: LATENCY_MS });
+      await grant(roleWithout(role, without));
+      await start();
+      const node = await approver.node();
+      if (loss === "conflict unread") {
+        await conflict(node);
+        await refused("get", 403);
+        return;
+      }
+      const request = await submitted(node);
+      if (loss === "pending") await refused("patch", 403);
+      else await vi.waitFor(async () => expect(await readiness()).toMatch(/403|forbidden/i), WAIT);
+      expect(await approver.conditions(request)).toEqual([]);
+    },
+  );
+
+  async function refused(verb: string, code: number): Promise<void> {
+    await vi.waitFor(async () => {
+      const records = (await since()).filter((record) => record.user === CONTROL_PLANE_USERS.functions.name);
+      expect(records.filter((record) => record.verb === verb && record.code === code)).not.toEqual([]);
+    }, WAIT);
+  }
+
+  /** While the cloud is asked about its node, somebody else denies a request. */
+  async function conflict(node: { readonly name: string; readonly ip: string }): Promise<void> {
+    const asked = approver.ec2.record().length;
+    const request = await submitted(node);
+    await vi.waitFor(() => expect(approver.ec2.record().length).toBeGreaterThan(asked), WAIT);
+    const admin = await approver.cluster.transport("admin");
+    const answer = await admin.send({
+      method: "PATCH",
+      path: `${CSRS}/${request.metadata.name}/approval`,
+      contentType: "application/merge-patch+json",
+      body: { status: { conditions: [{ type: "Denied", status: "True", reason: "Faster", message: "" }] } },
+    });
+    expect(answer.status).toBe(200);
+    await vi.waitFor(async () => {
+      const seen = (await since()).filter(
+        ({ name, user }) => name === request.metadata.name && user.endsWith("functions"),
+      );
+      expect(seen.map(({ verb }) => verb)).toContain("get");
+    }, WAIT);
+  }
+
+  async function readiness(): Promise<string> {
+    const { url } = (await ccm?.line("Serving")) ?? {};
+    const answer = await fetch(`${url}/readyz`);
+    return `${answer.status} ${await answer.text()}`;
+  }
+
+  /** Replaces a role; what goes by it comes to see that. */
+  async function grant(role: ClusterRole): Promise<void> {
+    const admin = await approver.cluster.transport("admin");
+    const path = `/apis/rbac.authorization.k8s.io/v1/clusterroles/${role.metadata.name}`;
+    const contentType = "application/merge-patch+json";
+    const { status } = await admin.send({ method: "PATCH", path, contentType, body: { rules: role.rules } });
+    expect(status).toBe(200);
+  }
+});
+
+function granted(role: ClusterRole): string[] {
+  return rightsOf(role).map(describeRight);
+}
+
+function describeRight({ verb, resource }: Right): string {
+  return `${verb} ${resource}`;
+}
