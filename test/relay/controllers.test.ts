@@ -303,23 +303,29 @@ describe("related objects", () => {
     expect(eventsOf(serviceWatch).map(({ related }) => related?.["nodes"]?.items.length)).toEqual([1, 0]);
   });
 
-  test("that change one after another are gathered for a second, also while the batch is in flight", async () => {
-    const { nodes, clock, functions, eventsOf } = await start({
-      watches: [serviceWatch],
-      prepare: ({ services }) => void services.put("web", service()),
-    });
-    functions.hold(true);
-    await clock.advance(500);
-    for (let index = 0; index < 9; index += 1) {
-      nodes.put(`n${index}`, ready);
-      await clock.advance(100);
-    }
-    await clock.advance(200);
-    expect(eventsOf(serviceWatch)).toHaveLength(1);
-    functions.hold(false);
-    await clock.advance(100);
-    expect(eventsOf(serviceWatch).map(({ related }) => related?.["nodes"]?.items.length)).toEqual([0, 9]);
-  });
+  test.each([
+    { given: "waits for its next try", held: false },
+    { given: "is in flight", held: true },
+  ])(
+    "that change one after another are gathered for a second, while who reads them $given",
+    async ({ held }) => {
+      const { nodes, clock, functions, eventsOf } = await start({
+        watches: [serviceWatch],
+        held,
+        prepare: ({ services }) => void services.put("web", service()),
+      });
+      await clock.advance(500);
+      for (let index = 0; index < 9; index += 1) {
+        nodes.put(`n${index}`, ready);
+        await clock.advance(100);
+      }
+      expect(eventsOf(serviceWatch)).toHaveLength(1);
+      await clock.advance(200);
+      functions.hold(false);
+      await clock.advance(5_000);
+      expect(eventsOf(serviceWatch).map(({ related }) => related?.["nodes"]?.items.length)).toEqual([0, 9]);
+    },
+  );
 
   test("that are too large for an event: the object is reported and left, others that read less go on", async () => {
     const { clock, eventsOf, linesOf } = await start({

@@ -163,6 +163,8 @@ describe("a platform that is away for a minute", () => {
       platform.fail(undefined);
       const tookMs = await untilDone();
       expect(tookMs).toBeLessThan(given === "denying" ? 92_000 : 67_000);
+      // Nothing was wrong with any object, so none is tried again.
+      expect(new Set(platform.events.map(({ reason }) => reason))).toEqual(new Set(["watch"]));
       expect(Math.min(...sizesOf(platform))).toBe(50);
     },
   );
