@@ -88,3 +88,11 @@ describe("the node controller", () => {
     });
   });
 });
+
+test("initialization ends both delays that the stock controller measures, and nothing else does", () => {
+  const ends = (of: ReturnType<typeof node>) => nodeWatch.delays?.map((delay) => delay.isEndedBy(of));
+  expect([ends(node()), ends(initialized())]).toEqual([
+    [true, true],
+    [false, false],
+  ]);
+});
