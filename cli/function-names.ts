@@ -21,10 +21,18 @@ export function readFunctionNames(
     faults.push({ name: "--function-prefix", message: "give it or --function-arn, one of the two" });
   }
   const names = new Map(watches.map(({ name, functionName }) => [name, functionName]));
-  const functions = [...new Set(names.values())];
-  if (functionArn !== undefined && functions.length > 1) {
-    const message = `names one function, and there are ${functions.length} (${functions.join(", ")}): give --function-prefix`;
-    faults.push({ name: "--function-arn", message });
-  }
   return (controller) => functionArn ?? `${functionPrefix}${names.get(controller) ?? controller}`;
+}
+
+/** What is wrong with one function for all these controllers, the clusters' own; a controller may stand there several times. */
+export function faultsOfOneFunction(
+  { functionArn }: FunctionFlags,
+  controllers: readonly string[],
+  watches: readonly Pick<Watch, "name" | "functionName">[] = WATCHES,
+): ConfigurationFault[] {
+  const needed = watches.filter(({ name }) => controllers.includes(name));
+  const functions = [...new Set(needed.map(({ functionName }) => functionName))];
+  if (functionArn === undefined || functions.length <= 1) return [];
+  const message = `names one function, and the clusters' controllers have ${functions.length} (${functions.join(", ")}): give --function-prefix`;
+  return [{ name: "--function-arn", message }];
 }

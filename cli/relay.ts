@@ -2,7 +2,7 @@ import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-
 import { connectRelay, signInFaultOf } from "#cli/connect-relay.ts";
 import { warnOfFlagsWithoutEffect } from "#cli/flags-without-effect.ts";
 import { followClusters } from "#cli/follow-clusters.ts";
-import { type FunctionFlags, readFunctionNames } from "#cli/function-names.ts";
+import { type FunctionFlags, faultsOfOneFunction, readFunctionNames } from "#cli/function-names.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { log, type ServeOptions, serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
@@ -26,6 +26,12 @@ export async function relay(flags: RelayFlags): Promise<void> {
   const serving = readServingSettings(flags, faults);
   const functionName = readFunctionNames(flags, faults);
   const clusters = await readRelayClusters(flags, faults);
+  const controllers = clusters.clusters.flatMap(({ cluster }) => cluster.controllers);
+  const unnamed = faultsOfOneFunction(flags, controllers);
+  if (unnamed.length > 0) {
+    await Promise.all(clusters.clusters.map(({ transport }) => transport.close()));
+    throw new ConfigurationError(unnamed);
+  }
   warnOfFlagsWithoutEffect(flags);
   const invoker = createLambdaInvoker({
     functionName,

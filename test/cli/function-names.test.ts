@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import { type FunctionFlags, readFunctionNames } from "#cli/function-names.ts";
+import { type FunctionFlags, faultsOfOneFunction, readFunctionNames } from "#cli/function-names.ts";
 
 const NODE = { name: "cloud-node-controller", functionName: "node" };
 const OTHER = { name: "other-controller", functionName: "other" };
@@ -22,13 +22,6 @@ test.each<[string, FunctionFlags, readonly (typeof NODE)[], string[]]>([
 test.each<[string, FunctionFlags, readonly (typeof NODE)[], string, string]>([
   ["neither", {}, [NODE], "--function-prefix", "one of the two"],
   ["both", { functionPrefix: "p-", functionArn: "arn:x" }, [NODE], "--function-prefix", "one of the two"],
-  [
-    "an ARN for several functions",
-    { functionArn: "arn:x" },
-    [NODE, OTHER],
-    "--function-arn",
-    "(node, other)",
-  ],
 ])("%s is a fault", (_, flags, watches, name, message) => {
   expect(read(flags, watches).faults).toEqual([{ name, message: expect.stringContaining(message) }]);
 });
@@ -37,4 +30,16 @@ test("the functions are those of the controllers that there are", () => {
   const faults: ConfigurationFault[] = [];
   expect(readFunctionNames({ functionPrefix: "p-" }, faults)("cloud-node-controller")).toBe("p-node");
   expect(faults).toEqual([]);
+});
+
+test.each([
+  ["an ARN for a controller", { functionArn: "arn:x" }, [NODE.name, NODE.name], []],
+  ["an ARN for controllers that there are not", { functionArn: "arn:x" }, [NODE.name, "route"], []],
+  ["a prefix for several", { functionPrefix: "p-" }, [NODE.name, OTHER.name], []],
+  ["an ARN for several", { functionArn: "arn:x" }, [NODE.name, OTHER.name], ["(node, other)"]],
+])("%s", (_, flags, controllers, messages) => {
+  const faults = faultsOfOneFunction(flags, controllers, [NODE, OTHER]);
+  expect(faults).toEqual(
+    messages.map((message) => ({ name: "--function-arn", message: expect.stringContaining(message) })),
+  );
 });
