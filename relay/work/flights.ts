@@ -8,6 +8,8 @@ export interface Flights {
   end(flight: number): readonly string[];
   /** An object of a flight is gone; answers with the flight where that was its last. */
   left(uid: string, phase: InFlight): number | undefined;
+  /** Versions that the reports of these name compare with nothing that follows. */
+  restarted(): void;
   /** What an object that was thought gone is in flight by, as it is back before that is settled. */
   returned(uid: string): InFlight | undefined;
 }
@@ -37,6 +39,9 @@ export function createFlights(): Flights {
       gone.set(uid, phase);
       flight.living -= 1;
       return flight.living === 0 ? phase.flight : undefined;
+    },
+    restarted() {
+      for (const [uid, phase] of gone) gone.set(uid, { ...phase, isOfThePast: true });
     },
     returned(uid) {
       const phase = gone.get(uid);

@@ -119,6 +119,7 @@ export function createPending(watch: Pick<Watch, "looks">, random: () => number)
       return phase?.kind === "in-flight" ? flights.left(uid, phase) : undefined;
     },
     restarted() {
+      flights.restarted();
       // What waited for a version is looked at when the next time is told.
       for (const entry of entries.all()) entries.put(withoutVersions(entry), Number.NEGATIVE_INFINITY);
     },

@@ -107,6 +107,16 @@ describe("a flight whose objects are gone", () => {
     expect(pending.deleted("a")).toBeUndefined();
   });
 
+  test("that began before the store was set back says nothing of one that comes back with its uid", () => {
+    const pending = waiting("a");
+    pending.start(["a"], 1, 10);
+    pending.deleted("a");
+    pending.restarted();
+    show(pending, 3, WAITING, 20, "a");
+    pending.settle(1, [changed(20)], 30);
+    expect(pending.counts()).toMatchObject({ needed: 1, inFlight: 0 });
+  });
+
   test("keeps one that comes back with its uid from a second flight, until it is settled", () => {
     const pending = waiting("a", "b");
     pending.start(["a", "b"], 1, 10);
