@@ -259,7 +259,8 @@ export async function startApprover(binaries: ControlPlaneBinaries): Promise<App
       return since.filter(({ user }) => user === "serverless-ccm-functions").map(describe);
     },
     async clear() {
-      await ask(admin, { method: "DELETE", path: CSRS });
+      // There may be 10,000 of them.
+      await ask(admin, { method: "DELETE", path: CSRS, timeoutMs: 120_000 });
     },
     async close() {
       await Promise.all([...kubelets.values()].map((transport) => transport.close()));
