@@ -10,7 +10,7 @@ import { faultsOf } from "#core/faults.ts";
 import { messageOf } from "#core/message-of.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import { loadControllers } from "#functions/parts/controllers.ts";
-import type { World } from "#functions/parts/world.ts";
+import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { connect } from "#kube/client/connect.ts";
 
 /** Relay and functions in this process, for one cluster, until a signal ends it. */
@@ -23,7 +23,7 @@ export async function run(flags: Flags): Promise<void> {
     throw new ConfigurationError(faultsOfCloud(cause));
   });
   const api = connect(functionsAccess);
-  const world: World = {
+  const dependencies: Dependencies = {
     clusters: async (name) => (name === cluster.name ? cluster : undefined),
     cloud: async () => cloud,
     api: async () => api,
@@ -31,7 +31,7 @@ export async function run(flags: Flags): Promise<void> {
   };
   const controllers = await loadControllers(cluster.controllers);
   const functions = controllers.map(
-    (controller) => [controller.name, controllerFunction(controller, world)] as const,
+    (controller) => [controller.name, controllerFunction(controller, dependencies)] as const,
   );
   try {
     await serve({

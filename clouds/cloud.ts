@@ -10,8 +10,6 @@ export interface CloudCall {
   readonly signal: AbortSignal;
   /** 0 < share ≤ 1 of every API quota of the account, for this batch. */
   readonly share: number;
-  /** Whether labels beyond type, zone and region are wanted, which may take calls of their own; they are without it. */
-  readonly labels?: boolean;
 }
 
 /** `answers` has the length and the order of the nodes asked for. */

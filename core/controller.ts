@@ -94,7 +94,7 @@ export interface Related<T extends ApiObject = ApiObject> {
 /** When objects that need no work are looked at, beside every refresh. */
 export interface Looks<T extends ApiObject = ApiObject> {
   /** A text that is equal as long as nothing has changed that a look is worth; it is compared, and never read. */
-  face(object: T): string;
+  fingerprint(object: T): string;
   /** Once more after a change of ours, between so many seconds. */
   readonly againSeconds: readonly [from: number, to: number];
 }
@@ -125,8 +125,8 @@ export interface AskContext {
 
 /** A question to a capability of the cloud; all questions of a batch to one capability are one call. */
 export type Question =
-  /** Answered with an `InstanceAnswer`; of the node, what identifies its instance is read. `labels`: with those beyond type, zone and region. */
-  | { readonly capability: "instances"; readonly node: Node; readonly labels: boolean }
+  /** Answered with an `InstanceAnswer`; of the node, what identifies its instance is read. */
+  | { readonly capability: "instances"; readonly node: Node }
   /** Answered with what the capability says, as JSON. */
   | { readonly capability: string & {}; readonly ask: unknown };
 

@@ -14,7 +14,7 @@ export const ObjectReport = z.object({
   afterSeconds: z.number().min(0).optional(),
   /** With at least one successful write: the object's resourceVersion after the last one. */
   resourceVersion: z.string().optional(),
-  /** With at least one successful write: the object's face (`Looks.face`) after the last one, as far as it is known. */
+  /** With at least one successful write: the object's fingerprint (`Looks.fingerprint`) after the last one, as far as it is known. */
   seen: z.string().optional(),
   /** Warnings that are recorded for it, by what tells them apart in their ten minutes; the sender hands them back as a hint. */
   said: z.array(z.string()).max(MAX_SAID).optional(),

@@ -11,7 +11,7 @@ import type { Gate } from "#relay/delivery/gate.ts";
 import { parsingOnce } from "#relay/feed/parse-once.ts";
 import { type FeedSubscriber, type ResourceFeed, startResourceFeed } from "#relay/feed/resource-feed.ts";
 import type { ClusterNote, RelayNote } from "#relay/report/note.ts";
-import type { Lane, PendingCounts } from "#relay/work/pending.ts";
+import type { PendingCounts, Queue } from "#relay/work/pending.ts";
 
 /** What one cluster's relay is made of. */
 export interface ClusterRelayOptions {
@@ -124,27 +124,27 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
   }
 
   /** Sends whatever closes now, controllers taking turns; answers with how long the next batch lingers. */
-  function sendAll(lane: Lane, nowMs: number): number {
+  function sendAll(queue: Queue, nowMs: number): number {
     for (;;) {
       let next: ControllerRelay | undefined;
       let soonestMs = Number.POSITIVE_INFINITY;
       for (const controller of controllers) {
-        if (!controller.isReady(lane)) continue;
-        const waitMs = controller.closesInMs(lane, freeSlots(lane), nowMs);
+        if (!controller.isReady(queue)) continue;
+        const waitMs = controller.closesInMs(queue, freeSlots(queue), nowMs);
         if (waitMs === undefined) continue;
         if (waitMs > 0) soonestMs = Math.min(soonestMs, waitMs);
         else if (next === undefined || isBefore(controller, next)) next = controller;
       }
-      if (next === undefined || !next.send(lane)) return soonestMs;
+      if (next === undefined || !next.send(queue)) return soonestMs;
     }
   }
 
   /** Looks leave one slot for work that may come, where there is more than one. */
-  function freeSlots(lane: Lane): number {
+  function freeSlots(queue: Queue): number {
     const inFlight = invocations();
     const free = cluster.limits.invocations - inFlight;
     if (free <= 0 || !budgets.mayBegin(cluster, inFlight, wake)) return 0;
-    if (lane === "work") return free;
+    if (queue === "work") return free;
     const isBehindWork = controllers.some((other) => other.isReady("work"));
     return isBehindWork ? 0 : free - (cluster.limits.invocations > 1 ? 1 : 0);
   }

@@ -16,8 +16,8 @@ import { type Observed, observe } from "#relay/work/observed.ts";
 import {
   createPending,
   type KnownObject,
-  type Lane,
   type PendingCounts,
+  type Queue,
   type ReadyObject,
 } from "#relay/work/pending.ts";
 
@@ -51,16 +51,16 @@ export interface ControllerRelay {
   /** When it last sent something. */
   sentMs(): number;
   counts(): PendingCounts;
-  /** Moves what has become due to its lane; answers with objects that are to be read. */
+  /** Moves what has become due to its queue; answers with objects that are to be read. */
   advance(nowMs: number): readonly KnownObject[];
   /** When something becomes due by itself. */
   nextMs(): number | undefined;
   /** Whether objects wait that only the cluster's limits keep from being sent. */
-  isReady(lane: Lane): boolean;
+  isReady(queue: Queue): boolean;
   /** Milliseconds until the next batch of those closes with so many slots free: 0 is now, undefined is not before something changes. */
-  closesInMs(lane: Lane, freeSlots: number, nowMs: number): number | undefined;
+  closesInMs(queue: Queue, freeSlots: number, nowMs: number): number | undefined;
   /** Sends the batch that closes now, or stands in the queue for leave to; false where there was nothing to send after all. */
-  send(lane: Lane): boolean;
+  send(queue: Queue): boolean;
   /** Nothing is looked at any more … */
   stop(): void;
   /** … and what is in flight is given up. */
@@ -72,12 +72,12 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
   const { watch, cluster, clock, budgets, context, gate, note } = options;
   const pending = createPending(watch, options.random);
   const running = new Map<number, AbortController>();
-  /** When the last batch of each lane closed. */
-  const closedMs: Partial<Record<Lane, number>> = {};
+  /** When the last batch of each queue closed. */
+  const closedMs: Partial<Record<Queue, number>> = {};
   let flights = 0;
   let sentMs = Number.NEGATIVE_INFINITY;
   /** Whether it stands in the gate's queue. */
-  let queues = false;
+  let isQueued = false;
 
   const related = createRelatedSide({
     related: watch.related,
@@ -101,7 +101,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
       ? {}
       : {
           looks: {
-            outstanding: () => pending.lane("look").ready,
+            outstanding: () => pending.queue("look").ready,
             look(object, key) {
               const observed = pending.has(key.uid) ? observe(watch, object, context) : undefined;
               if (observed?.kind !== "object" || observed.needsWork) return;
@@ -137,31 +137,31 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
 
   /** Whether anything may be sent, as far as the controller itself is concerned. */
   function isHeld(): boolean {
-    if (queues || !related.isComplete()) return true;
+    if (isQueued || !related.isComplete()) return true;
     // After a lost answer the function may go on for a while: its objects are in flight, although no invocation is.
     return watch.scope === "batch" && (running.size > 0 || pending.counts().inFlight > 0);
   }
 
   const onTurn = (): void => {
-    queues = false;
+    isQueued = false;
     options.onTurn();
   };
 
-  function send(lane: Lane): boolean {
+  function send(queue: Queue): boolean {
     const passage = gate.enter(watch.name, onTurn);
-    queues = passage === undefined;
+    isQueued = passage === undefined;
     if (passage === undefined) return true;
     sentMs = clock.now();
-    closedMs[lane] = sentMs;
-    const { objects, tooLarge, lists } = fill(lane);
-    if (objects.length > 0) void fly(lane, objects, lists, passage);
+    closedMs[queue] = sentMs;
+    const { objects, tooLarge, lists } = fill(queue);
+    if (objects.length > 0) void fly(queue, objects, lists, passage);
     else passage.leave();
     return objects.length > 0 || tooLarge > 0;
   }
 
   /** The batch, and how many objects no event can carry. */
-  function fill(lane: Lane): Filled {
-    const batch = fillBatch(pending.ready(lane));
+  function fill(queue: Queue): Filled {
+    const batch = fillBatch(pending.ready(queue));
     giveUp("object", batch.tooLarge);
     if (watch.related.length === 0)
       return { objects: batch.objects, tooLarge: batch.tooLarge.length, lists: undefined };
@@ -177,7 +177,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
   }
 
   async function fly(
-    lane: Lane,
+    queue: Queue,
     objects: readonly ReadyObject[],
     lists: Filled["lists"],
     passage: Passage,
@@ -197,11 +197,11 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
       cluster,
       clusterHash: options.clusterHash,
       controller: watch.name,
-      reason: reasonOf(lane, objects),
+      reason: reasonOf(queue, objects),
       share: grant.share,
       related: lists,
       // A cluster with one slot has nothing but the queue to tell by.
-      busy: pending.lane("work").ready > 0 || options.isFull(),
+      busy: pending.queue("work").ready > 0 || options.isFull(),
     };
     const delivery = await deliver(passage, facts, objects, abort.signal);
     const endedMs = clock.now();
@@ -225,11 +225,11 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     counts: () => pending.counts(),
     advance: (nowMs) => pending.advance(nowMs),
     nextMs: () => pending.nextMs(),
-    isReady: (lane) => pending.lane(lane).ready > 0 && !isHeld(),
-    closesInMs(lane, freeSlots, nowMs) {
+    isReady: (queue) => pending.queue(queue).ready > 0 && !isHeld(),
+    closesInMs(queue, freeSlots, nowMs) {
       const spacingMs = budgets.spacingMs(cluster);
-      const state = { ...pending.lane(lane), closedMs: closedMs[lane], spacingMs, freeSlots, nowMs };
-      return closesInMs(state, LINGER[lane]);
+      const state = { ...pending.queue(queue), closedMs: closedMs[queue], spacingMs, freeSlots, nowMs };
+      return closesInMs(state, LINGER[queue]);
     },
     send,
     stop() {
@@ -248,8 +248,8 @@ interface Filled {
   readonly lists: RelatedBatch["lists"] | undefined;
 }
 
-function reasonOf(lane: Lane, objects: readonly ReadyObject[]): EventReason {
-  if (lane === "look") return "refresh";
+function reasonOf(queue: Queue, objects: readonly ReadyObject[]): EventReason {
+  if (queue === "look") return "refresh";
   return objects.every(({ again }) => again) ? "retry" : "watch";
 }
 

@@ -23,7 +23,7 @@ export type MemoryInstance = z.output<typeof MemoryInstance>;
 export const MemoryInstancesFile = z.strictObject({ instances: z.array(MemoryInstance) });
 
 /** The state of a memory cloud, by instance id: whoever holds it changes what the cloud answers, from the next call on. */
-export interface MemoryWorld {
+export interface MemoryInstances {
   readonly instances: Map<string, MemoryInstance>;
   /** Milliseconds that each call takes. */
   latencyMs?: number;
@@ -35,13 +35,13 @@ export interface MemoryWorld {
 export type Sleep = (delayMs: number, signal: AbortSignal) => Promise<void>;
 
 /** Reads the instances of a file; throws a `ZodError` naming all faults where the file is not as it must be. */
-export function readMemoryWorld(file: string): MemoryWorld {
+export function readMemoryInstances(file: string): MemoryInstances {
   const { instances } = MemoryInstancesFile.parse(JSON.parse(readFileSync(file, "utf8")));
   return { instances: new Map(instances.map((instance) => [instance.id, instance])) };
 }
 
 /** The reference cloud: everything that `Cloud` asks for, in a Map. It has no quotas, so `call.share` changes nothing. */
-export function createMemoryCloud(world: MemoryWorld, options: { readonly sleep?: Sleep } = {}): Cloud {
+export function createMemoryCloud(world: MemoryInstances, options: { readonly sleep?: Sleep } = {}): Cloud {
   const sleep = options.sleep ?? sleepFor;
   return {
     provider: "memory",
@@ -68,7 +68,7 @@ async function sleepFor(delayMs: number, signal: AbortSignal): Promise<void> {
   await delay(delayMs, undefined, { signal }).catch(() => undefined);
 }
 
-function answerFor(node: Node, world: MemoryWorld): InstanceAnswer {
+function answerFor(node: Node, world: MemoryInstances): InstanceAnswer {
   const subject = `node ${node.metadata.name}`;
   if (world.outage !== undefined) return error(world.outage, `${subject}: the cloud answers ${world.outage}`);
   const { providerID } = node.spec;

@@ -16,7 +16,7 @@ export const memory = cloudKind({
   quotaKey: ({ instancesFile }) => `memory ${instancesFile}`,
   labelPrefixes: [],
   async load({ instancesFile }) {
-    const { createMemoryCloud, readMemoryWorld } = await import("#clouds/memory/cloud.ts");
-    return createMemoryCloud(readMemoryWorld(instancesFile));
+    const { createMemoryCloud, readMemoryInstances } = await import("#clouds/memory/cloud.ts");
+    return createMemoryCloud(readMemoryInstances(instancesFile));
   },
 });

@@ -29,7 +29,7 @@ export function createCsrController(
       if (!needsWork(csr) || isTooOld(csr, now) || reviewOf(csr).kind !== "names") return undefined;
       const node = nodeOf(csr, related);
       if (node === undefined || node.metadata.deletionTimestamp !== undefined) return undefined;
-      return { capability: "instances", node, labels: false };
+      return { capability: "instances", node };
     },
     decide: (batch, { now, related }) =>
       each(

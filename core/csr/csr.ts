@@ -34,7 +34,7 @@ export const CertificateSigningRequest = z.object({
   }),
   status: z
     .object({
-      conditions: z.array(z.object({ type: z.string() })).optional(),
+      conditions: z.array(z.looseObject({ type: z.string() })).optional(),
       certificate: z.string().optional(),
     })
     .prefault({}),

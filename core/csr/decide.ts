@@ -2,14 +2,14 @@ import { approvalOf } from "#core/csr/approval.ts";
 import type { CertificateSigningRequest } from "#core/csr/csr.ts";
 import { namesOfOthers } from "#core/csr/instance-names.ts";
 import { needsWork } from "#core/csr/needs-work.ts";
-import type { Review } from "#core/csr/review.ts";
 import {
   ageInSeconds,
   eventsOn,
   MAX_AGE_SECONDS,
-  retryAfterTrouble,
-  type Trouble,
-} from "#core/csr/troubles.ts";
+  type Problem,
+  retryAfterProblem,
+} from "#core/csr/problems.ts";
+import type { Review } from "#core/csr/review.ts";
 import type { Because, ClusterEvent, Decision } from "#core/decision.ts";
 import { referenceTo, skip, unchanged } from "#core/decisions.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
@@ -44,8 +44,8 @@ const TOO_OLD = { code: "TooOld", message: "the request is older than an hour; i
 
 function decidePending(csr: CertificateSigningRequest, facts: CsrFacts): Decision {
   const { node, answer, now } = facts;
-  const wait = (trouble: Trouble, names: readonly string[] = []): Decision =>
-    retryAfterTrouble(csr, trouble, now, { node, names });
+  const wait = (problem: Problem, names: readonly string[] = []): Decision =>
+    retryAfterProblem(csr, problem, now, { node, names });
   const review = facts.review();
   if (review.kind === "denied") return decided(csr, "Denied", review.because, now, node);
   if (review.kind === "unusual") return wait(review.because);

@@ -1,7 +1,7 @@
 import type { CertificateRequest, ParseCertificateRequest } from "#core/csr/certificate-request.ts";
 import { type CertificateSigningRequest, MAX_REQUEST_LENGTH } from "#core/csr/csr.ts";
+import type { ProblemCode } from "#core/csr/problems.ts";
 import { NODES_GROUP } from "#core/csr/requestor.ts";
-import type { TroubleCode } from "#core/csr/troubles.ts";
 import type { Because } from "#core/decision.ts";
 
 /** What is to be said of a request by itself, before anybody asks whose the names in it are. */
@@ -10,7 +10,7 @@ export type Review =
   /** It can never be right, whatever node and cloud say: Kubernetes' own rules for this signer refuse it. */
   | { readonly kind: "denied"; readonly because: Because }
   /** It is none that a kubelet makes, but not for us to call wrong. */
-  | { readonly kind: "unusual"; readonly because: { readonly code: TroubleCode; readonly message: string } };
+  | { readonly kind: "unusual"; readonly because: { readonly code: ProblemCode; readonly message: string } };
 
 /** Reviews a request that a node makes for its serving certificate. */
 export function reviewRequest(
@@ -90,6 +90,6 @@ function denied(code: string, message: string): Review {
   return { kind: "denied", because: { code, message } };
 }
 
-function unusual(code: TroubleCode, message: string): Review {
+function unusual(code: ProblemCode, message: string): Review {
   return { kind: "unusual", because: { code, message } };
 }

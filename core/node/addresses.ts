@@ -2,27 +2,27 @@ import type { Instance, InstanceState } from "#core/instance.ts";
 import { type Ip, isSameIp, parseIp } from "#core/ip.ts";
 import { add, type Edit, NO_EDIT, pointer, test } from "#core/json-patch.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";
+import type { Problem } from "#core/node/problems.ts";
 import { providedNodeIp } from "#core/node/provided-node-ip.ts";
-import type { Trouble } from "#core/node/troubles.ts";
 
 /** The addresses that a node is to have, or why they cannot be told. */
 export type DesiredAddresses =
   | { readonly kind: "addresses"; readonly addresses: readonly NodeAddress[] }
-  | { readonly kind: "trouble"; readonly trouble: Trouble };
+  | { readonly kind: "problem"; readonly problem: Problem };
 
 /**
  * The addresses of the node's instance, in the cloud's order and spelling, with those first that the kubelet was told to
- * use. They always hold an InternalIP or an ExternalIP: a node that would be left without one is in trouble.
+ * use. They always hold an InternalIP or an ExternalIP: a node that would be left without one is in problem.
  */
 export function desiredAddresses(node: Node, instance: Instance): DesiredAddresses {
   if (ENDED.has(instance.state))
-    return inTrouble("InstanceTerminated", `${instance.id} is ${instance.state}`);
+    return withProblem("InstanceTerminated", `${instance.id} is ${instance.state}`);
   const provided = providedNodeIp(node);
-  if (provided.kind === "invalid") return inTrouble("ProvidedNodeIPInvalid", provided.message);
+  if (provided.kind === "invalid") return withProblem("ProvidedNodeIPInvalid", provided.message);
   if (provided.kind === "ips" && !hasAll(instance, provided.ips))
-    return inTrouble("ProvidedNodeIPUnmatched", unmatched(provided.annotation, instance));
+    return withProblem("ProvidedNodeIPUnmatched", unmatched(provided.annotation, instance));
   const addresses = nodeIpsFirst(addressesFor(node, instance), provided.kind === "ips" ? provided.ips : []);
-  if (!addresses.some(isNodeIp)) return inTrouble("NoNodeAddress", withoutNodeIp(instance));
+  if (!addresses.some(isNodeIp)) return withProblem("NoNodeAddress", withoutNodeIp(instance));
   return { kind: "addresses", addresses };
 }
 
@@ -85,6 +85,6 @@ function withoutNodeIp({ id }: Instance): string {
   return `neither an InternalIP nor an ExternalIP is known of instance ${id}`;
 }
 
-function inTrouble(code: Trouble["code"], message: string): DesiredAddresses {
-  return { kind: "trouble", trouble: { code, message } };
+function withProblem(code: Problem["code"], message: string): DesiredAddresses {
+  return { kind: "problem", problem: { code, message } };
 }

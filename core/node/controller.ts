@@ -10,8 +10,7 @@ import { nodeWatch } from "#core/node/watch.ts";
 export const nodeController: InstanceController<Node> = {
   ...nodeWatch,
   eventSource: NODE_EVENT_SOURCE,
-  asks: (node, { reason }) =>
-    needsInstance(node, reason) ? { capability: "instances", node, labels: true } : undefined,
+  asks: (node, { reason }) => (needsInstance(node, reason) ? { capability: "instances", node } : undefined),
   decide: (batch, { reason, now }) =>
     each(
       batch.map(({ object, answer, hint }) =>

@@ -5,9 +5,9 @@ import { skip } from "#core/node/decisions.ts";
 import { initialize } from "#core/node/initialize.ts";
 import { isBeingDeleted, needsInstance } from "#core/node/needs-work.ts";
 import type { Node } from "#core/node/node.ts";
+import { retryAfterProblem } from "#core/node/problems.ts";
 import { reconcile, refresh } from "#core/node/refresh.ts";
 import { isUninitialized } from "#core/node/taints.ts";
-import { retryAfterTrouble } from "#core/node/troubles.ts";
 
 /** What a decision depends on beside the node and its instance. */
 export interface DecisionContext {
@@ -28,7 +28,7 @@ export function decideNode(
 ): Decision {
   if (isBeingDeleted(node)) return skip(node, BEING_DELETED);
   if (!needsInstance(node, reason)) return reconcile(node);
-  if (answer === undefined) return retryAfterTrouble(node, NO_ANSWER, now);
+  if (answer === undefined) return retryAfterProblem(node, NO_ANSWER, now);
   if (isUninitialized(node)) return warnOfRestored(initialize(node, answer, now), taintRestoredBy);
   return refresh(node, answer, now);
 }

@@ -5,20 +5,20 @@ import { changeOr, patchNode, unchanged } from "#core/node/decisions.ts";
 import { setInstanceAnnotation } from "#core/node/instance-annotation.ts";
 import { labelsFromInstance } from "#core/node/labels.ts";
 import type { Node } from "#core/node/node.ts";
+import { problemOf, retryAfterProblem } from "#core/node/problems.ts";
 import { providedNodeIpUnchanged } from "#core/node/provided-node-ip.ts";
 import { setProviderId, warningsOfProviderId } from "#core/node/provider-id.ts";
 import { removeUninitialized } from "#core/node/taints.ts";
-import { retryAfterTrouble, troubleOf } from "#core/node/troubles.ts";
 
 /**
  * Initializes a node that carries the uninitialized taint: its addresses first, then in one patch its provider ID,
- * labels and instance, and the taint away. Any trouble leaves the taint where it is.
+ * labels and instance, and the taint away. Any problem leaves the taint where it is.
  */
 export function initialize(node: Node, answer: InstanceAnswer, now: Date): Decision {
-  if (answer.kind !== "found") return retryAfterTrouble(node, troubleOf(answer), now);
+  if (answer.kind !== "found") return retryAfterProblem(node, problemOf(answer), now);
   const { instance } = answer;
   const desired = desiredAddresses(node, instance);
-  if (desired.kind === "trouble") return retryAfterTrouble(node, desired.trouble, now);
+  if (desired.kind === "problem") return retryAfterProblem(node, desired.problem, now);
   const labels = labelsFromInstance(node, instance);
   return changeOr(
     node,

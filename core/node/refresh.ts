@@ -5,8 +5,8 @@ import { changeOr, patchNode, skip, unchanged } from "#core/node/decisions.ts";
 import { addInstanceAnnotation } from "#core/node/instance-annotation.ts";
 import { reconcileLabels } from "#core/node/labels.ts";
 import type { Node } from "#core/node/node.ts";
+import { type Problem, problemOf, retryAfterProblem, retryQuietly } from "#core/node/problems.ts";
 import { providedNodeIpUnchanged } from "#core/node/provided-node-ip.ts";
-import { retryAfterTrouble, retryQuietly, type Trouble, troubleOf } from "#core/node/troubles.ts";
 
 /** Looks after an initialized node without the cloud: its labels alone. */
 export function reconcile(node: Node, otherwise = unchanged(node)): Decision {
@@ -23,22 +23,22 @@ export function refresh(node: Node, answer: InstanceAnswer, now: Date): Decision
     case "found":
       return refreshFrom(node, answer.instance);
     case "not-found":
-      return reconcile(node, skip(node, troubleOf(answer)));
+      return reconcile(node, skip(node, problemOf(answer)));
     case "error":
-      return withoutAnswer(node, troubleOf(answer), now);
+      return withoutAnswer(node, problemOf(answer), now);
   }
 }
 
-function withoutAnswer(node: Node, trouble: Trouble, now: Date): Decision {
-  switch (trouble.code) {
+function withoutAnswer(node: Node, problem: Problem, now: Date): Decision {
+  switch (problem.code) {
     // Another provider's node, which somebody else has initialized: it is as it should be.
     case "ForeignProviderID":
-      return reconcile(node, skip(node, trouble));
+      return reconcile(node, skip(node, problem));
     // An instance that is not found is no Warning here; one that is somebody else's must not differ from it.
     case "Foreign":
-      return retryQuietly(node, trouble, now);
+      return retryQuietly(node, problem, now);
     default:
-      return retryAfterTrouble(node, trouble, now);
+      return retryAfterProblem(node, problem, now);
   }
 }
 
@@ -54,7 +54,7 @@ function refreshFrom(node: Node, instance: Instance): Decision {
     ],
     {
       because: { code: "Refreshed", message: `brought in line with instance ${instance.id}` },
-      otherwise: desired.kind === "trouble" ? skip(node, desired.trouble) : unchanged(node),
+      otherwise: desired.kind === "problem" ? skip(node, desired.problem) : unchanged(node),
     },
   );
 }

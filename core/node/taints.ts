@@ -17,13 +17,13 @@ export function isUninitialized({ spec }: Tainted): boolean {
  * the list is never replaced and a taint that somebody adds meanwhile survives.
  */
 export function removeUninitialized(node: Node): Edit {
-  const indexes = indexesOfUninitialized(node).reverse();
+  const taints = node.spec.taints?.map(({ key }, index) => ({ key, index })) ?? [];
+  const indexes = taints
+    .filter(({ key }) => key === UNINITIALIZED_TAINT)
+    .map(({ index }) => index)
+    .reverse();
   return {
     tests: indexes.map((index) => test(pointer("spec", "taints", index, "key"), UNINITIALIZED_TAINT)),
     operations: indexes.map((index) => remove(pointer("spec", "taints", index))),
   };
-}
-
-function indexesOfUninitialized(node: Node): number[] {
-  return (node.spec.taints ?? []).flatMap(({ key }, index) => (key === UNINITIALIZED_TAINT ? [index] : []));
 }

@@ -1,5 +1,5 @@
 import type { Watch } from "#core/controller.ts";
-import { faceOf } from "#core/node/face.ts";
+import { fingerprintOf } from "#core/node/fingerprint.ts";
 import { needsWork } from "#core/node/needs-work.ts";
 import type { Node } from "#core/node/node.ts";
 import { parseNode, snapshotOf } from "#core/node/snapshot.ts";
@@ -20,7 +20,7 @@ export const nodeWatch: Watch<Node> = {
   needsWork,
   related: [],
   looks: {
-    face: faceOf,
+    fingerprint: fingerprintOf,
     // A kubelet can overwrite addresses out of a read from before the taint went.
     againSeconds: [20, 60],
   },

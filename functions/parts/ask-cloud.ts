@@ -8,8 +8,8 @@ import { isSameJson } from "#core/json-patch.ts";
 import { messageOf } from "#core/message-of.ts";
 import type { CloudUsage } from "#core/report.ts";
 import type { Deadline } from "#functions/parts/deadline.ts";
+import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { addUsage, NO_CLOUD_USAGE } from "#functions/parts/usage.ts";
-import type { World } from "#functions/parts/world.ts";
 
 /** What the cloud said of the objects that it was asked about. */
 export interface Answers {
@@ -23,7 +23,7 @@ export const NO_ANSWERS: Answers = { byObject: new Map(), usage: NO_CLOUD_USAGE,
 
 /** Asks the cloud about those objects whose decision depends on it, with one call a capability for all of them. Never rejects. */
 export async function askCloud(
-  world: World,
+  dependencies: Dependencies,
   cluster: Cluster,
   controller: Controller,
   event: Event,
@@ -41,7 +41,7 @@ export async function askCloud(
   const call = { signal, share: event.budget?.share ?? cluster.limits.floorShare };
   const byCapability = Map.groupBy(asked, ({ question }) => question.capability);
   const results = await Promise.all(
-    [...byCapability].map(([capability, of]) => askCapability(world, cluster, capability, of, call)),
+    [...byCapability].map(([capability, of]) => askCapability(dependencies, cluster, capability, of, call)),
   );
   const byObject = new Map(results.flatMap(({ answers }) => answers));
   const usage = results.map((result) => result.usage).reduce(addUsage, NO_CLOUD_USAGE);
@@ -74,7 +74,7 @@ interface CapabilityAnswers {
 }
 
 async function askCapability(
-  world: World,
+  dependencies: Dependencies,
   cluster: Cluster,
   capability: string,
   asked: readonly Asked[],
@@ -85,7 +85,7 @@ async function askCapability(
     usage: NO_CLOUD_USAGE,
   });
   try {
-    const cloud = await world.cloud(cluster);
+    const cloud = await dependencies.cloud(cluster);
     const result = await answersOf(cloud, capability, asked, call);
     if (result === undefined) return failed(`the cloud "${cloud.provider}" has no ${capability}`);
     const answers = asked.flatMap(({ object }, index): [ApiObject, InstanceAnswer | Observation][] => {
@@ -114,9 +114,8 @@ async function answersOf(
     return cloud.capabilities?.[capability]?.observe(asks, call);
   }
   const instances = questions.filter((question) => "node" in question);
-  const labels = instances.some((question) => question.labels);
   return cloud.instances(
     instances.map(({ node }) => node),
-    { ...call, labels },
+    call,
   );
 }

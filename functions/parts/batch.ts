@@ -8,9 +8,9 @@ import { applyPolicies } from "#core/policies.ts";
 import type { CloudUsage } from "#core/report.ts";
 import { type Answers, askCloud, isSameQuestion } from "#functions/parts/ask-cloud.ts";
 import type { Deadline } from "#functions/parts/deadline.ts";
+import type { Dependencies } from "#functions/parts/dependencies.ts";
 import type { ObjectEntry } from "#functions/parts/parse-objects.ts";
 import { addUsage } from "#functions/parts/usage.ts";
-import type { World } from "#functions/parts/world.ts";
 import type { ApplyItem, Decider } from "#kube/apply/context.ts";
 
 /** What is known of the objects of one event by now, and how to decide on them. */
@@ -32,7 +32,7 @@ export interface Batch {
 
 /** What a batch is of. */
 export interface BatchOf {
-  readonly world: World;
+  readonly dependencies: Dependencies;
   readonly cluster: Cluster;
   readonly controller: Controller;
   readonly event: Event;
@@ -42,7 +42,7 @@ export interface BatchOf {
 
 /** Makes a batch of objects and of what the cloud said of them. */
 export function createBatch(of: BatchOf, entries: readonly ObjectEntry[], answers: Answers): Batch {
-  const { world, cluster, controller, event, deadline, now } = of;
+  const { dependencies, cluster, controller, event, deadline, now } = of;
   const subjects = new Map(entries.map(({ index, object }) => [index, subjectOf(object, answers)]));
   let usage = answers.usage;
   // What only the batch as a whole can be decided on has read its state by then.
@@ -69,7 +69,7 @@ export function createBatch(of: BatchOf, entries: readonly ObjectEntry[], answer
   async function observedAgain(fresh: ApiObject, known: Subject | undefined): Promise<Subject> {
     const isSame = known !== undefined && isSameQuestion(controller, event, now, known.object, fresh);
     if (isSame && controller.fold === undefined) return { ...known, object: fresh };
-    const asked = await askCloud(world, cluster, controller, event, [fresh], deadline, now);
+    const asked = await askCloud(dependencies, cluster, controller, event, [fresh], deadline, now);
     usage = addUsage(usage, asked.usage);
     return subjectOf(fresh, asked);
   }
@@ -105,7 +105,7 @@ export function createBatch(of: BatchOf, entries: readonly ObjectEntry[], answer
       },
     },
     async act(action, signal) {
-      const cloud = await world.cloud(cluster);
+      const cloud = await dependencies.cloud(cluster);
       const capability = cloud.capabilities?.[action.capability];
       if (capability === undefined) {
         return {

@@ -5,9 +5,9 @@ import { messageOf } from "#core/message-of.ts";
 import { dryRun, labelsOnlyOfWrites } from "#core/policies.ts";
 import type { ClusterUsage, ObjectReport } from "#core/report.ts";
 import type { Batch, BatchOf } from "#functions/parts/batch.ts";
+import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { readAgain, readState } from "#functions/parts/read.ts";
 import { addClusterUsage, NO_CLUSTER_USAGE } from "#functions/parts/usage.ts";
-import type { World } from "#functions/parts/world.ts";
 import { applyDecisions } from "#kube/apply/apply.ts";
 import { applyShared } from "#kube/apply/apply-shared.ts";
 import type { ApplyItem } from "#kube/apply/context.ts";
@@ -28,14 +28,14 @@ const MAX_ROUNDS = 6;
 
 /** Plans and writes, until every object has an outcome; with a dry run says what would have been written. */
 export async function carryOut(of: BatchOf, batch: Batch): Promise<Outcomes> {
-  const { cluster, controller, event, world } = of;
+  const { cluster, controller, event, dependencies } = of;
   if (batch.objects().length === 0) return nothingSent([]);
   const isDryRun = cluster.policies.dryRun || event.dryRun === true;
   // Without state a plan needs no API server, and a dry run then needs none at all.
   if (isDryRun && controller.stateOf === undefined)
     return nothingSent(withoutWriting(batch, batch.plan(undefined)));
   const startedAt = performance.now();
-  const signedIn = await signIn(world, cluster);
+  const signedIn = await signIn(dependencies, cluster);
   if (signedIn.kind === "failed") return nothingSent(allDue(batch, signedIn.because, SIGN_IN_AFTER_SECONDS));
   const { objects, usage } = await rounds(of, batch, signedIn.transport, isDryRun);
   return { objects, usage, durationMs: performance.now() - startedAt };
@@ -128,9 +128,9 @@ type SignedIn =
   | { readonly kind: "transport"; readonly transport: Transport }
   | { readonly kind: "failed"; readonly because: Because };
 
-async function signIn(world: World, cluster: Cluster): Promise<SignedIn> {
+async function signIn(dependencies: Dependencies, cluster: Cluster): Promise<SignedIn> {
   try {
-    return { kind: "transport", transport: await world.api(cluster) };
+    return { kind: "transport", transport: await dependencies.api(cluster) };
   } catch (error) {
     const message = `the function cannot sign in to cluster "${cluster.name}": ${messageOf(error)}`;
     return { kind: "failed", because: { code: "SignInFailed", message } };

@@ -6,30 +6,31 @@ import { askCloud } from "#functions/parts/ask-cloud.ts";
 import { createBatch } from "#functions/parts/batch.ts";
 import { carryOut } from "#functions/parts/carry-out.ts";
 import { deadlineOf, type FunctionContext } from "#functions/parts/deadline.ts";
+import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { findCluster } from "#functions/parts/find-cluster.ts";
 import { logReport } from "#functions/parts/log-report.ts";
 import { parseEvent } from "#functions/parts/parse-event.ts";
 import { objectsOf, parseObjects } from "#functions/parts/parse-objects.ts";
 import { type PlatformFunction, platformFunction } from "#functions/parts/platform-function.ts";
 import { refusalOf, reportOf } from "#functions/parts/report.ts";
-import type { World } from "#functions/parts/world.ts";
 
 /** A controller as a function: a batch of its objects in, and a report of each out. */
-export function controllerFunction(controller: Controller, world: World): PlatformFunction {
+export function controllerFunction(controller: Controller, dependencies: Dependencies): PlatformFunction {
   const handler = middy<Event, Report>({ timeoutEarlyInMillis: 0 }) // the deadline is ours
     .use(parseEvent(controller.name))
-    .use(logReport(world.log))
+    .use(logReport(dependencies.log))
     .handler(async (event: Event, context: FunctionContext): Promise<Report> => {
       const startedAt = performance.now();
       const deadline = deadlineOf(context);
       const entries = parseObjects(controller, event.objects);
-      const found = await findCluster(event, world.clusters);
+      const found = await findCluster(event, dependencies.clusters);
       if (found.kind === "refused") return refusalOf(event, entries, found, startedAt);
       const { cluster } = found;
       const objects = objectsOf(entries);
       const asked = objects.map(({ object }) => object);
-      const answers = await askCloud(world, cluster, controller, event, asked, deadline, world.now());
-      const of = { world, cluster, controller, event, deadline, now: world.now() };
+      const now = dependencies.now();
+      const answers = await askCloud(dependencies, cluster, controller, event, asked, deadline, now);
+      const of = { dependencies, cluster, controller, event, deadline, now };
       const batch = createBatch(of, objects, answers);
       const outcomes = await carryOut(of, batch);
       return reportOf(event, entries, { ...answers, usage: batch.cloudUsage() }, outcomes, startedAt);

@@ -1,6 +1,6 @@
 import type { Controller } from "#core/controller.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
-import { lambdaWorld } from "#functions/parts/lambda-world.ts";
+import { lambdaDependencies } from "#functions/parts/lambda-dependencies.ts";
 import type { PlatformFunction } from "#functions/parts/platform-function.ts";
 
 /**
@@ -8,7 +8,7 @@ import type { PlatformFunction } from "#functions/parts/platform-function.ts";
  * module that exports it, and nobody but the platform may import that module.
  */
 export async function lambdaFunction(controller: Controller): Promise<PlatformFunction> {
-  const world = lambdaWorld(process.env);
-  await world.prepare();
-  return controllerFunction(controller, world);
+  const dependencies = lambdaDependencies(process.env);
+  await dependencies.prepare();
+  return controllerFunction(controller, dependencies);
 }

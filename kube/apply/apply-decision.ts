@@ -110,6 +110,6 @@ async function readAgain(
 /** Whether the object shows all that the change was to write on it. */
 function isDone(change: Change, object: ApiObject): boolean {
   return change.writes.every(
-    (write) => write.on === "cluster" && write.verb === "patch" && holds(object, write.patch),
+    (write) => write.on === "cluster" && "patch" in write && holds(object, write.patch),
   );
 }

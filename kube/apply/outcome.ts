@@ -18,7 +18,7 @@ export function changed(
   progress: Progress,
   context: ApplyContext,
 ): AppliedObject {
-  const seen = context.controller.looks?.face(progress.object);
+  const seen = context.controller.looks?.fingerprint(progress.object);
   return {
     report: {
       ...about(item, progress),

@@ -1,4 +1,5 @@
-import { collectionPath, type ObjectName } from "#kube/client/resource-path.ts";
+import type { ObjectName } from "#core/resources/resource.ts";
+import { collectionOfNamespace } from "#kube/client/resource-path.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { metadataOf } from "#kube/follow/object-key.ts";
 import { createPageSize, type PageSize } from "#kube/follow/page-size.ts";
@@ -60,7 +61,7 @@ export function listByName(
   signal: AbortSignal,
 ): Promise<ListPage> {
   const query = { limit: 1, fieldSelector: `metadata.name=${name}` };
-  return readPage(transport, collectionPath(path, namespace), query, signal, undefined);
+  return readPage(transport, collectionOfNamespace(path, namespace), query, signal, undefined);
 }
 
 /** Reads a whole list, each page projected as it comes; a token that expires begins it again. */

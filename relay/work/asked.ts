@@ -5,7 +5,7 @@ import { endOfWait, endsWithRelated } from "#relay/work/waits.ts";
 /** The entry after a related object has changed: what waits for another answer is due, or will be when it is back. */
 export function woken(entry: Entry, nowMs: number): Entry {
   const { phase } = entry;
-  if (phase.next?.lane !== "work") return entry;
+  if (phase.next?.queue !== "work") return entry;
   if (phase.kind === "in-flight") return { ...entry, phase: { ...phase, isWoken: true } };
   if (!endsWithRelated(phase.next.wait)) return entry;
   const next = { ...phase.next, dueMs: Math.min(phase.next.dueMs, nowMs) };
@@ -15,10 +15,10 @@ export function woken(entry: Entry, nowMs: number): Entry {
 /** The entry with a look at that snapshot, where it needs no work and nobody is at it; one that comes sooner stays. */
 export function withLook(entry: Entry, snapshot: ApiObject, dueMs: number): Entry {
   const { phase } = entry;
-  if (phase.next?.lane === "work" || phase.kind === "in-flight" || phase.kind === "lost") return entry;
+  if (phase.next?.queue === "work" || phase.kind === "in-flight" || phase.kind === "lost") return entry;
   const look: Look =
     phase.next === undefined
-      ? { lane: "look", snapshot, dueMs, isForDrift: false }
+      ? { queue: "look", snapshot, dueMs, isForDrift: false }
       : { ...phase.next, snapshot, dueMs: Math.min(phase.next.dueMs, dueMs) };
   return { ...entry, phase: followedBy(phase, look) };
 }
@@ -27,8 +27,8 @@ export function withLook(entry: Entry, snapshot: ApiObject, dueMs: number): Entr
 export function tooLarge(entry: Entry, nowMs: number): Entry {
   const { phase } = entry;
   if (phase.kind !== "due") return entry;
-  if (phase.next.lane === "look") return { ...entry, phase: free(undefined) };
+  if (phase.next.queue === "look") return { ...entry, phase: free(undefined) };
   const departure = endOfWait("too-large", 1, { fromMs: nowMs, draw: 0 });
-  const tried = { face: phase.next.face, atMs: nowMs };
+  const tried = { fingerprint: phase.next.fingerprint, atMs: nowMs };
   return { ...entry, phase: free({ ...phase.next, ...departure, wait: "too-large", tried }) };
 }

@@ -1,8 +1,8 @@
 import { MAX_BATCH_BYTES, MAX_BATCH_OBJECTS, MAX_EVENT_BYTES } from "#core/event.ts";
-import type { Lane } from "#relay/work/pending.ts";
+import type { Queue } from "#relay/work/pending.ts";
 
-/** What a lane looks like to whoever decides whether a batch closes now. */
-export interface LaneState {
+/** What a queue looks like to whoever decides whether a batch closes now. */
+export interface QueueState {
   readonly ready: number;
   /** When the one that has waited longest became ready, in milliseconds. */
   readonly oldestMs: number;
@@ -16,7 +16,7 @@ export interface LaneState {
   readonly nowMs: number;
 }
 
-/** How long batches of a lane wait for more, in milliseconds. */
+/** How long batches of a queue wait for more, in milliseconds. */
 export interface Linger {
   /** A batch waits for others at most this long while an invocation could carry it … */
   readonly lingerMs: number;
@@ -27,24 +27,24 @@ export interface Linger {
 }
 
 /**
- * By lane. Work: a node that comes alone waits 5 ms; of a stream of nodes, however fast, no more than 20 batches a second
+ * By queue. Work: a node that comes alone waits 5 ms; of a stream of nodes, however fast, no more than 20 batches a second
  * are made that are not full, as EC2's quota is 20 calls a second. The first look goes
  * at once, those that follow share an invocation: every node has one within a minute of its initialization.
  */
-export const LINGER: Readonly<Record<Lane, Linger>> = {
+export const LINGER: Readonly<Record<Queue, Linger>> = {
   work: { lingerMs: 50, quietMs: 5, busyMs: 100 },
   look: { lingerMs: 2_000, quietMs: 5, busyMs: 4_000 },
 };
 
 /** Milliseconds until a batch closes: 0 is now, undefined is not before something changes. */
-export function closesInMs(lane: LaneState, linger: Linger): number | undefined {
-  if (lane.ready === 0 || lane.freeSlots <= 0) return undefined;
-  if (lane.ready >= MAX_BATCH_OBJECTS) return 0;
-  const { oldestMs, newestMs, closedMs = Number.NEGATIVE_INFINITY } = lane;
+export function closesInMs(queue: QueueState, linger: Linger): number | undefined {
+  if (queue.ready === 0 || queue.freeSlots <= 0) return undefined;
+  if (queue.ready >= MAX_BATCH_OBJECTS) return 0;
+  const { oldestMs, newestMs, closedMs = Number.NEGATIVE_INFINITY } = queue;
   const lingeredMs = oldestMs + linger.lingerMs;
   const isBusy = oldestMs - closedMs < linger.busyMs;
   const closesAtMs = isBusy ? lingeredMs : Math.min(lingeredMs, newestMs + linger.quietMs);
-  return Math.max(0, Math.max(closesAtMs, closedMs + lane.spacingMs) - lane.nowMs);
+  return Math.max(0, Math.max(closesAtMs, closedMs + queue.spacingMs) - queue.nowMs);
 }
 
 /** Bytes of an event around its objects, generously. */

@@ -1,17 +1,17 @@
 import { type Entry, isNeeded, isOut, nextStepMs } from "#relay/work/entry.ts";
-import { createLanes, type Lanes } from "#relay/work/lanes.ts";
 import type { PendingCounts } from "#relay/work/pending.ts";
+import { createQueues, type Queues } from "#relay/work/queues.ts";
 import { createSchedule } from "#relay/work/schedule.ts";
 
-/** All entries by uid; lanes, schedule and counts follow whatever becomes of one. */
+/** All entries by uid; queues, schedule and counts follow whatever becomes of one. */
 export interface Entries {
-  readonly lanes: Pick<Lanes, "giveBack" | "sinceMs" | "uids" | "waiting">;
+  readonly queues: Pick<Queues, "giveBack" | "sinceMs" | "uids" | "waiting">;
   get(uid: string): Entry | undefined;
   all(): IterableIterator<Entry>;
   /** In the place of the one that was there. */
   put(entry: Entry, nowMs: number): void;
   remove(uid: string): Entry | undefined;
-  /** Puts what is due by now into its lane; answers with those that wait for something else no longer than until now. */
+  /** Puts what is due by now into its queue; answers with those that wait for something else no longer than until now. */
   due(nowMs: number): readonly Entry[];
   nextMs(): number | undefined;
   counts(): PendingCounts;
@@ -21,7 +21,7 @@ export interface Entries {
 export function createEntries(): Entries {
   const entries = new Map<string, Entry>();
   const schedule = createSchedule();
-  const lanes = createLanes();
+  const queues = createQueues();
   let needed = 0;
   let inFlight = 0;
 
@@ -39,10 +39,10 @@ export function createEntries(): Entries {
     if (before?.phase !== entry.phase) place(entry, nowMs);
   }
 
-  /** Into a lane, the schedule, or neither until something happens. */
+  /** Into a queue, the schedule, or neither until something happens. */
   function place({ uid, phase }: Entry, nowMs: number): void {
     const isReady = phase.kind === "due" && phase.next.dueMs <= nowMs;
-    lanes.put(uid, isReady ? phase.next.lane : undefined, nowMs);
+    queues.put(uid, isReady ? phase.next.queue : undefined, nowMs);
     const atMs = nextStepMs(phase);
     if (atMs === undefined || isReady) schedule.delete(uid);
     else schedule.set(uid, atMs);
@@ -53,12 +53,12 @@ export function createEntries(): Entries {
     const { phase } = entry;
     if (phase.kind !== "due" || !hasWaited(entry)) return;
     const { next } = phase;
-    if (next.lane !== "work" || next.dueMs <= nowMs || next.earliestMs > nowMs) return;
+    if (next.queue !== "work" || next.dueMs <= nowMs || next.earliestMs > nowMs) return;
     put({ ...entry, phase: { kind: "due", next: { ...next, dueMs: nowMs } } }, nowMs);
   }
 
   return {
-    lanes,
+    queues,
     get: (uid) => entries.get(uid),
     all: () => entries.values(),
     put,
@@ -67,7 +67,7 @@ export function createEntries(): Entries {
       entries.delete(uid);
       count(entry, -1);
       schedule.delete(uid);
-      lanes.put(uid, undefined, 0);
+      queues.put(uid, undefined, 0);
       return entry;
     },
     due(nowMs) {
@@ -88,11 +88,11 @@ export function createEntries(): Entries {
       objects: entries.size,
       needed,
       inFlight,
-      due: { work: lanes.waiting("work").ready, look: lanes.waiting("look").ready },
+      due: { work: queues.waiting("work").ready, look: queues.waiting("look").ready },
     }),
   };
 }
 
 function hasWaited({ phase }: Entry): boolean {
-  return phase.kind === "due" && phase.next.lane === "work" && phase.next.wait !== undefined;
+  return phase.kind === "due" && phase.next.queue === "work" && phase.next.wait !== undefined;
 }

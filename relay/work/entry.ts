@@ -4,7 +4,7 @@ import type { WaitReason } from "#relay/work/waits.ts";
 
 /** Something to be done on an object. */
 export interface Work {
-  readonly lane: "work";
+  readonly queue: "work";
   /** As newly as it is known; sent is what it is by then. */
   readonly snapshot: ApiObject;
   readonly dueMs: number;
@@ -13,9 +13,9 @@ export interface Work {
   /** Why it is not done yet; undefined before it was tried. */
   readonly wait: WaitReason | undefined;
   /** What may be compared of the snapshot, as the watch shows it … */
-  readonly face: string | undefined;
+  readonly fingerprint: string | undefined;
   /** … and as it was when this was last tried, after whatever was written then. */
-  readonly tried: { readonly face: string | undefined; readonly atMs: number } | undefined;
+  readonly tried: { readonly fingerprint: string | undefined; readonly atMs: number } | undefined;
   /** A flight that nothing is known of may have done it. */
   readonly mayBeDone: boolean;
   /** The field manager that wrote last, other than ours. */
@@ -24,7 +24,7 @@ export interface Work {
 
 /** A look at an object that needs no work. */
 export interface Look {
-  readonly lane: "look";
+  readonly queue: "look";
   readonly snapshot: ApiObject;
   readonly dueMs: number;
   readonly isForDrift: boolean;
@@ -74,7 +74,7 @@ export interface Past {
   readonly changedMs: number;
   /** How often that was undone, one time after another. */
   readonly undoneRounds: number;
-  /** The face after our last write. */
+  /** The fingerprint after our last write. */
   readonly written: string | undefined;
   /** As its last report that named any has it. */
   readonly said: readonly string[] | undefined;
@@ -85,7 +85,7 @@ export interface Entry extends KnownObject {
   /** The newest that the watch has shown. */
   readonly version: string | undefined;
   /** As last seen without work to do; undefined while there is some. */
-  readonly face: string | undefined;
+  readonly fingerprint: string | undefined;
   readonly phase: Phase;
   readonly past: Past;
 }
@@ -106,7 +106,15 @@ export const NO_PAST: Past = {
 
 /** An object that is met; the flight is one of which it was thought that the object was gone. */
 export function newEntry({ uid, namespace, name }: KnownObject, flight: InFlight | undefined): Entry {
-  return { uid, namespace, name, version: undefined, face: undefined, phase: flight ?? IDLE, past: NO_PAST };
+  return {
+    uid,
+    namespace,
+    name,
+    version: undefined,
+    fingerprint: undefined,
+    phase: flight ?? IDLE,
+    past: NO_PAST,
+  };
 }
 
 /** The phase of an object that nothing holds back from what is next. */
@@ -121,7 +129,7 @@ export function followedBy(phase: Phase, next: Task | undefined): Phase {
 
 /** Whether the object needs work, as far as is known. */
 export function isNeeded({ phase }: Entry): boolean {
-  return phase.next?.lane === "work";
+  return phase.next?.queue === "work";
 }
 
 /** Whether somebody may be writing to the object for us. */

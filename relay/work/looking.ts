@@ -20,17 +20,21 @@ export function secondLook({ looks, random }: Rules, snapshot: ApiObject, nowMs:
   if (looks === undefined) return undefined;
   const [from, to] = looks.againSeconds;
   return {
-    lane: "look",
+    queue: "look",
     snapshot,
     dueMs: nowMs + 1_000 * (from + random() * (to - from)),
     isForDrift: false,
   };
 }
 
-/** Whether a face is neither what it was before nor what we wrote. */
-export function isDrift(face: string | undefined, before: string | undefined, { written }: Past): boolean {
+/** Whether a fingerprint is neither what it was before nor what we wrote. */
+export function isDrift(
+  fingerprint: string | undefined,
+  before: string | undefined,
+  { written }: Past,
+): boolean {
   const known = before ?? written;
-  return known !== undefined && face !== undefined && known !== face && face !== written;
+  return known !== undefined && fingerprint !== undefined && known !== fingerprint && fingerprint !== written;
 }
 
 /** The look that drift brings: at once, but not too soon after the last one; one that comes sooner anyway is enough. */
@@ -41,17 +45,17 @@ export function driftLook(
   nowMs: number,
 ): Look {
   const dueMs = Math.max(nowMs, lookedMs + DRIFT_EVERY_MS);
-  if (next === undefined) return { lane: "look", snapshot, dueMs, isForDrift: true };
+  if (next === undefined) return { queue: "look", snapshot, dueMs, isForDrift: true };
   return { ...next, snapshot, dueMs: Math.min(next.dueMs, dueMs) };
 }
 
 /** What is next without a look at drift that has turned out to be our own write, seen before its report. */
 export function withoutOwnDrift(
   next: Task | undefined,
-  face: string | undefined,
+  fingerprint: string | undefined,
   { written }: Past,
 ): Task | undefined {
-  return next?.lane === "look" && next.isForDrift && face === written ? undefined : next;
+  return next?.queue === "look" && next.isForDrift && fingerprint === written ? undefined : next;
 }
 
 /** The look after one that failed, unless that was the last of them. */

@@ -7,7 +7,7 @@ export interface ObservedObject {
   readonly needsWork: boolean;
   readonly snapshot: ApiObject;
   /** What is watched for drift, as one text; undefined where the controller looks at nothing that needs no work. */
-  readonly face: string | undefined;
+  readonly fingerprint: string | undefined;
   /** The field manager that last wrote what our work changes, and is not us; asked only where there is work. */
   readonly undoneBy: string | undefined;
 }
@@ -24,7 +24,7 @@ export function observe(watch: Watch, object: unknown, context: SnapshotContext)
     kind: "object",
     needsWork,
     snapshot: watch.snapshot(parsed.object, context),
-    face: watch.looks?.face(parsed.object),
+    fingerprint: watch.looks?.fingerprint(parsed.object),
     undoneBy: needsWork ? watch.undoneBy?.(object) : undefined,
   };
 }

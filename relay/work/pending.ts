@@ -15,7 +15,7 @@ import { isHalved, overdue, settleEntry } from "#relay/work/settled.ts";
 import { undoneOf } from "#relay/work/undoing.ts";
 
 /** Work that objects need, and looks at objects that need none; the second never delays the first. */
-export type Lane = "work" | "look";
+export type Queue = "work" | "look";
 
 /** An object of one life, in one version. */
 export interface SeenObject extends ObjectName {
@@ -61,7 +61,7 @@ export interface PendingCounts {
   readonly needed: number;
   readonly inFlight: number;
   /** Objects that could be sent now. */
-  readonly due: Readonly<Record<Lane, number>>;
+  readonly due: Readonly<Record<Queue, number>>;
 }
 
 /**
@@ -79,13 +79,13 @@ export interface Pending {
   look(key: SeenObject, snapshot: ApiObject, nowMs: number, spreadMs: number): void;
   /** A related object changed: an object that waits as its report said is due now, and one in flight after its report. */
   wake(uid: string, nowMs: number): void;
-  /** Moves what has become due to its lane; answers with objects whose newest state is to be read. */
+  /** Moves what has become due to its queue; answers with objects whose newest state is to be read. */
   advance(nowMs: number): readonly KnownObject[];
   nextMs(): number | undefined;
   has(uid: string): boolean;
-  ready(lane: Lane): IterableIterator<ReadyObject>;
+  ready(queue: Queue): IterableIterator<ReadyObject>;
   /** How many are ready, and since when the first and the last of them, in milliseconds. */
-  lane(lane: Lane): { readonly ready: number; readonly oldestMs: number; readonly newestMs: number };
+  queue(queue: Queue): { readonly ready: number; readonly oldestMs: number; readonly newestMs: number };
   /** From here on these are in flight together, until that is settled; `flight` is a number of the caller's, never used again. */
   start(uids: readonly string[], flight: number, nowMs: number): void;
   /** One settlement for each uid that `start` was given, in their order; answers as `applied` does. */
@@ -138,9 +138,9 @@ export function createPending(watch: Pick<Watch, "looks">, random: () => number)
     },
     nextMs: () => entries.nextMs(),
     has: (uid) => entries.get(uid) !== undefined,
-    lane: (lane) => entries.lanes.waiting(lane),
-    *ready(lane) {
-      for (const [uid, sinceMs] of entries.lanes.uids(lane)) {
+    queue: (queue) => entries.queues.waiting(queue),
+    *ready(queue) {
+      for (const [uid, sinceMs] of entries.queues.uids(queue)) {
         const entry = entries.get(uid);
         if (entry?.phase.kind === "due") yield readyObject(entry, entry.phase.next, sinceMs);
       }
@@ -151,7 +151,7 @@ export function createPending(watch: Pick<Watch, "looks">, random: () => number)
         const entry = entries.get(uid);
         if (entry?.phase.kind !== "due") continue;
         const { next } = entry.phase;
-        const sinceMs = entries.lanes.sinceMs(uid, next.lane) ?? nowMs;
+        const sinceMs = entries.queues.sinceMs(uid, next.queue) ?? nowMs;
         entries.put(started(entry, next, flight, sinceMs, nowMs), nowMs);
         living += 1;
       }
@@ -168,7 +168,7 @@ export function createPending(watch: Pick<Watch, "looks">, random: () => number)
         const draw = draws[isHalved(entry) && index * 2 >= uids.length ? 1 : 0];
         const after = settleEntry({ ...entry, phase: entry.phase }, settlement, { nowMs, draw, rules });
         if (settlement.kind === "refused" && after.phase.kind === "due" && after.phase.next.dueMs <= nowMs) {
-          entries.lanes.giveBack(uid, after.phase.next.lane, entry.phase.sinceMs);
+          entries.queues.giveBack(uid, after.phase.next.queue, entry.phase.sinceMs);
         }
         entries.put(after, nowMs);
         const undone = undoneOf(entry, after);

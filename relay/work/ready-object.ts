@@ -5,13 +5,13 @@ import { undoneByHint } from "#relay/work/undoing.ts";
 
 /** What is sent of an entry. */
 export function readyObject({ uid, namespace, name, past }: Entry, task: Task, sinceMs: number): ReadyObject {
-  const again = task.lane === "work" && task.wait !== undefined;
+  const again = task.queue === "work" && task.wait !== undefined;
   return { uid, namespace, name, snapshot: task.snapshot, again, sinceMs, hint: hintOf(past, task) };
 }
 
 function hintOf(past: Past, task: Task): ObjectHint | undefined {
   const hint: ObjectHint = {
-    ...(task.lane === "work" ? undoneByHint(past, task) : {}),
+    ...(task.queue === "work" ? undoneByHint(past, task) : {}),
     ...(past.said === undefined ? {} : { said: [...past.said] }),
   };
   return Object.keys(hint).length === 0 ? undefined : hint;

@@ -13,12 +13,12 @@ export function reported(flying: FlyingEntry, report: ObjectReport, settling: Se
   const { phase: flight } = flying;
   const entry = landed(flying, report, settling.nowMs);
   const { task } = flight;
-  if (task.lane === "look") return afterLookOf(entry, task, flight, report, settling);
+  if (task.queue === "look") return afterLookOf(entry, task, flight, report, settling);
   const { next } = entry.phase;
-  if (report.outcome === "changed" && (report.resourceVersion !== undefined || next?.lane !== "work")) {
+  if (report.outcome === "changed" && (report.resourceVersion !== undefined || next?.queue !== "work")) {
     return afterChange(entry, task, settling);
   }
-  if (next?.lane === "work") return stillNeeding(entry, next, task, flight, report, settling);
+  if (next?.queue === "work") return stillNeeding(entry, next, task, flight, report, settling);
   // Done meanwhile, by somebody: by us, if a flight before this one was lost, and there is nothing left to do.
   const isOurs = task.mayBeDone && report.outcome !== "retry";
   return isOurs ? changedByUs(entry, task.snapshot, settling.nowMs, settling.rules) : entry;
@@ -29,7 +29,7 @@ function landed(flying: FlyingEntry, report: ObjectReport, nowMs: number): Entry
   const { phase: flight } = flying;
   const { resourceVersion: version, seen: written = flying.past.written, said = flying.past.said } = report;
   const past = { ...flying.past, written, said };
-  const next = withoutOwnDrift(flight.next, flying.face, past);
+  const next = withoutOwnDrift(flight.next, flying.fingerprint, past);
   if (version === undefined || flight.isOfThePast || !isNews(flying, version)) {
     return { ...flying, past, phase: free(next) };
   }
@@ -57,7 +57,7 @@ function afterChange(entry: Entry, sent: Work, { nowMs, rules }: Settling): Entr
   const changed = changedByUs(entry, sent.snapshot, nowMs, rules);
   // What the watch has shown since then may already say that it is undone; otherwise the work counts as done.
   const isShown = entry.phase.kind !== "unconfirmed";
-  return isShown && next?.lane === "work" ? undone(changed, next, nowMs) : changed;
+  return isShown && next?.queue === "work" ? undone(changed, next, nowMs) : changed;
 }
 
 function stillNeeding(
@@ -80,10 +80,10 @@ function stillNeeding(
     ...departure,
     ...(isWoken ? { dueMs: nowMs } : {}),
     wait: isRetry ? "retry" : "disagreed",
-    tried: { face: seen ?? sent.face, atMs: startedMs },
+    tried: { fingerprint: seen ?? sent.fingerprint, atMs: startedMs },
     // A change without a version was made elsewhere: the watch is yet to call the object done.
     mayBeDone: outcome === "changed" || (sent.mayBeDone && !isRetry),
   };
-  const hasChanged = next.face !== sent.face;
+  const hasChanged = next.fingerprint !== sent.fingerprint;
   return { ...entry, past, phase: followedBy(entry.phase, hasChanged ? hurried(work, past, nowMs) : work) };
 }

@@ -36,25 +36,25 @@ export function seen(
 
 function seenNeeding(entry: Entry, observed: ObservedObject, nowMs: number): Entry {
   const { phase, past } = entry;
-  const { face, undoneBy } = observed;
-  if (phase.next?.lane === "work") {
-    const work = hurried({ ...phase.next, face, undoneBy }, past, nowMs);
-    return { ...entry, face: undefined, phase: followedBy(phase, work) };
+  const { fingerprint, undoneBy } = observed;
+  if (phase.next?.queue === "work") {
+    const work = hurried({ ...phase.next, fingerprint, undoneBy }, past, nowMs);
+    return { ...entry, fingerprint: undefined, phase: followedBy(phase, work) };
   }
   const fresh: Work = {
-    lane: "work",
+    queue: "work",
     snapshot: observed.snapshot,
     dueMs: nowMs,
     earliestMs: nowMs,
     wait: undefined,
-    face,
+    fingerprint,
     tried: undefined,
     mayBeDone: false,
     undoneBy,
   };
-  const needing = { ...entry, face: undefined };
+  const needing = { ...entry, fingerprint: undefined };
   // Done and undone while our own work is in flight: its report says whether that was ours, and is late.
-  if (phase.kind === "in-flight" && phase.task.lane === "work")
+  if (phase.kind === "in-flight" && phase.task.queue === "work")
     return { ...needing, phase: followedBy(phase, fresh) };
   if (!isUndone(past, nowMs))
     return { ...needing, past: withoutRounds(past), phase: followedBy(phase, fresh) };
@@ -70,19 +70,22 @@ export function undone(entry: Entry, work: Work, nowMs: number): Entry {
 
 /** Work that has changed where decisions look: waiting out the old answer's time would be a wait for nothing. */
 export function hurried(work: Work, { undoneRounds }: Past, nowMs: number): Work {
-  if (work.tried === undefined || work.tried.face === work.face || undoneRounds > 0) return work;
+  if (work.tried === undefined || work.tried.fingerprint === work.fingerprint || undoneRounds > 0)
+    return work;
   return { ...work, dueMs: Math.min(work.dueMs, Math.max(nowMs, work.tried.atMs + TRY_AGAIN_MS)) };
 }
 
 function seenDone(entry: Entry, observed: ObservedObject, nowMs: number, rules: Rules): Entry {
   const { phase, past } = entry;
-  const { face, snapshot } = observed;
-  if (phase.next?.lane === "work" && phase.next.mayBeDone && phase.kind !== "in-flight") {
-    return changedByUs({ ...entry, face }, snapshot, nowMs, rules);
+  const { fingerprint, snapshot } = observed;
+  if (phase.next?.queue === "work" && phase.next.mayBeDone && phase.kind !== "in-flight") {
+    return changedByUs({ ...entry, fingerprint }, snapshot, nowMs, rules);
   }
-  const look = phase.next?.lane === "look" ? phase.next : undefined;
-  const next = isDrift(face, entry.face, past) ? driftLook(look, snapshot, lookedMs(entry), nowMs) : look;
-  return { ...entry, face, phase: followedBy(phase, next) };
+  const look = phase.next?.queue === "look" ? phase.next : undefined;
+  const next = isDrift(fingerprint, entry.fingerprint, past)
+    ? driftLook(look, snapshot, lookedMs(entry), nowMs)
+    : look;
+  return { ...entry, fingerprint, phase: followedBy(phase, next) };
 }
 
 /** The entry after a flight of ours has changed the object: whoever acts on an older state may yet undo it, and a look tells. */
@@ -104,7 +107,7 @@ export function withoutVersions(entry: Entry): Entry {
 
 /** When the last look was made, or is being made. */
 function lookedMs({ phase, past }: Entry): number {
-  return phase.kind === "in-flight" && phase.task.lane === "look" ? phase.startedMs : past.lookedMs;
+  return phase.kind === "in-flight" && phase.task.queue === "look" ? phase.startedMs : past.lookedMs;
 }
 
 /** The entry with a newer snapshot, wherever it had one. */

@@ -16,7 +16,7 @@ export interface Settling {
 
 /** The entry with its task in flight. */
 export function started(entry: Entry, task: Task, flight: number, sinceMs: number, nowMs: number): Entry {
-  const next = task.lane === "work" ? task : undefined;
+  const next = task.queue === "work" ? task : undefined;
   const phase: InFlight = {
     kind: "in-flight",
     flight,
@@ -33,7 +33,7 @@ export function started(entry: Entry, task: Task, flight: number, sinceMs: numbe
 /** The entry after its flight was refused: what was sent is due as if it had not been. */
 export function refused(entry: FlyingEntry): Entry {
   const { task, next } = entry.phase;
-  return { ...entry, phase: free(task.lane === "look" && next?.lane !== "work" ? task : next) };
+  return { ...entry, phase: free(task.queue === "look" && next?.queue !== "work" ? task : next) };
 }
 
 /** The entry after a flight of which nothing is known, and in which somebody may be writing for `settleMs` more. */
@@ -41,7 +41,7 @@ export function failed(entry: FlyingEntry, settleMs: number, settling: Settling)
   const { task } = entry.phase;
   const untilMs = settling.nowMs + settleMs;
   const after =
-    task.lane === "look"
+    task.queue === "look"
       ? afterLookOf(entry, task, untilMs, settling)
       : afterWorkOf(entry, task, untilMs, settling);
   if (settleMs <= 0) return { ...after, phase: free(after.phase.next) };
@@ -62,13 +62,13 @@ function afterWorkOf(
   { nowMs, draw, rules }: Settling,
 ): Entry {
   const { phase, past } = entry;
-  if (phase.next?.lane !== "work") return changedByUs(entry, sent.snapshot, nowMs, rules);
+  if (phase.next?.queue !== "work") return changedByUs(entry, sent.snapshot, nowMs, rules);
   const failures = past.failures + 1;
   const next: Work = {
     ...phase.next,
     ...endOfWait("failed", failures, { fromMs, draw }),
     wait: "failed",
-    tried: { face: sent.face, atMs: phase.startedMs },
+    tried: { fingerprint: sent.fingerprint, atMs: phase.startedMs },
     mayBeDone: true,
   };
   return { ...entry, past: { ...past, failures }, phase: { ...phase, next } };

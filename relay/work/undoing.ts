@@ -36,7 +36,7 @@ export function undoneOf(before: Entry, after: Entry): Undone | undefined {
     namespace,
     name,
     rounds,
-    manager: phase.next?.lane === "work" ? phase.next.undoneBy : undefined,
+    manager: phase.next?.queue === "work" ? phase.next.undoneBy : undefined,
   };
 }
 

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -231,7 +231,9 @@ describe("a sign-in that cannot be used", () => {
     await ready("blue");
     await untilSaid("SignInUnusable", "red");
     expect(statusOf("red")).toMatchObject({ ready: false, failure: { code: "FileUnreadable" } });
-    await writeFile(late, await readFile(plane.tokenFile("relay"), "utf8"));
+    await writeFile(`${late}.new`, await readFile(plane.tokenFile("relay"), "utf8"));
+    // At once, as rotations do: half a token would be a fault of its own.
+    await rename(`${late}.new`, late);
     await ready("red");
     expect([statusOf("red")?.configurationFault, said("SignInUnusable", "red").length]).toEqual([
       undefined,

@@ -1,5 +1,5 @@
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
-import { createMemoryCloud, type MemoryWorld } from "#clouds/memory/cloud.ts";
+import { createMemoryCloud, type MemoryInstances } from "#clouds/memory/cloud.ts";
 import { Cluster, type ClusterEntry } from "#config/cluster.ts";
 import { nodeController } from "#core/node/controller.ts";
 import type { Node } from "#core/node/node.ts";
@@ -8,8 +8,8 @@ import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators
 import { clusterEntryOf } from "#emulators/harness/clusters-file.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import type { FunctionContext } from "#functions/parts/deadline.ts";
+import type { Dependencies } from "#functions/parts/dependencies.ts";
 import type { LogLine } from "#functions/parts/log-report.ts";
-import type { World } from "#functions/parts/world.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 
 /** One call to the cloud: which nodes it was asked about, and with which share of the quotas. */
@@ -25,7 +25,7 @@ export interface FunctionUnderTest {
   /** The cluster's entry as it is written, and what it comes to. */
   readonly entry: ClusterEntry;
   readonly cluster: Cluster;
-  readonly cloud: MemoryWorld;
+  readonly cloud: MemoryInstances;
   readonly asked: readonly AskedCloud[];
   readonly logged: readonly LogLine[];
   /** Registers nodes, each with an instance of its name. */
@@ -33,7 +33,11 @@ export interface FunctionUnderTest {
   /** A valid event about these objects, and the difference. */
   event(objects: readonly unknown[], difference?: Record<string, unknown>): Record<string, unknown>;
   /** Invokes the function as a platform does, with JSON in both directions, in the world as given and the difference. */
-  invoke(event: unknown, difference?: Partial<World>, context?: Partial<FunctionContext>): Promise<Report>;
+  invoke(
+    event: unknown,
+    difference?: Partial<Dependencies>,
+    context?: Partial<FunctionContext>,
+  ): Promise<Report>;
   /** Requests that the API server had from the functions' identity. */
   requests(): Promise<number>;
   close(): Promise<void>;
@@ -54,10 +58,10 @@ export async function startFunction(): Promise<FunctionUnderTest> {
   const cloudConfig = { provider: "memory", instancesFile: "instances.json" } as const;
   const entry = clusterEntryOf(plane, { name: "tenant-a", cloud: cloudConfig });
   const cluster = Cluster.parse(entry);
-  const cloud: MemoryWorld = { instances: new Map() };
+  const cloud: MemoryInstances = { instances: new Map() };
   const asked: AskedCloud[] = [];
   const logged: LogLine[] = [];
-  const world: World = {
+  const world: Dependencies = {
     clusters: async (name) => (name === cluster.name ? cluster : undefined),
     cloud: async () => recorded(createMemoryCloud(cloud), asked),
     api: async () => api.functions,

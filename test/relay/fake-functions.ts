@@ -1,6 +1,6 @@
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { Event } from "#core/event.ts";
-import { faceOf } from "#core/node/face.ts";
+import { fingerprintOf } from "#core/node/fingerprint.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";
 import type { Invocation, Invoker } from "#relay/delivery/invoker.ts";
 import type { FakeApi } from "#test/kube/apply/fake-api.ts";
@@ -98,9 +98,13 @@ export function initialize(api: FakeApi, object: unknown): Said {
   };
 }
 
-/** The face of a node as it is once provider ID and addresses are written. */
+/** The fingerprint of a node as it is once provider ID and addresses are written. */
 export function faceAfter(sent: Node, providerID: string, addresses: readonly NodeAddress[]): string {
-  return faceOf({ ...sent, spec: { ...sent.spec, providerID }, status: { addresses: [...addresses] } });
+  return fingerprintOf({
+    ...sent,
+    spec: { ...sent.spec, providerID },
+    status: { addresses: [...addresses] },
+  });
 }
 
 /** Fields of a node that waits for its initialization. */

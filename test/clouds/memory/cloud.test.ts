@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { loadCloud } from "#clouds/kinds.ts";
-import { createMemoryCloud, type MemoryInstance, type MemoryWorld } from "#clouds/memory/cloud.ts";
+import { createMemoryCloud, type MemoryInstance, type MemoryInstances } from "#clouds/memory/cloud.ts";
 import { aCall, aNode } from "#test/clouds/builders.ts";
 import { type CloudWorld, cloudConformance, summary, type WorldInstance } from "#test/clouds/conformance.ts";
 
@@ -42,7 +42,7 @@ describe("the memory cloud's file", () => {
 });
 
 test("an instance set to an error answers it, and its neighbours answer as ever", async () => {
-  const world: MemoryWorld = {
+  const world: MemoryInstances = {
     instances: new Map([
       ["i-1", anInstance("i-1", { error: "Unavailable" })],
       ["i-2", anInstance("i-2")],
@@ -80,7 +80,7 @@ function anInstance(id: string, traits: Partial<MemoryInstance> = {}): MemoryIns
 }
 
 function memoryWorld(): CloudWorld {
-  const world: MemoryWorld = { instances: new Map() };
+  const world: MemoryInstances = { instances: new Map() };
   let requests = 0;
   const cloud = createMemoryCloud(world);
   const change = async ({ id }: WorldInstance, traits: Partial<MemoryInstance>): Promise<void> => {

@@ -416,7 +416,6 @@ describe("the cloud", () => {
   test("is asked about the node of the request, by what identifies its instance", () => {
     expect(question(csr())).toEqual({
       capability: "instances",
-      labels: false,
       node: {
         metadata: { ...(relatedNode()["metadata"] as object), resourceVersion: "0" },
         spec: { providerID: "aws:///eu-central-1a/i-0a1b2c3d4e5f60718" },

@@ -3,6 +3,7 @@ import type { Decision } from "#core/decision.ts";
 import { type Instance, type InstanceAnswer, InstanceErrorCode } from "#core/instance.ts";
 import { decideNode } from "#core/node/decide.ts";
 import type { Node } from "#core/node/node.ts";
+import { removeUninitialized } from "#core/node/taints.ts";
 import {
   bornSecondsAgo,
   external,
@@ -558,7 +559,7 @@ describe("what a Warning tells the cluster", () => {
     old(),
     { kind: "error", code, message: `as the cloud says: ${DETAIL}` },
   ];
-  const troubles: [string, Node, InstanceAnswer][] = [
+  const problems: [string, Node, InstanceAnswer][] = [
     ...InstanceErrorCode.options.map(ofCode),
     ["InstanceNotFound", old(), { kind: "not-found", message: `none: ${DETAIL}` }],
     ["InstanceTerminated", old(), found({ state: "terminated", id: DETAIL })],
@@ -567,7 +568,7 @@ describe("what a Warning tells the cluster", () => {
     ["ProvidedNodeIPUnmatched", old({ [PROVIDED]: "10.9.9.9" }), found({ id: DETAIL })],
   ];
 
-  test.each(troubles)("holds no detail, which the report keeps: %s", (code, subject, answer) => {
+  test.each(problems)("holds no detail, which the report keeps: %s", (code, subject, answer) => {
     const { because, events } = retried(subject, answer);
     expect(because).toMatchObject({ code, message: expect.stringContaining(DETAIL) });
     const shown = JSON.stringify(events);
@@ -623,3 +624,7 @@ function retried(subject: Node, answer: InstanceAnswer | undefined) {
   if (decision.kind !== "retry") throw new Error(JSON.stringify(decision));
   return decision;
 }
+
+test("a node without taints has none to be removed", () => {
+  expect(removeUninitialized(node({ spec: {} }))).toEqual({ tests: [], operations: [] });
+});

@@ -5,8 +5,8 @@ import { found, initialized, internal, LABEL_PREFIXES, NOW, node } from "#test/c
 
 const CONTEXT = { reason: "watch", now: NOW, related: {} } as const;
 
-describe("the face of a node", () => {
-  const before = nodeWatch.looks?.face(initialized());
+describe("the fingerprint of a node", () => {
+  const before = nodeWatch.looks?.fingerprint(initialized());
   test.each([
     ["its addresses", initialized({ status: { addresses: [internal("10.0.9.9")] } })],
     ["its provider ID", initialized({ spec: {} })],
@@ -16,13 +16,15 @@ describe("the face of a node", () => {
     ],
     ["all of it", initialized({ spec: {}, status: {} })],
   ])("differs with %s", (_, changed) => {
-    expect(nodeWatch.looks?.face(changed)).not.toBe(before);
+    expect(nodeWatch.looks?.fingerprint(changed)).not.toBe(before);
   });
 
   test("is the same of its snapshot, and with other labels and versions", () => {
     const other = initialized({ metadata: { resourceVersion: "2", labels: { a: "b" } } });
-    expect(nodeWatch.looks?.face(other)).toBe(before);
-    expect(nodeWatch.looks?.face(nodeWatch.snapshot(other, { labelPrefixes: LABEL_PREFIXES }))).toBe(before);
+    expect(nodeWatch.looks?.fingerprint(other)).toBe(before);
+    expect(nodeWatch.looks?.fingerprint(nodeWatch.snapshot(other, { labelPrefixes: LABEL_PREFIXES }))).toBe(
+      before,
+    );
   });
 });
 
@@ -66,7 +68,6 @@ describe("the node controller", () => {
     expect(nodeController.asks(node(), CONTEXT)).toEqual({
       capability: "instances",
       node: node(),
-      labels: true,
     });
     expect(nodeController.asks(initialized(), CONTEXT)).toBeUndefined();
   });

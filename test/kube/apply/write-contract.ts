@@ -4,7 +4,7 @@ import type { Decision, PatchWrite } from "#core/decision.ts";
 import type { Instance, InstanceAnswer } from "#core/instance.ts";
 import { nodeController } from "#core/node/controller.ts";
 import { decideNode } from "#core/node/decide.ts";
-import { faceOf } from "#core/node/face.ts";
+import { fingerprintOf } from "#core/node/fingerprint.ts";
 import { Node } from "#core/node/node.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { type Applied, type ApplyOptions, applyDecisions } from "#kube/apply/apply.ts";
@@ -218,7 +218,7 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
           outcome: "changed",
           because: { code: "Initialized", message: "initialized from its instance" },
           resourceVersion: after.metadata.resourceVersion,
-          seen: faceOf(after),
+          seen: fingerprintOf(after),
         },
       ]);
     });
@@ -232,7 +232,7 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
       expect(after.spec.taints?.map(({ key }) => key)).not.toContain(UNINITIALIZED_TAINT);
       expect(objects[0]).toMatchObject({
         outcome: "changed",
-        seen: faceOf(after),
+        seen: fingerprintOf(after),
       });
       expect(usage).toMatchObject({ conflicts: 1, reads: 1 });
     });
@@ -290,7 +290,7 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
       const { name } = node.metadata;
       const finish = (): Promise<void> => cluster.patch(name, [add("/spec/taints", [foreignTaint])]);
       const { objects } = await bringUp([node], { transport: afterFirstPatch(cluster.functions, finish) });
-      expect(objects[0]).toMatchObject({ outcome: "changed", seen: faceOf(await cluster.read(name)) });
+      expect(objects[0]).toMatchObject({ outcome: "changed", seen: fingerprintOf(await cluster.read(name)) });
       expect(await cluster.events(node)).toMatchObject([{ reason: "Synced" }]);
     });
 
@@ -305,7 +305,7 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
       expect(objects[0]).toMatchObject({
         outcome: "changed",
         resourceVersion: after.metadata.resourceVersion,
-        seen: faceOf(after),
+        seen: fingerprintOf(after),
       });
       expect(usage).toMatchObject({ writes: 2, reads: 0, conflicts: 0 });
       expect(after.status.addresses).toEqual(expect.arrayContaining([...INSTANCE.addresses]));
@@ -346,7 +346,7 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
       const node = await joinNext();
       const { objects, usage } = await bringUp([node], { transport: sendingPatchesTwice(cluster.functions) });
       const after = await cluster.read(node.metadata.name);
-      expect(objects[0]).toMatchObject({ outcome: "changed", seen: faceOf(after) });
+      expect(objects[0]).toMatchObject({ outcome: "changed", seen: fingerprintOf(after) });
       expect(usage).toMatchObject({ writes: 2, conflicts: 2, reads: 2, events: 1 });
       expect((await cluster.events(after)).map((event) => event["reason"])).toEqual(["Synced"]);
     });

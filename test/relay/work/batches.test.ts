@@ -30,8 +30,8 @@ describe("closesInMs", () => {
   ])(
     "a batch where $given closes in $closes ms",
     ({ ready, freeSlots = 1, oldestMs = 1_000, newestMs = 1_000, closedMs, spacingMs = 0, closes }) => {
-      const lane = { ready, freeSlots, oldestMs, newestMs, closedMs, spacingMs, nowMs: 1_000 };
-      expect(closesInMs(lane, linger)).toBe(closes);
+      const queue = { ready, freeSlots, oldestMs, newestMs, closedMs, spacingMs, nowMs: 1_000 };
+      expect(closesInMs(queue, linger)).toBe(closes);
     },
   );
 

@@ -3,7 +3,7 @@ import {
   becameReady,
   changed,
   done,
-  faceOfDone,
+  fingerprintOfDone,
   pendingNodes,
   reportOf,
   retryIn,
@@ -21,7 +21,7 @@ function waiting(...uids: readonly string[]) {
 }
 
 describe("a flight that the platform refused", () => {
-  test("gives its objects back to the front of their lane, together and with the time they have waited", () => {
+  test("gives its objects back to the front of their queue, together and with the time they have waited", () => {
     const pending = waiting("a", "b", "c", "d");
     pending.start(["a", "b"], 1, 10);
     pending.settle(1, [{ kind: "refused" }, { kind: "refused" }], 500);
@@ -32,7 +32,7 @@ describe("a flight that the platform refused", () => {
       [2, false],
       [3, false],
     ]);
-    expect([pending.lane("work"), pending.counts()]).toEqual([
+    expect([pending.queue("work"), pending.counts()]).toEqual([
       { ready: 4, oldestMs: 0, newestMs: 3 },
       { objects: 4, needed: 4, inFlight: 0, due: { work: 4, look: 0 } },
     ]);
@@ -147,7 +147,7 @@ describe("an object whose flight ended without a report, and that is done", () =
     ];
     for (const { run } of steps.sort((a, b) => a.atMs - b.atMs)) run();
     const look = becameReady(pending);
-    expect(look?.lane).toBe("look");
+    expect(look?.queue).toBe("look");
     expect(look?.atMs).toBeGreaterThanOrEqual(looks[0] ?? 0);
     expect(look?.atMs).toBeLessThan(looks[1] ?? 0);
   });
@@ -240,13 +240,13 @@ describe("what was said of an object", () => {
   });
 });
 
-test("the face that a report tells is ours, and no drift", () => {
+test("the fingerprint that a report tells is ours, and no drift", () => {
   const pending = pendingNodes();
   show(pending, 1, done("10.0.0.1"), 0);
   show(pending, 2, done("10.0.0.2"), 10);
   pending.start(["u"], 1, 10);
   show(pending, 3, done("10.0.0.1"), 20);
-  pending.settle(1, [changed(3, { seen: faceOfDone("10.0.0.1") })], 30);
+  pending.settle(1, [changed(3, { seen: fingerprintOfDone("10.0.0.1") })], 30);
   expect(pending.nextMs()).toBeUndefined();
 });
 

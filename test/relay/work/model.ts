@@ -1,11 +1,11 @@
 import type { ObservedObject } from "#relay/work/observed.ts";
-import type { Lane } from "#relay/work/pending.ts";
+import type { Queue } from "#relay/work/pending.ts";
 
 /** An object as the API server has it. */
 export interface Stored {
   readonly version: number;
   readonly needsWork: boolean;
-  readonly face: string;
+  readonly fingerprint: string;
 }
 
 /** What is to be known of one object, by the contract alone. */
@@ -25,7 +25,7 @@ export interface Modelled {
 
 /** One flight of the model. */
 export interface ModelledFlight {
-  readonly lane: Lane;
+  readonly queue: Queue;
   readonly uids: readonly string[];
   /** As they were sent. */
   readonly versions: readonly number[];
@@ -51,9 +51,9 @@ export function emptyModel(): Model {
 }
 
 /** Writes a new version of an object, which the watch has yet to show. */
-export function store(model: Model, uid: string, needsWork: boolean, face: string): Stored {
+export function store(model: Model, uid: string, needsWork: boolean, fingerprint: string): Stored {
   model.versions += 1;
-  const stored = { version: model.versions, needsWork, face };
+  const stored = { version: model.versions, needsWork, fingerprint };
   const object = model.objects.get(uid);
   if (object !== undefined) {
     object.stored = stored;
@@ -83,9 +83,9 @@ export function showTo(model: Model, uid: string, object: Modelled, stored: Stor
 }
 
 /** The same as pending work is shown it. */
-export function observed(uid: string, { version, needsWork, face }: Stored): ObservedObject {
+export function observed(uid: string, { version, needsWork, fingerprint }: Stored): ObservedObject {
   const metadata = { name: uid, uid, resourceVersion: String(version), creationTimestamp: "" };
-  return { kind: "object", needsWork, snapshot: { metadata }, face, undoneBy: undefined };
+  return { kind: "object", needsWork, snapshot: { metadata }, fingerprint, undoneBy: undefined };
 }
 
 /** Whether somebody may be writing to it for us. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { createPending, type Lane, type Pending, type Settlement } from "#relay/work/pending.ts";
+import { createPending, type Pending, type Queue, type Settlement } from "#relay/work/pending.ts";
 import {
   emptyModel,
   isOut,
@@ -12,7 +12,7 @@ import {
 } from "#test/relay/work/model.ts";
 import { keyOf, reportOf } from "#test/relay/work/shown.ts";
 
-const LANES: readonly Lane[] = ["work", "look"];
+const QUEUES: readonly Queue[] = ["work", "look"];
 const UIDS = ["a", "b", "c", "d"];
 
 /** The longest that anything waits: what a report asks for at most, and a while to go along with others. */
@@ -37,12 +37,12 @@ function command(
   };
 }
 
-const written = (uid: string, needsWork: boolean, face: string): Command =>
+const written = (uid: string, needsWork: boolean, fingerprint: string): Command =>
   command(
-    `write(${uid}, ${needsWork ? "needs work" : "done"}, ${face})`,
+    `write(${uid}, ${needsWork ? "needs work" : "done"}, ${fingerprint})`,
     () => true,
     (model) => {
-      store(model, uid, needsWork, face);
+      store(model, uid, needsWork, fingerprint);
     },
   );
 
@@ -68,7 +68,7 @@ const shownAgain = (uid: string, back: number): Command =>
       const version = (object?.shown ?? 0) - back;
       if (object === undefined || version < 1) return;
       pending.applied(
-        observed(uid, { version, needsWork: true, face: "old" }),
+        observed(uid, { version, needsWork: true, fingerprint: "old" }),
         keyOf(version, uid),
         model.nowMs,
       );
@@ -88,26 +88,26 @@ const deleted = (uid: string): Command =>
     },
   );
 
-const sent = (lane: Lane, most: number): Command =>
+const sent = (queue: Queue, most: number): Command =>
   command(
-    `send(${lane}, ${most})`,
+    `send(${queue}, ${most})`,
     () => true,
     (model, pending) => {
-      const batch = [...pending.ready(lane)].slice(0, most);
+      const batch = [...pending.ready(queue)].slice(0, most);
       if (batch.length === 0) return;
       model.sent += 1;
       for (const { uid, snapshot } of batch) {
         const object = known(model, uid);
         expect(isOut(object), `${uid} would be in flight twice`).toBe(false);
         expect(object.awaited, `${uid} was sent before the watch had shown our write`).toBeUndefined();
-        expect(object.needed, `${uid} is sent as ${lane}`).toBe(lane === "work");
+        expect(object.needed, `${uid} is sent as ${queue}`).toBe(queue === "work");
         // Of a store that was set back nothing is known before its first version is shown.
         if (object.shown !== undefined) expect(snapshot.metadata.resourceVersion).toBe(String(object.shown));
         object.flight = model.sent;
       }
       const uids = batch.map(({ uid }) => uid);
       const versions = batch.map(({ snapshot }) => Number(snapshot.metadata.resourceVersion));
-      model.flights.set(model.sent, { lane, uids, versions, isOfThePast: false });
+      model.flights.set(model.sent, { queue, uids, versions, isOfThePast: false });
       pending.start(uids, model.sent, model.nowMs);
     },
   );
@@ -147,12 +147,12 @@ const lookedAt = (uid: string): Command =>
     },
   );
 
-const givenUp = (lane: Lane): Command =>
+const givenUp = (queue: Queue): Command =>
   command(
-    `give up(${lane})`,
+    `give up(${queue})`,
     () => true,
     (model, pending) => {
-      const [first] = pending.ready(lane);
+      const [first] = pending.ready(queue);
       if (first !== undefined) pending.giveUp(first.uid, model.nowMs);
     },
   );
@@ -175,7 +175,7 @@ const restarted: Command = command(
 );
 
 const uid = fc.constantFrom(...UIDS);
-const lane = fc.constantFrom(...LANES);
+const queue = fc.constantFrom(...QUEUES);
 const outcome = fc.constantFrom<Outcome>(
   "changed",
   "changed-quietly",
@@ -190,7 +190,7 @@ const commands: readonly fc.Arbitrary<Command>[] = [
   ...Array(4).fill(uid.map(shown)),
   fc.tuple(uid, fc.integer({ min: 1, max: 3 })).map((values) => shownAgain(...values)),
   uid.map(deleted),
-  fc.tuple(lane, fc.integer({ min: 1, max: 4 })).map((values) => sent(...values)),
+  fc.tuple(queue, fc.integer({ min: 1, max: 4 })).map((values) => sent(...values)),
   ...Array(3).fill(fc.constant(sent("work", 4))),
   ...Array(2).fill(fc.constant(sent("look", 4))),
   fc
@@ -199,7 +199,7 @@ const commands: readonly fc.Arbitrary<Command>[] = [
   fc.constantFrom(1, 300, 1_000, 5_000, 20_000, 60_000, 600_000).map(passed),
   uid.map(woken),
   uid.map(lookedAt),
-  lane.map(givenUp),
+  queue.map(givenUp),
   fc.constant(restarted),
 ];
 
@@ -209,7 +209,7 @@ test("whatever happens, no object is in flight twice, none is forgotten, and wha
     fc.infiniteStream(fc.double({ min: 0, max: 0.999, noNaN: true })),
     (steps, draws) => {
       const random = (): number => draws.next().value ?? 0;
-      const pending = createPending({ looks: { face: () => "", againSeconds: [20, 60] } }, random);
+      const pending = createPending({ looks: { fingerprint: () => "", againSeconds: [20, 60] } }, random);
       const model = emptyModel();
       fc.modelRun(() => ({ model, real: pending }), steps);
       succeeds(model, pending);
@@ -225,9 +225,9 @@ function agrees(model: Model, pending: Pending): void {
   const objects = [...model.objects].filter(([uid]) => pending.has(uid));
   const met = [...model.objects.values()].filter(({ shown }) => shown !== undefined);
   const ready = Object.fromEntries(
-    LANES.map((each) => [each, [...pending.ready(each)].map((object) => object.uid)]),
+    QUEUES.map((each) => [each, [...pending.ready(each)].map((object) => object.uid)]),
   );
-  const [work = [], look = []] = LANES.map((each) => ready[each]);
+  const [work = [], look = []] = QUEUES.map((each) => ready[each]);
   expect(pending.counts()).toEqual({
     objects: met.length,
     needed: met.filter(({ needed }) => needed).length,
@@ -235,7 +235,7 @@ function agrees(model: Model, pending: Pending): void {
     due: { work: work.length, look: look.length },
   });
   expect(objects).toHaveLength(met.length);
-  expect(LANES.map((each) => pending.lane(each).ready)).toEqual([work.length, look.length]);
+  expect(QUEUES.map((each) => pending.queue(each).ready)).toEqual([work.length, look.length]);
   expect(new Set([...work, ...look]).size).toBe(work.length + look.length);
   for (const uid of [...work, ...look]) expect(isOut(known(model, uid)), `${uid} is ready`).toBe(false);
   const nextMs = pending.nextMs();
@@ -254,7 +254,7 @@ function succeeds(model: Model, pending: Pending): void {
   for (let round = 0; round < 60; round += 1) {
     for (const flight of model.flights.keys()) settle(model, pending, flight, ["changed"], 0);
     for (const [uid, { unseen }] of model.objects) if (unseen.length > 0) showNewest(model, pending, uid);
-    for (const each of LANES) sent(each, 4).run(model, pending);
+    for (const each of QUEUES) sent(each, 4).run(model, pending);
     if (model.flights.size === 0) pass(model, pending, 60_000);
     agrees(model, pending);
   }
@@ -267,7 +267,7 @@ function vanishes(model: Model, pending: Pending): void {
   for (const uid of model.objects.keys()) pending.deleted(uid);
   expect(pending.nextMs()).toBeUndefined();
   expect(pending.counts()).toEqual({ objects: 0, needed: 0, inFlight: 0, due: { work: 0, look: 0 } });
-  expect([pending.nextMs(), ...LANES.map((each) => pending.lane(each).ready)]).toEqual([undefined, 0, 0]);
+  expect([pending.nextMs(), ...QUEUES.map((each) => pending.queue(each).ready)]).toEqual([undefined, 0, 0]);
 }
 
 function settle(
@@ -286,7 +286,7 @@ function settle(
     const object = model.objects.get(uid);
     if (object?.flight !== flight) return FAILED;
     object.flight = undefined;
-    return settleOne(model, uid, object, outcome, afterSeconds, modelled.isOfThePast, modelled.lane);
+    return settleOne(model, uid, object, outcome, afterSeconds, modelled.isOfThePast, modelled.queue);
   });
   pending.settle(flight, settlements, model.nowMs);
 }
@@ -300,15 +300,15 @@ function settleOne(
   outcome: Outcome,
   afterSeconds: number,
   isOfThePast: boolean,
-  lane: Lane,
+  queue: Queue,
 ): Settlement {
   switch (outcome) {
     case "changed": {
-      const { version, face } = store(model, uid, false, "ours");
+      const { version, fingerprint } = store(model, uid, false, "ours");
       if (!isOfThePast) object.awaited = version;
       // A history that has ended says nothing of what is shown by now.
-      if (lane === "work" && !isOfThePast) object.needed = false;
-      return reportOf({ outcome: "changed", resourceVersion: String(version), seen: face });
+      if (queue === "work" && !isOfThePast) object.needed = false;
+      return reportOf({ outcome: "changed", resourceVersion: String(version), seen: fingerprint });
     }
     case "changed-quietly":
       return reportOf({ outcome: "changed" });

@@ -156,7 +156,7 @@ describe("what waits", () => {
     pending.start(["u"], 1, 0);
     show(pending, 2, { ...WAITING, status: done().status }, 100);
     pending.settle(1, [retryIn(600)], 200);
-    expect(becameReady(pending)).toEqual({ lane: "work", atMs: 1_000 });
+    expect(becameReady(pending)).toEqual({ queue: "work", atMs: 1_000 });
   });
 
   test("and was changed there by us in part waits as long as it was told to", () => {
@@ -175,7 +175,7 @@ describe("what waits", () => {
     sentAt(pending, 1, reportOf({ outcome: "changed" }));
     expect([pending.counts().needed, pending.nextMs()]).toEqual([1, 5_625]);
     show(pending, 2, done(), 100);
-    expect(becameReady(pending)).toEqual({ lane: "look", atMs: 20_100 });
+    expect(becameReady(pending)).toEqual({ queue: "look", atMs: 20_100 });
   });
 
   test("because no event can carry it goes once it has changed", () => {
@@ -272,7 +272,7 @@ describe("an object that a lost flight may have changed", () => {
     pending.start(["u"], 2, atMs);
     show(pending, 2, done(), atMs + 10);
     pending.settle(2, [settlement], atMs + 20);
-    expect(becameReady(pending)?.lane).toBe(look);
+    expect(becameReady(pending)?.queue).toBe(look);
   });
 });
 
@@ -281,7 +281,7 @@ describe("observe", () => {
     {
       given: "a node that waits",
       object: nodeOf(1, waitingBy("other")),
-      seen: { kind: "object", needsWork: true, face: " ", undoneBy: "other" },
+      seen: { kind: "object", needsWork: true, fingerprint: " ", undoneBy: "other" },
     },
     {
       given: "a node that is done",

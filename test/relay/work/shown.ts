@@ -4,8 +4,8 @@ import type { ObjectReport } from "#core/report.ts";
 import { observe } from "#relay/work/observed.ts";
 import {
   createPending,
-  type Lane,
   type Pending,
+  type Queue,
   type SeenObject,
   type Settlement,
 } from "#relay/work/pending.ts";
@@ -28,8 +28,9 @@ export function done(address = "10.0.0.1"): NodeFields {
   };
 }
 
-/** The face of `done(address)`. */
-export const faceOfDone = (address = "10.0.0.1"): string => ` aws:///eu-central-1a/i-1 InternalIP=${address}`;
+/** The fingerprint of `done(address)`. */
+export const fingerprintOfDone = (address = "10.0.0.1"): string =>
+  ` aws:///eu-central-1a/i-1 InternalIP=${address}`;
 
 /** Pending work of the node controller, with a `random` of the test's. */
 export function pendingNodes(random: () => number = () => 0): Pending {
@@ -76,21 +77,21 @@ export function retryIn(afterSeconds: number): Settlement {
 }
 
 /** The uids that could be sent now. */
-export function uidsOf(pending: Pending, lane: Lane = "work"): readonly string[] {
-  return [...pending.ready(lane)].map(({ uid }) => uid);
+export function uidsOf(pending: Pending, queue: Queue = "work"): readonly string[] {
+  return [...pending.ready(queue)].map(({ uid }) => uid);
 }
 
 /** The versions that could be sent now. */
-export function versionsOf(pending: Pending, lane: Lane = "work"): readonly number[] {
-  return [...pending.ready(lane)].map(({ snapshot }) => Number(snapshot.metadata.resourceVersion));
+export function versionsOf(pending: Pending, queue: Queue = "work"): readonly number[] {
+  return [...pending.ready(queue)].map(({ snapshot }) => Number(snapshot.metadata.resourceVersion));
 }
 
-/** Where and since when the only object waits: the milliseconds at which it became ready, and in which lane. */
-export function becameReady(pending: Pending): { readonly lane: Lane; readonly atMs: number } | undefined {
+/** Where and since when the only object waits: the milliseconds at which it became ready, and in which queue. */
+export function becameReady(pending: Pending): { readonly queue: Queue; readonly atMs: number } | undefined {
   for (let nextMs = pending.nextMs(); nextMs !== undefined; nextMs = pending.nextMs()) {
     pending.advance(nextMs);
-    for (const lane of ["work", "look"] as const) {
-      if (pending.lane(lane).ready > 0) return { lane, atMs: nextMs };
+    for (const queue of ["work", "look"] as const) {
+      if (pending.queue(queue).ready > 0) return { queue, atMs: nextMs };
     }
   }
   return undefined;

@@ -1,10 +1,10 @@
 import { closesInMs, fillBatch, LINGER } from "#relay/work/batches.ts";
-import type { Lane, Pending, ReadyObject, Settlement } from "#relay/work/pending.ts";
+import type { Pending, Queue, ReadyObject, Settlement } from "#relay/work/pending.ts";
 
 /** One flight of a simulation. */
 export interface Flown {
   readonly startedMs: number;
-  readonly lane: Lane;
+  readonly queue: Queue;
   readonly uids: readonly string[];
 }
 
@@ -29,22 +29,22 @@ export function simulate(
   slots = 4,
 ): readonly Flown[] {
   const flown: Flown[] = [];
-  const closedMs: Partial<Record<Lane, number>> = {};
+  const closedMs: Partial<Record<Queue, number>> = {};
   let inFlight: readonly InFlight[] = [];
   let nowMs = fromMs;
 
-  function pump(lane: Lane): number | undefined {
+  function pump(queue: Queue): number | undefined {
     for (;;) {
-      const state = { ...pending.lane(lane), closedMs: closedMs[lane], spacingMs: 0, nowMs };
-      const wait = closesInMs({ ...state, freeSlots: slots - inFlight.length }, LINGER[lane]);
+      const state = { ...pending.queue(queue), closedMs: closedMs[queue], spacingMs: 0, nowMs };
+      const wait = closesInMs({ ...state, freeSlots: slots - inFlight.length }, LINGER[queue]);
       if (wait !== 0) return wait;
-      closedMs[lane] = nowMs;
-      const { objects } = fillBatch(pending.ready(lane));
+      closedMs[queue] = nowMs;
+      const { objects } = fillBatch(pending.ready(queue));
       const { takesMs, settlements } = answer(objects, nowMs);
       const uids = objects.map(({ uid }) => uid);
       inFlight = [...inFlight, { flight: flown.length, endsMs: nowMs + takesMs, settlements }];
       pending.start(uids, flown.length, nowMs);
-      flown.push({ startedMs: nowMs, lane, uids });
+      flown.push({ startedMs: nowMs, queue, uids });
     }
   }
 

@@ -3,8 +3,8 @@ import type { Cluster, Clusters } from "#config/cluster.ts";
 import type { Log } from "#functions/parts/log-report.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-/** All that a function touches. Whoever makes a world owns what is in it: a function closes nothing. */
-export interface World {
+/** All that a function touches. Whoever makes them owns what is among them: a function closes nothing. */
+export interface Dependencies {
   readonly clusters: Clusters;
   /** The cluster's cloud, the same one for the same configuration; rejects where its configuration cannot be used. */
   cloud(cluster: Cluster): Promise<Cloud>;

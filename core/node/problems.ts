@@ -4,30 +4,30 @@ import { retry } from "#core/node/decisions.ts";
 import type { Node } from "#core/node/node.ts";
 
 /** What keeps us from deciding on a node now: a code of the table below, and a sentence. */
-export interface Trouble {
-  readonly code: TroubleCode;
+export interface Problem {
+  readonly code: ProblemCode;
   readonly message: string;
 }
 
-export type TroubleCode = keyof typeof TROUBLES;
+export type ProblemCode = keyof typeof PROBLEMS;
 
-/** The trouble with an answer of the cloud that is no instance. */
-export function troubleOf(answer: Exclude<InstanceAnswer, { readonly kind: "found" }>): Trouble {
+/** The problem with an answer of the cloud that is no instance. */
+export function problemOf(answer: Exclude<InstanceAnswer, { readonly kind: "found" }>): Problem {
   if (answer.kind === "not-found") return { code: "InstanceNotFound", message: answer.message };
   return { code: answer.code, message: answer.message };
 }
 
 /** Leaves the node as it is and comes back: the later the older the node is, which needs no memory of past tries. */
-export function retryAfterTrouble(node: Node, trouble: Trouble, now: Date): Decision {
-  const { warning }: Handling = TROUBLES[trouble.code];
+export function retryAfterProblem(node: Node, problem: Problem, now: Date): Decision {
+  const { warning }: Handling = PROBLEMS[problem.code];
   const isWarned = warning?.from === "at-once" || ageInSeconds(node, now) >= LASTING_SECONDS;
-  const events = warning !== undefined && isWarned ? [eventOf(trouble.code, warning)] : [];
-  return retry(node, trouble, waitSeconds(node, trouble, now), events);
+  const events = warning !== undefined && isWarned ? [eventOf(problem.code, warning)] : [];
+  return retry(node, problem, waitSeconds(node, problem, now), events);
 }
 
 /** The same, but the cluster is told nothing; the report still is. */
-export function retryQuietly(node: Node, trouble: Trouble, now: Date): Decision {
-  return retry(node, trouble, waitSeconds(node, trouble, now), []);
+export function retryQuietly(node: Node, problem: Problem, now: Date): Decision {
+  return retry(node, problem, waitSeconds(node, problem, now), []);
 }
 
 interface Handling {
@@ -41,13 +41,13 @@ interface Handling {
 
 /**
  * A sentence per code that says what is wrong and who can mend it. It is fixed, because whoever can read Events in the
- * cluster need not be let in on what else is in the cloud account: a trouble's own message may name it, and goes to the
+ * cluster need not be let in on what else is in the cloud account: a problem's own message may name it, and goes to the
  * report and the log alone.
  */
 interface Warning {
   readonly from: "at-once" | "when-it-lasts";
   readonly message: string;
-  /** Reason and code, where the trouble's own code would not do. */
+  /** Reason and code, where the problem's own code would not do. */
   readonly reason?: string;
   readonly code?: string;
 }
@@ -69,7 +69,7 @@ const NO_INSTANCE: Warning = {
     "The cloud has no instance for this node that belongs to this cluster. If the node's name or provider ID is wrong, delete the node and let its kubelet register again; else ask whoever runs the cloud controller, whose log says more.",
 };
 
-const TROUBLES = {
+const PROBLEMS = {
   NoAnswer: { fromSeconds: 1, toSeconds: 1 },
   InstanceNotFound: { ...SOON, warning: NO_INSTANCE },
   InstanceTerminated: FAULT,
@@ -151,13 +151,13 @@ function round(seconds: number): number {
   return Math.round(seconds * 10) / 10;
 }
 
-function waitSeconds(node: Node, { code }: Trouble, now: Date): number {
-  const { fromSeconds, toSeconds }: Handling = TROUBLES[code];
+function waitSeconds(node: Node, { code }: Problem, now: Date): number {
+  const { fromSeconds, toSeconds }: Handling = PROBLEMS[code];
   return round(Math.min(toSeconds, Math.max(fromSeconds, ageInSeconds(node, now) / AGE_DIVISOR)));
 }
 
 function eventOf(
-  troubleCode: TroubleCode,
+  troubleCode: ProblemCode,
   { message, code = troubleCode, reason = code }: Warning,
 ): ClusterEvent {
   return { type: "Warning", reason, code, message };

@@ -5,12 +5,12 @@ import type { Node } from "#core/node/node.ts";
 import { CERTIFICATE_SIGNING_REQUESTS, NODES } from "#core/resources/resource.ts";
 
 /** What keeps us from approving a request now: a code of the table below, and a sentence for the operator. */
-export interface Trouble {
-  readonly code: TroubleCode;
+export interface Problem {
+  readonly code: ProblemCode;
   readonly message: string;
 }
 
-export type TroubleCode = keyof typeof TROUBLES;
+export type ProblemCode = keyof typeof PROBLEMS;
 
 /** Seconds after which a request is not looked at any more; the kubelet has asked anew long before. */
 export const MAX_AGE_SECONDS = 3_600;
@@ -26,18 +26,18 @@ export function ageInSeconds({ metadata }: CertificateSigningRequest, now: Date)
  * twenty times within the hour. The Event is recorded on the node; of what the cloud said, which is for the operator, it tells
  * nothing but `names`.
  */
-export function retryAfterTrouble(
+export function retryAfterProblem(
   csr: CertificateSigningRequest,
-  trouble: Trouble,
+  problem: Problem,
   now: Date,
   { node, names }: { readonly node: Node | undefined; readonly names: readonly string[] },
 ): Decision {
-  const { fromSeconds, warning, lastsSeconds = 0, code = trouble.code }: Handling = TROUBLES[trouble.code];
+  const { fromSeconds, warning, lastsSeconds = 0, code = problem.code }: Handling = PROBLEMS[problem.code];
   const age = ageInSeconds(csr, now);
   const afterSeconds = Math.round(Math.min(MAX_WAIT_SECONDS, Math.max(fromSeconds, age)) * 10) / 10;
   const isWarned = warning !== undefined && age >= lastsSeconds;
   const events = isWarned ? eventsOn(node, code, sentence(csr, warning, names)) : [];
-  return retry(referenceTo(CERTIFICATE_SIGNING_REQUESTS, csr), trouble, afterSeconds, events);
+  return retry(referenceTo(CERTIFICATE_SIGNING_REQUESTS, csr), problem, afterSeconds, events);
 }
 
 /** A Warning on the node, where there is one, that its certificate is not coming. */
@@ -75,7 +75,7 @@ const NO_INSTANCE = {
   code: "InstanceNotFound",
 } satisfies Handling;
 
-const TROUBLES = {
+const PROBLEMS = {
   RequestTooLarge: { fromSeconds: 300, warning: "it is too large to be read" },
   RequestUnreadable: { fromSeconds: 300, warning: "it cannot be read without doubt" },
   RequestUnusual: { fromSeconds: 300, warning: "it asks for what no kubelet asks for" },

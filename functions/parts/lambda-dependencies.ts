@@ -4,16 +4,16 @@ import type { Cluster } from "#config/cluster.ts";
 import { type ClustersOfFile, readClustersFile } from "#config/read-clusters-file.ts";
 import { signIn } from "#config/sign-in.ts";
 import { createBoundedCache } from "#functions/parts/bounded-cache.ts";
+import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
-import type { World } from "#functions/parts/world.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** Clusters for which a warm function keeps a connection, and configurations for which it keeps a cloud. */
 const MAX_KEPT = 32;
 
-/** The world of a function that has been deployed. */
-export interface LambdaWorld extends World {
+/** The dependencies of a function that has been deployed. */
+export interface LambdaDependencies extends Dependencies {
   /**
    * Reads the clusters and loads their clouds, sending nothing: the first event then need not wait for it where the platform
    * initializes functions ahead of events. What fails will fail again at the first event, and be reported there.
@@ -21,8 +21,10 @@ export interface LambdaWorld extends World {
   prepare(): Promise<void>;
 }
 
-/** The world of a deployed function: clusters from the file that CLUSTERS_FILE names, and what a warm function keeps. */
-export function lambdaWorld(environment: Readonly<Record<string, string | undefined>>): LambdaWorld {
+/** The dependencies of a deployed function: clusters from the file that CLUSTERS_FILE names, and what a warm function keeps. */
+export function lambdaDependencies(
+  environment: Readonly<Record<string, string | undefined>>,
+): LambdaDependencies {
   const clouds = createBoundedCache<Cloud>(MAX_KEPT, (cloud) => cloud.close());
   const transports = createBoundedCache<Transport>(MAX_KEPT, (transport) => transport.close());
   const file = environment["CLUSTERS_FILE"];
