@@ -1,14 +1,13 @@
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { Observation } from "#core/capability.ts";
-import type { ApiObject, Controller, Question } from "#core/controller.ts";
-import type { Event } from "#core/event.ts";
+import type { ApiObject, Question } from "#core/controller.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { isSameJson } from "#core/json-patch.ts";
 import { messageOf } from "#core/message-of.ts";
 import type { CloudUsage } from "#core/report.ts";
-import type { Deadline } from "#functions/parts/deadline.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
+import { askContextOf, type Invocation, shareOf } from "#functions/parts/invocation.ts";
 import { addUsage, NO_CLOUD_USAGE } from "#functions/parts/usage.ts";
 
 /** What the cloud said of the objects that it was asked about. */
@@ -22,23 +21,16 @@ export interface Answers {
 export const NO_ANSWERS: Answers = { byObject: new Map(), usage: NO_CLOUD_USAGE, durationMs: 0 };
 
 /** Asks the cloud about those objects whose decision depends on it, with one call a capability for all of them. Never rejects. */
-export async function askCloud(
-  dependencies: Dependencies,
-  cluster: Cluster,
-  controller: Controller,
-  event: Event,
-  objects: readonly ApiObject[],
-  { signal }: Deadline,
-  now: Date,
-): Promise<Answers> {
-  const context = { reason: event.reason, now, related: event.related ?? {} };
+export async function askCloud(invocation: Invocation, objects: readonly ApiObject[]): Promise<Answers> {
+  const { dependencies, cluster, controller, deadline } = invocation;
+  const context = askContextOf(invocation);
   const asked = objects.flatMap((object): Asked[] => {
     const question = controller.asks(object, context);
     return question === undefined ? [] : [{ object, question }];
   });
   if (asked.length === 0) return NO_ANSWERS;
   const startedAt = performance.now();
-  const call = { signal, share: event.budget?.share ?? cluster.limits.floorShare };
+  const call = { signal: deadline.signal, share: shareOf(invocation) };
   const byCapability = Map.groupBy(asked, ({ question }) => question.capability);
   const results = await Promise.all(
     [...byCapability].map(([capability, of]) => askCapability(dependencies, cluster, capability, of, call)),
@@ -49,14 +41,9 @@ export async function askCloud(
 }
 
 /** Whether the cloud's answer about one state of an object holds for another one of it. */
-export function isSameQuestion(
-  controller: Controller,
-  { reason, related = {} }: Event,
-  now: Date,
-  before: ApiObject,
-  after: ApiObject,
-): boolean {
-  const [a, b] = [before, after].map((object) => controller.asks(object, { reason, now, related }));
+export function isSameQuestion(invocation: Invocation, before: ApiObject, after: ApiObject): boolean {
+  const context = askContextOf(invocation);
+  const [a, b] = [before, after].map((object) => invocation.controller.asks(object, context));
   if (a === undefined || b === undefined) return a === b;
   if (!("node" in a && "node" in b)) return isSameJson(a, b);
   // The answer is about the instance that was asked for: not about another one that the node names by now.

@@ -1,14 +1,11 @@
-import type { Cluster } from "#config/cluster.ts";
 import type { ActionAnswer } from "#core/capability.ts";
-import type { ApiObject, Controller, ReadState, Subject } from "#core/controller.ts";
+import type { ApiObject, ReadState, Subject } from "#core/controller.ts";
 import type { CloudAction, Decision, Plan } from "#core/decision.ts";
 import { referenceTo, retry } from "#core/decisions.ts";
-import type { Event } from "#core/event.ts";
 import { applyPolicies } from "#core/policies.ts";
 import type { CloudUsage } from "#core/report.ts";
 import { type Answers, askCloud, isSameQuestion } from "#functions/parts/ask-cloud.ts";
-import type { Deadline } from "#functions/parts/deadline.ts";
-import type { Dependencies } from "#functions/parts/dependencies.ts";
+import { type Invocation, shareOf } from "#functions/parts/invocation.ts";
 import type { ObjectEntry } from "#functions/parts/parse-objects.ts";
 import { addUsage } from "#functions/parts/usage.ts";
 import type { ApplyItem, Decider } from "#kube/apply/context.ts";
@@ -30,19 +27,13 @@ export interface Batch {
   cloudUsage(): CloudUsage;
 }
 
-/** What a batch is of. */
-export interface BatchOf {
-  readonly dependencies: Dependencies;
-  readonly cluster: Cluster;
-  readonly controller: Controller;
-  readonly event: Event;
-  readonly deadline: Deadline;
-  readonly now: Date;
-}
-
 /** Makes a batch of objects and of what the cloud said of them. */
-export function createBatch(of: BatchOf, entries: readonly ObjectEntry[], answers: Answers): Batch {
-  const { dependencies, cluster, controller, event, deadline, now } = of;
+export function createBatch(
+  invocation: Invocation,
+  entries: readonly ObjectEntry[],
+  answers: Answers,
+): Batch {
+  const { dependencies, cluster, controller, event, now } = invocation;
   const subjects = new Map(entries.map(({ index, object }) => [index, subjectOf(object, answers)]));
   let usage = answers.usage;
   // What only the batch as a whole can be decided on has read its state by then.
@@ -67,9 +58,9 @@ export function createBatch(of: BatchOf, entries: readonly ObjectEntry[], answer
 
   /** What the cloud said holds for the question that it was asked; another one is asked anew, and so is what changes by our doing. */
   async function observedAgain(fresh: ApiObject, known: Subject | undefined): Promise<Subject> {
-    const isSame = known !== undefined && isSameQuestion(controller, event, now, known.object, fresh);
+    const isSame = known !== undefined && isSameQuestion(invocation, known.object, fresh);
     if (isSame && controller.fold === undefined) return { ...known, object: fresh };
-    const asked = await askCloud(dependencies, cluster, controller, event, [fresh], deadline, now);
+    const asked = await askCloud(invocation, [fresh]);
     usage = addUsage(usage, asked.usage);
     return subjectOf(fresh, asked);
   }
@@ -114,8 +105,7 @@ export function createBatch(of: BatchOf, entries: readonly ObjectEntry[], answer
           message: `the cloud "${cloud.provider}" has no ${action.capability}`,
         };
       }
-      const share = event.budget?.share ?? cluster.limits.floorShare;
-      const result = await capability.act(action, { signal, share });
+      const result = await capability.act(action, { signal, share: shareOf(invocation) });
       usage = addUsage(usage, result.usage);
       return result.answer;
     },

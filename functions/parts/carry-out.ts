@@ -4,8 +4,9 @@ import type { Because, Decision, Plan } from "#core/decision.ts";
 import { messageOf } from "#core/message-of.ts";
 import { dryRun, labelsOnlyOfWrites } from "#core/policies.ts";
 import type { ClusterUsage, ObjectReport } from "#core/report.ts";
-import type { Batch, BatchOf } from "#functions/parts/batch.ts";
+import type { Batch } from "#functions/parts/batch.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
+import type { Invocation } from "#functions/parts/invocation.ts";
 import { readAgain, readState } from "#functions/parts/read.ts";
 import { addClusterUsage, NO_CLUSTER_USAGE } from "#functions/parts/usage.ts";
 import { applyDecisions } from "#kube/apply/apply.ts";
@@ -27,8 +28,8 @@ const SIGN_IN_AFTER_SECONDS = 10;
 const MAX_ROUNDS = 6;
 
 /** Plans and writes, until every object has an outcome; with a dry run says what would have been written. */
-export async function carryOut(of: BatchOf, batch: Batch): Promise<Outcomes> {
-  const { cluster, controller, event, dependencies } = of;
+export async function carryOut(invocation: Invocation, batch: Batch): Promise<Outcomes> {
+  const { cluster, controller, event, dependencies } = invocation;
   if (batch.objects().length === 0) return nothingSent([]);
   const isDryRun = cluster.policies.dryRun || event.dryRun === true;
   // Without state a plan needs no API server, and a dry run then needs none at all.
@@ -37,25 +38,30 @@ export async function carryOut(of: BatchOf, batch: Batch): Promise<Outcomes> {
   const startedAt = performance.now();
   const signedIn = await signIn(dependencies, cluster);
   if (signedIn.kind === "failed") return nothingSent(allDue(batch, signedIn.because, SIGN_IN_AFTER_SECONDS));
-  const { objects, usage } = await rounds(of, batch, signedIn.transport, isDryRun);
+  const { objects, usage } = await rounds(invocation, batch, signedIn.transport, isDryRun);
   return { objects, usage, durationMs: performance.now() - startedAt };
 }
 
 type Carried = Pick<Outcomes, "objects" | "usage">;
 
-async function rounds(of: BatchOf, batch: Batch, transport: Transport, isDryRun: boolean): Promise<Carried> {
-  const { cluster, controller, deadline } = of;
+async function rounds(
+  invocation: Invocation,
+  batch: Batch,
+  transport: Transport,
+  isDryRun: boolean,
+): Promise<Carried> {
+  const { cluster, controller, deadline } = invocation;
   const gone: ObjectReport[] = [];
   let usage = NO_CLUSTER_USAGE;
   const count = (more: Partial<ClusterUsage>): void => {
     usage = addClusterUsage(usage, { ...NO_CLUSTER_USAGE, ...more });
   };
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const state = await stateOf(of, batch, transport, count);
+    const state = await stateOf(invocation, batch, transport, count);
     const plan = batch.plan(state);
     if (isDryRun) return { objects: [...gone, ...withoutWriting(batch, plan)], usage };
     if (plan.kind === "each") {
-      const applied = await applyEach(of, batch, plan.decisions, transport);
+      const applied = await applyEach(invocation, batch, plan.decisions, transport);
       return { objects: [...gone, ...applied.objects], usage: addClusterUsage(usage, applied.usage) };
     }
     if (cluster.policies.labelsOnly && labelsOnlyOfWrites([plan.write]).length === 0) {
@@ -87,7 +93,7 @@ const ROUNDS_EXHAUSTED: Because = {
 };
 
 function stateOf(
-  { controller, deadline }: BatchOf,
+  { controller, deadline }: Invocation,
   batch: Batch,
   transport: Transport,
   count: (more: Partial<ClusterUsage>) => void,
@@ -99,7 +105,7 @@ function stateOf(
 }
 
 async function applyEach(
-  { cluster, controller, event, deadline, now }: BatchOf,
+  { cluster, controller, event, deadline, now }: Invocation,
   batch: Batch,
   decisions: readonly Decision[],
   transport: Transport,

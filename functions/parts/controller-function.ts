@@ -28,11 +28,10 @@ export function controllerFunction(controller: Controller, dependencies: Depende
       const { cluster } = found;
       const objects = objectsOf(entries);
       const asked = objects.map(({ object }) => object);
-      const now = dependencies.now();
-      const answers = await askCloud(dependencies, cluster, controller, event, asked, deadline, now);
-      const of = { dependencies, cluster, controller, event, deadline, now };
-      const batch = createBatch(of, objects, answers);
-      const outcomes = await carryOut(of, batch);
+      const invocation = { dependencies, cluster, controller, event, deadline, now: dependencies.now() };
+      const answers = await askCloud(invocation, asked);
+      const batch = createBatch(invocation, objects, answers);
+      const outcomes = await carryOut(invocation, batch);
       return reportOf(event, entries, { ...answers, usage: batch.cloudUsage() }, outcomes, startedAt);
     });
   return platformFunction(handler);

@@ -1,0 +1,26 @@
+import type { Cluster } from "#config/cluster.ts";
+import type { AskContext, Controller } from "#core/controller.ts";
+import type { Event } from "#core/event.ts";
+import type { Deadline } from "#functions/parts/deadline.ts";
+import type { Dependencies } from "#functions/parts/dependencies.ts";
+
+/** What one invocation is about, as all its parts see it. */
+export interface Invocation {
+  readonly dependencies: Dependencies;
+  readonly cluster: Cluster;
+  readonly controller: Controller;
+  readonly event: Event;
+  readonly deadline: Deadline;
+  /** The one moment at which everything in it is decided. */
+  readonly now: Date;
+}
+
+/** What questions to the cloud depend on beside the object. */
+export function askContextOf({ event: { reason, related = {} }, now }: Invocation): AskContext {
+  return { reason, now, related };
+}
+
+/** The share of the cloud account's quotas that it may spend: the event's, or the floor of the cluster. */
+export function shareOf({ event, cluster }: Invocation): number {
+  return event.budget?.share ?? cluster.limits.floorShare;
+}
