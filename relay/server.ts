@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { messageOf } from "#core/message-of.ts";
 import type { Relay } from "#relay/relay.ts";
 import type { RelayMetrics } from "#relay/report/metrics.ts";
 
@@ -89,7 +90,7 @@ async function serveMetrics(metrics: RelayMetrics, response: ServerResponse): Pr
   try {
     answer(response, 200, await metrics.text(), metrics.contentType);
   } catch (error) {
-    answer(response, 500, `${error instanceof Error ? error.message : String(error)}\n`);
+    answer(response, 500, `${messageOf(error)}\n`);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Event } from "#core/event.ts";
+import { messageOf } from "#core/message-of.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import { createFunctionGate, type FunctionGate } from "#relay/delivery/function-gate.ts";
 import { ABANDONED, type Invocation, type Invoker } from "#relay/delivery/invoker.ts";
@@ -78,7 +79,7 @@ async function invokeUntil(
     return await Promise.race([invoker.invoke(event, signal), abandoned]);
   } catch (error) {
     // An invoker that breaks its word costs one batch one retry, not the relay its life.
-    return failed("InvokerFault", error instanceof Error ? error.message : String(error));
+    return failed("InvokerFault", messageOf(error));
   } finally {
     signal.removeEventListener("abort", onAbort);
   }

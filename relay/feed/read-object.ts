@@ -1,4 +1,6 @@
 import { collectionPath, keyOfName, type ObjectName, type Resource } from "#core/resources/resource.ts";
+import { untilAborted } from "#kube/client/on-abort.ts";
+import { createSlots } from "#kube/client/slots.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { listByName } from "#kube/follow/list.ts";
 import { keyOf, type ObjectKey } from "#kube/follow/object-key.ts";
@@ -23,20 +25,24 @@ export interface Reader {
 
 const MAX_READS = 4;
 
+/** More of them than there are objects of a cluster; one that finds no room is asked for again when its wait is over. */
+const MAX_WAITING = 10_000;
+
 /** A reader that lists with a field selector, so that the relay needs no permission but to list and watch. */
 export function createReader({ transport, resource, signal, onRead }: ReaderOptions): Reader {
-  const waiting = new Map<string, ObjectName>();
-  let reading = 0;
+  const waiting = new Set<string>();
+  const slots = createSlots(() => MAX_READS, MAX_WAITING);
 
-  async function readOn(): Promise<void> {
-    reading += 1;
-    for (const [key, name] of waiting) {
-      if (signal.aborted) break;
-      waiting.delete(key);
-      const result = await read(name);
-      if (!signal.aborted) onRead(name, result);
-    }
-    reading -= 1;
+  async function readInTurn(name: ObjectName): Promise<void> {
+    const key = keyOfName(name);
+    if (waiting.has(key)) return;
+    waiting.add(key);
+    const entered = await slots.enter(untilAborted(signal));
+    waiting.delete(key);
+    if (entered !== "entered") return;
+    const result = await read(name);
+    slots.leave();
+    if (!signal.aborted) onRead(name, result);
   }
 
   async function read(name: ObjectName): Promise<ReadResult> {
@@ -50,13 +56,8 @@ export function createReader({ transport, resource, signal, onRead }: ReaderOpti
 
   return {
     add(objects) {
-      if (objects.length === 0) return;
       for (const { namespace, name } of objects)
-        waiting.set(keyOfName({ namespace, name }), namespace === undefined ? { name } : { namespace, name });
-      // Several may ask for the same one, one after another.
-      queueMicrotask(() => {
-        while (reading < Math.min(MAX_READS, waiting.size)) void readOn();
-      });
+        void readInTurn(namespace === undefined ? { name } : { namespace, name });
     },
   };
 }

@@ -1,3 +1,5 @@
+import { untilAborted } from "#kube/client/on-abort.ts";
+import { createSlots, type Patience } from "#kube/client/slots.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 
@@ -13,45 +15,34 @@ const AT_ONCE = 4;
 /** A server that takes longer than this has had its turn, and goes on beside the others: it must not keep them waiting. */
 const LONGEST_TURN_MS = 500;
 
+/** Requests that wait for a turn; one more goes at once. */
+const MAX_WAITING = 10_000;
+const FOR_EVER: Patience = { reached: () => false, onReached: () => () => {} };
+
 /**
  * Turns for requests with large answers, in the order in which they were asked for, over all clusters of a process: memory that a
  * hundred lists took at the same time is never quite given back.
  */
 export function createReadingTurns(clock: Clock): ReadingTurns {
-  const waiting = new Set<() => void>();
-  let taken = 0;
+  const slots = createSlots(() => AT_ONCE, MAX_WAITING);
 
+  /** Ends by itself after a while; to be called when the answer is there. */
   function begin(): () => void {
     let ended = false;
     const end = (): void => {
       if (ended) return;
       ended = true;
       cancel();
-      taken -= 1;
-      const next = waiting.values().next().value;
-      next?.();
+      slots.leave();
     };
-    taken += 1;
     const cancel = clock.after(LONGEST_TURN_MS, end);
     return end;
   }
 
-  /** Resolves to what ends the turn; whoever gives up while waiting gets a turn that is none. */
-  function turn(signal: AbortSignal | undefined): Promise<() => void> {
-    if (taken < AT_ONCE || signal?.aborted) return Promise.resolve(begin());
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        waiting.delete(wake);
-        signal?.removeEventListener("abort", onAbort);
-        resolve(begin());
-      };
-      const onAbort = (): void => {
-        waiting.delete(wake);
-        resolve(() => {});
-      };
-      waiting.add(wake);
-      signal?.addEventListener("abort", onAbort, { once: true });
-    });
+  /** Whoever gives up while waiting, or finds too many before him, gets a turn that is none. */
+  async function turn(signal: AbortSignal | undefined): Promise<() => void> {
+    const entered = await slots.enter(signal === undefined ? FOR_EVER : untilAborted(signal));
+    return entered === "entered" ? begin() : () => {};
   }
 
   return {

@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
+import { type Stage, startStage, until } from "#test/e2e/stage.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+
+const NODES = 1_000;
+const TIMEOUT_MS = 120_000;
+
+/** What is asked of a `Report` line of the log. */
+interface ReportLine {
+  readonly event: "Report";
+  readonly reason: "watch" | "retry";
+  readonly objects: number;
+  readonly usage: { readonly cloud: { readonly calls: Readonly<Record<string, number>> } };
+}
+
+describeWithPart("control-plane", "a thousand nodes that all fail, on a real API server", (binaries) => {
+  let stage: Stage;
+  beforeEach(async () => {
+    stage = await startStage(binaries);
+  });
+  afterEach(() => stage?.close());
+
+  test("take at most twelve invocations and calls a pass, and one Warning each in ten minutes", async () => {
+    stage.ec2.set({ denied: ["DescribeInstances"] });
+    await stage.join(NODES);
+    // Warnings are told apart by windows of ten minutes: both passes have to lie in one.
+    await awayFromTheEndOfAWindow();
+    const { lines } = await stage.run();
+    const reports = (): readonly ReportLine[] =>
+      lines.filter((line): line is typeof line & ReportLine => line["event"] === "Report");
+    const passed = (reason: ReportLine["reason"]): number =>
+      sum(reports().filter((report) => report.reason === reason).map(({ objects }) => objects));
+    await until("the first pass", async () => passed("watch") >= NODES, TIMEOUT_MS);
+    await until("the second pass", async () => passed("retry") >= NODES, TIMEOUT_MS);
+    for (const reason of ["watch", "retry"] as const) {
+      const pass = reports().filter((report) => report.reason === reason);
+      const calls = sum(pass.map(({ usage }) => usage.cloud.calls["DescribeInstances"] ?? 0));
+      expect(pass.length, `invocations of ${reason}`).toBeLessThanOrEqual(12);
+      expect(calls, `calls of ${reason}`).toBeLessThanOrEqual(12);
+    }
+    const records = await stage.plane.record();
+    const posts = records.filter(
+      ({ user, resource, verb }) =>
+        user === CONTROL_PLANE_USERS.functions.name && resource === "events" && verb === "create",
+    );
+    expect(posts.filter(({ code }) => code !== 201)).toEqual([]);
+    expect(posts.length).toBeLessThanOrEqual(NODES);
+    expect(posts.length).toBeGreaterThan(NODES / 2);
+  });
+});
+
+const WINDOW_MS = 600_000;
+const TWO_PASSES_MS = 70_000;
+
+async function awayFromTheEndOfAWindow(): Promise<void> {
+  const leftMs = WINDOW_MS - (Date.now() % WINDOW_MS);
+  if (leftMs < TWO_PASSES_MS) await new Promise((resolve) => setTimeout(resolve, leftMs));
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
