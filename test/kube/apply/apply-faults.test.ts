@@ -249,6 +249,27 @@ describe("Events", () => {
     expect(most).toBe(8);
   });
 
+  it("that warn are recorded once in their ten minutes, as what was said comes back", async () => {
+    const [node] = await join(1);
+    if (node === undefined) throw new Error("a node");
+    const event: ClusterEvent = { type: "Warning", reason: "R", code: "C", message: "m" };
+    const { object } = initialize(node, factsNumber(0));
+    const because = { code: "C", message: "m" };
+    const decision = { kind: "retry", object, because, afterSeconds: 1, events: [event] } as const;
+    const warn = async (said: readonly string[] | undefined, now: string) => {
+      const item = { index: 0, object: node, decision: { ...decision, events: [event] }, said };
+      const { objects, usage } = await bringUp([node], { items: [item], now: new Date(now) });
+      return { said: objects[0]?.said, posts: usage.events, dropped: usage.eventsDropped };
+    };
+    const first = await warn(undefined, "2026-03-01T12:00:00Z");
+    expect(first).toEqual({ said: [expect.any(String)], posts: 1, dropped: 0 });
+    const second = await warn(first.said, "2026-03-01T12:09:59Z");
+    expect(second).toEqual({ said: first.said, posts: 0, dropped: 0 });
+    const next = await warn(second.said, "2026-03-01T12:10:00Z");
+    expect(next).toEqual({ said: [expect.any(String)], posts: 1, dropped: 0 });
+    expect(next.said).not.toEqual(first.said);
+  });
+
   it("are left out for a change that failed, but said for a retry", async () => {
     const [node] = await join(1);
     if (node === undefined) throw new Error("a node");
