@@ -89,6 +89,13 @@ describe("the build", () => {
     ).toEqual([]);
   });
 
+  test("serverless-ccm: a relay knows controllers by their watch halves alone", async () => {
+    const { outputs } = await metafile("serverless-ccm");
+    const inputs = inputsLoadedWith(outputs, "cli/relay.ts");
+    expect(inputs).toContain("core/node/watch.ts");
+    expect(inputs.filter((input) => /^core\/[^/]+\/(controller|decide)\.ts$/.test(input))).toEqual([]);
+  });
+
   test("serverless-ccm: what an earlier build left is removed", async () => {
     const left = path("serverless-ccm-chunk-EARLIER0.mjs");
     await writeFile(left, "");
