@@ -1,6 +1,7 @@
 import type { Instance as Ec2Instance, Filter } from "@aws-sdk/client-ec2";
-import { fault, type Outcome, ok } from "#clouds/aws/errors.ts";
+import type { Outcome } from "#clouds/aws/errors.ts";
 import type { Session } from "#clouds/aws/session.ts";
+import { fault, ok } from "#clouds/outcome.ts";
 
 /** EC2 takes at most this many values in a call, those of all its filters together. */
 const MAX_FILTER_VALUES = 200;

@@ -1,11 +1,8 @@
-import type { InstanceAnswer, InstanceErrorCode } from "#core/instance.ts";
+import type { CloudFault, OutcomeOf } from "#clouds/outcome.ts";
+import type { InstanceAnswer } from "#core/instance.ts";
 
 /** Why a request to AWS brought nothing, in the words of an answer. */
-export interface Fault {
-  readonly code: InstanceErrorCode;
-  readonly message: string;
-  /** Asking the same once more may well succeed: the connection broke, or the service failed on its side. */
-  readonly transient?: true;
+export interface Fault extends CloudFault {
   /** The service said, of this operation and of it alone, that it is not to be had here or for us. */
   readonly refused?: true;
   /** Among the ids asked for are some that the service does not have; it answers none of the others then. */
@@ -13,17 +10,7 @@ export interface Fault {
 }
 
 /** What a request brought. */
-export type Outcome<Value> =
-  | { readonly kind: "ok"; readonly value: Value }
-  | { readonly kind: "fault"; readonly fault: Fault };
-
-export function ok<Value>(value: Value): Outcome<Value> {
-  return { kind: "ok", value };
-}
-
-export function fault(code: InstanceErrorCode, message: string): Outcome<never> {
-  return { kind: "fault", fault: { code, message } };
-}
+export type Outcome<Value> = OutcomeOf<Value, Fault>;
 
 /** The request was given up. */
 export function abortedFault(operation: string): Fault {

@@ -1,9 +1,10 @@
 import type { Filter, NetworkInterface } from "@aws-sdk/client-ec2";
 import { type AwsCluster, foreignBecause } from "#clouds/aws/belonging.ts";
 import { chunksOf, roomBeside } from "#clouds/aws/describe-instances.ts";
-import { answerOf, fault, type Outcome, ok } from "#clouds/aws/errors.ts";
+import { answerOf, type Outcome } from "#clouds/aws/errors.ts";
 import { errorResolution, notFound, type Resolution, type Resolutions } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
+import { fault, ok } from "#clouds/outcome.ts";
 import type { Node } from "#core/node/node.ts";
 
 /** Looks Fargate nodes up: a network interface in the cluster's VPC, by its private IPv4 address, as many a request as EC2 takes. */

@@ -1,9 +1,10 @@
 import type { NetworkInterface } from "@aws-sdk/client-ec2";
 import { instanceAddresses, interfaceAddresses } from "#clouds/aws/addresses.ts";
 import type { Found } from "#clouds/aws/describe-instances.ts";
-import { fault, type Outcome, ok } from "#clouds/aws/errors.ts";
+import type { Outcome } from "#clouds/aws/errors.ts";
 import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { formatProviderID } from "#clouds/aws/provider-id.ts";
+import { fault, ok } from "#clouds/outcome.ts";
 import { type Instance, InstanceState } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 

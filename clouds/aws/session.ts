@@ -1,6 +1,7 @@
 import { type Budget, MAX_TOKEN_WAIT_MS, type Operation } from "#clouds/aws/budget.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
-import { abortedFault, classify, type Fault, type Outcome, ok } from "#clouds/aws/errors.ts";
+import { abortedFault, classify, type Fault, type Outcome } from "#clouds/aws/errors.ts";
+import { ok } from "#clouds/outcome.ts";
 import type { CloudUsage } from "#core/report.ts";
 
 /** Waits; resolves, never rejects, once the time is over or the signal aborts. */

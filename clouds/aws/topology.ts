@@ -1,6 +1,7 @@
 import { chunksOf } from "#clouds/aws/describe-instances.ts";
-import { type Fault, fault, type Outcome, ok } from "#clouds/aws/errors.ts";
+import type { Fault, Outcome } from "#clouds/aws/errors.ts";
 import type { Session } from "#clouds/aws/session.ts";
+import { fault, ok } from "#clouds/outcome.ts";
 
 /** Labels that name the network nodes above an instance: layer 1 is the farthest, the last one the instance's own. */
 export const NETWORK_NODE_LABEL_PREFIX = "topology.k8s.aws/network-node-layer-";

@@ -1,6 +1,7 @@
-import { abortedFault, type Fault, fault, type Outcome, ok } from "#clouds/aws/errors.ts";
+import { abortedFault, type Fault, type Outcome } from "#clouds/aws/errors.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { createSingleFlight } from "#clouds/aws/single-flight.ts";
+import { fault, ok } from "#clouds/outcome.ts";
 
 /** The label that says in which physical zone a node is; a zone's name differs between accounts, its id does not. */
 export const ZONE_ID_LABEL = "topology.k8s.aws/zone-id";

@@ -1,7 +1,8 @@
 import type { Listing } from "#clouds/digitalocean/listing.ts";
 import type { Turn } from "#clouds/http/api.ts";
 import type { Meter } from "#clouds/http/meter.ts";
-import { type Fault, type Outcome, ok } from "#clouds/http/outcome.ts";
+import type { Fault, Outcome } from "#clouds/http/outcome.ts";
+import { ok } from "#clouds/outcome.ts";
 
 /** One list of droplets, shared by all who need it: one is in flight at a time, and it is remembered for a while. */
 export interface Directory {

@@ -1,7 +1,8 @@
 import { isIPv4, isIPv6 } from "node:net";
 import type { Droplet, DropletAddress } from "#clouds/digitalocean/droplet.ts";
 import { formatProviderID } from "#clouds/digitalocean/provider-id.ts";
-import { fault, type Outcome, ok } from "#clouds/http/outcome.ts";
+import type { Outcome } from "#clouds/http/outcome.ts";
+import { fault, ok } from "#clouds/outcome.ts";
 import type { Instance } from "#core/instance.ts";
 import type { NodeAddress } from "#core/node/node.ts";
 

@@ -1,7 +1,8 @@
 import { Droplet, DropletsPage } from "#clouds/digitalocean/droplet.ts";
 import { createListing, type Listing } from "#clouds/digitalocean/listing.ts";
 import type { Api, Turn } from "#clouds/http/api.ts";
-import { type Fault, fault, type Outcome, ok } from "#clouds/http/outcome.ts";
+import type { Fault, Outcome } from "#clouds/http/outcome.ts";
+import { fault, ok } from "#clouds/outcome.ts";
 
 /** What narrows a list. The API leaves GPU droplets out of a list without a type, and takes no tag beside one. */
 export type DropletFilter = { readonly tag: string | undefined } | { readonly type: "gpus" };

@@ -1,6 +1,7 @@
 import { type Droplet, DropletAnswer } from "#clouds/digitalocean/droplet.ts";
 import type { Api, Turn } from "#clouds/http/api.ts";
-import { fault, type Outcome, ok } from "#clouds/http/outcome.ts";
+import type { Outcome } from "#clouds/http/outcome.ts";
+import { fault, ok } from "#clouds/outcome.ts";
 
 /**
  * One droplet by its id, or undefined where DigitalOcean itself says that there is none: the only way to know that. A 404

@@ -2,7 +2,8 @@ import type { Droplet } from "#clouds/digitalocean/droplet.ts";
 import type { Listing } from "#clouds/digitalocean/listing.ts";
 import { readDroplet } from "#clouds/digitalocean/read-droplet.ts";
 import type { Api, Turn } from "#clouds/http/api.ts";
-import { fault, type Outcome } from "#clouds/http/outcome.ts";
+import type { Outcome } from "#clouds/http/outcome.ts";
+import { fault } from "#clouds/outcome.ts";
 
 /** Droplets read one by one, within bounds. */
 export interface Reads {

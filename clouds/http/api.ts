@@ -2,8 +2,9 @@ import { type Budget, MAX_TURN_WAIT_MS } from "#clouds/http/budget.ts";
 import { classify, type ReadCloudError, unanswered } from "#clouds/http/classify.ts";
 import type { HttpClient } from "#clouds/http/client.ts";
 import type { Meter } from "#clouds/http/meter.ts";
-import { type Fault, fault, type Outcome } from "#clouds/http/outcome.ts";
+import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { readRateLimit } from "#clouds/http/rate-limit.ts";
+import { fault } from "#clouds/outcome.ts";
 import { messageOf } from "#core/message-of.ts";
 
 /** Waits; resolves, never rejects, once the time is over or the signal aborts. */

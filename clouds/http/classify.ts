@@ -1,6 +1,7 @@
 import type { HttpAnswer } from "#clouds/http/client.ts";
 import { parseJson } from "#clouds/http/json.ts";
-import { type Fault, type Outcome, ok } from "#clouds/http/outcome.ts";
+import type { Fault, Outcome } from "#clouds/http/outcome.ts";
+import { ok } from "#clouds/outcome.ts";
 import type { InstanceErrorCode } from "#core/instance.ts";
 import { messageOf } from "#core/message-of.ts";
 
