@@ -13,6 +13,9 @@ export interface ConnectionPool {
   close(): Promise<void>;
 }
 
+/** Connections that are waited for in a row: each may be retired before it is there, as a sign-in is refused or a server closes it. */
+const MAX_OPENINGS = 3;
+
 /** `open` makes a connection; one that was silent for `maxIdleMs` with nothing open on it is replaced, not trusted. */
 export function createConnectionPool(open: () => Promise<Connection>, maxIdleMs: number): ConnectionPool {
   const all = new Set<Connection>();
@@ -24,7 +27,7 @@ export function createConnectionPool(open: () => Promise<Connection>, maxIdleMs:
       all.add(connection);
       void connection.closed.then(() => all.delete(connection));
       if (opening === own) current = connection;
-      // Retired before it was there; whoever waits for it finds it unusable and asks again.
+      // Retired before it was there: whoever waits for it waits for the next one.
       else connection.retire();
       return connection;
     });
@@ -44,9 +47,10 @@ export function createConnectionPool(open: () => Promise<Connection>, maxIdleMs:
   return {
     ready,
     async get() {
-      const connection = ready();
-      if (connection !== undefined) return connection;
-      return opening ?? openNew();
+      for (let openings = 1; ; openings += 1) {
+        const connection = ready() ?? (await (opening ?? openNew()));
+        if (connection.usable() || openings === MAX_OPENINGS) return connection;
+      }
     },
     current: () => (current?.usable() ? current : undefined),
     retire() {
