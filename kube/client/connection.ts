@@ -99,7 +99,10 @@ function watchSession(
     lastStreamId = last;
     if (openStreams === 0) end();
   });
-  session.once("connect", () => session.setLocalWindowSize(CONNECTION_WINDOW_BYTES));
+  session.once("connect", () => {
+    // It may have been retired in the turn in which it came to be; an error thrown here would end the process.
+    if (!session.destroyed) session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+  });
 
   const schedulePing = (delayMs: number): void => {
     clearTimeout(pingTimer);
