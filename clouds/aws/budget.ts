@@ -1,3 +1,5 @@
+import { createShares } from "#clouds/shares.ts";
+
 /** The API operations in use, by EC2's own names. */
 export type Operation =
   | "DescribeInstances"
@@ -34,39 +36,24 @@ export interface Budget {
 
 /** A full bucket for each operation. `now` is milliseconds of a clock that never goes back. */
 export function createBudget(now: () => number, quotas = EC2_QUOTAS): Budget {
-  const shares = new Map<symbol, number>();
-  let share = 1;
   const buckets = new Map<Operation, Bucket>();
+  const shares = createShares(() => {
+    for (const operation of buckets.keys()) settled(operation);
+  });
   const settled = (operation: Operation): Bucket => {
+    const share = shares.current();
     const bucket = buckets.get(operation) ?? fullBucket(quotas[operation], share, now());
     buckets.set(operation, bucket);
     settle(bucket, quotas[operation], share, now());
     return bucket;
   };
-  const change = (): void => {
-    // What accrued so far did so at the old share. With no call in progress the last share goes on.
-    for (const operation of buckets.keys()) settled(operation);
-    if (shares.size > 0)
-      share = Math.min(
-        1,
-        [...shares.values()].reduce((sum, each) => sum + each, 0),
-      );
-  };
   return {
-    enter(callShare) {
-      const key = Symbol("call");
-      shares.set(key, callShare);
-      change();
-      return () => {
-        shares.delete(key);
-        change();
-      };
-    },
+    enter: shares.enter,
     take(operation) {
       const bucket = settled(operation);
       if (bucket.tokens < 1) {
         return Math.ceil(
-          ((1 - bucket.tokens) * 1000) / (quotas[operation].refillPerSecond * share * bucket.rate),
+          ((1 - bucket.tokens) * 1000) / (quotas[operation].refillPerSecond * shares.current() * bucket.rate),
         );
       }
       bucket.tokens -= 1;

@@ -1,4 +1,5 @@
 import type { RateLimit } from "#clouds/http/rate-limit.ts";
+import { createShares } from "#clouds/shares.ts";
 
 /** A token bucket's size and refill. */
 export interface Quota {
@@ -23,8 +24,6 @@ export interface Budget {
 
 /** A full bucket. `now` is milliseconds of a clock that never goes back; `reserve` is what of the server's quota counts as little. */
 export function createBudget(quota: Quota, reserve: number, now: () => number): Budget {
-  const shares = new Map<symbol, number>();
-  let share = 1;
   let tokens = quota.burst;
   let settledAt = now();
   let pausedUntil = Number.NEGATIVE_INFINITY;
@@ -32,35 +31,21 @@ export function createBudget(quota: Quota, reserve: number, now: () => number): 
 
   const settle = (): void => {
     const at = now();
+    const share = shares.current();
     const accrued = (Math.max(0, at - settledAt) / 1000) * quota.refillPerSecond * share;
     // However small the share, one request fits: or nothing would ever be asked.
     tokens = Math.min(Math.max(1, quota.burst * share), tokens + accrued);
     settledAt = at;
   };
-  const change = (): void => {
-    // What accrued so far did so at the old share. With no call in progress the last share goes on.
-    settle();
-    if (shares.size === 0) return;
-    const sum = [...shares.values()].reduce((total, each) => total + each, 0);
-    share = Math.min(1, sum);
-    settle();
-  };
+  const shares = createShares(settle);
 
   return {
-    enter(callShare) {
-      const key = Symbol("call");
-      shares.set(key, callShare);
-      change();
-      return () => {
-        shares.delete(key);
-        change();
-      };
-    },
+    enter: shares.enter,
     take() {
       settle();
       const pauseMs = pausedUntil - now();
       if (pauseMs > 0) return Math.ceil(pauseMs);
-      if (tokens < 1) return Math.ceil(((1 - tokens) * 1000) / (quota.refillPerSecond * share));
+      if (tokens < 1) return Math.ceil(((1 - tokens) * 1000) / (quota.refillPerSecond * shares.current()));
       tokens -= 1;
       return undefined;
     },

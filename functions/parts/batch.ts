@@ -5,7 +5,7 @@ import { referenceTo, retry } from "#core/decisions.ts";
 import { applyPolicies } from "#core/policies.ts";
 import type { CloudUsage } from "#core/report.ts";
 import { type Answers, askCloud, isSameQuestion } from "#functions/parts/ask-cloud.ts";
-import { type Invocation, shareOf } from "#functions/parts/invocation.ts";
+import { askContextOf, type Invocation, shareOf } from "#functions/parts/invocation.ts";
 import type { ObjectEntry } from "#functions/parts/parse-objects.ts";
 import { addUsage } from "#functions/parts/usage.ts";
 import type { ApplyItem, Decider } from "#kube/apply/context.ts";
@@ -33,7 +33,7 @@ export function createBatch(
   entries: readonly ObjectEntry[],
   answers: Answers,
 ): Batch {
-  const { dependencies, cluster, controller, event, now } = invocation;
+  const { dependencies, cluster, controller, event } = invocation;
   const subjects = new Map(entries.map(({ index, object }) => [index, subjectOf(object, answers)]));
   let usage = answers.usage;
   // What only the batch as a whole can be decided on has read its state by then.
@@ -44,7 +44,7 @@ export function createBatch(
   }
 
   const decide = (batch: readonly Subject[]): Plan =>
-    controller.decide(batch, { reason: event.reason, now, related: event.related ?? {}, state: lastState });
+    controller.decide(batch, { ...askContextOf(invocation), state: lastState });
 
   const underPolicies = (decision: Decision): Decision =>
     applyPolicies(decision, { dryRun: false, labelsOnly: cluster.policies.labelsOnly });
