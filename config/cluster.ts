@@ -3,6 +3,7 @@ import { CloudConfig, cloudKindOf } from "#clouds/kinds.ts";
 import { hashOfEntry } from "#config/cluster-hash.ts";
 import { ClusterName, ControllerName } from "#core/event.ts";
 import { Policies } from "#core/policies.ts";
+import { DEFAULT_BOUNDS } from "#kube/follow/bounds.ts";
 
 const filePath = z.string().min(1);
 
@@ -17,7 +18,9 @@ export const SignIn = z.discriminatedUnion("kind", [
 ]);
 export type SignIn = z.output<typeof SignIn>;
 
-/** Bounds of what is done for one cluster at a time. */
+const MEBIBYTE = 1024 * 1024;
+
+/** Bounds of what is done for one cluster at a time, and of what is taken of it. */
 export const Limits = z.strictObject({
   /** Invocations in flight, over all controllers. */
   invocations: z.int().min(1).max(100).prefault(4),
@@ -25,6 +28,35 @@ export const Limits = z.strictObject({
   requestsPerFunction: z.int().min(1).max(128).prefault(32),
   /** The share of the account's API quotas that an event without a budget may spend. */
   floorShare: z.number().gt(0).max(1).prefault(0.05),
+  /** Objects of one resource that are followed; those beyond are left out. */
+  objects: z.int().min(1).max(1_000_000).prefault(DEFAULT_BOUNDS.objects),
+  /** A page of a list: its bytes once decompressed, and its JSON values. */
+  pageBytes: z
+    .int()
+    .min(MEBIBYTE)
+    .max(256 * MEBIBYTE)
+    .prefault(DEFAULT_BOUNDS.pageBytes),
+  pageValues: z.int().min(10_000).max(100_000_000).prefault(DEFAULT_BOUNDS.pageValues),
+  /** A whole list. */
+  listBytes: z.int().min(MEBIBYTE).prefault(DEFAULT_BOUNDS.listBytes),
+  listPages: z.int().min(1).prefault(DEFAULT_BOUNDS.listPages),
+  listSeconds: z.int().min(10).max(3_600).prefault(DEFAULT_BOUNDS.listSeconds),
+  /** One event of a watch. */
+  watchLineBytes: z
+    .int()
+    .min(65_536)
+    .max(256 * MEBIBYTE)
+    .prefault(DEFAULT_BOUNDS.watchLineBytes),
+  /** What a watch may bring for long; a burst of ten seconds' worth goes through at once. */
+  watchEventsPerSecond: z.int().min(10).max(1_000_000).prefault(DEFAULT_BOUNDS.watchEventsPerSecond),
+  /** Objects without a usable name, uid or version, and events that are none, before a list or watch is ended. */
+  malformedObjects: z.int().min(1).max(1_000_000).prefault(DEFAULT_BOUNDS.malformedObjects),
+  /** The answer to a write, and an object that is read alone. */
+  answerBytes: z
+    .int()
+    .min(65_536)
+    .max(64 * MEBIBYTE)
+    .prefault(2 * MEBIBYTE),
 });
 export type Limits = z.output<typeof Limits>;
 

@@ -3,6 +3,7 @@ import type { Watch } from "#core/controller.ts";
 import type { ControllerName } from "#core/event.ts";
 import { collectionPath, type Resource } from "#core/resources/resource.ts";
 import { WATCHES } from "#core/watches.ts";
+import type { LimitInForce } from "#kube/client/limit-name.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import { type ControllerRelay, createControllerRelay } from "#relay/controller-relay.ts";
@@ -39,6 +40,8 @@ export interface ClusterStatus extends PendingCounts {
   readonly invocations: number;
   /** Why it is not ready, where something failed. */
   readonly failure: { readonly code: string; readonly message: string } | undefined;
+  /** The limits that are in force now, each once; what they leave out heals by itself. */
+  readonly limited: readonly LimitInForce[];
   readonly controllers: readonly ControllerStatus[];
 }
 
@@ -172,6 +175,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
           followed.length === 0
             ? NOTHING_TO_DO
             : followed.map((feed) => feed.failure()).find((failure) => failure !== undefined),
+        limited: eachOnce(followed.flatMap((feed) => feed.limited())),
         ...sumOf(each),
         controllers: each,
       };
@@ -194,6 +198,10 @@ const NOTHING_TO_DO = { code: "NoController", message: "none of the cluster's co
 function isBefore(one: ControllerRelay, other: ControllerRelay): boolean {
   const difference = one.invocations() - other.invocations();
   return difference === 0 ? one.sentMs() < other.sentMs() : difference < 0;
+}
+
+function eachOnce(limited: readonly LimitInForce[]): readonly LimitInForce[] {
+  return limited.filter(({ limit }, index) => limited.findIndex((each) => each.limit === limit) === index);
 }
 
 function enabled(

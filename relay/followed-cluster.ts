@@ -23,5 +23,6 @@ const NOTHING = {
   needed: 0,
   inFlight: 0,
   due: { work: 0, look: 0 },
+  limited: [],
   controllers: [],
 } as const;

@@ -7,6 +7,7 @@ import {
   codeOf,
 } from "#kube/client/answer.ts";
 import { ApiUnreachable } from "#kube/client/errors.ts";
+import type { LimitName } from "#kube/client/limit-name.ts";
 import type { ApiResponse } from "#kube/client/transport.ts";
 
 /** Why a list or a watch came to nothing: as any request, or because what came is not what was asked for. */
@@ -18,6 +19,8 @@ export type FailureCode =
   | "BadWatchEvent"
   /** One object alone is larger than what is read at a time. */
   | "ObjectTooLarge"
+  /** More came than the cluster's limits allow; `limit` says which. */
+  | "ClusterLimited"
   /** A fault of our own. */
   | "Unexpected";
 
@@ -28,11 +31,18 @@ export interface RequestFailure {
   readonly message: string;
   /** What the server asked us to wait, in milliseconds; 0 where it did not. */
   readonly retryAfterMs: number;
+  /** Where the code is `ClusterLimited`. */
+  readonly limit?: LimitName | undefined;
 }
 
 /** A failure that the server has no part in. */
 export function failed(code: FailureCode, message: string): RequestFailure {
   return { kind: "failed", code, message, retryAfterMs: 0 };
+}
+
+/** More came than a limit allows; `message` says what, and what becomes of it. */
+export function limitMet(limit: LimitName, message: string): RequestFailure {
+  return { kind: "failed", code: "ClusterLimited", message, retryAfterMs: 0, limit };
 }
 
 /** What an answer means that is not what was asked for. */

@@ -1,3 +1,4 @@
+import type { LimitInForce, LimitName } from "#kube/client/limit-name.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
 import {
@@ -50,9 +51,15 @@ export type WatchNote =
       readonly code: FailureCode;
       readonly message: string;
       readonly delayMs: number;
+      /** Where the code is `ClusterLimited`. */
+      readonly limit?: LimitName | undefined;
     }
-  /** An object without a name, uid or resourceVersion was left out. */
-  | { readonly kind: "malformed"; readonly message: string };
+  /** A limit is in force from now on, or was met again. */
+  | ({ readonly kind: "limited" } & LimitInForce)
+  /** These are in force no longer. */
+  | { readonly kind: "within-limits"; readonly limits: readonly LimitName[] }
+  /** Objects without a name, uid or resourceVersion were left out: so many since the last note, of which this is the first. */
+  | { readonly kind: "malformed"; readonly objects: number; readonly message: string };
 
 export interface WatchOptions<T> {
   readonly transport: Transport;
@@ -231,6 +238,6 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
   function noteMalformed(object: unknown): void {
     const name = JSON.stringify(metadataOf(object)["name"]) ?? "without a name";
     const message = `an object (${name.slice(0, 260)}) of ${options.path} has no usable name, uid or resourceVersion`;
-    handler.note({ kind: "malformed", message });
+    handler.note({ kind: "malformed", objects: 1, message });
   }
 }

@@ -1,4 +1,5 @@
 import { collectionPath, type ObjectName, type Resource } from "#core/resources/resource.ts";
+import type { LimitInForce, LimitName } from "#kube/client/limit-name.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { ObjectKey } from "#kube/follow/object-key.ts";
@@ -61,6 +62,8 @@ export interface ResourceFeed {
   isReady(): boolean;
   /** Why it is not ready, where something failed. */
   failure(): Failure | undefined;
+  /** The limits that are in force now, each once. */
+  limited(): readonly LimitInForce[];
   /** Reads named objects, and tells the subscribers. */
   read(objects: readonly ObjectName[]): void;
   /** Resolves when the signal has fired and everything has ended. */
@@ -75,6 +78,7 @@ export function startResourceFeed(options: ResourceFeedOptions): ResourceFeed {
   let listed = false;
   let opened = false;
   let failure: Failure | undefined;
+  const limits = new Map<LimitName, LimitInForce>();
 
   const reader = createReader({ transport, resource, signal, onRead });
 
@@ -97,6 +101,12 @@ export function startResourceFeed(options: ResourceFeedOptions): ResourceFeed {
       case "failed":
         opened = false;
         failure = { code: watch.code, message: watch.message };
+        break;
+      case "limited":
+        limits.set(watch.limit, watch);
+        break;
+      case "within-limits":
+        for (const limit of watch.limits) limits.delete(limit);
         break;
       case "ended":
       case "malformed":
@@ -148,6 +158,7 @@ export function startResourceFeed(options: ResourceFeedOptions): ResourceFeed {
     resource,
     isReady: () => listed && opened && !signal.aborted,
     failure: () => failure,
+    limited: () => [...limits.values()].map(({ limit, message }) => ({ limit, message })),
     read: (objects) => reader.add(objects),
     ended: Promise.all([following, refreshing]),
   };

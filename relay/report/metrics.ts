@@ -134,7 +134,7 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
     if (note.kind === "listed") lists.inc({ ...labels, cause: note.cause });
     if (note.kind === "ended") watchEnds.inc({ ...labels, cause: note.cause });
     if (note.kind === "failed") failures.inc({ ...labels, code: note.code });
-    if (note.kind === "malformed") nameless.inc({ ...labels });
+    if (note.kind === "malformed") nameless.inc({ ...labels }, note.objects);
   }
 
   function observeDelivery(labels: ControllerLabels, { delivery, endedMs }: Delivered): void {

@@ -86,8 +86,15 @@ function watchLines(
       const facts = { ...followed, ...codeAndMessage(note), retryInMs: note.delayMs };
       return [{ level: "warn", event: "WatchFailed", ...facts }];
     }
-    case "malformed":
-      return [{ level: "warn", event: "MalformedObject", ...followed, message: note.message }];
+    case "malformed": {
+      const { objects, message } = note;
+      return [{ level: "warn", event: "MalformedObject", ...followed, objects, message }];
+    }
+    case "limited": {
+      const { limit, message } = note;
+      return [{ level: "warn", event: "ClusterLimited", ...followed, limit, message }];
+    }
+    case "within-limits":
     case "opened":
     case "ended":
       return [];

@@ -17,6 +17,7 @@ const clusterStatus = (name: string, ready: boolean, fault?: ConfigurationFault)
   needed: 0,
   inFlight: 0,
   due: { work: 0, look: 0 },
+  limited: [],
   controllers: [],
   configurationFault: fault,
 });

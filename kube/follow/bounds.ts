@@ -1,0 +1,29 @@
+/** What a list or a watch of one resource may bring; whoever brings more is not read on. */
+export interface FollowBounds {
+  /** Objects of the resource that are followed. */
+  readonly objects: number;
+  readonly pageBytes: number;
+  /** JSON values of a page, by the signs that part or open them. */
+  readonly pageValues: number;
+  readonly listBytes: number;
+  readonly listPages: number;
+  readonly listSeconds: number;
+  readonly watchLineBytes: number;
+  /** That a watch may bring for long; a burst of ten seconds' worth goes through at once. */
+  readonly watchEventsPerSecond: number;
+  /** Of one list or watch request, before it is ended. */
+  readonly malformedObjects: number;
+}
+
+/** Several times what 10,000 nodes of 15 KB take. */
+export const DEFAULT_BOUNDS: FollowBounds = {
+  objects: 10_000,
+  pageBytes: 16 * 1024 * 1024,
+  pageValues: 1_000_000,
+  listBytes: 512 * 1024 * 1024,
+  listPages: 1_000,
+  listSeconds: 600,
+  watchLineBytes: 8 * 1024 * 1024,
+  watchEventsPerSecond: 2_000,
+  malformedObjects: 100,
+};
