@@ -1,4 +1,4 @@
-import { type Cluster, labelPrefixesOf } from "#config/cluster.ts";
+import { type Cluster, labelPrefixesOf, quotaKeyOf } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
 import type { ControllerName } from "#core/event.ts";
 import { collectionPath, type Resource } from "#core/resources/resource.ts";
@@ -7,8 +7,8 @@ import type { LimitInForce } from "#kube/client/limit-name.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import { type ControllerRelay, createControllerRelay } from "#relay/controller-relay.ts";
-import type { Budgets } from "#relay/delivery/budgets.ts";
 import type { Gate } from "#relay/delivery/gate.ts";
+import type { Invoker } from "#relay/delivery/invoker.ts";
 import { parsingOnce } from "#relay/feed/parse-once.ts";
 import { type FeedSubscriber, type ResourceFeed, startResourceFeed } from "#relay/feed/resource-feed.ts";
 import type { ClusterNote, RelayNote } from "#relay/report/note.ts";
@@ -21,7 +21,7 @@ export interface ClusterRelayOptions {
   readonly transport: Transport;
   /** Of the process: all clusters stand before the same one. */
   readonly gate: Gate;
-  readonly budgets: Budgets;
+  readonly invoker: Pick<Invoker, "invoke">;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -64,17 +64,19 @@ export interface ClusterRelay {
 
 /** Starts to follow one cluster, for those of its controllers that there are. */
 export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
-  const { cluster, clock, budgets } = options;
+  const { cluster, clock } = options;
   const following = new AbortController();
   const drained: (() => void)[] = [];
   let wakes = false;
   let cancelTimer: () => void = () => {};
 
+  const quotaKey = quotaKeyOf(cluster);
   const note = (value: ClusterNote): void => options.note({ cluster: cluster.name, ...value });
   const controllers = parsingOnce(enabled(cluster, options.watches ?? WATCHES, note)).map((watch) =>
     createControllerRelay({
       ...options,
       watch,
+      quotaKey,
       context: { labelPrefixes: labelPrefixesOf(cluster) },
       note: (each) => note({ controller: watch.name, ...each }),
       wake,
@@ -144,9 +146,8 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
 
   /** Looks leave one slot for work that may come, where there is more than one. */
   function freeSlots(queue: Queue): number {
-    const inFlight = invocations();
-    const free = cluster.limits.invocations - inFlight;
-    if (free <= 0 || !budgets.mayBegin(cluster, inFlight, wake)) return 0;
+    const free = cluster.limits.invocations - invocations();
+    if (free <= 0) return 0;
     if (queue === "work") return free;
     const isBehindWork = controllers.some((other) => other.isReady("work"));
     return isBehindWork ? 0 : free - (cluster.limits.invocations > 1 ? 1 : 0);
@@ -155,7 +156,6 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
   function stopFollowing(): void {
     following.abort();
     cancelTimer();
-    budgets.forget(wake);
     for (const controller of controllers) controller.stop();
   }
 

@@ -4,9 +4,9 @@ import type { EventReason } from "#core/event.ts";
 import type { Resource } from "#core/resources/resource.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { ObjectKey } from "#kube/follow/object-key.ts";
-import type { Budgets } from "#relay/delivery/budgets.ts";
 import { deliver } from "#relay/delivery/deliver.ts";
-import type { Gate, Passage } from "#relay/delivery/gate.ts";
+import type { Gate, GateRequest, InvocationEnd, Place } from "#relay/delivery/gate.ts";
+import { type Invocation, type Invoker, isRefusal } from "#relay/delivery/invoker.ts";
 import { type RelatedBatch, withRelated } from "#relay/delivery/related-of-batch.ts";
 import { createRelatedSide } from "#relay/feed/related-side.ts";
 import type { FeedSubscriber } from "#relay/feed/resource-feed.ts";
@@ -28,7 +28,9 @@ export interface ControllerRelayOptions {
   readonly clusterHash: string;
   readonly context: SnapshotContext;
   readonly gate: Gate;
-  readonly budgets: Budgets;
+  readonly invoker: Pick<Invoker, "invoke">;
+  /** Of the cluster's cloud account. */
+  readonly quotaKey: string;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -69,7 +71,13 @@ export interface ControllerRelay {
 
 /** Sets up one controller in one cluster; it moves when its subscriptions are told something, and when it is asked to send. */
 export function createControllerRelay(options: ControllerRelayOptions): ControllerRelay {
-  const { watch, cluster, clock, budgets, context, gate, note } = options;
+  const { watch, cluster, clock, context, gate, quotaKey, note } = options;
+  const request: GateRequest = {
+    controller: watch.name,
+    cluster: cluster.name,
+    quotaKey,
+    floorShare: cluster.limits.floorShare,
+  };
   const pending = createPending(watch, options.random);
   const running = new Map<number, AbortController>();
   /** When the last batch of each queue closed. */
@@ -148,14 +156,14 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
   };
 
   function send(queue: Queue): boolean {
-    const passage = gate.enter(watch.name, onTurn);
-    isQueued = passage === undefined;
-    if (passage === undefined) return true;
+    const place = gate.enter(request, onTurn);
+    isQueued = place === undefined;
+    if (place === undefined) return true;
     sentMs = clock.now();
     closedMs[queue] = sentMs;
     const { objects, tooLarge, lists } = fill(queue);
-    if (objects.length > 0) void fly(queue, objects, lists, passage);
-    else passage.leave();
+    if (objects.length > 0) void fly(queue, objects, lists, place);
+    else place.leave();
     return objects.length > 0 || tooLarge > 0;
   }
 
@@ -180,7 +188,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     queue: Queue,
     objects: readonly ReadyObject[],
     lists: Filled["lists"],
-    passage: Passage,
+    place: Place,
   ): Promise<void> {
     const startedMs = clock.now();
     const flight = ++flights;
@@ -191,23 +199,22 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
       flight,
       startedMs,
     );
-    const grant = budgets.begin(cluster, startedMs);
     const facts = {
       id: options.nextEventId(cluster),
       cluster,
       clusterHash: options.clusterHash,
       controller: watch.name,
       reason: reasonOf(queue, objects),
-      share: grant.share,
+      share: place.share,
       related: lists,
       // A cluster with one slot has nothing but the queue to tell by.
       busy: pending.queue("work").ready > 0 || options.isFull(),
     };
-    const delivery = await deliver(passage, facts, objects, abort.signal);
+    const delivery = await deliver(options.invoker, facts, objects, abort.signal);
     const endedMs = clock.now();
     const { invocation, settlements } = delivery;
     running.delete(flight);
-    grant.end(invocation.kind === "report" ? invocation.report.usage.cloud : undefined, endedMs);
+    place.ended(endOf(invocation, endedMs - startedMs));
     const undone = pending.settle(flight, settlements, endedMs);
     note({ kind: "delivered", delivery, startedMs, endedMs });
     for (const each of undone) note({ kind: "undone", ...each });
@@ -227,7 +234,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     nextMs: () => pending.nextMs(),
     isReady: (queue) => pending.queue(queue).ready > 0 && !isHeld(),
     closesInMs(queue, freeSlots, nowMs) {
-      const spacingMs = budgets.spacingMs(cluster);
+      const spacingMs = gate.spacingMs(quotaKey);
       const state = { ...pending.queue(queue), closedMs: closedMs[queue], spacingMs, freeSlots, nowMs };
       return closesInMs(state, LINGER[queue]);
     },
@@ -246,6 +253,21 @@ interface Filled {
   readonly objects: readonly ReadyObject[];
   readonly tooLarge: number;
   readonly lists: RelatedBatch["lists"] | undefined;
+}
+
+function endOf(invocation: Invocation, durationMs: number): InvocationEnd {
+  if (invocation.kind === "report") {
+    const { throttled, waitedMs } = invocation.report.usage.cloud;
+    return {
+      code: undefined,
+      refused: false,
+      settleMs: 0,
+      durationMs,
+      usage: { throttled, waitedMs },
+    };
+  }
+  const { code, settleMs } = invocation;
+  return { code, refused: isRefusal(invocation), settleMs, durationMs, usage: undefined };
 }
 
 function reasonOf(queue: Queue, objects: readonly ReadyObject[]): EventReason {

@@ -3,8 +3,8 @@ import type { Watch } from "#core/controller.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, systemClock } from "#kube/follow/clock.ts";
 import { type ClusterRelay, startClusterRelay } from "#relay/cluster-relay.ts";
-import { createBudgets } from "#relay/delivery/budgets.ts";
-import { createGate } from "#relay/delivery/gate.ts";
+import { createGate } from "#relay/delivery/create-gate.ts";
+import type { Gate } from "#relay/delivery/gate.ts";
 import type { Invoker } from "#relay/delivery/invoker.ts";
 import { createReadingTurns } from "#relay/feed/reading-turns.ts";
 import { type ConfigurationFault, type FollowedCluster, notFollowed } from "#relay/followed-cluster.ts";
@@ -22,6 +22,8 @@ export interface RelayOptions {
   /** To begin with. */
   readonly clusters: readonly RelayCluster[];
   readonly invoker: Invoker;
+  /** That all clusters stand before; one of its own without it. */
+  readonly gate?: Gate | undefined;
   /** Tells this process's events from those of any other; a few random characters. */
   readonly identity: string;
   /** How often the addresses of initialized nodes are compared; the stock flag's default is 300. */
@@ -56,8 +58,7 @@ export interface Relay {
 /** Starts to follow the clusters; each by itself, so that the trouble of one delays no other. */
 export function startRelay(options: RelayOptions): Relay {
   const { clock = systemClock, random = Math.random } = options;
-  const budgets = createBudgets();
-  const gate = createGate({ invoker: options.invoker, clock, random });
+  const gate = options.gate ?? createGate({ clock, random });
   const turns = createReadingTurns(clock);
   const followed = new Map<string, Followed>();
   const faults = new Map<string, ConfigurationFault>();
@@ -74,7 +75,7 @@ export function startRelay(options: RelayOptions): Relay {
       clusterHash: cluster.hash,
       transport: turns.take(transport),
       gate,
-      budgets,
+      invoker: options.invoker,
       clock,
       random,
       refreshSeconds: options.nodeStatusUpdateFrequencySeconds,

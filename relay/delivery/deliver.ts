@@ -7,8 +7,9 @@ import {
   type ObjectHint,
   type RelatedList,
 } from "#core/event.ts";
+import { messageOf } from "#core/message-of.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
-import { type Invocation, type Invoker, isRefusal } from "#relay/delivery/invoker.ts";
+import { ABANDONED, type Invocation, type Invoker, isRefusal } from "#relay/delivery/invoker.ts";
 import type { ReadyObject, Settlement } from "#relay/work/pending.ts";
 
 /** What one event came to, for the log and the metrics. */
@@ -36,7 +37,7 @@ export interface EventFacts {
   readonly busy: boolean;
 }
 
-/** Sends one event and says what became of each of its objects. Rejects only where the invoker does. */
+/** Sends one event and says what became of each of its objects; given up as soon as the signal fires. Never rejects. */
 export async function deliver(
   invoker: Pick<Invoker, "invoke">,
   facts: EventFacts,
@@ -44,13 +45,39 @@ export async function deliver(
   signal: AbortSignal,
 ): Promise<Delivery> {
   const event = eventOf(facts, objects);
-  const invocation = await invoker.invoke(event, signal);
+  const invocation = await invokeUntil(invoker, event, signal);
   const settlements = objects.map((object, index) => settlementOf(object, index, event, invocation));
   const unnamed =
     invocation.kind === "failed"
       ? 0
       : settlements.filter((settlement) => settlement.kind !== "report").length;
   return { event, objects, invocation, settlements, unnamed };
+}
+
+/** Nobody waits for what is left to itself when the signal fires. */
+async function invokeUntil(
+  invoker: Pick<Invoker, "invoke">,
+  event: Event,
+  signal: AbortSignal,
+): Promise<Invocation> {
+  let onAbort = (): void => {};
+  const abandoned = new Promise<Invocation>((resolve) => {
+    onAbort = () => resolve(failed(ABANDONED, "nobody waits for it any more"));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([invoker.invoke(event, signal), abandoned]);
+  } catch (error) {
+    // An invoker that breaks its word costs one batch one retry, not the relay its life.
+    return failed("InvokerFault", messageOf(error));
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function failed(code: string, message: string): Invocation {
+  return { kind: "failed", code, message, settleMs: 0 };
 }
 
 function eventOf(facts: EventFacts, objects: readonly ReadyObject[]): Event {

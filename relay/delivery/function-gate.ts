@@ -1,16 +1,17 @@
 import type { Clock } from "#kube/follow/clock.ts";
-import { ABANDONED, type Invocation, isRefusal } from "#relay/delivery/invoker.ts";
+import type { InvocationEnd } from "#relay/delivery/gate.ts";
+import { ABANDONED } from "#relay/delivery/invoker.ts";
 
 /** A place for one invocation; it is free again after one of the two, which is called once. */
-export interface Place {
+export interface FunctionPlace {
   leave(): void;
-  ended(invocation: Invocation): void;
+  ended(end: Pick<InvocationEnd, "code" | "refused">): void;
 }
 
 /** How many invocations of one function may be in flight, as the platform's refusals teach it. */
 export interface FunctionGate {
   /** A place; or none, and the waiter stands in the queue until it is called. */
-  enter(waiter: () => void): Place | undefined;
+  enter(waiter: () => void): FunctionPlace | undefined;
   forget(waiter: () => void): void;
 }
 
@@ -70,7 +71,7 @@ export function createFunctionGate(clock: Clock, random: () => number): Function
     return Math.max(0, heldMs, (triedMs ?? nowMs) + STEP_MS - nowMs);
   }
 
-  function enter(waiter: () => void): Place | undefined {
+  function enter(waiter: () => void): FunctionPlace | undefined {
     const nowMs = clock.now();
     const isNext = waiting.size === 0 || waiter === called;
     if (!isNext || waitMs(nowMs) !== 0) {
@@ -90,7 +91,7 @@ export function createFunctionGate(clock: Clock, random: () => number): Function
     return placeOf(isTrial, nowMs);
   }
 
-  function placeOf(isTrial: boolean, beganMs: number): Place {
+  function placeOf(isTrial: boolean, beganMs: number): FunctionPlace {
     const leave = (): void => {
       inFlight -= 1;
       if (isTrial && trial === "running") trial = "due";
@@ -98,12 +99,11 @@ export function createFunctionGate(clock: Clock, random: () => number): Function
     };
     return {
       leave,
-      ended(invocation) {
-        const code = invocation.kind === "failed" ? invocation.code : undefined;
+      ended({ code, refused }) {
         if (code === ABANDONED) return leave();
         inFlight -= 1;
         const isBesideOthers = inFlight > 0 || takenMs >= beganMs;
-        if (code === undefined || !isRefusal(invocation)) taken();
+        if (code === undefined || !refused) taken();
         else if (code === "Throttled" && isBesideOthers && !isTrial) tooMany();
         else if (isTrial || clock.now() >= opensMs) close(code);
         callWaiters();

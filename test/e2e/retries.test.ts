@@ -30,7 +30,11 @@ describeWithPart("control-plane", "a thousand nodes that all fail, on a real API
     const reports = (): readonly ReportLine[] =>
       lines.filter((line): line is typeof line & ReportLine => line["event"] === "Report");
     const passed = (reason: ReportLine["reason"]): number =>
-      sum(reports().filter((report) => report.reason === reason).map(({ objects }) => objects));
+      sum(
+        reports()
+          .filter((report) => report.reason === reason)
+          .map(({ objects }) => objects),
+      );
     await until("the first pass", async () => passed("watch") >= NODES, TIMEOUT_MS);
     await until("the second pass", async () => passed("retry") >= NODES, TIMEOUT_MS);
     for (const reason of ["watch", "retry"] as const) {

@@ -1,23 +1,23 @@
 import { describe, expect, test } from "vitest";
-import { createFunctionGate, type Place } from "#relay/delivery/function-gate.ts";
-import { ABANDONED, type FailedInvocation, type Invocation } from "#relay/delivery/invoker.ts";
+import { createFunctionGate, type FunctionPlace } from "#relay/delivery/function-gate.ts";
+import { ABANDONED } from "#relay/delivery/invoker.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
-import { THROTTLED, UNREACHABLE } from "#test/relay/fake-platform.ts";
 
-const failed = (code: string, settleMs = 0): FailedInvocation => ({
-  kind: "failed",
-  code,
-  message: "no",
-  settleMs,
-});
+interface End {
+  readonly code: string;
+  readonly refused: boolean;
+}
+const refused = (code: string): End => ({ code, refused: true });
+const THROTTLED = refused("Throttled");
+const UNREACHABLE = refused("Unreachable");
 /** The function ran, whatever came of it. */
-const RAN = failed("FunctionError");
+const RAN: End = { code: "FunctionError", refused: false };
 
 /** A gate, and somebody who wants as many places as can be had. */
 function start(random = 0.5) {
   const clock = createManualClock();
   const gate = createFunctionGate(clock, () => random);
-  const places: Place[] = [];
+  const places: FunctionPlace[] = [];
   const enter = (): void => {
     for (;;) {
       const place = gate.enter(enter);
@@ -26,7 +26,7 @@ function start(random = 0.5) {
     }
   };
   /** Ends the oldest that is in flight. */
-  const end = (invocation: Invocation): void => places.shift()?.ended(invocation);
+  const end = (how: End): void => places.shift()?.ended(how);
   return { clock, gate, places, enter, end };
 }
 
@@ -107,7 +107,7 @@ describe("a gate that closes", () => {
       const waits: number[] = [];
       for (let round = 0; round < 12; round += 1) {
         const fromMs = clock.now();
-        end(failed(code));
+        end(refused(code));
         while (places.length === 0) await clock.advance(10);
         expect(places).toHaveLength(1);
         await clock.advance(1_000);
@@ -138,7 +138,7 @@ describe("a gate that closes", () => {
     enter();
     end(UNREACHABLE);
     await clock.advance(5_000);
-    end(failed(ABANDONED));
+    end({ code: ABANDONED, refused: false });
     expect(places).toHaveLength(1);
   });
 
@@ -148,7 +148,7 @@ describe("a gate that closes", () => {
       const { clock, places, enter, end } = start();
       enter();
       await clock.advance(75);
-      end(failed(code));
+      end({ code, refused: false });
       expect(places).toHaveLength(4);
     },
   );
@@ -156,7 +156,7 @@ describe("a gate that closes", () => {
   test("does not because of an answer that was lost on its way", async () => {
     const { places, enter, end } = start();
     enter();
-    end(failed("Unreachable", 8_000));
+    end({ code: "Unreachable", refused: false });
     expect(places.length).toBeGreaterThan(0);
   });
 });
@@ -166,7 +166,7 @@ describe("those that wait", () => {
     const clock = createManualClock();
     const gate = createFunctionGate(clock, () => 0.5);
     const went: string[] = [];
-    const places: Place[] = [];
+    const places: FunctionPlace[] = [];
     const waiterOf = (name: string) => {
       const waiter = (): void => {
         const place = gate.enter(waiter);

@@ -1,0 +1,102 @@
+import { describe, expect, test } from "vitest";
+import { Cluster, quotaKeyOf } from "#config/cluster.ts";
+import { createQuota } from "#relay/delivery/quota.ts";
+
+const ROLE = "arn:aws:iam::123456789012:role/ccm";
+
+const cluster = (name: string, cloud: object = {}): Cluster =>
+  Cluster.parse({
+    name,
+    server: "https://fake.invalid",
+    cloud: { provider: "aws", region: "eu-central-1", vpc: "vpc-1", roleArn: ROLE, ...cloud },
+  });
+
+const FLOOR = 0.05;
+const UNHINDERED = { throttled: 0, waitedMs: 0 };
+const THROTTLED = { throttled: 1, waitedMs: 0 };
+const WAITED = { throttled: 0, waitedMs: 10 };
+
+describe("quotaKeyOf", () => {
+  const base = quotaKeyOf(cluster("a"));
+  test.each([
+    { given: "another cluster of the same account and region", cloud: { vpc: "vpc-2" }, same: true },
+    {
+      given: "another role of the same account",
+      cloud: { roleArn: "arn:aws:iam::123456789012:role/other" },
+      same: true,
+    },
+    { given: "another account", cloud: { roleArn: "arn:aws:iam::210987654321:role/ccm" }, same: false },
+    { given: "another region", cloud: { region: "us-east-1" }, same: false },
+    { given: "no role", cloud: { roleArn: undefined }, same: false },
+  ])("$given: same quotas: $same", ({ cloud, same }) => {
+    expect(quotaKeyOf(cluster("b", cloud)) === base).toBe(same);
+  });
+});
+
+describe("shares", () => {
+  test("of all that is in flight are never more than twice the whole, but for floors", () => {
+    const quota = createQuota(0);
+    const shares = Array.from({ length: 12 }, () => quota.begin(0.001, 0));
+    expect(shares.reduce((sum, share) => sum + share, 0)).toBeLessThanOrEqual(2 + shares.length * 0.001);
+    expect(Math.min(...shares)).toBeGreaterThan(0);
+  });
+
+  test("halve once for one burst of throttling, whoever reports it", () => {
+    const quota = createQuota(0);
+    const shares = Array.from({ length: 4 }, () => quota.begin(FLOOR, 0));
+    for (const share of shares) quota.end(share, FLOOR, THROTTLED, 5_000);
+    expect(quota.begin(FLOOR, 5_000)).toBeCloseTo(0.5);
+  });
+
+  test("fall to the floor and no further, and grow back slowly to the whole", () => {
+    const quota = createQuota(0);
+    for (let second = 1; second < 60; second += 1)
+      quota.end(quota.begin(FLOOR, second * 1_000), FLOOR, THROTTLED, second * 1_000);
+    const shareAt = (atMs: number): number => {
+      const share = quota.begin(FLOOR, atMs);
+      quota.end(share, FLOOR, UNHINDERED, atMs);
+      return share;
+    };
+    expect(shareAt(59_000)).toBe(FLOOR);
+    expect(shareAt(80_000)).toBeLessThan(0.3);
+    expect(shareAt(200_000)).toBe(1);
+  });
+
+  test.each([
+    { given: "alone", before: 0, afterMs: 0, share: 1 },
+    { given: "right after four at a time", before: 4, afterMs: 0, share: 0.5 },
+    { given: "a while after four at a time", before: 4, afterMs: 5_000, share: 1 },
+    { given: "long after four at a time", before: 4, afterMs: 60_000, share: 1 },
+  ])("of one that comes $given is $share", ({ before, afterMs, share }) => {
+    const quota = createQuota(0);
+    const shares = Array.from({ length: before }, () => quota.begin(FLOOR, 0));
+    for (const each of shares) quota.end(each, FLOOR, UNHINDERED, 0);
+    expect(quota.begin(FLOOR, afterMs)).toBe(share);
+  });
+});
+
+describe("spacing", () => {
+  const spacingAfter = (uses: readonly (typeof WAITED | undefined)[]): number => {
+    const quota = createQuota(0);
+    for (const use of uses) quota.end(quota.begin(FLOOR, 0), FLOOR, use, 0);
+    return quota.spacingMs();
+  };
+  test.each([
+    { given: "nothing", uses: [], ms: 0 },
+    { given: "calls that went at once", uses: [UNHINDERED, UNHINDERED], ms: 0 },
+    { given: "a call that waited", uses: [WAITED], ms: 50 },
+    { given: "a call that was throttled", uses: [THROTTLED], ms: 50 },
+    { given: "two that waited", uses: [WAITED, WAITED], ms: 62.5 },
+    { given: "many that waited", uses: Array(50).fill(WAITED), ms: 500 },
+    { given: "one that waited and one that did not", uses: [WAITED, UNHINDERED], ms: 48.5 },
+    { given: "one that waited and two that did not", uses: [WAITED, UNHINDERED, UNHINDERED], ms: 0 },
+    { given: "one that waited and one of which nothing is known", uses: [WAITED, undefined], ms: 50 },
+    {
+      given: "many that waited and many that did not",
+      uses: [...Array(50).fill(WAITED), ...Array(100).fill(UNHINDERED)],
+      ms: 0,
+    },
+  ])("after $given is $ms ms, for all clusters of the account", ({ uses, ms }) => {
+    expect(spacingAfter(uses)).toBe(ms);
+  });
+});
