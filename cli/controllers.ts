@@ -1,6 +1,7 @@
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import type { Watch } from "#core/controller.ts";
 import type { ControllerName } from "#core/event.ts";
+import { shown } from "#core/shown-text.ts";
 import { WATCHES } from "#core/watches.ts";
 
 /** The controllers that a `--controllers` list enables, or what is wrong with the list. */
@@ -10,32 +11,52 @@ export type ControllerSelection =
 
 /**
  * Reads a list in the grammar of the stock controller: `*` means all that are on by default, `NAME` enables, `-NAME`
- * disables, and the first entry that names a controller wins over `*`.
+ * disables. A name beats `*` wherever the two stand; of two entries that name the same controller the first counts.
  */
 export function selectControllers(list: string): ControllerSelection {
   const entries = list.split(",").map((entry) => entry.trim());
-  const faults = entries.filter((entry) => entry !== "*" && !isKnown(entry)).map(unknownController);
+  const faults = [...new Set(entries)].flatMap(faultsOfEntry);
   if (faults.length > 0) return { kind: "faults", faults };
   const controllers = WATCHES.filter((watch) => isEnabled(watch, entries)).map(({ name }) => name);
   if (controllers.length > 0) return { kind: "controllers", controllers };
-  return { kind: "faults", faults: [{ name: "--controllers", message: "no controller is left enabled" }] };
+  const message = `"${shown(list)}" leaves no controller enabled; known are ${knownNames()}`;
+  return { kind: "faults", faults: [{ name: "--controllers", message }] };
 }
 
+/** Controllers of the stock controller manager and of AWS's that are no part of this one, each with its alias. */
+const ELSEWHERE: readonly (readonly string[])[] = [
+  ["cloud-node-lifecycle-controller", "cloud-node-lifecycle"],
+  ["service-lb-controller", "service"],
+  ["node-route-controller", "route"],
+  ["tagging-controller", "tagging"],
+  ["node-ipam-controller", "nodeipam"],
+];
+
 function isEnabled(watch: Watch, entries: readonly string[]): boolean {
-  const named = entries.find((entry) => isNameOf(watch, entry.replace(/^-/, "")));
+  const named = entries.find((entry) => isNameOf(watch, nameIn(entry)));
   if (named !== undefined) return !named.startsWith("-");
   return watch.onByDefault && entries.includes("*");
 }
 
-function isKnown(entry: string): boolean {
-  return WATCHES.some((watch) => isNameOf(watch, entry.replace(/^-/, "")));
+function faultsOfEntry(entry: string): ConfigurationFault[] {
+  if (entry === "*" || WATCHES.some((watch) => isNameOf(watch, nameIn(entry)))) return [];
+  const isElsewhere = ELSEWHERE.some((names) => names.includes(nameIn(entry)));
+  // What never runs may be disabled: lists that were written for the stock controller go on meaning the same.
+  if (isElsewhere && entry.startsWith("-")) return [];
+  const message = isElsewhere
+    ? `"${entry}" is no part of this version; leave it to the stock controller, or take it out of the list`
+    : `"${shown(entry)}" is no controller; known are ${knownNames()}`;
+  return [{ name: "--controllers", message }];
+}
+
+function nameIn(entry: string): string {
+  return entry.replace(/^-/, "");
 }
 
 function isNameOf({ name, aliases }: Watch, entry: string): boolean {
   return entry === name || aliases.includes(entry);
 }
 
-function unknownController(entry: string): ConfigurationFault {
-  const known = WATCHES.flatMap(({ name, aliases }) => [name, ...aliases]).join(", ");
-  return { name: "--controllers", message: `"${entry}" is no controller; known are ${known}` };
+function knownNames(): string {
+  return WATCHES.flatMap(({ name, aliases }) => [name, ...aliases]).join(", ");
 }
