@@ -66,7 +66,8 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
   function refuse(name: string | undefined, entries: readonly FaultyEntry[]): void {
     const faults = entries.flatMap((entry) => entry.faults);
     log({ level: "error", event: "ClusterEntryFaulty", cluster: name, file, faults });
-    if (name !== undefined) keptOf(name).setEntryFault({ code: "Invalid", message: sentenceOf(faults) });
+    if (name !== undefined)
+      keptOf(name).setEntryFault({ code: "Invalid", message: sentenceOf(file, faults) });
   }
 
   take(options.content);

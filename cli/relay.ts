@@ -6,7 +6,7 @@ import { type FunctionFlags, faultsOfOneFunction, readFunctionNames } from "#cli
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { log, type ServeOptions, serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
-import { type ClustersFile, ClustersFileError } from "#config/clusters-file.ts";
+import { type ClustersFile, ClustersFileError, placeOf } from "#config/clusters-file.ts";
 import { readClusters } from "#config/read-clusters-file.ts";
 import { connect } from "#kube/client/connect.ts";
 import { createLambdaInvoker } from "#relay/delivery/invoke-lambda.ts";
@@ -61,7 +61,10 @@ async function readRelayClusters(
   }
   await Promise.all(clusters.map(({ transport }) => transport.close()));
   const ofEntries = content.faulty.flatMap((entry) => entry.faults);
-  faults.push(...ofEntries.map(({ path, message }) => ({ name: `${file} ${path}`, message })), ...unusable);
+  faults.push(
+    ...ofEntries.map((fault) => ({ name: placeOf(file, fault), message: fault.message })),
+    ...unusable,
+  );
   throw new ConfigurationError(faults);
 }
 
@@ -70,7 +73,7 @@ async function readContent(file: string, faults: ConfigurationFault[]): Promise<
     return await readClusters(file);
   } catch (error) {
     if (!(error instanceof ClustersFileError)) throw error;
-    for (const { path, message } of error.faults) faults.push({ name: `${file} ${path}`.trim(), message });
+    for (const fault of error.faults) faults.push({ name: placeOf(file, fault), message: fault.message });
     return { clusters: [], faulty: [] };
   }
 }

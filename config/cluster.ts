@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { CloudConfig, cloudKindOf } from "#clouds/kinds.ts";
 import { hashOfEntry } from "#config/cluster-hash.ts";
+import { checkWriting } from "#config/fault-words.ts";
 import { ClusterName, ControllerName } from "#core/event.ts";
 import { Policies } from "#core/policies.ts";
 import { DEFAULT_BOUNDS } from "#kube/follow/bounds.ts";
@@ -60,11 +61,15 @@ export const Limits = z.strictObject({
 });
 export type Limits = z.output<typeof Limits>;
 
+const SERVER = "the https:// base URL of the API server, such as https://tenant-a.example.com:6443";
+
 /** A cluster's entry in a clusters file. */
 export const ClusterEntry = z.strictObject({
   name: ClusterName,
   /** Base URL of the API server, https. */
-  server: z.url({ protocol: /^https$/ }),
+  server: z
+    .url({ protocol: /^https$/, error: SERVER, abort: true })
+    .refine(hasNoCredentials, "holds a user name or password; how one signs in stands under signIn"),
   /** PEM file with the API server's certificate authority; the system's authorities without it. */
   certificateAuthorityFile: filePath.optional(),
   /** Two identities, so that neither can do what only the other must. */
@@ -80,10 +85,11 @@ export type ClusterEntry = z.input<typeof ClusterEntry>;
 /** Parses by a schema of entries, and adds the hash of what was written. */
 export function hashed<Entry extends z.ZodObject>(entry: Entry) {
   return z.unknown().transform((written, context): z.output<Entry> & { readonly hash: string } => {
-    const parsed = entry.safeParse(written);
-    if (parsed.success) return { ...parsed.data, hash: hashOfEntry(written as Record<string, unknown>) };
-    for (const { path, message } of parsed.error.issues)
-      context.issues.push({ code: "custom", path, message, input: written });
+    const checked = checkWriting(entry, written);
+    if (checked.kind === "valid")
+      return { ...checked.value, hash: hashOfEntry(written as Record<string, unknown>) };
+    for (const { path, message } of checked.faults)
+      context.issues.push({ code: "custom", path: [...path], message, input: written });
     return z.NEVER;
   });
 }
@@ -91,6 +97,11 @@ export function hashed<Entry extends z.ZodObject>(entry: Entry) {
 /** One cluster, as relay and functions both read it; `hash` is what the two compare. */
 export const Cluster = hashed(ClusterEntry);
 export type Cluster = z.output<typeof Cluster>;
+
+function hasNoCredentials(server: string): boolean {
+  const { username, password } = new URL(server);
+  return username === "" && password === "";
+}
 
 /** Equal for clusters that spend from the same API quotas of a cloud. */
 export function quotaKeyOf({ cloud }: Pick<Cluster, "cloud">): string {

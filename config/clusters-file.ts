@@ -1,9 +1,10 @@
-import * as yaml from "yaml";
 import * as z from "zod";
 import { Cluster } from "#config/cluster.ts";
+import { checkWriting } from "#config/fault-words.ts";
+import { isStockForm } from "#config/stock-form.ts";
+import { type ParsedYaml, type Position, parseYaml } from "#config/yaml-text.ts";
 import { ClusterName } from "#core/event.ts";
-import { type Fault, faultsOf } from "#core/faults.ts";
-import { messageOf } from "#core/message-of.ts";
+import { type Fault, pathOf } from "#core/faults.ts";
 
 /** What a clusters file says: the clusters that can be used, and the entries that cannot. */
 export interface ClustersFile {
@@ -15,8 +16,13 @@ export interface ClustersFile {
 export interface FaultyEntry {
   /** Undefined where not even that can be told. */
   readonly name: string | undefined;
-  /** By their paths in the file. */
-  readonly faults: readonly Fault[];
+  readonly faults: readonly ClustersFault[];
+}
+
+/** One thing that is wrong with a clusters file, by its path in there and by where that stands. */
+export interface ClustersFault extends Fault, Partial<Position> {
+  /** What it is about, such as `cluster tenant-b: server`; of the whole file where there is none. */
+  readonly subject?: string;
 }
 
 /** Why no cluster of a file can be had: `Unreadable`, `TooLarge`, or `Invalid` with every fault that was found. */
@@ -24,19 +30,35 @@ export class ClustersFileError extends Error {
   override readonly name = "ClustersFileError";
   readonly code: "Unreadable" | "TooLarge" | "Invalid";
   readonly file: string;
-  readonly faults: readonly Fault[];
+  readonly faults: readonly ClustersFault[];
 
-  constructor(code: ClustersFileError["code"], file: string, faults: readonly Fault[], cause?: unknown) {
-    super(`clusters file ${file}: ${sentenceOf(faults)}`, { cause });
+  constructor(
+    code: ClustersFileError["code"],
+    file: string,
+    faults: readonly ClustersFault[],
+    cause?: unknown,
+  ) {
+    super(`clusters file ${sentenceOf(file, faults)}`, { cause });
     this.code = code;
     this.file = file;
     this.faults = faults;
   }
 }
 
-/** Faults in one line, each by its path. */
-export function sentenceOf(faults: readonly Fault[]): string {
-  return faults.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join("; ");
+/** Faults in one line, each as compilers write them: `clusters.yaml:12:5: cluster tenant-b: server: …`. */
+export function sentenceOf(file: string, faults: readonly ClustersFault[]): string {
+  return faults.map((fault) => faultLine(file, fault)).join("; ");
+}
+
+/** A fault in one line, as compilers write it. */
+export function faultLine(file: string, fault: ClustersFault): string {
+  return `${placeOf(file, fault)}: ${fault.message}`;
+}
+
+/** Where a fault is and what it is about. */
+export function placeOf(file: string, { line, column, subject }: ClustersFault): string {
+  const place = line === undefined ? file : `${file}:${line}:${column}`;
+  return subject === undefined ? place : `${place}: ${subject}`;
 }
 
 /** A hundred clusters are 100 KB. */
@@ -48,19 +70,39 @@ export const MAX_CLUSTERS_FILE_BYTES = 4 * 1024 * 1024;
  */
 export function parseClustersFile(text: string, file: string): ClustersFile {
   if (text.length > MAX_CLUSTERS_FILE_BYTES) throw tooLarge(file);
-  const parsed = Document.safeParse(plainValue(text, file));
-  if (!parsed.success) throw new ClustersFileError("Invalid", file, faultsOf(parsed.error));
-  const entries = parsed.data.clusters.map(parseEntry);
+  const { value, positionOf } = writtenIn(text, file);
+  const checked = checkWriting(Document, value);
+  if (checked.kind === "faulty") {
+    const faults = checked.faults.map(({ path, message }): ClustersFault => {
+      const subject = pathOf(path);
+      return { path: subject, ...positionOf(path), ...(subject === "" ? {} : { subject }), message };
+    });
+    throw new ClustersFileError("Invalid", file, value === null ? [EMPTY] : faults);
+  }
+  const entries = checked.value.clusters.map(parseEntry);
   const placesOf = Map.groupBy(entries.keys(), (index) => entries[index]?.name);
   const clusters: Cluster[] = [];
   const faulty: FaultyEntry[] = [];
   for (const [index, { name, cluster, faults }] of entries.entries()) {
-    const twin = name === undefined ? undefined : placesOf.get(name)?.find((place) => place !== index);
-    const all = twin === undefined ? faults : [...faults, sameName(index, twin)];
-    if (cluster === undefined || all.length > 0) faulty.push({ name, faults: all });
-    else clusters.push(cluster);
+    const twins = name === undefined ? [] : (placesOf.get(name) ?? []).filter((place) => place !== index);
+    const all = twins.length === 0 ? faults : [...faults, sameName(twins)];
+    if (cluster !== undefined && all.length === 0) clusters.push(cluster);
+    else faulty.push({ name, faults: all.map((fault) => placed(fault, index, name)).sort(byPosition) });
   }
   return { clusters, faulty };
+
+  function placed({ path, message }: EntryFault, index: number, name: string | undefined): ClustersFault {
+    const whole = ["clusters", index, ...path];
+    const who = name === undefined ? `entry ${index + 1}` : `cluster ${name}`;
+    const subject = [who, ...(path.length === 0 ? [] : [pathOf(path)])].join(": ");
+    return { path: pathOf(whole), ...positionOf(whole), subject, message };
+  }
+
+  function sameName(twins: readonly number[]): EntryFault {
+    const lines = twins.map((twin) => positionOf(["clusters", twin, "name"]).line);
+    const where = `line${lines.length > 1 ? "s" : ""} ${lines.join(", ")}`;
+    return { path: ["name"], message: `the same name as in ${where}; names are unique in the file` };
+  }
 }
 
 /** The error of a file that is larger than any that is meant. */
@@ -72,40 +114,46 @@ export function tooLarge(file: string): ClustersFileError {
 const Document = z.strictObject({ clusters: z.array(z.unknown()).min(1) });
 const Named = z.looseObject({ name: ClusterName });
 
+const EMPTY: ClustersFault = {
+  path: "",
+  message: "empty; a list is expected, each with its name, server and cloud, under the key clusters",
+};
+
+/** By its path in the entry. */
+interface EntryFault {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+function byPosition(a: Partial<Position>, b: Partial<Position>): number {
+  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
+}
+
 interface ParsedEntry {
   readonly name: string | undefined;
   readonly cluster: Cluster | undefined;
-  readonly faults: readonly Fault[];
+  readonly faults: readonly EntryFault[];
 }
 
-function parseEntry(written: unknown, index: number): ParsedEntry {
+function parseEntry(written: unknown): ParsedEntry {
   const name = Named.safeParse(written).data?.name;
   const parsed = Cluster.safeParse(written);
   if (parsed.success) return { name, cluster: parsed.data, faults: [] };
-  const faults = faultsOf(parsed.error).map(({ path, message }) => ({
-    path: `clusters[${index}]${path === "" || path.startsWith("[") ? "" : "."}${path}`,
-    message,
-  }));
-  return { name, cluster: undefined, faults };
+  return { name, cluster: undefined, faults: parsed.error.issues };
 }
 
-function sameName(index: number, twin: number): Fault {
-  return { path: `clusters[${index}].name`, message: `the same name as that of clusters[${twin}]` };
+function writtenIn(text: string, file: string): Extract<ParsedYaml, { readonly kind: "value" }> {
+  if (isStockForm(text)) throw new ClustersFileError("Invalid", file, [IN_STOCK_FORM]);
+  const parsed = parseYaml(text);
+  if (parsed.kind === "value") return parsed;
+  const faults = parsed.faults.map((fault) => ({ path: "", ...fault }));
+  throw new ClustersFileError("Invalid", file, faults);
 }
 
-function plainValue(text: string, file: string): unknown {
-  const lineCounter = new yaml.LineCounter();
-  const document = yaml.parseDocument(text, { uniqueKeys: true, prettyErrors: false, lineCounter });
-  const faults = [...document.errors, ...document.warnings].map((fault) => ({
-    path: `line ${lineCounter.linePos(fault.pos[0]).line}`,
-    message: fault.message,
-  }));
-  if (faults.length > 0) throw new ClustersFileError("Invalid", file, faults);
-  try {
-    return document.toJS();
-  } catch (cause) {
-    // Aliases that multiply beyond the library's limit.
-    const message = messageOf(cause);
-    throw new ClustersFileError("Invalid", file, [{ path: "", message }], cause);
-  }
-}
+const IN_STOCK_FORM: ClustersFault = {
+  path: "",
+  line: 1,
+  column: 1,
+  message:
+    "this is INI, as the stock controller's cloud-config is; a clusters file is YAML, and what stood in that file stands under each cluster's cloud key",
+};

@@ -11,7 +11,8 @@ export function faultsOf(error: z.ZodError): Fault[] {
   return error.issues.map(({ path, message }) => ({ path: pathOf(path), message }));
 }
 
-function pathOf(segments: readonly PropertyKey[]): string {
+/** A path as people write it, such as `objects[3].metadata.uid`. */
+export function pathOf(segments: readonly PropertyKey[]): string {
   return segments.map(written).join("").replace(/^\./, "");
 }
 

@@ -26,7 +26,8 @@ describe("a cluster", () => {
       { cloud: { ...AWS, topologyInstanceTypePattern: "(" } },
       ["cloud.topologyInstanceTypePattern"],
     ],
-    ["an unknown key", { polices: {} }, [""]],
+    ["an unknown key", { polices: {} }, ["polices"]],
+    ["a password in the server's URL", { server: "https://me:s3cret@a.example.com" }, ["server"]],
   ])("is refused with %s", (_, difference, paths) => {
     const { error } = Cluster.safeParse({ ...ENTRY, ...difference });
     expect(error && faultsOf(error).map(({ path }) => path)).toEqual(paths);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ClustersFileError, parseClustersFile } from "#config/clusters-file.ts";
+import { ClustersFileError, faultLine, parseClustersFile } from "#config/clusters-file.ts";
 
 const VALID = `clusters:
   - name: blue
@@ -17,24 +17,33 @@ describe("a clusters file", () => {
     });
   });
 
-  test.each<[string, string, [string, RegExp][]]>([
-    ["nothing", "", [["", /expected object/]]],
-    ["no clusters", "clusters: []", [["clusters", /Too small/]]],
-    ["no list", "clusters: blue", [["clusters", /expected array/]]],
-    ["a key beside the list", `${VALID}sevrer: 1\n`, [["", /sevrer/]]],
-    ["a key twice", `${VALID}    name: green\n`, [["line 5", /unique/]]],
-    ["a tab", "clusters:\n\t- a: b", [["line 2", /[Tt]ab/]]],
-    ["two documents", `${VALID}---\n${VALID}`, [["line 5", /multiple documents/]]],
-    ["a tag", "clusters: !js x", [["line 1", /Unresolved tag/]]],
-    ["an alias of nothing", "clusters: *x", [["", /alias/]]],
-    ["aliases that multiply", bomb(), [["", /alias/]]],
-  ])("of %s is none, and says why", (_, text, faults) => {
+  test.each<[string, string, string[]]>([
+    [
+      "nothing",
+      "",
+      [": empty; a list is expected, each with its name, server and cloud, under the key clusters"],
+    ],
+    ["no clusters", "clusters: []", [":1:1: clusters: give a list of at least 1"]],
+    ["no list", "clusters: blue", [":1:1: clusters: give a list"]],
+    ["no mapping", "blue", [":1:1: give a mapping of keys to values"]],
+    ["a key beside the list", `${VALID}cluster: 1\n`, [":5:1: cluster: unknown key; did you mean clusters?"]],
+    ["a key twice", `${VALID}    name: green\n`, [":5:5: a key that stands here twice"]],
+    ["a tab", "clusters:\n\t- a: b", [":2:1: a tab; YAML is indented with spaces alone"]],
+    ["two documents", `${VALID}---\n${VALID}`, [":5:1: Source contains multiple documents"]],
+    ["a tag", "clusters: !js x", [":1:11: Unresolved tag: !js"]],
+    ["an alias of nothing", "clusters: *x", [": an alias of nothing, or aliases that multiply"]],
+    ["aliases that multiply", bomb(), [": an alias of nothing, or aliases that multiply"]],
+    [
+      "the stock controller's cloud-config",
+      "; ours\n\n[Global]\nZone=eu-central-1a\n",
+      [":1:1: this is INI, as the stock controller's cloud-config is; a clusters file is YAML"],
+    ],
+  ])("of %s is none, and says why and where", (_, text, lines) => {
     const error = failureOf(() => parseClustersFile(text, "clusters.yaml"));
     expect(error).toMatchObject({ name: "ClustersFileError", code: "Invalid", file: "clusters.yaml" });
-    expect(error.faults).toMatchObject(
-      faults.map(([path, words]) => ({ path, message: expect.stringMatching(words) })),
+    expect(error.faults.map((fault) => faultLine("clusters.yaml", fault))).toEqual(
+      lines.map((line) => expect.stringContaining(`clusters.yaml${line}`)),
     );
-    for (const { path } of error.faults) expect(error.message).toContain(path);
   });
 
   test("that is too large to be meant is none", () => {
@@ -45,52 +54,129 @@ describe("a clusters file", () => {
 });
 
 describe("a faulty entry", () => {
-  test.each<[string, string, { name: string | undefined; faults: [string, RegExp][] }[]]>([
+  test.each<[string, string, string | undefined, string[]]>([
     [
-      "with many faults tells them all",
-      "- name: red\n  server: http://x\n  cloud: {provider: gcp}\n  sevrer: 1\n",
+      "with many faults tells them all, where they stand and what is allowed there",
+      `  - name: red
+    server: http://x
+    cloud: { provider: gcp }
+    sevrer: 1
+    limits: { invocations: many, requestsPerFuncion: 3, floorShare: 0 }
+    policies: []
+    signIn:
+      relay: { kind: token-fil, file: /tokens/relay }
+      functions: { kind: client-certificate, certificateFile: 7 }
+`,
+      "red",
       [
-        {
-          name: "red",
-          faults: [
-            ["clusters[1].server", /URL/],
-            ["clusters[1].cloud.provider", /aws/],
-            ["clusters[1]", /sevrer/],
-          ],
-        },
+        `6:5: cluster red: server: "http://x" cannot be used; give the https:// base URL of the API server, such as https://tenant-a.example.com:6443`,
+        `7:14: cluster red: cloud.provider: "gcp" cannot be used; give one of aws, digitalocean, memory`,
+        "8:5: cluster red: sevrer: unknown key; did you mean server?",
+        `9:15: cluster red: limits.invocations: "many" cannot be used; give a number`,
+        "9:34: cluster red: limits.requestsPerFuncion: unknown key; did you mean requestsPerFunction?",
+        `9:57: cluster red: limits.floorShare: "0" cannot be used; give a number of more than 0`,
+        "10:5: cluster red: policies: give a mapping of keys to values",
+        `12:16: cluster red: signIn.relay.kind: "token-fil" cannot be used; did you mean token-file? give one of token-file, client-certificate, kubeconfig`,
+        "13:7: cluster red: signIn.functions.keyFile: is missing; give a text",
+        "13:46: cluster red: signIn.functions.certificateFile: give a text",
       ],
     ],
     [
-      "whose name is none has no name",
-      BLUE.replace("name: blue", "name: Blue").replace("  -", "-").replaceAll("\n    ", "\n  "),
-      [{ name: undefined, faults: [["clusters[1].name", /lower-case/]] }],
+      "without its keys tells which are missing",
+      "  - { name: red, cloud: { provider: aws, vcp: vpc-0a } }\n",
+      "red",
+      [
+        "5:5: cluster red: server: is missing; give the https:// base URL of the API server, such as https://tenant-a.example.com:6443",
+        "5:18: cluster red: cloud.region: is missing; give an AWS region such as eu-central-1",
+        "5:42: cluster red: cloud.vcp: unknown key; did you mean vpc?",
+      ],
     ],
-    ["that is no mapping has no name", "- 7\n", [{ name: undefined, faults: [["clusters[1]", /object/]] }]],
-  ])("%s, and the other one is a cluster", (_, entry, faulty) => {
-    const text = `clusters:\n${GREEN.replace("  -", "-").replaceAll("\n    ", "\n  ")}${entry}`;
-    const parsed = parseClustersFile(text, "clusters.yaml");
-    expect(parsed.clusters.map(({ name }) => name)).toEqual(["green"]);
-    expect(parsed.faulty).toMatchObject(
-      faulty.map(({ name, faults }) => ({
-        name,
-        faults: faults.map(([path, words]) => ({ path, message: expect.stringMatching(words) })),
-      })),
-    );
+    [
+      "without any word for a key says which there are",
+      "  - { name: red, server: https://x, cloud: { provider: memory, instancesFile: x }, limits: { cpu: 1 } }\n",
+      "red",
+      [
+        "5:94: cluster red: limits.cpu: unknown key; known here are invocations, requestsPerFunction, floorShare",
+      ],
+    ],
+    [
+      "whose name is none is told by its place",
+      BLUE.replace("name: blue", "name: Blue"),
+      undefined,
+      [
+        `5:5: entry 2: name: "Blue" cannot be used; give lower-case letters, digits, '-' and '.', as a DNS name`,
+      ],
+    ],
+    [
+      "that is no mapping has no name",
+      "  - 7\n",
+      undefined,
+      ["5:5: entry 2: give a mapping of keys to values"],
+    ],
+    [
+      "with a password in its server says so, and not which",
+      BLUE.replace("api.blue", "me:s3cret@api.blue"),
+      "blue",
+      ["6:5: cluster blue: server: holds a user name or password; how one signs in stands under signIn"],
+    ],
+    [
+      "with characters that act is shown without them",
+      BLUE.replace("https://api.blue.example", '"\\e[2J\\nforged"'),
+      "blue",
+      [
+        String.raw`6:5: cluster blue: server: "\u{001B}[2J\u{000A}forged" cannot be used; give the https:// base URL of the API server, such as https://tenant-a.example.com:6443`,
+      ],
+    ],
+  ])("%s, and the other one is a cluster", (_, entry, name, lines) => {
+    const parsed = parseClustersFile(`clusters:\n${GREEN}${entry}`, "f");
+    expect(parsed.clusters.map((cluster) => cluster.name)).toEqual(["green"]);
+    expect(parsed.faulty.map((each) => each.name)).toEqual([name]);
+    const told = parsed.faulty.flatMap(({ faults }) => faults.map((fault) => faultLine("f", fault)));
+    expect(told).toEqual(lines.map((line) => `f:${line}`));
   });
 
-  test("of the same name as another makes that one faulty too, and no third", () => {
-    const parsed = parseClustersFile(VALID + GREEN + BLUE, "clusters.yaml");
+  test("says nothing of a value that may be a secret", () => {
+    const secret = BLUE.replace(
+      "cloud:",
+      "signIn: { relay: { kind: token-file, file: [s3cret] } }\n    cloud:",
+    );
+    const wrong = secret.replace("memory", "digitalocean, tokenFile: [s3cret], apiURL: s3cret");
+    const { faulty } = parseClustersFile(`clusters:\n${wrong}`, "f");
+    expect(faulty[0]?.faults.length).toBeGreaterThan(3);
+    expect(JSON.stringify(faulty)).not.toContain("s3cret");
+  });
+
+  test("of the same name as others makes those faulty too, and no other one", () => {
+    const parsed = parseClustersFile(VALID + GREEN + BLUE, "f");
     expect(parsed.clusters.map(({ name }) => name)).toEqual(["green"]);
     expect(parsed.faulty).toEqual([
       {
         name: "blue",
-        faults: [{ path: "clusters[0].name", message: "the same name as that of clusters[2]" }],
+        faults: [
+          {
+            path: "clusters[0].name",
+            line: 2,
+            column: 5,
+            subject: "cluster blue: name",
+            message: "the same name as in line 8; names are unique in the file",
+          },
+        ],
       },
       {
         name: "blue",
-        faults: [{ path: "clusters[2].name", message: "the same name as that of clusters[0]" }],
+        faults: [
+          {
+            path: "clusters[2].name",
+            line: 8,
+            column: 5,
+            subject: "cluster blue: name",
+            message: "the same name as in line 2; names are unique in the file",
+          },
+        ],
       },
     ]);
+    const [first] = parseClustersFile(VALID + BLUE + BLUE, "f").faulty;
+    expect(first?.faults[0]?.message).toContain("lines 5, 8");
   });
 });
 
