@@ -1,0 +1,86 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { fitForLog, logText, MAX_LINE_CHARACTERS } from "#core/log-text.ts";
+import { given } from "./given.ts";
+
+const TIME = new Date("2026-01-02T03:04:05.678Z");
+
+describe("a fact of a log line", () => {
+  const nested = (depth: number): unknown => (depth === 0 ? "x" : [nested(depth - 1)]);
+
+  test.each<[string, string, unknown, unknown]>([
+    ["a word", "event", "Listed", "Listed"],
+    [
+      "a name that writes to terminals",
+      "name",
+      "a\u001B[2J\n\u009B\u202E",
+      expect.stringMatching(/^a[\x20-\x7E]+$/),
+    ],
+    ["a long name", "name", "n".repeat(4_000_000), `${"n".repeat(255)}…`],
+    ["a message of ours", "message", "m".repeat(1_000), "m".repeat(1_000)],
+    ["a long message", "message", "m".repeat(2_000), `${"m".repeat(1_023)}…`],
+    ["a message deep down", "because", { message: "m".repeat(1_000) }, { message: "m".repeat(1_000) }],
+    ["milliseconds", "invokedMs", 57.168167236129605, 57],
+    ["milliseconds deep down", "durations", { cloudMs: 0.6 }, { cloudMs: 1 }],
+    ["seconds", "afterSeconds", 1.23456, 1.235],
+    ["a count", "objects", 5, 5],
+    ["yes and no", "restarted", true, true],
+    ["nothing", "decision", null, null],
+    ["nothing at all", "namespace", undefined, undefined],
+    ["a list of texts", "faults", ["a\n"], ["a\\u{000A}"]],
+    ["a long list", "faults", Array(102).fill(1), [...Array(99).fill(1), "… and 3 more"]],
+    ["a key of somebody else's", "calls", { "a\u0007": 1 }, { "a\\u{0007}": 1 }],
+    [
+      "many keys",
+      "calls",
+      Object.fromEntries(Array.from({ length: 103 }, (_, index) => [`k${index}`, 0])),
+      expect.objectContaining({ k98: 0, "…": "and 4 more" }),
+    ],
+    ["as deep as is shown", "decision", nested(8), nested(8)],
+    ["too deep", "decision", nested(9), [[[[[[[["…"]]]]]]]]],
+    ["what JSON has no word for", "objects", 5n, "5"],
+  ])("%s", (_, key, value, expected) => {
+    expect(fitForLog({ [key]: value })).toEqual({ [key]: expected });
+  });
+});
+
+describe("a line", () => {
+  test("has its time first, and is JSON on one line", () => {
+    const text = logText({ level: "info", event: "Listed", name: "\u009B\n" }, TIME);
+    expect(text).toBe(
+      '{"time":"2026-01-02T03:04:05.678Z","level":"info","event":"Listed","name":"\\\\u{009B}\\\\u{000A}"}',
+    );
+  });
+
+  test("that would be too long keeps what is short and shortens what is longest", () => {
+    const decision = Array.from({ length: 100 }, (_, index) => ({ index, value: "v".repeat(200) }));
+    const line = fitForLog({
+      level: "info",
+      event: "Object",
+      decision,
+      message: "m".repeat(900),
+      gone: undefined,
+    });
+    expect(line).toEqual({
+      level: "info",
+      event: "Object",
+      decision: expect.stringMatching(/^\[\{"index":0,.{100,}…$/),
+      message: "m".repeat(900),
+    });
+  });
+
+  test("of whatever facts is short, harmless, and made fit once", () => {
+    const text = fc.oneof(fc.string({ unit: "binary", maxLength: 2_000 }), fc.constant('"'.repeat(5_000)));
+    const value = fc.oneof(
+      text,
+      fc.jsonValue({ stringUnit: "binary", maxDepth: 12 }),
+      fc.array(text, { maxLength: 150 }),
+    );
+    given([fc.dictionary(fc.string({ maxLength: 20 }), value, { maxKeys: 40 })], (facts) => {
+      const line = logText(facts, TIME);
+      expect(line.length).toBeLessThanOrEqual(MAX_LINE_CHARACTERS);
+      expect(line).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
+      expect(logText(JSON.parse(line), TIME)).toBe(line);
+    });
+  });
+});
