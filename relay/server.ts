@@ -1,12 +1,22 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { messageOf } from "#core/message-of.ts";
+import { shown } from "#core/shown-text.ts";
 import type { Relay } from "#relay/relay.ts";
 import type { RelayMetrics } from "#relay/report/metrics.ts";
+import {
+  clustersPage,
+  type Page,
+  type PlatformState,
+  readinessOf,
+  readinessOfAll,
+} from "#relay/report/readiness.ts";
 
 export interface RelayServerOptions {
-  readonly relay: Pick<Relay, "ready" | "status">;
+  readonly relay: Pick<Relay, "status">;
   readonly metrics: RelayMetrics;
+  /** How the platform is reached that carries out the work; not asked for where there is nothing to reach. */
+  readonly platform?: (() => PlatformState) | undefined;
   readonly bindAddress: string;
   /** 0 for any free one. */
   readonly port: number;
@@ -19,14 +29,14 @@ export interface RelayServer {
   close(): Promise<void>;
 }
 
-/** Serves /healthz, /readyz, /readyz/clusters/NAME and /metrics; rejects where the address or port cannot be had. */
+/** Serves /healthz, /readyz, /readyz/clusters, /readyz/clusters/NAME and /metrics; rejects where the address or port cannot be had. */
 export async function startRelayServer(options: RelayServerOptions): Promise<RelayServer> {
   const server = createServer((request, response) => {
     if (request.method !== "GET" && request.method !== "HEAD")
       return answer(response, 405, "only GET is answered\n");
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
     if (path === "/metrics") return void serveMetrics(options.metrics, response);
-    const { status, text } = pageOf(path, options.relay);
+    const { status, text } = pageOf(path, options);
     answer(response, status, text);
   });
   // Probes ask in milliseconds; whoever takes longer is not one.
@@ -53,44 +63,23 @@ export async function startRelayServer(options: RelayServerOptions): Promise<Rel
   };
 }
 
-interface Page {
-  readonly status: number;
-  readonly text: string;
-}
-
 const CLUSTER_PATH = /^\/readyz\/clusters\/([^/]+)$/;
 
-function pageOf(path: string, relay: Pick<Relay, "ready" | "status">): Page {
+function pageOf(path: string, { relay, platform }: RelayServerOptions): Page {
   if (path === "/healthz") return { status: 200, text: "ok" };
-  if (path === "/readyz") {
-    const clusters = relay.status();
-    // With more than one, a cluster's trouble is its own: this process goes on serving the others.
-    return clusters.length === 1 ? readiness(clusters[0]) : { status: 200, text: "ok" };
-  }
+  if (path === "/readyz") return readinessOfAll(relay.status(), platform?.());
+  if (path === "/readyz/clusters") return clustersPage(relay.status());
   const name = CLUSTER_PATH.exec(path)?.[1];
-  return name === undefined
-    ? { status: 404, text: "not found\n" }
-    : readiness(relay.status().find((each) => each.name === name));
-}
-
-function readiness(cluster: ReturnType<Relay["status"]>[number] | undefined): Page {
-  if (cluster === undefined) return { status: 404, text: "no such cluster\n" };
-  const fault = cluster.configurationFault;
-  if (cluster.ready && fault === undefined) return { status: 200, text: "ok" };
-  if (cluster.ready) {
-    const text = `ok, as it was configured before: ${fault?.code}: ${fault?.message}\n`;
-    return { status: 200, text };
-  }
-  const why =
-    cluster.failure === undefined ? "listing" : `${cluster.failure.code}: ${cluster.failure.message}`;
-  return { status: 503, text: `cluster ${cluster.name} is not ready: ${why}\n` };
+  if (name === undefined) return { status: 404, text: "not found\n" };
+  const cluster = relay.status().find((each) => each.name === name);
+  return cluster === undefined ? { status: 404, text: "no such cluster\n" } : readinessOf(cluster);
 }
 
 async function serveMetrics(metrics: RelayMetrics, response: ServerResponse): Promise<void> {
   try {
     answer(response, 200, await metrics.text(), metrics.contentType);
   } catch (error) {
-    answer(response, 500, `${messageOf(error)}\n`);
+    answer(response, 500, `${shown(messageOf(error), 1_024)}\n`);
   }
 }
 

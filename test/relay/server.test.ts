@@ -1,12 +1,15 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { ConfigurationFault, FollowedCluster } from "#relay/followed-cluster.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
+import type { PlatformState } from "#relay/report/readiness.ts";
 import { type RelayServer, startRelayServer } from "#relay/server.ts";
 
 const servers: RelayServer[] = [];
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
+
+const MANY = { one: true, two: true };
 
 const clusterStatus = (name: string, ready: boolean, fault?: ConfigurationFault): FollowedCluster => ({
   name,
@@ -25,13 +28,18 @@ const clusterStatus = (name: string, ready: boolean, fault?: ConfigurationFault)
 async function serve(
   clusters: Readonly<Record<string, boolean>>,
   faults: Readonly<Record<string, ConfigurationFault>> = {},
+  differences: Readonly<Record<string, Partial<FollowedCluster>>> = {},
+  platform?: () => PlatformState,
 ): Promise<RelayServer> {
   const status = () =>
-    Object.entries(clusters).map(([name, ready]) => clusterStatus(name, ready, faults[name]));
+    Object.entries(clusters).map(([name, ready]) => ({
+      ...clusterStatus(name, ready, faults[name]),
+      ...differences[name],
+    }));
   const metrics = createRelayMetrics();
   metrics.follow(status);
-  const relay = { status, ready: () => status().every((each) => each.ready) };
-  const server = await startRelayServer({ relay, metrics, bindAddress: "127.0.0.1", port: 0 });
+  const relay = { status };
+  const server = await startRelayServer({ relay, metrics, platform, bindAddress: "127.0.0.1", port: 0 });
   servers.push(server);
   return server;
 }
@@ -42,6 +50,19 @@ describe("startRelayServer", () => {
     { clusters: { one: true }, path: "/readyz", status: 200, text: "ok" },
     { clusters: { one: false }, path: "/readyz", status: 503, text: "Forbidden: 403: no" },
     { clusters: { one: false, two: true }, path: "/readyz", status: 200, text: "ok" },
+    {
+      clusters: { one: false, two: false },
+      path: "/readyz",
+      status: 503,
+      text: "none of 2 clusters is ready\n",
+    },
+    { clusters: {}, path: "/readyz", status: 503, text: "no cluster is followed\n" },
+    {
+      clusters: { one: false, two: true },
+      path: "/readyz/clusters",
+      status: 200,
+      text: "one not ready: Forbidden: 403: no\ntwo ok\n",
+    },
     {
       clusters: { one: false, two: true },
       path: "/readyz/clusters/one",
@@ -92,6 +113,100 @@ describe("startRelayServer", () => {
     expect(metrics).toContain('serverless_ccm_cluster_misconfigured{cluster="two"} 0');
   });
 
+  test.each<[string, Partial<FollowedCluster>, ...(readonly [path: string, status: number, text: string])[]]>(
+    [
+      [
+        "objects are left out of",
+        { limited: [{ limit: "objects", message: "12,000 nodes" }] },
+        ["/readyz/clusters/one", 503, "cluster one is limited: objects: 12,000 nodes\n"],
+        ["/readyz/clusters", 200, "one limited: objects: 12,000 nodes\ntwo ok\n"],
+        ["/readyz", 200, "ok"],
+      ],
+      [
+        "says more than the log takes",
+        { limited: [{ limit: "logLines", message: "more than 10 lines a second" }] },
+        ["/readyz/clusters/one", 200, "ok, limited: logLines: more than 10 lines a second\n"],
+        ["/readyz/clusters", 200, "one limited: logLines: more than 10 lines a second\ntwo ok\n"],
+      ],
+      [
+        "fails at a limit",
+        {
+          ready: false,
+          failure: { code: "ClusterLimited", message: "a page of 17 MiB" },
+          limited: [{ limit: "pageBytes", message: "a page of 17 MiB" }],
+        },
+        [
+          "/readyz/clusters/one",
+          503,
+          "cluster one is not ready: ClusterLimited: a page of 17 MiB; limited: pageBytes: a page of 17 MiB\n",
+        ],
+        ["/readyz/clusters", 200, "one not ready: ClusterLimited: a page of 17 MiB\ntwo ok\n"],
+      ],
+      [
+        "writes to terminals and forges lines",
+        {
+          ready: false,
+          failure: {
+            code: "Rejected",
+            message: "400:\u001B[2J\u0007\nok\ncluster two is not ready: \u202Egone\u2028",
+          },
+        },
+        [
+          "/readyz/clusters/one",
+          503,
+          "cluster one is not ready: Rejected: 400:\\u{001B}[2J\\u{0007}\\u{000A}ok\\u{000A}cluster two is not ready: \\u{202E}gone\\u{2028}\n",
+        ],
+        [
+          "/readyz/clusters",
+          200,
+          "one not ready: Rejected: 400:\\u{001B}[2J\\u{0007}\\u{000A}ok\\u{000A}cluster two is not ready: \\u{202E}gone\\u{2028}\ntwo ok\n",
+        ],
+      ],
+      [
+        "says 4 MB",
+        { ready: false, failure: { code: "Rejected", message: "x".repeat(4_000_000) } },
+        ["/readyz/clusters/one", 503, `cluster one is not ready: Rejected: ${"x".repeat(1_023)}…\n`],
+        ["/readyz/clusters", 200, `one not ready: Rejected: ${"x".repeat(255)}…\ntwo ok\n`],
+      ],
+      [
+        "is configured otherwise by now",
+        { configurationFault: { code: "Invalid", message: "server\u001B" } },
+        ["/readyz/clusters", 200, "one misconfigured: Invalid: server\\u{001B}\ntwo ok\n"],
+      ],
+    ],
+  )("a cluster that %s", async (_, difference, ...pages) => {
+    const server = await serve(MANY, {}, { one: difference });
+    for (const [path, status, text] of pages) {
+      const answer = await fetch(server.url + path);
+      expect([path, answer.status, await answer.text()]).toEqual([path, status, text]);
+    }
+  });
+
+  test("a page of more clusters than anybody has is cut", async () => {
+    const names = Array.from({ length: 10_002 }, (_, index) => [`c${index}`, true] as const);
+    const server = await serve(Object.fromEntries(names));
+    const lines = (await (await fetch(`${server.url}/readyz/clusters`)).text()).split("\n");
+    expect([lines.length, lines.at(-3), lines.at(-2)]).toEqual([10_002, "c9999 ok", "and 2 more"]);
+  });
+
+  test.each([
+    ["that is not known yet", undefined, 200, "ok"],
+    ["that answers", { reachable: true, message: "" }, 200, "ok"],
+    [
+      "that does not answer",
+      { reachable: false, message: "Denied\n: no right" },
+      503,
+      "the function platform cannot be reached: Denied\\u{000A}: no right\n",
+    ],
+  ])("a platform %s", async (_, state, status, text) => {
+    for (const clusters of [{ one: true }, MANY]) {
+      const server = await serve(clusters, {}, {}, () => state);
+      const answer = await fetch(`${server.url}/readyz`);
+      expect([answer.status, await answer.text()]).toEqual([status, text]);
+      expect((await fetch(`${server.url}/readyz/clusters/one`)).status).toBe(200);
+    }
+  });
+
   test("answers GET alone", async () => {
     const server = await serve({ one: true });
     expect((await fetch(`${server.url}/healthz`, { method: "POST" })).status).toBe(405);
@@ -99,7 +214,7 @@ describe("startRelayServer", () => {
 
   test("rejects where the port is taken", async () => {
     const { port } = await serve({ one: true });
-    const relay = { status: () => [], ready: () => false };
+    const relay = { status: () => [] };
     const second = startRelayServer({ relay, metrics: createRelayMetrics(), bindAddress: "127.0.0.1", port });
     await expect(second).rejects.toMatchObject({ code: "EADDRINUSE" });
   });

@@ -1,0 +1,93 @@
+import { shown } from "#core/shown-text.ts";
+import type { LimitInForce } from "#kube/client/limit-name.ts";
+import type { FollowedCluster } from "#relay/followed-cluster.ts";
+
+/** An answer in words. */
+export interface Page {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** How whoever carries out the work is reached; undefined where that is not known yet. */
+export type PlatformState = { readonly reachable: boolean; readonly message: string } | undefined;
+
+/** Characters of a message, which may be put together of several texts, and clusters of a page. */
+const MAX_MESSAGE_CHARACTERS = 1_024;
+const MAX_LINE_CHARACTERS = 256;
+const MAX_CLUSTERS = 10_000;
+
+/** Whether the process is of use: it serves its only cluster, or one of several, on a platform that can be reached. */
+export function readinessOfAll(clusters: readonly FollowedCluster[], platform: PlatformState): Page {
+  if (platform?.reachable === false)
+    return unready(
+      `the function platform cannot be reached: ${shown(platform.message, MAX_MESSAGE_CHARACTERS)}`,
+    );
+  const [only] = clusters;
+  if (only === undefined) return unready("no cluster is followed");
+  // With more than one, a cluster's trouble is its own: this process goes on serving the others.
+  if (clusters.length > 1)
+    return clusters.some(({ ready }) => ready) ? OK : unready(`none of ${clusters.length} clusters is ready`);
+  return only.ready ? ready(only) : notReady(only);
+}
+
+/** Whether all of a cluster is looked after. */
+export function readinessOf(cluster: FollowedCluster): Page {
+  if (!cluster.ready) return notReady(cluster);
+  const leavesOut = cluster.limited.some(({ limit }) => !HARMLESS.has(limit));
+  return leavesOut
+    ? { status: 503, text: `cluster ${shown(cluster.name)} is ${limitsOf(cluster)}\n` }
+    : ready(cluster);
+}
+
+/** All clusters, a line each. */
+export function clustersPage(clusters: readonly FollowedCluster[]): Page {
+  const lines = clusters.slice(0, MAX_CLUSTERS).map((each) => `${shown(each.name)} ${stateOf(each)}\n`);
+  const more = clusters.length - lines.length;
+  return { status: 200, text: lines.join("") + (more > 0 ? `and ${more} more\n` : "") };
+}
+
+const OK: Page = { status: 200, text: "ok" };
+
+/** What these leave out are not the cluster's objects. */
+const HARMLESS: ReadonlySet<LimitInForce["limit"]> = new Set(["logLines"]);
+
+function ready(cluster: FollowedCluster): Page {
+  const { configurationFault: fault, limited } = cluster;
+  const remarks = [
+    ...(fault === undefined ? [] : [`as it was configured before: ${codeAndMessage(fault)}`]),
+    ...(limited.length === 0 ? [] : [limitsOf(cluster)]),
+  ];
+  return remarks.length === 0 ? OK : { status: 200, text: `ok, ${remarks.join("; ")}\n` };
+}
+
+function notReady(cluster: FollowedCluster): Page {
+  const limits = cluster.limited.length === 0 ? "" : `; ${limitsOf(cluster)}`;
+  return unready(`cluster ${shown(cluster.name)} is not ready: ${why(cluster)}${limits}`);
+}
+
+function unready(text: string): Page {
+  return { status: 503, text: `${text}\n` };
+}
+
+function stateOf(cluster: FollowedCluster): string {
+  if (!cluster.ready) return `not ready: ${why(cluster, MAX_LINE_CHARACTERS)}`;
+  if (cluster.limited.length > 0) return limitsOf(cluster, MAX_LINE_CHARACTERS);
+  const fault = cluster.configurationFault;
+  return fault === undefined ? "ok" : `misconfigured: ${codeAndMessage(fault, MAX_LINE_CHARACTERS)}`;
+}
+
+function why({ failure }: FollowedCluster, maxCharacters?: number): string {
+  return failure === undefined ? "listing" : codeAndMessage(failure, maxCharacters);
+}
+
+function limitsOf({ limited }: FollowedCluster, maxCharacters = MAX_MESSAGE_CHARACTERS): string {
+  return `limited: ${limited.map(({ limit, message }) => `${limit}: ${shown(message, maxCharacters)}`).join("; ")}`;
+}
+
+/** Messages may hold what a cluster's own server said. */
+function codeAndMessage(
+  { code, message }: { readonly code: string; readonly message: string },
+  maxCharacters = MAX_MESSAGE_CHARACTERS,
+): string {
+  return `${shown(code)}: ${shown(message, maxCharacters)}`;
+}
