@@ -1,6 +1,7 @@
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import { decideEvent } from "#core/decide-event.ts";
 import { MAX_EVENT_BYTES } from "#core/event.ts";
+import { jsonLine } from "#core/json-line.ts";
 import { CONTROLLER_NAMES, loadControllers } from "#functions/parts/controllers.ts";
 
 /** Twice an event's own limit: instances may come with it. */
@@ -17,7 +18,7 @@ export async function decide(input: AsyncIterable<Uint8Array>, output: NodeJS.Wr
     throw new ConfigurationError(faults);
   }
   const lines = decided.kind === "shared" ? [decided.plan] : decided.decisions;
-  for (const decision of lines) output.write(`${JSON.stringify(decision)}\n`);
+  for (const decision of lines) output.write(`${jsonLine(decision)}\n`);
 }
 
 async function readAll(input: AsyncIterable<Uint8Array>): Promise<string> {

@@ -3,11 +3,16 @@ import { Command, CommanderError, Option } from "commander";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import { keepHeapSmall } from "#cli/small-heap.ts";
 import { messageOf } from "#core/message-of.ts";
+import { shown } from "#core/shown-text.ts";
 import packageJson from "../package.json" with { type: "json" };
 
 /** Exit codes: done, failed, wrong usage or configuration. */
 const FAILED = 1;
 const WRONG_USAGE = 2;
+
+/** Of an error's message. */
+const MAX_LINES = 1_000;
+const MAX_LINE_CHARACTERS = 1_024;
 
 const program = new Command("serverless-ccm")
   .description(`${packageJson.description}`)
@@ -85,9 +90,16 @@ async function main(): Promise<void> {
 function exitCodeOf(error: unknown): number {
   // Commander has said what is wrong by then; its own code for --help and --version is 0.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
-  const message = messageOf(error);
-  process.stderr.write(`serverless-ccm: ${message}\n`);
+  process.stderr.write(`serverless-ccm: ${linesOf(messageOf(error))}\n`);
   return error instanceof ConfigurationError ? WRONG_USAGE : FAILED;
+}
+
+/** Lines are ours; what stands in them may be somebody else's. */
+function linesOf(message: string): string {
+  return message
+    .split("\n", MAX_LINES)
+    .map((line) => shown(line, MAX_LINE_CHARACTERS))
+    .join("\n");
 }
 
 function withClusterOptions(command: Command): Command {

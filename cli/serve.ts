@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { ServingSettings } from "#cli/settings.ts";
+import { logText } from "#core/log-text.ts";
 import type { Invoker } from "#relay/delivery/invoker.ts";
 import { type Relay, type RelayCluster, startRelay } from "#relay/relay.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
@@ -50,12 +51,7 @@ export async function serve({ clusters, follow, invoker, serving }: ServeOptions
       bindAddress: serving.bindAddress,
       port: serving.port,
     });
-    log({
-      level: "info",
-      event: "Serving",
-      url: server.url,
-      clusters: clusters.map(({ cluster }) => cluster.name),
-    });
+    log({ level: "info", event: "Serving", url: server.url, clusters: clusters.length });
     const signal = await firstSignal();
     log({ level: "info", event: "Draining", signal });
     follower?.stop();
@@ -71,7 +67,7 @@ export async function serve({ clusters, follow, invoker, serving }: ServeOptions
 
 /** Writes one line of JSON to standard error, where programs of this kind log. */
 export function log(line: Readonly<Record<string, unknown>>): void {
-  process.stderr.write(`${JSON.stringify({ time: new Date().toISOString(), ...line })}\n`);
+  process.stderr.write(`${logText(line, new Date())}\n`);
 }
 
 function firstSignal(): Promise<string> {

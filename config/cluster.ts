@@ -58,6 +58,8 @@ export const Limits = z.strictObject({
     .min(65_536)
     .max(64 * MEBIBYTE)
     .prefault(2 * MEBIBYTE),
+  /** Lines of the log in a second; ten times as many go through at once. */
+  logLines: z.int().min(1).max(1_000).prefault(10),
 });
 export type Limits = z.output<typeof Limits>;
 

@@ -8,9 +8,11 @@ import type { Gate } from "#relay/delivery/gate.ts";
 import type { Invoker } from "#relay/delivery/invoker.ts";
 import { createReadingTurns } from "#relay/feed/reading-turns.ts";
 import { type ConfigurationFault, type FollowedCluster, notFollowed } from "#relay/followed-cluster.ts";
+import { createLogLimit, type LogLimit } from "#relay/report/log-limit.ts";
 import type { RelayMetrics } from "#relay/report/metrics.ts";
 import type { RelayNote } from "#relay/report/note.ts";
 import { type OutcomeLine, outcomeLinesOf } from "#relay/report/outcome-line.ts";
+import { createTroubles } from "#relay/report/troubles.ts";
 
 /** One cluster, and the way to its API server with the relay's identity. */
 export interface RelayCluster {
@@ -63,13 +65,30 @@ export function startRelay(options: RelayOptions): Relay {
   const followed = new Map<string, Followed>();
   const faults = new Map<string, ConfigurationFault>();
   let events = 0;
-  const note = (each: RelayNote): void => {
-    options.metrics?.observe(each);
-    if (options.onOutcome !== undefined) for (const line of outcomeLinesOf(each)) options.onOutcome(line);
-  };
+
+  /** Tells metrics and log what there is to tell of a cluster. */
+  function teller(cluster: Cluster): Teller {
+    const troubles = createTroubles(clock);
+    const tell = (each: RelayNote): void => {
+      options.metrics?.observe(each);
+      if (options.onOutcome !== undefined) for (const line of outcomeLinesOf(each)) log.take(line);
+    };
+    const log = createLogLimit({
+      linesPerSecond: cluster.limits.logLines,
+      clock,
+      write: (line) => options.onOutcome?.(line),
+      note: (each) => tell({ cluster: cluster.name, ...each }),
+    });
+    const note = (each: RelayNote): void => {
+      tell(each);
+      for (const recovered of troubles.after(each)) tell({ cluster: cluster.name, ...recovered });
+    };
+    return { note, log };
+  }
 
   function add({ cluster, transport }: RelayCluster): void {
     if (followed.has(cluster.name)) throw new Error(`cluster ${cluster.name} is followed already`);
+    const { note, log } = teller(cluster);
     const relay = startClusterRelay({
       cluster,
       clusterHash: cluster.hash,
@@ -87,20 +106,22 @@ export function startRelay(options: RelayOptions): Relay {
       },
       watches: options.watches,
     });
-    followed.set(cluster.name, { relay, transport });
+    followed.set(cluster.name, { relay, transport, log });
   }
 
-  async function end(name: string, { relay, transport }: Followed): Promise<void> {
+  async function end(name: string, { relay, transport, log }: Followed): Promise<void> {
     await relay.close();
     followed.delete(name);
+    log.close();
     await transport.close();
   }
 
   function status(): readonly FollowedCluster[] {
-    const known = [...followed].map(([name, { relay }]) => ({
-      ...relay.status(),
-      configurationFault: faults.get(name),
-    }));
+    const known = [...followed].map(([name, { relay, log }]) => {
+      const state = relay.status();
+      const limited = [...state.limited, ...log.limited()];
+      return { ...state, limited, configurationFault: faults.get(name) };
+    });
     const unknown = [...faults].filter(([name]) => !followed.has(name));
     return [...known, ...unknown.map(([name, fault]) => notFollowed(name, fault))];
   }
@@ -139,6 +160,12 @@ export function startRelay(options: RelayOptions): Relay {
 interface Followed {
   readonly relay: ClusterRelay;
   readonly transport: Transport;
+  readonly log: LogLimit;
+}
+
+interface Teller {
+  readonly note: (note: RelayNote) => void;
+  readonly log: LogLimit;
 }
 
 function fired(signal: AbortSignal): Promise<void> {

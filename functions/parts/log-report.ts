@@ -1,7 +1,8 @@
 import type { MiddlewareObj } from "@middy/core";
+import { logText } from "#core/log-text.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
 
-/** One line of a log, as JSON: the report's own fields beside what tells invocations apart. */
+/** One line of a log, as `LogLine` of the core has it but for the time. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
 /** Takes one line; must not throw. */
@@ -16,41 +17,40 @@ export function logReport(log: Log = () => undefined): MiddlewareObj<unknown, Re
     after(request) {
       const report = request.response;
       if (!report) return;
-      const common = { cluster: report.cluster, controller: report.controller, event: report.id };
-      for (const object of report.objects) {
-        if (object.outcome !== "unchanged")
-          log({ level: levelOf(object), ...common, ...withoutDecision(object) });
+      const { cluster, controller, id: eventId, objects, durations, usage } = report;
+      const common = { cluster, controller, eventId };
+      for (const object of objects) {
+        if (object.outcome === "unchanged") continue;
+        log({ level: levelOf(object), event: "Object", ...common, ...factsOf(object) });
       }
-      const { durations, usage } = report;
-      const counts = countOutcomes(report.objects);
-      log({
-        level: "info",
-        message: "batch",
-        ...common,
-        requestId: request.context.awsRequestId,
-        ...counts,
-        durations,
-        usage,
-      });
+      const { awsRequestId: requestId } = request.context;
+      const counts = { objects: objects.length, outcomes: countOutcomes(objects) };
+      log({ level: "info", event: "Report", ...common, requestId, ...counts, durations, usage });
     },
     onError(request) {
       const { name, message } = request.error ?? new Error("no error was given");
-      log({ level: "error", message, error: name, requestId: request.context.awsRequestId });
+      const { awsRequestId: requestId } = request.context;
+      log({ level: "error", event: "InvocationFailed", requestId, code: name, message });
     },
   };
 }
 
 /** The log of a function platform: one line of JSON on standard output. */
 export function logToStandardOutput(line: LogLine): void {
-  process.stdout.write(`${JSON.stringify({ time: new Date().toISOString(), ...line })}\n`);
+  process.stdout.write(`${logText(line, new Date())}\n`);
 }
 
 function levelOf(object: ObjectReport): "info" | "warn" {
   return object.outcome === "retry" ? "warn" : "info";
 }
 
-// A decision holds the whole of what would be written; the report has it, a log line need not.
-function withoutDecision({ decision: _, ...object }: ObjectReport): Omit<ObjectReport, "decision"> {
+// A decision holds the whole of what would be written; the report has it, a log line need not. Nor what is for the relay alone.
+function factsOf({
+  decision: _,
+  seen: _seen,
+  said: _said,
+  ...object
+}: ObjectReport): Omit<ObjectReport, "decision" | "seen" | "said"> {
   return object;
 }
 

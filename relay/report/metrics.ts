@@ -65,6 +65,14 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
     ({ name: cluster, configurationFault }, set) =>
       set({ cluster }, Number(configurationFault !== undefined)),
   );
+  gauge(
+    "cluster_limited",
+    "1 while the limit of the cluster is in force.",
+    ["cluster", "limit"],
+    ({ name: cluster, limited }, set) => {
+      for (const { limit } of limited) set({ cluster, limit }, 1);
+    },
+  );
   controllerGauge("objects", "Objects that the API server lists.", (each) => each.objects);
   controllerGauge("pending_objects", "Objects that need work.", (each) => each.needed);
   controllerGauge("in_flight_objects", "Objects in flight.", (each) => each.inFlight);
@@ -88,6 +96,13 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
   const failures = counter("watch_failures_total", "Lists and watches that failed, by code.", [
     ...RESOURCE,
     "code",
+  ]);
+  const limits = counter("cluster_limits_total", "Times that a limit of the cluster was met.", [
+    "cluster",
+    "limit",
+  ]);
+  const leftOut = counter("log_lines_left_out_total", "Lines of the log beyond the cluster's limit.", [
+    "cluster",
   ]);
   const nameless = counter(
     "nameless_objects_total",
@@ -134,6 +149,7 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
     if (note.kind === "listed") lists.inc({ ...labels, cause: note.cause });
     if (note.kind === "ended") watchEnds.inc({ ...labels, cause: note.cause });
     if (note.kind === "failed") failures.inc({ ...labels, code: note.code });
+    if (note.kind === "limited") limits.inc({ cluster: labels.cluster, limit: note.limit });
     if (note.kind === "malformed") nameless.inc({ ...labels }, note.objects);
   }
 
@@ -213,7 +229,12 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
         }
         case "unknown-controller":
           return unknown.inc({ cluster });
+        case "log-limited":
+          return limits.inc({ cluster, limit: note.limit });
+        case "log-left-out":
+          return leftOut.inc({ cluster }, note.lines);
         case "refreshed":
+        case "recovered":
           return;
       }
     },
@@ -261,12 +282,14 @@ function withoutBucket({ le: _, ...labels }: Partial<Record<string, string | num
   return labels as LabelValues<string>;
 }
 
+const CODE = /^[\w:.-]{1,100}$/;
+
 /** Passes the first so many different values, and `other` for those beyond. */
 function createLabelLimit(maxValues: number): (value: string) => string {
   const values = new Set<string>();
   return (value) => {
     if (values.has(value)) return value;
-    if (values.size >= maxValues || value.length > 100) return "other";
+    if (values.size >= maxValues || !CODE.test(value)) return "other";
     values.add(value);
     return value;
   };

@@ -2,6 +2,8 @@ import type { ControllerName } from "#core/event.ts";
 import type { Fault } from "#core/faults.ts";
 import type { Delivery } from "#relay/delivery/deliver.ts";
 import type { FeedNote } from "#relay/feed/resource-feed.ts";
+import type { LogLimitNote } from "#relay/report/log-limit.ts";
+import type { Recovered } from "#relay/report/troubles.ts";
 import type { KnownObject, Undone } from "#relay/work/pending.ts";
 
 /** Everything that the relay has to tell; log lines and metrics are both made of it. */
@@ -11,6 +13,8 @@ export type RelayNote = { readonly cluster: string } & ClusterNote;
 export type ClusterNote =
   | ({ readonly resource: string } & FeedNote)
   | ({ readonly controller: ControllerName } & ControllerNote)
+  | Recovered
+  | LogLimitNote
   /** The cluster's entry names a controller that this version does not have; the others go on. */
   | { readonly kind: "unknown-controller"; readonly controller: string };
 

@@ -2,7 +2,7 @@ import type { Report } from "#core/report.ts";
 import { ABANDONED } from "#relay/delivery/invoker.ts";
 import type { RelayNote } from "#relay/report/note.ts";
 
-/** One line of a log: a level, what happened, and the facts; JSON, and without anything secret. */
+/** One line of a log, as `LogLine` has it but for the time: a level, what happened, and the facts, without anything secret. */
 export interface OutcomeLine {
   readonly level: "info" | "warn" | "error";
   readonly event: string;
@@ -39,6 +39,16 @@ export function outcomeLinesOf(note: RelayNote): readonly OutcomeLine[] {
       const message = `this version has no controller "${controller}"; take it out of the cluster's controllers, or run a version that has it`;
       return [{ level: "error", event: "UnknownController", cluster, controller, message }];
     }
+    case "recovered": {
+      const { resource, code, limit, durationMs } = note;
+      return [{ level: "info", event: "Recovered", cluster, resource, code, limit, durationMs }];
+    }
+    case "log-limited": {
+      const { limit, message } = note;
+      return [{ level: "warn", event: "ClusterLimited", cluster, limit, message }];
+    }
+    case "log-left-out":
+      return [logLimitedLine(note)];
     case "read": {
       const { resource, namespace, name, failure } = note;
       if (failure === undefined) return [];
@@ -50,6 +60,13 @@ export function outcomeLinesOf(note: RelayNote): readonly OutcomeLine[] {
       return [{ level: "info", event: "Refreshed", cluster, resource, objects, durationMs }];
     }
   }
+}
+
+function logLimitedLine(note: Extract<RelayNote, { kind: "log-left-out" }>): OutcomeLine {
+  const { cluster, lines, durationMs, flows } = note;
+  const message = `${lines} lines were left out${flows ? "" : ", and lines still are"}`;
+  const facts = { cluster, limit: "logLines", leftOut: lines, durationMs, message };
+  return { level: "warn", event: "LogLimited", ...facts };
 }
 
 /** One line for each, up to so many; the first says how many there were. */
@@ -106,8 +123,8 @@ function deliveryLines(note: Extract<RelayNote, { kind: "delivered" }>): readonl
   const { event, invocation, unnamed } = delivery;
   const facts = {
     cluster,
-    id: event.id,
     controller: event.controller,
+    eventId: event.id,
     reason: event.reason,
     objects: event.objects.length,
     invokedMs: endedMs - startedMs,
@@ -129,10 +146,13 @@ function deliveryLines(note: Extract<RelayNote, { kind: "delivered" }>): readonl
     durations: report.durations,
     usage: report.usage,
   };
-  return [head, ...objectLines(cluster, event.id, report)];
+  return [head, ...objectLines({ cluster, controller: event.controller, eventId: event.id }, report)];
 }
 
-function objectLines(cluster: string, id: string, report: Report): readonly OutcomeLine[] {
+function objectLines(
+  common: Pick<OutcomeLine, "cluster"> & { readonly controller: string; readonly eventId: string },
+  report: Report,
+): readonly OutcomeLine[] {
   return report.objects
     .filter(
       ({ outcome, warnings, decision }) => outcome === "retry" || (warnings?.length ?? 0) > 0 || decision,
@@ -141,8 +161,7 @@ function objectLines(cluster: string, id: string, report: Report): readonly Outc
     .map(({ namespace, name, uid, outcome, because, afterSeconds, warnings, decision }) => ({
       level: outcome === "retry" ? "warn" : "info",
       event: "Object",
-      cluster,
-      id,
+      ...common,
       namespace,
       name,
       uid,

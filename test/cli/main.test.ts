@@ -2,6 +2,8 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { runProgram } from "#test/cli/program.ts";
 
+const PRINTABLE = /^[\n\x20-\x7E]+$/;
+
 describe("help", () => {
   test.each([
     [["--help"]],
@@ -49,9 +51,10 @@ describe("wrong usage ends with 2 and says what is wrong", () => {
   });
 });
 
-describe("decide", () => {
+describe("decide", async () => {
+  const example = await readFile(new URL("../../docs/examples/event.json", import.meta.url), "utf8");
+
   test("prints the decision of the documented example", async () => {
-    const example = await readFile(new URL("../../docs/examples/event.json", import.meta.url), "utf8");
     const { code, stdout } = await runProgram(["decide"], example);
     const decisions = stdout
       .trim()
@@ -69,5 +72,22 @@ describe("decide", () => {
   ])("%s is refused by path", async (_given, input, message) => {
     const { code, stderr } = await runProgram(["decide"], input);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+  });
+
+  test("what acts on a terminal comes out escaped, and is the same to whoever reads JSON", async () => {
+    const name = "a\u001B[2J\u009B31m\u202E";
+    const input = JSON.parse(example);
+    input.event.objects[0].metadata.name = name;
+    const { code, stdout } = await runProgram(["decide"], JSON.stringify(input));
+    expect(stdout).toMatch(PRINTABLE);
+    expect([code, JSON.parse(stdout.split("\n")[0] ?? "").object.name]).toEqual([0, name]);
+  });
+
+  test("and in what is refused, too", async () => {
+    const input = JSON.parse(example).event;
+    input.related = { "\u009B31m\u202E": 1 };
+    const { code, stderr } = await runProgram(["decide"], JSON.stringify(input));
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(PRINTABLE) });
+    expect(stderr).toContain("\\u{009B}31m");
   });
 });

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import { expectLogLines } from "#test/log-lines.ts";
 
 const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 
@@ -26,7 +27,7 @@ export interface Running {
   readonly lines: readonly Readonly<Record<string, unknown>>[];
   /** Resolves with the first line of that event; rejects when the program ends before. */
   line(event: string): Promise<Readonly<Record<string, unknown>>>;
-  /** Sends the signal and resolves with the exit code. */
+  /** Sends the signal and resolves with the exit code; rejects where it has logged what is no line of a log. */
   end(signal: "SIGTERM" | "SIGKILL"): Promise<number | null>;
 }
 
@@ -68,9 +69,11 @@ export function startProgram(flags: readonly string[], environment = {}): Runnin
         waiting.add(look);
         look();
       }),
-    end: (signal) => {
+    end: async (signal) => {
       child.kill(signal);
-      return exit;
+      const code = await exit;
+      expectLogLines(lines);
+      return code;
     },
   };
 }

@@ -4,6 +4,7 @@ import { Cluster } from "#config/cluster.ts";
 import type { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import type { Report } from "#core/report.ts";
+import { expectLogLines } from "#test/log-lines.ts";
 import { type FunctionUnderTest, startFunction } from "./function-under-test.ts";
 
 let node: FunctionUnderTest;
@@ -224,30 +225,32 @@ describe("the deadline", () => {
 });
 
 describe("the log", () => {
+  afterEach(() => expectLogLines(node.logged));
+
   test("has a line for each object that is not as it was, and one for the batch", async () => {
     const [first, second] = await node.join("a", "b");
     await node.invoke(node.event([first]));
     const lines = node.logged.length;
     node.cloud.instances.delete("b");
     await node.invoke(node.event([await node.api.read("a"), second, null], { id: "event-2" }));
-    const common = { event: "event-2", cluster: "tenant-a", controller: "cloud-node-controller" };
+    const common = { eventId: "event-2", cluster: "tenant-a", controller: "cloud-node-controller" };
     expect(node.logged.slice(lines)).toEqual([
       expect.objectContaining({
         level: "warn",
+        event: "Object",
         ...common,
         name: "b",
         outcome: "retry",
         afterSeconds: expect.any(Number),
       }),
-      expect.objectContaining({ level: "info", ...common, index: 2, outcome: "skipped" }),
+      expect.objectContaining({ level: "info", event: "Object", ...common, index: 2, outcome: "skipped" }),
       expect.objectContaining({
         level: "info",
+        event: "Report",
         ...common,
         requestId: "request-1",
-        changed: 0,
-        unchanged: 1,
-        skipped: 1,
-        retry: 1,
+        objects: 3,
+        outcomes: { changed: 0, unchanged: 1, skipped: 1, retry: 1 },
         durations: {
           cloudMs: expect.any(Number),
           clusterMs: expect.any(Number),
@@ -268,7 +271,8 @@ describe("the log", () => {
     expect(node.logged).toEqual([
       {
         level: "error",
-        error: "EventRejected",
+        event: "InvocationFailed",
+        code: "EventRejected",
         message: expect.stringContaining("version: "),
         requestId: "request-1",
       },

@@ -7,6 +7,7 @@ import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts"
 import type { OutcomeLine } from "#relay/report/outcome-line.ts";
 import { createFakeApi, type FakeApi, status, unreachable } from "#test/kube/apply/fake-api.ts";
 import { createManualClock, type ManualClock, quiet } from "#test/kube/follow/manual-clock.ts";
+import { expectLogLines } from "#test/log-lines.ts";
 import {
   createFakeFunctions,
   type FakeFunctions,
@@ -28,8 +29,10 @@ interface World {
 }
 
 const relays: Relay[] = [];
+const logged: OutcomeLine[] = [];
 afterEach(async () => {
   for (const relay of relays.splice(0)) await relay.close();
+  expectLogLines(logged.splice(0));
 });
 
 const cluster = (name: string, more: object = {}): Cluster =>
@@ -66,7 +69,7 @@ async function start(options: Options = {}): Promise<World> {
     identity: "test",
     nodeStatusUpdateFrequencySeconds: options.refreshSeconds ?? 100_000,
     metrics,
-    onOutcome: (line) => lines.push(line),
+    onOutcome: (line) => logged.push(line) && lines.push(line),
     clock,
     random: options.random ?? (() => 0.5),
   });
@@ -672,6 +675,58 @@ describe("several clusters", () => {
     await quiet();
   });
 
+  test("one that floods the log is limited, is named, and takes no other's lines", async () => {
+    const clock = createManualClock();
+    const [loud, quietOne] = [createFakeApi(), createFakeApi()];
+    const lines: OutcomeLine[] = [];
+    const metrics = createRelayMetrics();
+    const relay = startRelay({
+      clusters: [
+        { cluster: cluster("loud"), transport: loud },
+        { cluster: cluster("quiet"), transport: quietOne },
+      ],
+      invoker: createFakeFunctions(loud),
+      identity: "test",
+      nodeStatusUpdateFrequencySeconds: 100_000,
+      metrics,
+      onOutcome: (line) => lines.push(line),
+      clock,
+      random: () => 0.5,
+    });
+    relays.push(relay);
+    await clock.advance(0);
+    for (let second = 0; second < 60; second += 1) {
+      for (let index = 0; index < 50; index += 1)
+        loud.put("bad\u001B\u202E\n", { spec: { taints: `${second} ${index}` } });
+      quietOne.put("bad", { spec: { taints: second } });
+      await clock.advance(1_000);
+    }
+    const of = (name: string) => lines.filter((line) => line.cluster === name);
+    expect(eventsOf(of("quiet"), "MalformedObject")).toHaveLength(60);
+    expect(of("loud").length).toBeLessThan(10 * 70 + 10);
+    expect(eventsOf(of("loud"), "ClusterLimited")).toMatchObject([{ limit: "logLines" }]);
+    expect(of("loud").find(({ event }) => event === "MalformedObject")).toMatchObject({
+      name: "bad\\u{001B}\\u{202E}\\u{000A}",
+    });
+    const limitsOf = () => relay.status().map(({ limited }) => limited.map(({ limit }) => limit));
+    expect(limitsOf()).toEqual([["logLines"], []]);
+    expect((await metrics.text()).split("\n")).toEqual(
+      expect.arrayContaining([
+        'serverless_ccm_cluster_limited{cluster="loud",limit="logLines"} 1',
+        'serverless_ccm_cluster_limits_total{cluster="loud",limit="logLines"} 1',
+      ]),
+    );
+    await clock.advance(10_000);
+    expect(limitsOf()).toEqual([[], []]);
+    const leftOut = eventsOf(of("loud"), "LogLimited").map((line) => Number(line["leftOut"]));
+    const written = eventsOf(of("loud"), "MalformedObject").length;
+    expect(leftOut.reduce((sum, each) => sum + each, written)).toBe(60 * 50);
+    expect(await metrics.text()).toContain(
+      `serverless_ccm_log_lines_left_out_total{cluster="loud"} ${60 * 50 - written}`,
+    );
+    expectLogLines(lines);
+  });
+
   test("a delivery makes room for another that waits for that of the account", async () => {
     const clock = createManualClock();
     const [one, two] = [createFakeApi(), createFakeApi()];
@@ -926,6 +981,23 @@ test("the cloud's throttling makes the next shares smaller", async () => {
   expect(shares[1]).toBeLessThan(0.55);
   expect(shares[2]).toBeLessThan(0.3);
   expect(shares[2]).toBeGreaterThanOrEqual(0.25);
+});
+
+test("a watch that failed is said to be well again, once and with how long it was not", async () => {
+  const { api, clock, lines } = await start();
+  api.next(...Array.from({ length: 3 }, () => unreachable("ConnectionRefused")));
+  api.breakWatches();
+  await clock.advance(60_000);
+  expect(eventsOf(lines, "Recovered")).toEqual([
+    {
+      level: "info",
+      event: "Recovered",
+      cluster: "one",
+      resource: "nodes",
+      code: "ConnectionRefused",
+      durationMs: expect.any(Number),
+    },
+  ]);
 });
 
 test("metrics tell what happened, under the stock controller's names and ours", async () => {

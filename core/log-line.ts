@@ -1,0 +1,95 @@
+import * as z from "zod";
+import { Because } from "#core/decision.ts";
+import { ClusterName } from "#core/event.ts";
+import { CloudUsage, ClusterUsage, ObjectReport, Report } from "#core/report.ts";
+
+/** What happened, by the word in `event`, and what the line says of it. */
+export const LOG_EVENTS = {
+  Serving: "the process answers at `url`; it has so many `clusters`",
+  Draining: "a `signal` came: nothing new starts",
+  Drained: "what was in flight has `finished`, or is given up",
+  FlagWithoutEffect: "a flag of the stock controller's that nothing obeys",
+  ClustersRead: "the `file` of clusters has new content",
+  ClustersFileFaulty: "the `file` of clusters cannot be read; what is known goes on",
+  ClusterEntryFaulty: "an entry of the `file` cannot be used; what is known of the cluster goes on",
+  SignInUnusable: "the relay cannot sign in to the cluster with what its entry names; it is tried again",
+  ClusterAdded: "the cluster is followed from now on",
+  ClusterChanged: "the cluster is followed by its new entry",
+  ClusterRemoved: "the cluster is followed no longer",
+  ClusterFailed: "a fault of serverless-ccm kept the cluster from being followed",
+  UnknownController: "the cluster's entry names a controller that this version does not have",
+  Listed: "all objects of the `resource` are known",
+  WatchFailed: "a list or watch of the `resource` failed; it is tried again after `retryInMs`",
+  ReadFailed: "an object that the watch was late with could not be read",
+  Recovered: "what failed (`code`) or was limited (`limit`) is well again, `durationMs` after it began",
+  ClusterLimited: "more came of the cluster than its `limit` allows, or comes still",
+  LogLimited: "so many lines of the cluster were `leftOut` in `durationMs`",
+  Refreshed: "all objects of the `resource` were looked at",
+  MalformedObject: "an object that is not what the API server's schema promises is left out",
+  ObjectTooLarge: "an object that no event can carry is left out",
+  WorkUndone: "somebody (`manager`) undoes our work on an object",
+  Report:
+    "an invocation ended with a report; `invokedMs` is the relay's measure, `durations` are the function's",
+  Object: "an object that was changed, skipped, warned of or is to be tried again",
+  InvocationFailed: "an invocation ended without a report",
+} as const;
+
+const fact = <Schema extends z.ZodType>(schema: Schema, meaning: string): z.ZodOptional<Schema> =>
+  schema.optional().describe(meaning);
+const text = (meaning: string): z.ZodOptional<z.ZodString> => fact(z.string(), meaning);
+const count = (meaning: string): z.ZodOptional<z.ZodInt> => fact(z.int().min(0), meaning);
+
+/** One line of the log of `run`, `relay` and the functions; all of them have time, level and event. */
+export const LogLine = z.strictObject({
+  time: z.iso.datetime().describe("when it was written, in UTC"),
+  level: z
+    .enum(["info", "warn", "error"])
+    .describe("`info`, `warn` (it heals or is tried again) or `error` (somebody has to do something)"),
+  event: z
+    .string()
+    .regex(/^([A-Z][a-z]+)+$/)
+    .describe("what happened; below"),
+  message: text("a sentence for people"),
+  cluster: fact(ClusterName, "the cluster, as configured"),
+  controller: text("the controller, as in `--controllers`"),
+  resource: text("the resource's plural"),
+  namespace: text("of the object"),
+  name: text("of the object"),
+  uid: text("of the object"),
+  eventId: text("the `id` of the event that a function was sent; relay and function name the same"),
+  requestId: text("the platform's name of the invocation"),
+  reason: text("why the event was sent"),
+  code: text("why something failed, in one word that does not change"),
+  limit: text("a limit of the cluster, as in its `limits`"),
+  leftOut: count("lines"),
+  cause: text("why a list was made"),
+  restarted: fact(z.boolean(), "the API server's store is older than what was seen of it"),
+  objects: count("how many"),
+  outcomes: fact(z.record(ObjectReport.shape.outcome, z.int()), "objects by outcome"),
+  unnamed: count("objects that the report does not name"),
+  durations: fact(Report.shape.durations, "milliseconds of the invocation, by what they were spent on"),
+  usage: fact(z.object({ cloud: CloudUsage, cluster: ClusterUsage }), "requests to cloud and API server"),
+  index: count("the object's place in the event"),
+  outcome: fact(ObjectReport.shape.outcome, "of the object"),
+  because: fact(Because, "why, by code and message"),
+  afterSeconds: fact(z.number().min(0), "the object is tried again after so many"),
+  resourceVersion: text("of the object, after the last write"),
+  warnings: fact(
+    z.array(z.union([Because, z.string()])),
+    "what is worth knowing beside, by code and message",
+  ),
+  decision: fact(z.unknown(), "of a dry run: what would have been written"),
+  faults: fact(z.array(z.unknown()), "what is wrong, by path and message"),
+  rounds: count("how often it was undone"),
+  manager: text("the field manager that did it"),
+  durationMs: count("how long it took"),
+  invokedMs: count("how long the invocation took, with the way there and back"),
+  retryInMs: count("when it is tried again"),
+  url: text("where the process answers"),
+  clusters: count("how many"),
+  faulty: count("entries that cannot be used"),
+  file: text("of clusters"),
+  signal: text("that ends the process"),
+  finished: fact(z.boolean(), "before the time was up"),
+});
+export type LogLine = z.output<typeof LogLine>;

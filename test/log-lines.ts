@@ -1,0 +1,14 @@
+import { expect } from "vitest";
+import { LOG_EVENTS, LogLine } from "#core/log-line.ts";
+import { type LogFacts, logText } from "#core/log-text.ts";
+
+/** Asserts that these are lines as the reference has them, once they are written. */
+export function expectLogLines(lines: readonly LogFacts[]): void {
+  const faults = lines.flatMap((facts): object[] => {
+    const line = JSON.parse(logText(facts, new Date()));
+    const parsed = LogLine.safeParse(line);
+    if (!parsed.success) return [{ line, faults: parsed.error.issues }];
+    return parsed.data.event in LOG_EVENTS ? [] : [{ line, faults: "the event is not in LOG_EVENTS" }];
+  });
+  expect(faults).toEqual([]);
+}
