@@ -1,3 +1,4 @@
+import { dryRunOf } from "#cli/dry-run.ts";
 import { type KeepClusterOptions, type KeptCluster, keepCluster } from "#cli/keep-cluster.ts";
 import type { ClustersFollower } from "#cli/serve.ts";
 import type { Cluster } from "#config/cluster.ts";
@@ -10,6 +11,10 @@ export interface FollowClustersOptions extends Omit<KeepClusterOptions, "signal"
   /** What the file said at the start, and those of its clusters that the relay follows by now. */
   readonly content: ClustersFile;
   readonly followed: readonly RelayCluster[];
+  /** A dry run for all clusters, whatever their entries say. */
+  readonly dryRun?: boolean;
+  /** Calls the listener at each SIGHUP, which asks for the file to be read again at once; answers with how to end that. */
+  readonly onHangup?: (listener: () => void) => () => void;
   /** Milliseconds between two looks at the file. */
   readonly intervalMs?: number;
 }
@@ -48,7 +53,8 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
     turns.set(name, turn);
   }
 
-  function take(content: ClustersFile): void {
+  function take(written: ClustersFile): void {
+    const content = options.dryRun === true ? dryRunOf(written) : written;
     const text = JSON.stringify(content);
     // Touched, or written with the same words.
     if (text === known) return;
@@ -67,10 +73,20 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
     const faults = entries.flatMap((entry) => entry.faults);
     log({ level: "error", event: "ClusterEntryFaulty", cluster: name, file, faults });
     if (name !== undefined)
-      keptOf(name).setEntryFault({ code: "Invalid", message: sentenceOf(file, faults) });
+      keptOf(name).setEntryFault({ code: "NotConfigured", message: sentenceOf(file, faults) });
   }
 
   take(options.content);
+  const { onHangup } = options;
+  const onReread =
+    onHangup &&
+    ((reread: () => void) =>
+      onHangup(() => {
+        log({ level: "info", event: "Rereading", signal: "SIGHUP", file });
+        // What the file says then is news, even where it says the same.
+        known = "";
+        reread();
+      }));
   const following = followClustersFile({
     file,
     signal: stopping.signal,
@@ -81,6 +97,7 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
       const message = "the clusters that are known go on as before";
       log({ level: "error", event: "ClustersFileFaulty", file, code, faults, message });
     },
+    ...(onReread === undefined ? {} : { onReread }),
     ...(options.intervalMs === undefined ? {} : { intervalMs: options.intervalMs }),
   });
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError, Option } from "commander";
 import { ConfigurationError } from "#cli/configuration-error.ts";
+import { outliveHangups } from "#cli/hangup.ts";
 import { keepHeapSmall } from "#cli/small-heap.ts";
 import { messageOf } from "#core/message-of.ts";
 import { shown } from "#core/shown-text.ts";
@@ -25,6 +26,7 @@ withClusterOptions(program.command("run"))
   .summary("relay and functions in one process, outside the cluster")
   .description("Watches one cluster and initializes its nodes, relay and functions in this one process.")
   .action(async (flags) => {
+    outliveHangups();
     keepHeapSmall();
     await (await import("#cli/run.ts")).run(flags);
   });
@@ -35,13 +37,13 @@ withClusterOptions(program.command("relay"))
   .option(
     "--clusters-file <file>",
     "YAML file of clusters, in place of flags for one (default: $CLUSTERS_FILE)",
-    process.env["CLUSTERS_FILE"],
   )
   .option("--function-prefix <prefix>", "functions are named <prefix>node, …")
   .option("--function-arn <arn>", "the node function, by name or ARN")
-  .action(async (flags) => {
+  .action(async (flags, command: Command) => {
+    outliveHangups();
     keepHeapSmall();
-    await (await import("#cli/relay.ts")).relay(flags);
+    await (await import("#cli/relay.ts")).relay({ ...flags, given: givenTo(command) });
   });
 
 program
@@ -100,6 +102,14 @@ function linesOf(message: string): string {
     .split("\n", MAX_LINES)
     .map((line) => shown(line, MAX_LINE_CHARACTERS))
     .join("\n");
+}
+
+/** The flags that stand on the command line, defaults aside. */
+function givenTo(command: Command): ReadonlySet<string> {
+  const given = command.options.filter(
+    (option) => command.getOptionValueSource(option.attributeName()) === "cli",
+  );
+  return new Set(given.map(({ long }) => long ?? ""));
 }
 
 function withClusterOptions(command: Command): Command {

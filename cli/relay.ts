@@ -1,11 +1,20 @@
+import { clusterSourceOf } from "#cli/cluster-source.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { connectRelay, signInFaultOf } from "#cli/connect-relay.ts";
+import { connectRelay } from "#cli/connect-relay.ts";
+import { dryRunOf } from "#cli/dry-run.ts";
 import { warnOfFlagsWithoutEffect } from "#cli/flags-without-effect.ts";
 import { followClusters } from "#cli/follow-clusters.ts";
 import { type FunctionFlags, faultsOfOneFunction, readFunctionNames } from "#cli/function-names.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
+import { onHangup } from "#cli/hangup.ts";
 import { log, type ServeOptions, serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
+import {
+  sayThatFlagsWin,
+  sayThatItIsDry,
+  sayThatNoneIsUsable,
+  sayThatNothingIsReadAgain,
+} from "#cli/start-notes.ts";
 import { type ClustersFile, ClustersFileError, placeOf } from "#config/clusters-file.ts";
 import { readClusters } from "#config/read-clusters-file.ts";
 import { connect } from "#kube/client/connect.ts";
@@ -15,6 +24,8 @@ import type { RelayCluster } from "#relay/relay.ts";
 /** The flags of `relay`, beyond those it shares with `run`. */
 export interface RelayFlags extends Flags, FunctionFlags {
   readonly clustersFile?: string | undefined;
+  /** Those that stand on the command line, such as `--kubeconfig`; defaults aside. */
+  readonly given: ReadonlySet<string>;
 }
 
 /** Sockets to Lambda at most. What is in flight is bounded by each cluster's limits, and clusters come and go. */
@@ -41,31 +52,32 @@ export async function relay(flags: RelayFlags): Promise<void> {
   await serve({ ...clusters, invoker, serving });
 }
 
-/** The clusters to begin with and how they change; rejects with all faults where none can be followed. */
+/** The clusters to begin with and how they change; rejects with all faults where there is nothing to follow. */
 async function readRelayClusters(
   flags: RelayFlags,
   faults: ConfigurationFault[],
 ): Promise<Pick<ServeOptions, "clusters" | "follow">> {
-  const file =
-    flags.clustersFile ?? (flags.kubeconfig === undefined ? process.env["CLUSTERS_FILE"] : undefined);
-  if (file === undefined) {
+  const source = clusterSourceOf(flags.clustersFile, flags.given, process.env, faults);
+  if (source.kind === "flags") {
     const { cluster, relayAccess } = await readClusterSettings(flags, process.env, faults);
+    if (source.unread !== undefined) sayThatFlagsWin(source.unread);
+    sayThatNothingIsReadAgain();
     return { clusters: [{ cluster, transport: connect(relayAccess) }] };
   }
-  const content = await readContent(file, faults);
-  const { clusters, unusable } = await connectAll(content);
-  if (faults.length === 0 && clusters.length > 0) {
-    const follow: ServeOptions["follow"] = (started) =>
-      followClusters({ relay: started, file, content, followed: clusters, connect: connectRelay, log });
-    return { clusters, follow };
-  }
-  await Promise.all(clusters.map(({ transport }) => transport.close()));
-  const ofEntries = content.faulty.flatMap((entry) => entry.faults);
-  faults.push(
-    ...ofEntries.map((fault) => ({ name: placeOf(file, fault), message: fault.message })),
-    ...unusable,
-  );
-  throw new ConfigurationError(faults);
+  const { file } = source;
+  const { dryRun } = flags;
+  const written = await readContent(file, faults);
+  if (faults.length > 0) throw new ConfigurationError(faults);
+  const content = dryRun ? dryRunOf(written) : written;
+  const clusters = await connectAll(content);
+  if (dryRun) sayThatItIsDry();
+  if (clusters.length === 0) sayThatNoneIsUsable(file);
+  const follow: ServeOptions["follow"] = (started) =>
+    followClusters({
+      ...{ relay: started, file, content, followed: clusters, dryRun },
+      ...{ connect: connectRelay, log, onHangup },
+    });
+  return { clusters, follow };
 }
 
 async function readContent(file: string, faults: ConfigurationFault[]): Promise<ClustersFile> {
@@ -78,19 +90,10 @@ async function readContent(file: string, faults: ConfigurationFault[]): Promise<
   }
 }
 
-/** All that can be signed in to now; why not, of the others. */
-async function connectAll(
-  content: ClustersFile,
-): Promise<{ clusters: RelayCluster[]; unusable: ConfigurationFault[] }> {
-  const clusters: RelayCluster[] = [];
-  const unusable: ConfigurationFault[] = [];
-  const connectOne = async (cluster: RelayCluster["cluster"]): Promise<void> => {
-    try {
-      clusters.push({ cluster, transport: await connectRelay(cluster) });
-    } catch (error) {
-      unusable.push({ name: `cluster ${cluster.name}`, message: signInFaultOf(error).message });
-    }
-  };
-  await Promise.all(content.clusters.map(connectOne));
-  return { clusters, unusable };
+/** All that can be signed in to now; whoever follows the file says of the others why not, and tries again. */
+async function connectAll({ clusters }: ClustersFile): Promise<RelayCluster[]> {
+  const connected = await Promise.allSettled(
+    clusters.map(async (cluster) => ({ cluster, transport: await connectRelay(cluster) })),
+  );
+  return connected.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
 }

@@ -10,6 +10,8 @@ export interface FollowClustersFileOptions {
   readonly onContent: (content: ClustersFile) => void;
   /** The file cannot be read or is no list of entries any more; said once for each state that it is in. */
   readonly onError: (error: ClustersFileError) => void;
+  /** Calls what it is given whenever the file is to be read again at once; answers with how to end that. */
+  readonly onReread?: (reread: () => void) => () => void;
   /** Milliseconds between two looks at the file. */
   readonly intervalMs?: number;
   readonly clock?: Clock;
@@ -23,18 +25,31 @@ const INTERVAL_MS = 1_000;
 /**
  * Looks at a clusters file until the signal fires. By its state rather than by the system's notifications, which network
  * file systems do not send and which a swapped ConfigMap sends for another file. A state counts when it was seen twice:
- * half of a file that is being written is a list with fewer clusters.
+ * half of a file that is being written is a list with fewer clusters. Whoever asks for a file has written it to its end.
  */
 export async function followClustersFile(options: FollowClustersFileOptions): Promise<void> {
   const { file, signal, clock = systemClock, random = Math.random, intervalMs = INTERVAL_MS } = options;
   let taken: string | undefined;
   let seen: string | undefined;
+  let isAsked = false;
+  let wake = new AbortController();
+  const end = (): void => wake.abort();
+  const unsubscribe = options.onReread?.(() => {
+    isAsked = true;
+    wake.abort();
+  });
+  signal.addEventListener("abort", end);
   while (!signal.aborted) {
+    wake = new AbortController();
+    const isDue = isAsked;
+    isAsked = false;
     const version = await versionOf(file);
-    if (version === seen && version !== taken && (await take(version, options))) taken = version;
+    if ((isDue || (version === seen && version !== taken)) && (await take(version, options))) taken = version;
     seen = version;
-    await pause(clock, intervalMs * (0.75 + random() / 2), signal);
+    await pause(clock, intervalMs * (0.75 + random() / 2), wake.signal);
   }
+  signal.removeEventListener("abort", end);
+  unsubscribe?.();
 }
 
 /** Whether what was read is what stood in the file in that state. */

@@ -160,9 +160,11 @@ describe("a faulty entry", () => {
   test("keeps nobody else from being followed, and says why it is not itself", async () => {
     await start(entry("blue"), entry("red", { server: "http://x" }));
     await ready("blue");
-    const message = expect.stringContaining("clusters[1].server: ");
-    expect(statusOf("red")).toMatchObject({ ready: false, failure: { code: "Invalid", message } });
-    expect(said("ClusterEntryFaulty", "red")).toMatchObject([{ faults: [{ path: "clusters[1].server" }] }]);
+    const message = expect.stringContaining("clusters.yaml:23:7: cluster red: server: ");
+    expect(statusOf("red")).toMatchObject({ ready: false, failure: { code: "NotConfigured", message } });
+    expect(said("ClusterEntryFaulty", "red")).toMatchObject([
+      { faults: [{ path: "clusters[1].server", line: 23 }] },
+    ]);
     await writeClustersFile(file, entry("blue"), entry("red"));
     await ready("blue", "red");
     expect(statusOf("red")?.configurationFault).toBeUndefined();
@@ -174,7 +176,7 @@ describe("a faulty entry", () => {
     await writeClustersFile(file, entry("blue", { limits: { invocations: 0 } }), entry("green"));
     await untilSaid("ClusterEntryFaulty", "blue");
     await goesOn("blue");
-    expect(statusOf("blue")).toMatchObject({ ready: true, configurationFault: { code: "Invalid" } });
+    expect(statusOf("blue")).toMatchObject({ ready: true, configurationFault: { code: "NotConfigured" } });
     expect(eventsOf("blue").at(-1)?.clusterHash).toBe(Cluster.parse(entry("blue")).hash);
     await writeClustersFile(file, entry("blue"), entry("green"));
     await untilTrue("the fault to be over", () => statusOf("blue")?.configurationFault === undefined);

@@ -1,10 +1,17 @@
+import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { ClusterEntry } from "#config/cluster.ts";
+import { Cluster, type ClusterEntry } from "#config/cluster.ts";
+import { Event } from "#core/event.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { connect } from "#kube/client/connect.ts";
 import { type Running, runProgram, startProgram } from "#test/cli/program.ts";
 import { untilTrue } from "#test/until-true.ts";
 
@@ -35,39 +42,38 @@ const signedInBy = (signIn: NonNullable<ClusterEntry["signIn"]>["relay"]): Parti
 });
 const absent = (): Partial<ClusterEntry> => signedInBy({ kind: "token-file", file: join(folder, "absent") });
 
+async function isReady(name: string): Promise<boolean> {
+  return (await page(`/readyz/clusters/${name}`))[0] === 200;
+}
+
 async function page(path: string): Promise<[number, string]> {
   const { url } = (await program?.line("Serving")) ?? {};
   const answer = await fetch(`${url}${path}`);
   return [answer.status, await answer.text()];
 }
 
-describe("a relay of which no cluster can be followed ends with 2 and all faults", () => {
-  test.each<[string, () => Promise<void>, string[]]>([
-    ["a file that is no list", () => writeFile(file, "blue"), ["clusters.yaml: "]],
-    [
-      "faulty entries and unusable sign-ins alone",
-      () =>
-        writeClustersFile(
-          file,
-          entry("red", { server: "http://x" }),
-          entry("blue", absent()),
-          entry("grey", signedInBy({ kind: "kubeconfig", file: join(folder, "absent") })),
-          entry("same"),
-          entry("same"),
-        ),
-      [
-        "clusters.yaml clusters[0].server: ",
-        "clusters.yaml clusters[3].name: the same name as that of clusters[4]",
-        "cluster blue: ",
-        "cluster grey: kubeconfig ",
-      ],
-    ],
-  ])("%s", async (_, write, messages) => {
-    await write();
-    const { code, stderr } = await runProgram(flags(), "", AWS);
-    expect(code).toBe(2);
-    for (const message of messages) expect(stderr).toContain(message);
-  });
+test("a relay of a file that is no list ends with 2, its flags' faults among the others", async () => {
+  await writeFile(file, "blue");
+  const { code, stderr } = await runProgram([...flags(), "--kubeconfig=k", "--controllers=*"], "", AWS);
+  expect(code).toBe(2);
+  expect(stderr.split("\n").map((line) => line.trim().replace(folder, ""))).toEqual([
+    "serverless-ccm: 3 faults in the configuration:",
+    expect.stringMatching(/^--kubeconfig: describes one cluster, and has no place beside --clusters-file/),
+    expect.stringMatching(/^--controllers: describes one cluster/),
+    "/clusters.yaml:1:1: give a mapping of keys to values",
+    "",
+  ]);
+});
+
+test("a relay of which no cluster can be followed says so and waits for them to be mended", async () => {
+  await writeClustersFile(file, entry("red", { server: "http://x" }), entry("blue", absent()));
+  program = startProgram(flags(), AWS);
+  expect(await program.line("NoClusterUsable")).toMatchObject({ level: "error", file });
+  expect(await page("/readyz/clusters/red")).toEqual([503, expect.stringContaining("NotConfigured: ")]);
+  expect(await page("/readyz/clusters/blue")).toEqual([503, expect.stringContaining("FileUnreadable")]);
+  await writeClustersFile(file, entry("red"), entry("blue"));
+  await untilTrue("both to be ready", async () => (await isReady("red")) && isReady("blue"));
+  expect(await program.end("SIGTERM")).toBe(0);
 });
 
 describe("a relay", () => {
@@ -79,13 +85,12 @@ describe("a relay", () => {
       entry("grey", absent()),
     );
     program = startProgram(flags(), AWS);
-    const isReady = async (name: string): Promise<boolean> =>
-      (await page(`/readyz/clusters/${name}`))[0] === 200;
     await untilTrue("blue to be ready", () => isReady("blue"));
     expect(await page("/readyz/clusters/red")).toEqual([
       503,
-      expect.stringContaining("Invalid: clusters[1].server"),
+      expect.stringContaining(`NotConfigured: ${file}:23:7: cluster red: server: "http://x" cannot be used`),
     ]);
+    expect((await page("/metrics"))[1]).toContain('serverless_ccm_cluster_misconfigured{cluster="red"} 1');
     expect(await page("/readyz/clusters/grey")).toEqual([503, expect.stringContaining("FileUnreadable")]);
     expect(await page("/readyz")).toEqual([200, "ok"]);
 
@@ -103,4 +108,73 @@ describe("a relay", () => {
     await program.line("Serving");
     expect(await program.end("SIGTERM")).toBe(0);
   });
+
+  test("reads the file again at SIGHUP, says so where it says the same, and is not ended by it", async () => {
+    await writeClustersFile(file, entry("blue"));
+    program = startProgram(flags(), AWS);
+    await untilTrue("blue to be ready", () => isReady("blue"));
+    const read = () => program?.lines.filter(({ event }) => event === "ClustersRead").length;
+    expect(read()).toBe(1);
+    program.child.kill("SIGHUP");
+    expect(await program.line("Rereading")).toMatchObject({ signal: "SIGHUP", file });
+    await untilTrue("the file to be read again", () => read() === 2);
+    expect(await isReady("blue")).toBe(true);
+    expect(await program.end("SIGTERM")).toBe(0);
+  });
 });
+
+describe("a relay with --dry-run", () => {
+  const events: Event[] = [];
+  let lambda: Server;
+  beforeEach(async () => {
+    events.length = 0;
+    lambda = createServer(async (request, response) => {
+      const body: unknown = JSON.parse((await text(request)) || "null");
+      if (request.headers["x-amz-invocation-type"] !== "DryRun") events.push(Event.parse(body));
+      response.writeHead(503).end();
+    });
+    lambda.listen(0, "127.0.0.1");
+    await once(lambda, "listening");
+  });
+  afterEach(() => void lambda.close());
+
+  const withLambda = () => {
+    const { port } = lambda.address() as AddressInfo;
+    return { ...AWS, AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${port}` };
+  };
+
+  test.each<[string, boolean]>([
+    ["sends dry runs alone, for clusters of the start and for those that come and change", true],
+    ["is needed for that: without it events are live", false],
+  ])("%s", async (_, isDry) => {
+    await register("node-1");
+    await writeClustersFile(file, entry("blue"), entry("green"));
+    program = startProgram([...flags(), ...(isDry ? ["--dry-run"] : [])], withLambda());
+    const sent = (name: string) => events.filter(({ cluster }) => cluster === name);
+    await untilTrue("blue and green", () => sent("blue").length > 0 && sent("green").length > 0);
+    const changed = entry("green", { limits: { invocations: 2 } });
+    await writeClustersFile(file, entry("blue"), changed, entry("grey"));
+    const { hash } = Cluster.parse(changed);
+    await untilTrue("green anew, and grey", () => {
+      return sent("green").some(({ clusterHash }) => clusterHash === hash) && sent("grey").length > 0;
+    });
+    expect(new Set(events.map(({ dryRun }) => dryRun))).toEqual(new Set([isDry ? true : undefined]));
+    expect(program.lines.some(({ event }) => event === "DryRun")).toBe(isDry);
+  });
+});
+
+async function register(name: string): Promise<void> {
+  const token = (await readFile(plane.tokenFile("admin"), "utf8")).trim();
+  const admin = connect({
+    server: plane.server,
+    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
+    authorization: async () => `Bearer ${token}`,
+  });
+  const { status } = await admin.send({
+    method: "POST",
+    path: "/api/v1/nodes",
+    body: joiningNode({ name }),
+  });
+  expect(status).toBe(201);
+  await admin.close();
+}

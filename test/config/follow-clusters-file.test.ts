@@ -31,7 +31,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-function follow(): void {
+function follow(onReread?: (reread: () => void) => () => void): void {
   void followClustersFile({
     file,
     signal: ending.signal,
@@ -41,6 +41,7 @@ function follow(): void {
     intervalMs: 1_000,
     clock,
     random: () => 0.5,
+    ...(onReread && { onReread }),
   });
 }
 
@@ -72,6 +73,25 @@ test("says once that the file is gone or is none, and takes it up again", async 
   await untilSaid("blue", "Unreadable", "Invalid");
   await writeClustersFile(file, entry("green"));
   await untilSaid("blue", "Unreadable", "Invalid", "green");
+});
+
+test("reads the file at once where it is asked to, and says it again; not any more when it has ended", async () => {
+  await writeClustersFile(file, entry("blue"));
+  const listeners = new Set<() => void>();
+  follow((reread) => {
+    listeners.add(reread);
+    return () => void listeners.delete(reread);
+  });
+  await untilSaid("blue");
+  for (const reread of listeners) reread();
+  // No time passes: it is the request alone that counts.
+  await untilTrue("it to be said again", () => said.length === 2);
+  await writeClustersFile(file, entry("green"));
+  for (const reread of listeners) reread();
+  await untilTrue("the news to be said", () => said.length === 3);
+  expect(said).toEqual(["blue", "blue", "green"]);
+  ending.abort();
+  await untilTrue("nobody to be asked any more", () => listeners.size === 0);
 });
 
 test("sees a mounted ConfigMap, whose folder is swapped under it", async () => {

@@ -1,0 +1,28 @@
+import { onHangup } from "#cli/hangup.ts";
+import { log } from "#cli/serve.ts";
+
+/** Says that `--kubeconfig` was given beside a clusters file that the environment names. */
+export function sayThatFlagsWin(file: string): void {
+  const message = "--kubeconfig means one cluster; the file that $CLUSTERS_FILE names is not read";
+  log({ level: "info", event: "ClustersFileNotRead", file, message });
+}
+
+/** Says that no cluster of the file will be written to. */
+export function sayThatItIsDry(): void {
+  const message = "all events of all clusters say dryRun: functions decide and report, and write nothing";
+  log({ level: "info", event: "DryRun", message });
+}
+
+/** Says that there is nothing to do until the file, or what it names, is mended. */
+export function sayThatNoneIsUsable(file: string): void {
+  const message =
+    "no entry can be used now; each is followed as soon as it is mended, or its sign-in can be used";
+  log({ level: "error", event: "NoClusterUsable", file, message });
+}
+
+/** Answers SIGHUP where flags describe the one cluster that there is. */
+export function sayThatNothingIsReadAgain(): void {
+  const message =
+    "what a kubeconfig and the files it names hold is read again by itself when it changes; flags and --cloud-config are not: they take a restart";
+  onHangup(() => log({ level: "info", event: "NothingToReread", signal: "SIGHUP", message }));
+}

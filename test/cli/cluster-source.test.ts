@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { type ClusterSource, clusterSourceOf } from "#cli/cluster-source.ts";
+import type { ConfigurationFault } from "#cli/configuration-error.ts";
+
+const FILE: ClusterSource = { kind: "file", file: "f" };
+const FLAGS: ClusterSource = { kind: "flags", unread: undefined };
+const ALL = [
+  "--cloud-provider",
+  "--cloud-config",
+  "--cluster-name",
+  "--kubeconfig",
+  "--relay-kubeconfig",
+  "--controllers",
+];
+
+test.each<[string, string | undefined, string[], string | undefined, ClusterSource, string[]]>([
+  ["a file by flag", "f", [], undefined, FILE, []],
+  ["a file by flag over that of the environment", "f", [], "e", FILE, []],
+  ["a file by the environment", undefined, [], "f", FILE, []],
+  ["nothing", undefined, [], undefined, FLAGS, []],
+  ["an empty variable", undefined, [], "", FLAGS, []],
+  ["flags alone", undefined, ALL, undefined, FLAGS, []],
+  ["a kubeconfig over the environment", undefined, ALL, "f", { kind: "flags", unread: "f" }, []],
+  ["flags that hold for all clusters", "f", ["--dry-run", "--port", "--bind-address"], undefined, FILE, []],
+  ["all flags beside a file", "f", ALL, undefined, FILE, ALL],
+  ...ALL.map((flag): [string, string, string[], undefined, ClusterSource, string[]] => [
+    `${flag} beside a file`,
+    "f",
+    [flag],
+    undefined,
+    FILE,
+    [flag],
+  ]),
+  [
+    "flags for one cluster beside the environment",
+    undefined,
+    ["--controllers"],
+    "f",
+    FILE,
+    ["--controllers"],
+  ],
+])("%s", (_, byFlag, given, fromEnvironment, source, faulty) => {
+  const faults: ConfigurationFault[] = [];
+  const environment = { CLUSTERS_FILE: fromEnvironment };
+  expect(clusterSourceOf(byFlag, new Set(given), environment, faults)).toEqual(source);
+  expect(faults.map(({ name }) => name)).toEqual(faulty);
+});
+
+test("a fault says where the cluster's own word has its place, and how one cluster is meant", () => {
+  const faults: ConfigurationFault[] = [];
+  clusterSourceOf("f", new Set(["--controllers"]), {}, faults);
+  clusterSourceOf(undefined, new Set(["--cluster-name"]), { CLUSTERS_FILE: "f" }, faults);
+  expect(faults.map(({ message }) => message)).toEqual([
+    "describes one cluster, and has no place beside --clusters-file: there it is controllers of each entry",
+    "describes one cluster, and has no place beside the clusters file that $CLUSTERS_FILE names: there it is name of each entry; for one cluster give --kubeconfig, too",
+  ]);
+});
