@@ -7,7 +7,7 @@ import {
   parseClustersFile,
   tooLarge,
 } from "#config/clusters-file.ts";
-import { readSmallFile } from "#config/read-small-file.ts";
+import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
 import { systemCode } from "#kube/client/errors.ts";
 
 /** A file's clusters, as they stand in it now; rejects with `ClustersFileError` where it is no list of entries. */
@@ -62,6 +62,6 @@ async function readText(file: string): Promise<string> {
 }
 
 function unreadable(file: string, cause: unknown): ClustersFileError {
-  const message = `cannot be read (${systemCode(cause) ?? "unknown error"}); see CLUSTERS_FILE`;
+  const message = `${fileTrouble(cause)}; see --clusters-file and CLUSTERS_FILE`;
   return new ClustersFileError("Unreadable", file, [{ path: "", message }], cause);
 }

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { Cluster, SignIn } from "#config/cluster.ts";
-import { readSmallFile } from "#config/read-small-file.ts";
+import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
 import type { ReadTls } from "#kube/client/connect.ts";
 import type { ClientCertificate } from "#kube/client/connection.ts";
 import { systemCode } from "#kube/client/errors.ts";
@@ -192,10 +192,9 @@ async function readFile(file: string, maxBytes: number, about: SignInSubject): P
   try {
     return await readSmallFile(file, maxBytes);
   } catch (error) {
-    const detail = systemCode(error) ?? "unknown error";
-    if (detail === "EFBIG")
+    if (systemCode(error) === "EFBIG")
       throw new SignInError("FileTooLarge", about, `${file} is larger than ${maxBytes} bytes`, file);
-    const what = `${file} cannot be read (${detail}); see that it is there and that this process may read it`;
+    const what = `${file} ${fileTrouble(error)}; see that it is there and that this process may read it`;
     throw new SignInError("FileUnreadable", about, what, file, error);
   }
 }
