@@ -40,6 +40,7 @@ withClusterOptions(program.command("relay"))
   )
   .option("--function-prefix <prefix>", "functions are named <prefix>node, …")
   .option("--function-arn <arn>", "the node function, by name or ARN")
+  .option("--region <region>", "where the functions are (default: $AWS_REGION, or the AWS profile's)")
   .action(async (flags, command: Command) => {
     outliveHangups();
     keepHeapSmall();

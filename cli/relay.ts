@@ -7,6 +7,7 @@ import { followClusters } from "#cli/follow-clusters.ts";
 import { type FunctionFlags, faultsOfOneFunction, readFunctionNames } from "#cli/function-names.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { onHangup } from "#cli/hangup.ts";
+import { readLambdaRegion } from "#cli/lambda-region.ts";
 import { log, type ServeOptions, serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
 import {
@@ -26,6 +27,8 @@ export interface RelayFlags extends Flags, FunctionFlags {
   readonly clustersFile?: string | undefined;
   /** Those that stand on the command line, such as `--kubeconfig`; defaults aside. */
   readonly given: ReadonlySet<string>;
+  /** Where the functions are; what the AWS SDK finds without it. */
+  readonly region?: string | undefined;
 }
 
 /** Sockets to Lambda at most. What is in flight is bounded by each cluster's limits, and clusters come and go. */
@@ -36,6 +39,7 @@ export async function relay(flags: RelayFlags): Promise<void> {
   const faults: ConfigurationFault[] = [];
   const serving = readServingSettings(flags, faults);
   const functionName = readFunctionNames(flags, faults);
+  const region = await readLambdaRegion(flags.region, faults);
   const clusters = await readRelayClusters(flags, faults);
   const controllers = clusters.clusters.flatMap(({ cluster }) => cluster.controllers);
   const unnamed = faultsOfOneFunction(flags, controllers);
@@ -48,8 +52,9 @@ export async function relay(flags: RelayFlags): Promise<void> {
     functionName,
     functionTimeoutMs: FUNCTION_TIMEOUT_MS,
     maxInFlight: MAX_SOCKETS,
+    client: region === undefined ? {} : { region },
   });
-  await serve({ ...clusters, invoker, serving });
+  await serve({ ...clusters, invoker, serving, dryRun: invoker.dryRun });
 }
 
 /** The clusters to begin with and how they change; rejects with all faults where there is nothing to follow. */

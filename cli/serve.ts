@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { ServingSettings } from "#cli/settings.ts";
+import type { ControllerName } from "#core/event.ts";
 import { logText } from "#core/log-text.ts";
+import { checkPlatform, type PlatformCheckOptions } from "#relay/delivery/check-platform.ts";
 import type { Invoker } from "#relay/delivery/invoker.ts";
 import { type Relay, type RelayCluster, startRelay } from "#relay/relay.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
@@ -14,6 +16,8 @@ export interface ServeOptions {
   readonly follow?: (relay: Relay) => ClustersFollower;
   readonly invoker: Invoker;
   readonly serving: ServingSettings;
+  /** Where functions are invoked over a network, whether they could be. */
+  readonly dryRun?: PlatformCheckOptions["dryRun"];
 }
 
 /** What changes the clusters of a relay. */
@@ -28,7 +32,7 @@ export interface ClustersFollower {
 const DRAIN_TIMEOUT_MS = 35_000;
 
 /** Runs a relay until SIGTERM or SIGINT, then lets what is in flight finish; a second signal ends it at once. */
-export async function serve({ clusters, follow, invoker, serving }: ServeOptions): Promise<void> {
+export async function serve({ clusters, follow, invoker, serving, dryRun }: ServeOptions): Promise<void> {
   const metrics = createRelayMetrics();
   const relay = startRelay({
     clusters,
@@ -39,9 +43,11 @@ export async function serve({ clusters, follow, invoker, serving }: ServeOptions
     onOutcome: log,
   });
   const follower = follow?.(relay);
+  const platform = dryRun && checkPlatform({ dryRun, controllers: () => controllersOf(relay.status()), log });
+  if (platform !== undefined) metrics.followPlatform(platform.state);
   const closeAll = async (): Promise<void> => {
     follower?.stop();
-    await relay.close();
+    await Promise.all([relay.close(), platform?.close()]);
     await Promise.all([invoker.close(), follower?.stopped]);
   };
   try {
@@ -63,6 +69,10 @@ export async function serve({ clusters, follow, invoker, serving }: ServeOptions
   } finally {
     await closeAll();
   }
+}
+
+function controllersOf(clusters: ReturnType<Relay["status"]>): ControllerName[] {
+  return clusters.flatMap(({ controllers }) => controllers.map(({ name }) => name));
 }
 
 /** Writes one line of JSON to standard error, where programs of this kind log. */

@@ -11,7 +11,7 @@ export interface LambdaContext {
 /** A function's code; a throw is answered as an unhandled function error. */
 export type LambdaHandler = (event: unknown, context: LambdaContext) => Promise<unknown>;
 
-/** One invocation, as the platform saw it. */
+/** One invocation, as the platform saw it; a dry run is none. */
 export interface InvocationRecord {
   readonly functionName: string;
   /** HTTP status of the Invoke call; a failed function is 200, as at AWS. */
@@ -57,7 +57,7 @@ interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Starts an endpoint on 127.0.0.1 that answers AWS Lambda's Invoke API (RequestResponse) with the given functions. */
+/** Starts an endpoint on 127.0.0.1 that answers AWS Lambda's Invoke API (RequestResponse and DryRun) with the given functions. */
 export async function startLambda(options: LambdaOptions): Promise<LambdaServer> {
   const records: InvocationRecord[] = [];
   let running = 0;
@@ -68,7 +68,9 @@ export async function startLambda(options: LambdaOptions): Promise<LambdaServer>
     const startedAt = Date.now();
     const functionName = decodeURIComponent(INVOKE_PATH.exec(request.url ?? "")?.[1] ?? "");
     const payload = await readPayload(request);
-    const answer = await answerTo(request, functionName, payload);
+    const isDryRun = request.headers["x-amz-invocation-type"] === "DryRun";
+    const answer = await answerTo(request, functionName, payload, isDryRun);
+    if (isDryRun) return send(response, answer);
     if (records.length === MAX_RECORDS) records.shift();
     records.push({
       functionName,
@@ -78,14 +80,14 @@ export async function startLambda(options: LambdaOptions): Promise<LambdaServer>
       endedAt: Date.now(),
       requestBytes: payload?.length ?? 0,
     });
-    response.writeHead(answer.status, { "content-type": "application/json", ...answer.headers });
-    response.end(JSON.stringify(answer.body ?? null));
+    send(response, answer);
   }
 
   async function answerTo(
     request: IncomingMessage,
     functionName: string,
     payload: Buffer | undefined,
+    isDryRun: boolean,
   ): Promise<Answer> {
     if (payload === undefined)
       return refusal(413, "RequestEntityTooLargeException", "the payload is over 6 MB");
@@ -96,6 +98,7 @@ export async function startLambda(options: LambdaOptions): Promise<LambdaServer>
     if (handler === undefined) {
       return refusal(404, "ResourceNotFoundException", `Function not found: ${functionName}`);
     }
+    if (isDryRun) return { status: 204, body: undefined };
     if (running >= options.concurrency) return refusal(429, "TooManyRequestsException", "Rate Exceeded.");
     running += 1;
     try {
@@ -125,6 +128,11 @@ export async function startLambda(options: LambdaOptions): Promise<LambdaServer>
 
   await turnOn();
   return { url: `http://127.0.0.1:${port}`, record: () => records, turnOff, turnOn, close: turnOff };
+}
+
+function send(response: ServerResponse, { status, body, headers }: Answer): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers });
+  response.end(status === 204 ? undefined : JSON.stringify(body ?? null));
 }
 
 async function runFunction(

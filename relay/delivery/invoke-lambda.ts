@@ -6,6 +6,8 @@ import {
 } from "@aws-sdk/client-lambda";
 import type { ControllerName, Event } from "#core/event.ts";
 import { Report } from "#core/report.ts";
+import type { PlatformFault } from "#relay/delivery/check-platform.ts";
+import { dryRunLambda } from "#relay/delivery/dry-run-lambda.ts";
 import type { Invocation, Invoker } from "#relay/delivery/invoker.ts";
 
 export interface LambdaInvokerOptions {
@@ -17,6 +19,12 @@ export interface LambdaInvokerOptions {
   readonly maxInFlight: number;
   /** Beyond the above, such as a region or credentials; the SDK's own sources without it. */
   readonly client?: LambdaClientConfig;
+}
+
+/** An invoker that can say as well whether a function could be invoked. */
+export interface LambdaInvoker extends Invoker {
+  /** Invokes nothing; undefined where the controller's function is there and may be invoked. */
+  dryRun(controller: ControllerName, signal: AbortSignal): Promise<PlatformFault | undefined>;
 }
 
 /** How much longer than the function itself may take the answer is waited for. */
@@ -31,7 +39,7 @@ const CONNECT_TIMEOUT_MS = 2_000;
  * An invoker that calls AWS Lambda synchronously. It never retries. An answer counts only where the function did not
  * fail and the payload is a report; where the answer was lost it says how long the function may go on writing.
  */
-export function createLambdaInvoker(options: LambdaInvokerOptions): Invoker {
+export function createLambdaInvoker(options: LambdaInvokerOptions): LambdaInvoker {
   const timeoutMs = options.functionTimeoutMs + GRACE_MS;
   const sockets = { keepAlive: true, maxSockets: options.maxInFlight };
   const client = new LambdaClient({
@@ -62,6 +70,7 @@ export function createLambdaInvoker(options: LambdaInvokerOptions): Invoker {
         clearTimeout(timer);
       }
     },
+    dryRun: (controller, signal) => dryRunLambda(client, options.functionName(controller), signal),
     async close() {
       client.destroy();
     },

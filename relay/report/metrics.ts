@@ -4,6 +4,7 @@ import type { ClusterUsage, ObjectReport, Report } from "#core/report.ts";
 import { WATCHES } from "#core/watches.ts";
 import type { WatchNote } from "#kube/follow/watch.ts";
 import type { ControllerStatus } from "#relay/cluster-relay.ts";
+import type { PlatformState } from "#relay/delivery/check-platform.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import type { RelayNote } from "#relay/report/note.ts";
 
@@ -15,6 +16,8 @@ export interface RelayMetrics {
   observe(note: RelayNote): void;
   /** Where gauges read the state from, whenever they are asked. */
   follow(status: () => readonly FollowedCluster[]): void;
+  /** Where it reads whether the functions can be invoked, in processes that invoke them over a network. */
+  followPlatform(state: () => PlatformState | undefined): void;
   /** Drops what was counted of a cluster that is followed no longer. */
   forget(cluster: string): Promise<void>;
 }
@@ -200,6 +203,16 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
     text: () => registry.metrics(),
     follow(read) {
       status = read;
+    },
+    followPlatform(state) {
+      new Gauge({
+        name: "serverless_ccm_platform_reachable",
+        help: "1 while the functions that the clusters need can be invoked, as a dry run last said.",
+        registers,
+        collect() {
+          this.set(Number(state()?.reachable ?? false));
+        },
+      });
     },
     async forget(cluster) {
       for (const metric of registry.getMetricsAsArray()) {

@@ -44,9 +44,24 @@ describe("wrong usage ends with 2 and says what is wrong", () => {
       ["relay", "--function-prefix", "x", "--clusters-file", "/absent.yaml"],
       "/absent.yaml",
     ],
+    [
+      "a relay without a region",
+      ["relay", "--function-prefix", "x", "--clusters-file", "/absent.yaml"],
+      "--region: is missing: give it, set AWS_REGION, or give your AWS profile a region",
+    ],
+    [
+      "a relay of a region that is none",
+      ["relay", "--function-prefix", "x", "--clusters-file", "/absent.yaml", "--region", "a b"],
+      '--region: "a b" is no region; give one such as eu-central-1',
+    ],
     ["a demo of no nodes", ["demo", "--nodes", "0"], "--nodes"],
   ])("%s", async (_given, flags, message) => {
-    const { code, stderr } = await runProgram(flags, "", { CLUSTERS_FILE: undefined, KUBECONFIG: undefined });
+    const { code, stderr } = await runProgram(flags, "", {
+      CLUSTERS_FILE: undefined,
+      KUBECONFIG: undefined,
+      AWS_REGION: undefined,
+      AWS_CONFIG_FILE: "/absent",
+    });
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
   });
 });

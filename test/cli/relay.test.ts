@@ -11,6 +11,7 @@ import { Event } from "#core/event.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { type LambdaHandler, startLambda } from "#emulators/lambda/server.ts";
 import { connect } from "#kube/client/connect.ts";
 import { type Running, runProgram, startProgram } from "#test/cli/program.ts";
 import { untilTrue } from "#test/until-true.ts";
@@ -33,7 +34,12 @@ afterEach(async () => {
 });
 
 const flags = () => ["relay", `--clusters-file=${file}`, "--function-arn=x", "--port=0"];
-const AWS = { AWS_REGION: "us-east-1", AWS_ACCESS_KEY_ID: "x", AWS_SECRET_ACCESS_KEY: "x" };
+const AWS = {
+  AWS_REGION: "us-east-1",
+  AWS_ACCESS_KEY_ID: "x",
+  AWS_SECRET_ACCESS_KEY: "x",
+  AWS_ENDPOINT_URL_LAMBDA: "http://127.0.0.1:1",
+};
 
 const entry = (name: string, difference: Partial<ClusterEntry> = {}): ClusterEntry =>
   clusterEntryOf(plane, { name, cloud: { provider: "memory", instancesFile: "none.json" }, ...difference });
@@ -120,6 +126,26 @@ describe("a relay", () => {
     await untilTrue("the file to be read again", () => read() === 2);
     expect(await isReady("blue")).toBe(true);
     expect(await program.end("SIGTERM")).toBe(0);
+  });
+
+  test("says at the start that the platform has no such function, and when it has", async () => {
+    const functions: Record<string, LambdaHandler> = {};
+    const lambda = await startLambda({ functions, timeoutMs: 1_000, concurrency: 1 });
+    try {
+      await writeClustersFile(file, entry("blue"));
+      program = startProgram(flags(), { ...AWS, AWS_ENDPOINT_URL_LAMBDA: lambda.url });
+      expect(await program.line("PlatformUnreachable")).toMatchObject({
+        codes: ["FunctionMissing"],
+        message: expect.stringContaining("function x: ResourceNotFoundException: Function not found: x"),
+      });
+      expect((await page("/metrics"))[1]).toContain("\nserverless_ccm_platform_reachable 0\n");
+      functions["x"] = async () => ({});
+      await program.line("PlatformReady");
+      expect((await page("/metrics"))[1]).toContain("\nserverless_ccm_platform_reachable 1\n");
+      expect([lambda.record(), await program.end("SIGTERM")]).toEqual([[], 0]);
+    } finally {
+      await lambda.close();
+    }
   });
 });
 

@@ -40,10 +40,11 @@ describe.runIf(process.platform === "linux")("a relay", () => {
     ["has a small one, in the process that was started", {}, ["--max-semi-space-size=4"]],
     ["leaves it to whoever chose it", { NODE_OPTIONS: "--max-semi-space-size=16" }, []],
   ])("%s", async (_, environment, options) => {
-    const relay = startProgram(
-      ["relay", `--clusters-file=${clustersFile}`, "--function-arn=x", "--port=0"],
-      environment,
-    );
+    const relay = startProgram(["relay", `--clusters-file=${clustersFile}`, "--function-arn=x", "--port=0"], {
+      AWS_REGION: "us-east-1",
+      AWS_ENDPOINT_URL_LAMBDA: "http://127.0.0.1:1",
+      ...environment,
+    });
     await relay.line("Serving");
     const words = (await readFile(`/proc/${relay.child.pid}/cmdline`, "utf8")).split("\0");
     expect(words.filter((word) => word.startsWith("--max"))).toEqual(options);

@@ -38,8 +38,28 @@ export async function invokeFunction(
   }
 }
 
-/** What the relay relies on of the Invoke API, for every endpoint that stands in for AWS's. */
-export function describeInvokeApi(endpoint: () => InvokeEndpoint): void {
+/** Asks whether a function may be invoked; the answer's status, or the refusal's name. */
+async function dryRunFunction(url: string, functionName: string): Promise<number | string | undefined> {
+  const credentials = { accessKeyId: "local", secretAccessKey: "local" };
+  const client = new LambdaClient({ endpoint: url, region: "us-east-1", credentials, maxAttempts: 1 });
+  try {
+    const command = new InvokeCommand({ FunctionName: functionName, InvocationType: "DryRun" });
+    return (await client.send(command)).StatusCode;
+  } catch (error) {
+    return error instanceof Error ? error.name : String(error);
+  } finally {
+    client.destroy();
+  }
+}
+
+/**
+ * What the relay relies on of the Invoke API, for every endpoint that stands in for AWS's. `dryRunAnswer` is what a dry run of
+ * a function that is there comes to: 204 at AWS.
+ */
+export function describeInvokeApi(
+  endpoint: () => InvokeEndpoint,
+  dryRunAnswer: 204 | "InvalidParameterValueException" = 204,
+): void {
   const invoke = (event: unknown, functionName = endpoint().functionName): Promise<InvokeAnswer> =>
     invokeFunction(endpoint().url, functionName, event);
 
@@ -51,6 +71,15 @@ export function describeInvokeApi(endpoint: () => InvokeEndpoint): void {
 
   test("a function that is not there is not found", async () => {
     await expect(invoke({}, "no-such-function")).rejects.toMatchObject({ name: "ResourceNotFoundException" });
+  });
+
+  test("a dry run of a function that is there runs nothing and is answered; of one that is not, that it is not found", async () => {
+    const dryRun = (FunctionName: string): Promise<number | string | undefined> =>
+      dryRunFunction(endpoint().url, FunctionName);
+    expect([await dryRun(endpoint().functionName), await dryRun("no-such-function")]).toEqual([
+      dryRunAnswer,
+      "ResourceNotFoundException",
+    ]);
   });
 
   test("an endpoint that was turned off refuses connections, and turned on again it is at the same address", async () => {

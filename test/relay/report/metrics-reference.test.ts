@@ -5,7 +5,9 @@ import { createRelayMetrics } from "#relay/report/metrics.ts";
 test("the reference lists every metric with its type and help, and no other", async () => {
   const reference = await readFile(new URL("../../../docs/reference/metrics.md", import.meta.url), "utf8");
   const documented = reference.split("\n").filter((line) => line.startsWith("| `"));
-  expect(documented).toEqual(rowsOf(await createRelayMetrics().text()));
+  const metrics = createRelayMetrics();
+  metrics.followPlatform(() => undefined);
+  expect(documented).toEqual(rowsOf(await metrics.text()));
 });
 
 function rowsOf(text: string): string[] {
