@@ -1,4 +1,5 @@
 import type { TestProject } from "vitest/node";
+import { getAwsTools } from "#test/setup/aws-tools.ts";
 import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
 import { getMotoProgram } from "#test/setup/moto-program.ts";
 import type { Parts } from "#test/setup/parts.ts";
@@ -12,13 +13,20 @@ export default async function setup(root: TestProject): Promise<void> {
 const NOT_NEEDED: Parts = {
   "control-plane": { kind: "missing", because: "the pure tests start nothing" },
   moto: { kind: "missing", because: "the pure tests start nothing" },
+  "aws-tools": { kind: "missing", because: "the pure tests start nothing" },
 };
 
 async function makeParts(): Promise<Parts> {
-  const [plane, moto] = await Promise.all([getControlPlaneBinaries(say), getMotoProgram(say)]);
+  const [plane, moto, awsTools] = await Promise.all([
+    getControlPlaneBinaries(say),
+    getMotoProgram(say),
+    getAwsTools(say),
+  ]);
   if (plane.kind === "missing") say(`suites on a real API server are skipped: ${plane.because}`);
   if (moto.kind === "missing") say(`suites on moto are skipped: ${moto.because}`);
-  return { "control-plane": plane, moto };
+  if (awsTools.kind === "missing")
+    say(`suites with cfn-lint and AWS's command line are skipped: ${awsTools.because}`);
+  return { "control-plane": plane, moto, "aws-tools": awsTools };
 }
 
 function say(line: string): void {

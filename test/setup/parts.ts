@@ -1,5 +1,6 @@
 import { describe, inject, it } from "vitest";
 import type { ControlPlaneBinaries } from "#emulators/harness/kube-apiserver.ts";
+import type { AwsTools } from "#test/setup/aws-tools.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
 
 /** Something that a suite needs of the machine, or why it could not be had. */
@@ -11,6 +12,7 @@ export type Part<Value> =
 export interface Parts {
   readonly "control-plane": Part<ControlPlaneBinaries>;
   readonly moto: Part<MotoProgram>;
+  readonly "aws-tools": Part<AwsTools>;
 }
 
 /** What `describeWithPart` hands to a suite's body. */
