@@ -28,6 +28,19 @@ export function foreignBecause(ownership: Ownership, belongings: Belongings): st
   return faults.filter((each) => each !== undefined).join("; ") || undefined;
 }
 
+/**
+ * Whether a resource has ended, EC2 has forgotten its VPC, and no tag says that it was the cluster's: somebody else's may look so
+ * too, and a node that names it must not find out that it was there.
+ */
+export function isNobodys(
+  { clusterTag, clusterName }: Ownership,
+  { vpc, tags = [], terminated }: Belongings,
+): boolean {
+  const name = clusterTag ?? clusterName;
+  const isTagged = name !== undefined && tags.some((tag) => isTagOf(name, tag));
+  return terminated === true && vpc === undefined && !isTagged;
+}
+
 function wrongVpc({ vpc }: Ownership, belongings: Belongings): string | undefined {
   if (vpc === undefined || belongings.vpc === vpc) return undefined;
   if (belongings.vpc === undefined && belongings.terminated) return undefined;

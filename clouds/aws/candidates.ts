@@ -1,4 +1,5 @@
 import type { Filter } from "@aws-sdk/client-ec2";
+import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import {
   chunksOf,
   describeInstances,
@@ -7,8 +8,8 @@ import {
   roomBeside,
 } from "#clouds/aws/describe-instances.ts";
 import type { Fault } from "#clouds/aws/errors.ts";
-import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import type { Means } from "#clouds/aws/means.ts";
+import { isOurs } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
 
 /** What was found for each key, and why nothing can be said of others. */
@@ -22,11 +23,11 @@ export async function findCandidates(
   keys: readonly string[],
   means: Means,
   session: Session,
-  { vpc }: AwsCloudConfig,
+  cluster: AwsCluster,
 ): Promise<Candidates> {
   const found = new Map<string, readonly Found[]>();
   const faults = new Map<string, Fault>();
-  const otherFilters = belongingFilters(vpc);
+  const otherFilters = belongingFilters(cluster.vpc);
 
   const find = async (chunk: readonly string[], partings: number): Promise<void> => {
     const filter = { Name: means.filter, Values: chunk.map(means.pattern ?? ((key) => key)) };
@@ -55,7 +56,10 @@ export async function findCandidates(
     if (broadest === undefined || (byKey.get(broadest)?.length ?? 0) < 2 || partings === 0) {
       return failAll(UNFINISHED);
     }
-    if (chunk.length === 1) return failAll(TOO_MANY);
+    if (chunk.length === 1) {
+      const ours = (byKey.get(broadest) ?? []).filter(({ each }) => isOurs(each, cluster));
+      return failAll(ours.length < 2 ? UNFINISHED : TOO_MANY);
+    }
     const others = chunk.filter((key) => key !== broadest);
     await Promise.all([find([broadest], partings), find(others, partings - 1)]);
   };

@@ -1,5 +1,5 @@
 import type { NetworkInterface } from "@aws-sdk/client-ec2";
-import { foreignBecause, type Ownership } from "#clouds/aws/belonging.ts";
+import { type Belongings, foreignBecause, isNobodys, type Ownership } from "#clouds/aws/belonging.ts";
 import type { Found } from "#clouds/aws/describe-instances.ts";
 import type { InstanceAnswer, InstanceErrorCode } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
@@ -23,30 +23,33 @@ export function notFound(message: string): Resolution {
 
 /**
  * The one candidate that is the cluster's. Two of them are ambiguous, none among some is foreign, and none at all is
- * undefined. `sought` says what was looked for, for whom.
+ * undefined; one that has ended, and of which nothing is left to tell whose it was, is none. `sought` says what was looked for,
+ * for whom.
  */
 export function choose(
-  candidates: readonly Found[],
+  found: readonly Found[],
   ownership: Ownership,
   sought: string,
 ): Resolution | undefined {
-  const ours = candidates.filter(({ instance }) => foreignInstance(instance, ownership) === undefined);
-  const [found, second] = ours;
+  const candidates = found.filter(({ instance }) => !isNobodys(ownership, belongingsOf(instance)));
+  const ours = candidates.filter((candidate) => isOurs(candidate, ownership));
+  const [own, second] = ours;
   if (second !== undefined) {
     const ids = ours.map(({ id }) => id).toSorted();
     return errorResolution("Ambiguous", `${sought}: ${ids.length} instances, ${ids.slice(0, 5).join(", ")}`);
   }
-  if (found !== undefined) return { kind: "instance", found };
+  if (own !== undefined) return { kind: "instance", found: own };
   const [foreign] = candidates;
   if (foreign === undefined) return undefined;
-  const because = foreignInstance(foreign.instance, ownership);
+  const because = foreignBecause(ownership, belongingsOf(foreign.instance));
   return errorResolution("Foreign", `${sought}: instance ${foreign.id} is not the cluster's: ${because}`);
 }
 
-function foreignInstance(instance: Found["instance"], ownership: Ownership): string | undefined {
-  return foreignBecause(ownership, {
-    vpc: instance.VpcId,
-    tags: instance.Tags,
-    terminated: instance.State?.Name === "terminated",
-  });
+/** Whether an instance is the cluster's. */
+export function isOurs({ instance }: Found, ownership: Ownership): boolean {
+  return foreignBecause(ownership, belongingsOf(instance)) === undefined;
+}
+
+function belongingsOf({ VpcId: vpc, Tags: tags, State: state }: Found["instance"]): Belongings {
+  return { vpc, tags, terminated: state?.Name === "terminated" };
 }

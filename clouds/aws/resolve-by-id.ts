@@ -54,5 +54,7 @@ function resolutionOf(
   const sought = `node ${node.metadata.name}, looked for by instance id ${id}`;
   if (known === undefined) return notFound(`${sought}: EC2 has no such instance`);
   if ("kind" in known) return known;
-  return choose([known], ownership, sought) ?? notFound(sought);
+  return (
+    choose([known], ownership, sought) ?? notFound(`${sought}: it has ended, and nothing tells whose it was`)
+  );
 }

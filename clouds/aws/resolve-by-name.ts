@@ -23,8 +23,9 @@ export async function resolveByName(
   for (const means of meansOf(cluster)) {
     const found = await lookUp(pending, means, session, cluster);
     for (const [node, resolution] of found) {
-      // That a guess leads to somebody else's instance says nothing of what another one leads to.
-      if (means.guess && isForeign(resolution)) {
+      // That one leads to somebody else's instance says nothing of what another one leads to; and the search must not be shorter
+      // by it, or how long it takes would tell a node that names the instance that there is such a one.
+      if (isForeign(resolution)) {
         foreign.set(node, resolution);
         continue;
       }

@@ -68,10 +68,13 @@ export async function resolve(
   );
 }
 
-/** A listing from before shows that a droplet is the cluster's; that it is somebody else's may have changed since. */
+/**
+ * A listing from before shows that a droplet is the cluster's. One that is not is looked for as long as one that is not there: how
+ * long an answer takes must not tell a node that names it that there is such a droplet.
+ */
 function isSettled(query: Query, view: readonly Listing[], ownership: Ownership, beganAt: number): boolean {
   const match = lookUp(query, view, ownership);
-  if (match === undefined) return false;
+  if (match === undefined || isOfOthers(match)) return false;
   if (match.kind === "droplet" || (query.kind !== "id" && query.kind !== "name")) return true;
   return view.every((listing) => isFresh(listing, beganAt));
 }
@@ -107,7 +110,12 @@ function resolutionOf(
     return { kind: "absent", message: "DigitalOcean has no such droplet" };
   }
   const match = lookUp(query, view, ownership);
-  if (match !== undefined) return match;
+  if (match !== undefined && !isOfOthers(match)) return match;
   if (fault !== undefined) return { kind: "fault", fault };
-  return { kind: "absent", message: "DigitalOcean lists no droplet of that name or address" };
+  return match ?? { kind: "absent", message: "DigitalOcean lists no droplet of that name or address" };
+}
+
+/** Whether a droplet was found that is not the cluster's, or not known to be. */
+function isOfOthers(match: Match): boolean {
+  return match.kind === "fault" && (match.fault.code === "Foreign" || match.fault.code === "Denied");
 }

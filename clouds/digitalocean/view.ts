@@ -42,10 +42,11 @@ function lookUpName(name: string, listings: readonly Listing[], ownership: Owner
   const named = unique(whole.flatMap(({ byName }) => byName.get(name) ?? []));
   const byName = oneOf(ours(named, ownership), false);
   if (byName !== undefined) return byName;
-  const [foreign] = named;
-  if (foreign !== undefined) return matchOf(foreign, ownership);
   const addressed = unique(whole.flatMap(({ byAddress }) => byAddress.get(name) ?? []));
-  return oneOf(ours(addressed, ownership), true);
+  const byAddress = oneOf(ours(addressed, ownership), true);
+  if (byAddress !== undefined) return byAddress;
+  const [foreign] = named;
+  return foreign && matchOf(foreign, ownership);
 }
 
 function oneOf(candidates: readonly Droplet[], guess: boolean): Match | undefined {

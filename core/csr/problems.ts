@@ -65,12 +65,12 @@ const MAX_WAIT_SECONDS = 300;
 const MAX_EVENT_MESSAGE = 1_024;
 
 /**
- * Of an instance that is somebody else's and of one that does not exist the same is said, at the same times: a node may name any
- * instance, and must not find out by it which there are.
+ * Of an instance that is somebody else's, of one that may not be seen and of one that does not exist the same is said, at the same
+ * times: a node may name any instance, and must not find out by it which there are.
  */
 const NO_INSTANCE = {
   fromSeconds: 1,
-  warning: "the cloud has no instance for the node that belongs to this cluster",
+  warning: "no instance of the cloud is known to be both the node's and this cluster's",
   lastsSeconds: LASTING_SECONDS,
   code: "InstanceNotFound",
 } satisfies Handling;
@@ -92,7 +92,7 @@ const PROBLEMS = {
   Ambiguous: { fromSeconds: 30, warning: "the cloud has more than one instance for the node" },
   ForeignProviderID: { fromSeconds: 30, warning: "the node's provider ID is another cloud's" },
   InvalidProviderID: { fromSeconds: 30, warning: "the node's provider ID names no instance" },
-  Denied: { fromSeconds: 30 },
+  Denied: NO_INSTANCE,
   Throttled: { fromSeconds: 3 },
   Unavailable: { fromSeconds: 2 },
   Aborted: { fromSeconds: 0.5 },

@@ -25,11 +25,6 @@ export function retryAfterProblem(node: Node, problem: Problem, now: Date): Deci
   return retry(node, problem, waitSeconds(node, problem, now), events);
 }
 
-/** The same, but the cluster is told nothing; the report still is. */
-export function retryQuietly(node: Node, problem: Problem, now: Date): Decision {
-  return retry(node, problem, waitSeconds(node, problem, now), []);
-}
-
 interface Handling {
   /** The wait grows with the node's age from here … */
   readonly fromSeconds: number;
@@ -58,15 +53,15 @@ const SOON = { fromSeconds: 0.5, toSeconds: 60 } satisfies Handling;
 const FAULT = { fromSeconds: 30, toSeconds: 600 } satisfies Handling;
 
 /**
- * Of an instance that is somebody else's and of one that does not exist the same is said, at the same times: a node may
- * name any instance, and who writes nodes must not find out by it which there are.
+ * Of an instance that is somebody else's, of one that may not be seen and of one that does not exist the same is said, at the
+ * same times: a node may name any instance, and who writes nodes must not find out by it which there are.
  */
 const NO_INSTANCE: Warning = {
   from: "when-it-lasts",
   code: "InstanceNotFound",
   reason: "InstanceNotFound",
   message:
-    "The cloud has no instance for this node that belongs to this cluster. If the node's name or provider ID is wrong, delete the node and let its kubelet register again; else ask whoever runs the cloud controller, whose log says more.",
+    "No instance of the cloud is known to be both this node's and this cluster's. If the node's name or provider ID is wrong, delete the node and let its kubelet register again; else ask whoever runs the cloud controller, whose log says more.",
 };
 
 const PROBLEMS = {
@@ -99,15 +94,7 @@ const PROBLEMS = {
         "The node's provider ID does not name an instance. Delete the node and start its kubelet with the right --provider-id, or none.",
     },
   },
-  Denied: {
-    ...FAULT,
-    warning: {
-      from: "at-once",
-      reason: "CloudAccessDenied",
-      message:
-        "The cloud refuses to be asked about instances. Whoever runs the cloud controller has to give it credentials and permissions; its log says which are missing.",
-    },
-  },
+  Denied: { ...SOON, warning: NO_INSTANCE },
   Throttled: { fromSeconds: 3, toSeconds: 3 },
   Unavailable: { fromSeconds: 2, toSeconds: 2 },
   Aborted: { fromSeconds: 0.5, toSeconds: 0.5 },

@@ -5,7 +5,7 @@ import { changeOr, patchNode, skip, unchanged } from "#core/node/decisions.ts";
 import { addInstanceAnnotation } from "#core/node/instance-annotation.ts";
 import { reconcileLabels } from "#core/node/labels.ts";
 import type { Node } from "#core/node/node.ts";
-import { type Problem, problemOf, retryAfterProblem, retryQuietly } from "#core/node/problems.ts";
+import { type Problem, problemOf, retryAfterProblem } from "#core/node/problems.ts";
 import { providedNodeIpUnchanged } from "#core/node/provided-node-ip.ts";
 
 /** Looks after an initialized node without the cloud: its labels alone. */
@@ -23,7 +23,6 @@ export function refresh(node: Node, answer: InstanceAnswer, now: Date): Decision
     case "found":
       return refreshFrom(node, answer.instance);
     case "not-found":
-      return reconcile(node, skip(node, problemOf(answer)));
     case "error":
       return withoutAnswer(node, problemOf(answer), now);
   }
@@ -33,10 +32,11 @@ function withoutAnswer(node: Node, problem: Problem, now: Date): Decision {
   switch (problem.code) {
     // Another provider's node, which somebody else has initialized: it is as it should be.
     case "ForeignProviderID":
-      return reconcile(node, skip(node, problem));
-    // An instance that is not found is no Warning here; one that is somebody else's must not differ from it.
+    // A node names whatever instance it likes: one that is not there, is somebody else's or may not be seen is treated alike.
+    case "InstanceNotFound":
     case "Foreign":
-      return retryQuietly(node, problem, now);
+    case "Denied":
+      return reconcile(node, skip(node, problem));
     default:
       return retryAfterProblem(node, problem, now);
   }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Belongings, foreignBecause, type Ownership } from "#clouds/aws/belonging.ts";
+import { type Belongings, foreignBecause, isNobodys, type Ownership } from "#clouds/aws/belonging.ts";
 
 const VPC = "vpc-1";
 const TAG = { Key: "kubernetes.io/cluster/demo", Value: "owned" };
@@ -86,3 +86,22 @@ test.each<[string, Ownership, Belongings, string]>([
 ])("%s: not the cluster's, and why", (_, ownership, belongings, because) => {
   expect(foreignBecause(ownership, belongings)).toContain(because);
 });
+
+test.each<[string, Ownership, Belongings, boolean]>([
+  ["nothing left", { vpc: VPC }, { vpc: undefined, tags: [], terminated: true }, true],
+  ["another cluster's tag", { vpc: VPC }, { vpc: undefined, tags: [OTHER], terminated: true }, true],
+  ["its tag", { vpc: VPC, clusterTag: "demo" }, { vpc: undefined, tags: [TAG], terminated: true }, false],
+  [
+    "the tag of its name",
+    { vpc: VPC, clusterName: "demo" },
+    { vpc: undefined, tags: [TAG], terminated: true },
+    false,
+  ],
+  ["its VPC", { vpc: VPC }, { vpc: VPC, tags: [], terminated: true }, false],
+  ["no VPC, but life", { vpc: VPC }, { vpc: undefined, tags: undefined }, false],
+])(
+  "of an instance that has ended with %s, whose it was may not be told any more",
+  (_, ownership, belongings, nobodys) => {
+    expect(isNobodys(ownership, belongings)).toBe(nobodys);
+  },
+);

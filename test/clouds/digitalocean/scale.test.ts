@@ -147,7 +147,7 @@ describe("a list", () => {
     tardy.vpc_uuid = VPC;
     world.pass(1);
     expect(await ask(cloud, [identified(tardy)])).toEqual([tardy.id]);
-    expect(asked(world.fake)).toEqual({ list: 1, read: 1 });
+    expect(asked(world.fake)).toEqual({ list: 1, read: 2 });
   });
 
   test("of which a page fails shows what is on the others", async () => {

@@ -239,7 +239,7 @@ describe("pending, to be looked at again:", () => {
       30,
       true,
     ],
-    ["while the cloud refuses us", csr(), error("Denied"), undefined, "Denied", 30, false],
+    ["while the cloud refuses us", csr(), error("Denied"), undefined, "Denied", 5, false],
     ["while the cloud throttles", csr(), error("Throttled"), undefined, "Throttled", 5, false],
     ["while the cloud is down", csr(), error("Unavailable"), undefined, "Unavailable", 5, false],
     ["when time was up", csr(), error("Aborted"), undefined, "Aborted", 5, false],
@@ -315,13 +315,13 @@ describe("pending, to be looked at again:", () => {
     expect(events.filter(({ about }) => about?.uid !== "node-uid")).toEqual([]);
   });
 
-  test("an instance that is somebody else's and one that is not there are told alike", () => {
-    const foreign = decide(lasting, error("Foreign"));
+  test("an instance that is somebody else's, one that may not be seen and one that is not there are told alike", () => {
     const absent = decide(lasting, { kind: "not-found", message: "none" });
-    expect(eventsOf(foreign)).toEqual(eventsOf(absent));
-    expect(eventsOf(foreign)).toMatchObject([{ code: "InstanceNotFound" }]);
-    expect(foreign).toMatchObject({ kind: "retry", afterSeconds: 60 });
+    expect(eventsOf(absent)).toMatchObject([{ code: "InstanceNotFound" }]);
     expect(absent).toMatchObject({ kind: "retry", afterSeconds: 60 });
+    for (const code of ["Foreign", "Denied"] as const) {
+      expect({ ...decide(lasting, error(code)), because: absent.because }).toEqual(absent);
+    }
   });
 
   test("the Event names what the cloud does not give, and nothing else", () => {

@@ -4,16 +4,7 @@ import type { EventReason } from "#core/event.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { decideNode } from "#core/node/decide.ts";
 import type { Node } from "#core/node/node.ts";
-import {
-  bornSecondsAgo,
-  external,
-  found,
-  hostname,
-  IDENTITY,
-  initialized,
-  internal,
-  NOW,
-} from "#test/core/node/builders.ts";
+import { external, found, hostname, IDENTITY, initialized, internal, NOW } from "#test/core/node/builders.ts";
 import { carriedOut, patchesOf } from "#test/core/node/carry-out.ts";
 
 const PROVIDED = "alpha.kubernetes.io/provided-node-ip";
@@ -129,6 +120,8 @@ describe("a refresh", () => {
   test.each([
     ["terminated", found({ state: "terminated" }), "InstanceTerminated"],
     ["not found", { kind: "not-found", message: "none" } as const, "InstanceNotFound"],
+    ["somebody else's", { kind: "error", code: "Foreign", message: "theirs" } as const, "Foreign"],
+    ["not to be seen", { kind: "error", code: "Denied", message: "arn:aws:iam" } as const, "Denied"],
     [
       "another provider's node",
       { kind: "error", code: "ForeignProviderID", message: "eks-hybrid:///x" } as const,
@@ -140,9 +133,7 @@ describe("a refresh", () => {
 
   test.each([
     ["Throttled", 3, 0],
-    ["Denied", 30, 1],
-    // A node that says it is initialized names whatever instance it likes: its cluster is not told which of them exist.
-    ["Foreign", 1.3, 0],
+    ["Ambiguous", 30, 1],
   ] as const)("is tried again after the error %s", (code, afterSeconds, events) => {
     const decision = decide(initialized(), { kind: "error", code, message: "as the cloud says" });
     expect(decision).toMatchObject({ kind: "retry", because: { code }, afterSeconds });
@@ -183,11 +174,12 @@ describe("a refresh", () => {
     ]);
   });
 
-  test("tells the cluster of a foreign instance no more than of none, however old the node is", () => {
-    for (const ageSeconds of [0, 30, 60, 600, 7_200]) {
-      const subject = initialized({ metadata: { creationTimestamp: bornSecondsAgo(ageSeconds) } });
-      const decision = decide(subject, { kind: "error", code: "Foreign", message: "theirs" });
-      expect(decision).toMatchObject({ kind: "retry", because: { message: "theirs" }, events: [] });
+  test.each(["Foreign", "Denied"] as const)("does of %s what it does of no instance", (code) => {
+    for (const labels of [{}, { [BETA_ZONE]: "a" }]) {
+      const subject = initialized({ metadata: { labels } });
+      const other = decide(subject, { kind: "error", code, message: "theirs" });
+      const absent = decide(subject, { kind: "not-found", message: "none" });
+      expect({ ...other, because: absent.because }).toEqual(absent);
     }
   });
 

@@ -1,0 +1,275 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { createAwsCloud } from "#clouds/aws/cloud.ts";
+import type { Cloud } from "#clouds/cloud.ts";
+import { Cluster } from "#config/cluster.ts";
+import type { Controller } from "#core/controller.ts";
+import { nodeController } from "#core/node/controller.ts";
+import type { Report } from "#core/report.ts";
+import { startEc2 } from "#emulators/ec2/server.ts";
+import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { csrController } from "#functions/parts/csr-controller.ts";
+import { aConfig, VPC } from "#test/clouds/aws/ec2-world.ts";
+import { aNode, type NodeTraits } from "#test/clouds/builders.ts";
+import { aWorld } from "#test/clouds/digitalocean/world.ts";
+import { base64, signingRequest } from "#test/csr/signing-request.ts";
+import { acceptsAll, recording, type SentRequest } from "#test/functions/recording-transport.ts";
+
+// A node may name any instance there is. Whoever writes nodes must not find out by it which there are: of an instance that is
+// somebody else's, of one that may not be seen and of one that does not exist the same is written, at the same times.
+
+/** What a cloud has of the instance that a node names. */
+type World = "unknown" | "foreign" | "denied" | "terminated";
+
+interface CloudUnderTest {
+  readonly cloud: Cloud;
+  /** Requests that reached the cloud. */
+  calls(): number;
+  close(): Promise<void>;
+}
+
+const BORN = Date.parse("2026-01-01T00:00:00Z");
+const AGES_SECONDS = [0, 1, 30, 59, 60, 300, 3_000, 30_000];
+const DROPLET = "3164444";
+const INSTANCE = "i-0123456789abcdef0";
+const DNS_NAME = "ip-10-0-0-7.eu-central-1.compute.internal";
+const THEIRS = { vpcId: "vpc-of-theirs", tags: { "kubernetes.io/cluster/theirs": "owned" } };
+const DROPLET_OF_THEIRS = { vpc_uuid: "c33931f2-a26a-4e61-b85c-4e95a2ec431b", tags: ["theirs"] };
+
+/** The cluster's own, so that what is asked for is not the only thing there is. */
+const OURS = { vpcId: VPC, tags: { "kubernetes.io/cluster/demo": "owned" } };
+
+beforeAll(() => {
+  vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
+  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");
+});
+afterAll(() => {
+  vi.unstubAllEnvs();
+});
+
+const open: CloudUnderTest[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((each) => each.close()));
+});
+
+async function aws(world: World, config: Parameters<typeof aConfig>[0] = {}): Promise<CloudUnderTest> {
+  const ec2 = await startEc2();
+  vi.stubEnv("AWS_ENDPOINT_URL_EC2", ec2.url);
+  ec2.addInstance({ index: 900, ...OURS });
+  const named = { index: 7, id: INSTANCE, privateDnsName: DNS_NAME };
+  if (world === "foreign") ec2.addInstance({ ...named, ...THEIRS });
+  if (world === "terminated") {
+    // Without a tag, nothing tells any more that it was not the cluster's.
+    ec2.addInstance({ ...named, vpcId: THEIRS.vpcId });
+    ec2.terminate(INSTANCE);
+  }
+  if (world === "denied") ec2.set({ denied: ["DescribeInstances"] });
+  const cloud = createAwsCloud(aConfig(config), { clusterName: "demo" });
+  const calls = () => ec2.record().filter(({ action }) => action === "DescribeInstances").length;
+  return { cloud, calls, close: async () => void (await Promise.all([cloud.close(), ec2.close()])) };
+}
+
+async function digitalocean(
+  world: World | "denied by its VPC",
+  config: Record<string, unknown> = {},
+): Promise<CloudUnderTest> {
+  const made = await aWorld();
+  const { fake } = made;
+  fake.add({ id: "3164400" });
+  if (world === "foreign") fake.add({ id: DROPLET, name: DNS_NAME, ...DROPLET_OF_THEIRS });
+  if (world === "denied") {
+    const answer = { status: 403, body: JSON.stringify({ id: "forbidden", message: "not yours to see" }) };
+    fake.fault = ({ path }) => (path === `/v2/droplets/${DROPLET}` ? answer : undefined);
+  }
+  if (world === "denied by its VPC") {
+    fake.add({ id: DROPLET, name: DNS_NAME });
+    fake.scopes.delete("vpc:read");
+  }
+  const cloud = made.cloud(config);
+  return { cloud, calls: () => fake.requests.length, close: () => made.close() };
+}
+
+const entry = Cluster.parse({
+  name: "tenant-a",
+  server: "https://127.0.0.1:6443",
+  cloud: { provider: "memory", instancesFile: "instances.json" },
+});
+
+/** All that a cluster sees of one object at several ages of it: what is written, and when it is looked at again. */
+async function seen(
+  controller: Controller,
+  object: unknown,
+  made: CloudUnderTest,
+  difference: Record<string, unknown> = {},
+) {
+  open.push(made);
+  const sent: SentRequest[] = [];
+  let nowMs = BORN;
+  const invoked = controllerFunction(controller, {
+    clusters: async () => entry,
+    cloud: async () => made.cloud,
+    api: async () => recording(acceptsAll, sent),
+    now: () => new Date(nowMs),
+  });
+  const looks: unknown[] = [];
+  const codes = new Set<string>();
+  for (const ageSeconds of AGES_SECONDS) {
+    nowMs = BORN + ageSeconds * 1_000;
+    const event = {
+      version: 1,
+      id: "event-1",
+      cluster: entry.name,
+      clusterHash: entry.hash,
+      controller: controller.name,
+      reason: "watch",
+      budget: { share: 1 },
+      objects: [object],
+      ...difference,
+    };
+    const before = made.calls();
+    const report: Report = await invoked(JSON.parse(JSON.stringify(event)), {
+      awsRequestId: "request-1",
+      getRemainingTimeInMillis: () => 60_000,
+    });
+    const [first] = report.objects;
+    codes.add(first?.because.code ?? "none");
+    const { outcome, afterSeconds } = first ?? {};
+    looks.push({ ageSeconds, outcome, afterSeconds, calls: made.calls() - before, sent: sent.splice(0) });
+  }
+  return { codes: [...codes], looks };
+}
+
+/** Without the number of calls: a refusal of the whole account comes with the first one. */
+function withoutCalls(looks: readonly unknown[]): unknown[] {
+  return looks.map((look) => ({ ...(look as object), calls: undefined }));
+}
+
+const BY_ID: NodeTraits = { name: "node-a", providerID: `aws:///eu-central-1a/${INSTANCE}` };
+const BY_NAME: NodeTraits = { name: DNS_NAME };
+const DROPLET_ID: NodeTraits = { name: "node-a", providerID: `digitalocean://${DROPLET}` };
+const JOINED = { taints: [], labels: { "failure-domain.beta.kubernetes.io/zone": "wished-for" } };
+
+describe("a node that waits for its instance", () => {
+  test.each([
+    ["by its provider ID", BY_ID, {}],
+    ["by its provider ID, known by VPC alone", BY_ID, { clusterTag: undefined }],
+    ["by its name", BY_NAME, {}],
+    ["by its name, known by tag alone", BY_NAME, { vpc: undefined }],
+    ["by its name and address, known by tag alone", BY_NAME, { vpc: undefined, matchByNodeIP: true }],
+  ])("on AWS, %s", async (_, traits, config) => {
+    const object = aNode(traits);
+    const unknown = await seen(nodeController, object, await aws("unknown", config));
+    const foreign = await seen(nodeController, object, await aws("foreign", config));
+    const denied = await seen(nodeController, object, await aws("denied", config));
+    const terminated = await seen(nodeController, object, await aws("terminated", config));
+    expect(unknown.looks.at(-1)).toMatchObject({ sent: [{ body: { reason: "InstanceNotFound" } }] });
+    expect(foreign.looks).toEqual(unknown.looks);
+    expect(terminated.looks).toEqual(unknown.looks);
+    expect(denied.codes).toEqual(["Denied"]);
+    expect(withoutCalls(denied.looks)).toEqual(withoutCalls(unknown.looks));
+  });
+
+  test.each([
+    ["by its provider ID", DROPLET_ID, {}],
+    ["by its provider ID, known by VPC alone", DROPLET_ID, { dropletTag: undefined }],
+    ["by its name", BY_NAME, {}],
+    ["by its name, known by VPC alone", BY_NAME, { dropletTag: undefined }],
+  ])("on DigitalOcean, %s", async (_, traits, config) => {
+    const object = aNode(traits);
+    const unknown = await seen(nodeController, object, await digitalocean("unknown", config));
+    expect(unknown.codes).toEqual(["InstanceNotFound"]);
+    expect(unknown.looks.at(-1)).toMatchObject({ sent: [{ body: { reason: "InstanceNotFound" } }] });
+    for (const world of ["foreign", "denied", "denied by its VPC"] as const) {
+      const other = await seen(nodeController, object, await digitalocean(world, config));
+      expect({ world, looks: other.looks }).toEqual({ world, looks: unknown.looks });
+    }
+  });
+
+  test("on DigitalOcean, among so many others that all droplets are listed", async () => {
+    const others = Array.from({ length: 5 }, (_, index) => aNode({ name: `pool-b-${index}` }));
+    const objects = [aNode(DROPLET_ID), ...others];
+    const config = { dropletTag: undefined };
+    const unknown = await seen(nodeController, null, await digitalocean("unknown", config), { objects });
+    for (const world of ["foreign", "denied", "denied by its VPC"] as const) {
+      const other = await seen(nodeController, null, await digitalocean(world, config), { objects });
+      expect({ world, looks: other.looks }).toEqual({ world, looks: unknown.looks });
+    }
+  });
+});
+
+describe("a node that says it is initialized, looked at again,", () => {
+  const again = { reason: "refresh" };
+
+  test.each([
+    ["as it is", { ...BY_ID, taints: [] }],
+    ["with labels to be reconciled", { ...BY_ID, ...JOINED }],
+  ])("on AWS, %s", async (_, traits) => {
+    const config = { clusterTag: undefined };
+    const object = aNode(traits);
+    const unknown = await seen(nodeController, object, await aws("unknown", config), again);
+    for (const world of ["foreign", "denied", "terminated"] as const) {
+      const other = await seen(nodeController, object, await aws(world, config), again);
+      expect({ world, looks: other.looks }).toEqual({ world, looks: unknown.looks });
+    }
+  });
+
+  test("on DigitalOcean", async () => {
+    const object = aNode({ ...DROPLET_ID, ...JOINED });
+    const unknown = await seen(nodeController, object, await digitalocean("unknown"), again);
+    for (const world of ["foreign", "denied", "denied by its VPC"] as const) {
+      const other = await seen(nodeController, object, await digitalocean(world), again);
+      expect({ world, looks: other.looks }).toEqual({ world, looks: unknown.looks });
+    }
+  });
+});
+
+describe("a kubelet that asks for a serving certificate", () => {
+  async function aRequest(traits: NodeTraits) {
+    const { name = "" } = traits;
+    const node = aNode({ ...traits, taints: [] });
+    const object = {
+      metadata: {
+        name: "csr-1",
+        uid: "uid-csr-1",
+        resourceVersion: "1",
+        creationTimestamp: "2026-01-01T00:00:00Z",
+      },
+      spec: {
+        signerName: "kubernetes.io/kubelet-serving",
+        username: `system:node:${name}`,
+        groups: ["system:nodes"],
+        usages: ["digital signature", "server auth"],
+        request: base64(await signingRequest(name)),
+      },
+      status: {},
+    };
+    return { object, related: { related: { nodes: { resourceVersion: "1", items: [node] } } } };
+  }
+
+  test.each([
+    ["by its provider ID", BY_ID],
+    ["by its name", BY_NAME],
+  ])("on AWS, %s", async (_, traits) => {
+    const { object, related } = await aRequest(traits);
+    const config = { clusterTag: undefined };
+    const unknown = await seen(csrController, object, await aws("unknown", config), related);
+    const foreign = await seen(csrController, object, await aws("foreign", config), related);
+    const terminated = await seen(csrController, object, await aws("terminated", config), related);
+    const denied = await seen(csrController, object, await aws("denied", config), related);
+    expect(unknown.looks.at(-2)).toMatchObject({ sent: [{ body: { reason: "ServingCertificate" } }] });
+    expect(foreign.looks).toEqual(unknown.looks);
+    expect(terminated.looks).toEqual(unknown.looks);
+    expect(withoutCalls(denied.looks)).toEqual(withoutCalls(unknown.looks));
+  });
+
+  test.each([
+    ["by its provider ID", DROPLET_ID],
+    ["by its name", BY_NAME],
+  ])("on DigitalOcean, %s", async (_, traits) => {
+    const { object, related } = await aRequest(traits);
+    const unknown = await seen(csrController, object, await digitalocean("unknown"), related);
+    for (const world of ["foreign", "denied", "denied by its VPC"] as const) {
+      const other = await seen(csrController, object, await digitalocean(world), related);
+      expect({ world, looks: other.looks }).toEqual({ world, looks: unknown.looks });
+    }
+  });
+});
