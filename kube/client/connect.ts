@@ -2,10 +2,11 @@ import type { ClientHttp2Stream } from "node:http2";
 import { openConnection, type TlsCredentials } from "#kube/client/connection.ts";
 import { createConnectionPool } from "#kube/client/connection-pool.ts";
 import { ApiUnreachable } from "#kube/client/errors.ts";
-import { CANCEL, endedWell, readAnswer, readHead } from "#kube/client/exchange.ts";
+import { type AnswerBounds, CANCEL, endedWell, readAnswer, readHead } from "#kube/client/exchange.ts";
 import { createRenewal } from "#kube/client/renewal.ts";
 import { createRequester, ended } from "#kube/client/requester.ts";
 import { createSlots } from "#kube/client/slots.ts";
+import { onSmallPieces } from "#kube/client/small-pieces.ts";
 import { startTimeLimit, type TimeLimit } from "#kube/client/time-limit.ts";
 import type { ApiRequest, ApiResponse, ApiStream, Authorization, Transport } from "#kube/client/transport.ts";
 
@@ -22,8 +23,10 @@ export interface ConnectOptions {
   readonly connectTimeoutMs?: number;
   /** For requests that name none. */
   readonly requestTimeoutMs?: number;
-  /** The largest body of an answer to `send`; a page of 500 nodes is 2–10 MB. */
+  /** The largest body of an answer to a GET that names no bound; a page of 500 nodes is 2–10 MB. */
   readonly maxBodyBytes?: number;
+  /** The largest body of an answer to anything else: metadata alone is asked for. */
+  readonly maxWriteBodyBytes?: number;
   /** Requests of `send` in flight at a time; fewer where the server allows fewer streams. */
   readonly maxInFlight?: number;
   /** Requests waiting for their turn; one more is answered with `QueueFull`. */
@@ -94,9 +97,8 @@ export function connect(options: ConnectOptions): Transport {
         if (entered === "full") throw failure(request, "QueueFull");
         if (entered === "aborted") throw failure(request, ended(time));
         try {
-          const { answer } = await requester.ask(request, time, (stream) =>
-            readAnswer(stream, settings.maxBodyBytes),
-          );
+          const bounds = boundsOf(request, settings);
+          const { answer } = await requester.ask(request, time, (stream) => readAnswer(stream, bounds));
           return answer;
         } finally {
           slots.leave();
@@ -109,7 +111,7 @@ export function connect(options: ConnectOptions): Transport {
     async stream(request: ApiRequest): Promise<ApiStream> {
       const time = limited(request);
       try {
-        const { answer, stream } = await requester.ask(request, time, readHead);
+        const { answer, stream, connection } = await requester.ask(request, time, readHead);
         openBodies += 1;
         stream.once("close", () => {
           openBodies -= 1;
@@ -120,12 +122,27 @@ export function connect(options: ConnectOptions): Transport {
           givenUp = true;
           stream.close(CANCEL);
         };
+        const end = (): void => {
+          stop();
+          void connection.destroy();
+        };
+        let areSmall = false;
+        onSmallPieces(stream, () => {
+          areSmall = true;
+          end();
+        });
         if (signal?.aborted) stop();
         signal?.addEventListener("abort", stop, { once: true });
         stream.once("close", () => signal?.removeEventListener("abort", stop));
         const cut = (cause?: unknown): ApiUnreachable =>
-          failure(request, givenUp ? "Aborted" : "ConnectionLost", cause);
-        return { ...answer, body: pieces(stream, cut), close: stop };
+          areSmall
+            ? requester.tooLarge(request, "pieces")
+            : failure(request, givenUp ? "Aborted" : "ConnectionLost", cause);
+        return {
+          ...answer,
+          body: pieces(stream, cut),
+          close: (options) => (options?.connection === true ? end() : stop()),
+        };
       } finally {
         time.end();
       }
@@ -143,6 +160,7 @@ const DEFAULTS = {
   connectTimeoutMs: 5_000,
   requestTimeoutMs: 10_000,
   maxBodyBytes: 64 * 1024 * 1024,
+  maxWriteBodyBytes: 2 * 1024 * 1024,
   maxInFlight: 128,
   maxQueued: 10_000,
   pingIntervalMs: 10_000,
@@ -150,6 +168,20 @@ const DEFAULTS = {
   maxIdleMs: 30_000,
   now: Date.now,
 } satisfies Partial<ConnectOptions>;
+
+/** JSON values of one object; one of etcd's largest has not half as many. */
+const MAX_OBJECT_VALUES = 100_000;
+/** Of an answer that may hold many. */
+const MAX_VALUES = 5_000_000;
+
+function boundsOf(
+  { method, maxBytes, maxValues }: ApiRequest,
+  settings: { readonly maxBodyBytes: number; readonly maxWriteBodyBytes: number },
+): AnswerBounds {
+  return method === "GET"
+    ? { maxBytes: maxBytes ?? settings.maxBodyBytes, maxValues: maxValues ?? MAX_VALUES }
+    : { maxBytes: maxBytes ?? settings.maxWriteBodyBytes, maxValues: maxValues ?? MAX_OBJECT_VALUES };
+}
 
 async function tlsOf(
   { certificateAuthority, tls }: ConnectOptions,

@@ -15,6 +15,9 @@ export type UnreachableCode =
   | "CredentialUnavailable"
   | "Closed";
 
+/** Of an answer that is too large, what there is too much of. */
+export type Excess = "bytes" | "values" | "pieces";
+
 /** What was attempted, on what, and why it came to nothing. */
 export interface UnreachableFacts {
   readonly code: UnreachableCode;
@@ -24,6 +27,8 @@ export interface UnreachableFacts {
   readonly attempt: string;
   /** The system's or the library's own code, such as `ECONNREFUSED`. */
   readonly detail?: string | undefined;
+  /** Where the code is `AnswerTooLarge`. */
+  readonly excess?: Excess | undefined;
   readonly cause?: unknown;
 }
 
@@ -32,12 +37,15 @@ export class ApiUnreachable extends Error {
   override readonly name = "ApiUnreachable";
   readonly code: UnreachableCode;
   readonly server: string;
+  readonly excess: Excess | undefined;
 
   constructor(facts: UnreachableFacts) {
     const detail = facts.detail === undefined ? "" : ` (${facts.detail})`;
-    super(`${facts.attempt} at ${facts.server}: ${WORDS[facts.code]}${detail}`, { cause: facts.cause });
+    const words = facts.excess === undefined ? WORDS[facts.code] : EXCESS_WORDS[facts.excess];
+    super(`${facts.attempt} at ${facts.server}: ${words}${detail}`, { cause: facts.cause });
     this.code = facts.code;
     this.server = facts.server;
+    this.excess = facts.excess;
   }
 }
 
@@ -57,6 +65,12 @@ const WORDS: Readonly<Record<UnreachableCode, string>> = {
   QueueFull: "too many requests are waiting already",
   CredentialUnavailable: "no credential could be had; see the cluster's signIn entry",
   Closed: "the transport was closed",
+};
+
+const EXCESS_WORDS: Readonly<Record<Excess, string>> = {
+  bytes: "the answer has more bytes than the limit",
+  values: "the answer has more JSON values than the limit",
+  pieces: "the answer comes in thousands of pieces of a few bytes",
 };
 
 const TRUST_CODES = /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_CA)/;

@@ -1,31 +1,52 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders, IncomingHttpStatusHeader } from "node:http2";
-import { systemCode } from "#kube/client/errors.ts";
+import { type Excess, systemCode } from "#kube/client/errors.ts";
+import { createGatheredBytes } from "#kube/client/gathered-bytes.ts";
+import { hasMoreValues } from "#kube/client/json-values.ts";
+import { createSmallPieces } from "#kube/client/small-pieces.ts";
 import type { ApiResponse } from "#kube/client/transport.ts";
 
 /** What became of one request on one connection. */
 export type Exchange<Answer> =
   | { readonly kind: "answered"; readonly answer: Answer }
   | { readonly kind: "lost"; readonly cause: unknown }
-  | { readonly kind: "too-large" };
+  | TooLarge;
 
-/** Reads a whole answer, of at most `maxBytes`, those of what was compressed included. Never rejects. */
-export function readAnswer(stream: ClientHttp2Stream, maxBytes: number): Promise<Exchange<ApiResponse>> {
+interface TooLarge {
+  readonly kind: "too-large";
+  readonly excess: Excess;
+}
+
+/** What a whole answer may have: bytes, those of what was compressed included, and JSON values. */
+export interface AnswerBounds {
+  readonly maxBytes: number;
+  readonly maxValues: number;
+}
+
+/** Reads a whole answer within its bounds. Never rejects. */
+export function readAnswer(stream: ClientHttp2Stream, bounds: AnswerBounds): Promise<Exchange<ApiResponse>> {
   return new Promise((resolve) => {
     let head: AnswerHead | undefined;
     let failure: unknown;
     let ended = false;
-    let bytes = 0;
-    const chunks: Buffer[] = [];
+    const body = createGatheredBytes();
+    const isSmallPiece = createSmallPieces();
+    let over = false;
+    const end = (excess: Excess): void => {
+      over = true;
+      resolve({ kind: "too-large", excess });
+      stream.close(CANCEL);
+      body.take();
+    };
+    const onData = (piece: Buffer): void => {
+      if (over) return;
+      if (body.length + piece.length > bounds.maxBytes) end("bytes");
+      else if (isSmallPiece(piece.length)) end("pieces");
+      else body.add(piece);
+    };
     stream.once("response", (headers) => {
       head = headOf(headers);
     });
-    stream.on("data", (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > maxBytes) {
-        resolve({ kind: "too-large" });
-        stream.close(CANCEL);
-      } else chunks.push(chunk);
-    });
+    stream.on("data", onData);
     stream.once("end", () => {
       ended = true;
     });
@@ -35,7 +56,7 @@ export function readAnswer(stream: ClientHttp2Stream, maxBytes: number): Promise
     stream.once("close", () => {
       // A reset by the server also ends the readable side; only the reset code tells it from a whole answer.
       if (head === undefined || !ended || !endedWell(stream)) resolve({ kind: "lost", cause: failure });
-      else void decoded(head, chunks, maxBytes).then(resolve);
+      else void decoded(head, body.take(), bounds).then(resolve);
     });
   });
 }
@@ -45,21 +66,20 @@ const GUNZIP_PIECE_BYTES = 256 * 1024;
 
 async function decoded(
   head: AnswerHead,
-  chunks: readonly Buffer[],
-  maxBytes: number,
+  bytes: Buffer,
+  { maxBytes, maxValues }: AnswerBounds,
 ): Promise<Exchange<ApiResponse>> {
-  const bytes = Buffer.concat(chunks);
-  const answered = (body: Buffer): Exchange<ApiResponse> => ({
-    kind: "answered",
-    answer: { ...head, body: body.toString("utf8") },
-  });
+  const answered = (body: Buffer): Exchange<ApiResponse> =>
+    hasMoreValues(body, maxValues)
+      ? { kind: "too-large", excess: "values" }
+      : { kind: "answered", answer: { ...head, body: body.toString("utf8") } };
   if (head.headers["content-encoding"] !== "gzip" || bytes.length === 0) return answered(bytes);
   // Milliseconds at the start of every function, of which none lists.
   const { gunzip } = await import("node:zlib");
   return new Promise((resolve) => {
     gunzip(bytes, { maxOutputLength: maxBytes, chunkSize: GUNZIP_PIECE_BYTES }, (error, body) => {
       if (error === null) resolve(answered(body));
-      else if (systemCode(error) === "ERR_BUFFER_TOO_LARGE") resolve({ kind: "too-large" });
+      else if (systemCode(error) === "ERR_BUFFER_TOO_LARGE") resolve({ kind: "too-large", excess: "bytes" });
       else resolve({ kind: "lost", cause: error });
     });
   });

@@ -1,7 +1,7 @@
 import type { ClientHttp2Stream, OutgoingHttpHeaders } from "node:http2";
 import type { Connection } from "#kube/client/connection.ts";
 import type { ConnectionPool } from "#kube/client/connection-pool.ts";
-import { ApiUnreachable, systemCode, type UnreachableCode } from "#kube/client/errors.ts";
+import { ApiUnreachable, type Excess, systemCode, type UnreachableCode } from "#kube/client/errors.ts";
 import { type AnswerHead, CANCEL, type Exchange } from "#kube/client/exchange.ts";
 import type { Renewal } from "#kube/client/renewal.ts";
 import type { TimeLimit } from "#kube/client/time-limit.ts";
@@ -25,6 +25,7 @@ export type ReadStream<Answer> = (stream: ClientHttp2Stream) => Promise<Exchange
 export interface Answered<Answer> {
   readonly answer: Answer;
   readonly stream: ClientHttp2Stream;
+  readonly connection: Connection;
 }
 
 /** Sends single requests: signed in, within their time, again where the contract of `Transport` allows it. */
@@ -37,18 +38,25 @@ export interface Requester {
   ): Promise<Answered<Answer>>;
   /** The error for a request that got no answer. */
   failure(request: ApiRequest, code: UnreachableCode, cause?: unknown): ApiUnreachable;
+  /** The error for an answer that is too large. */
+  tooLarge(request: ApiRequest, excess: Excess): ApiUnreachable;
 }
 
 /** Makes a requester over the connections of a pool. */
 export function createRequester(context: RequesterContext): Requester {
+  const about = (request: ApiRequest) => ({
+    server: context.server.origin,
+    attempt: `${request.method} ${request.path.split("?", 1)[0]}`,
+  });
   const failure = (request: ApiRequest, code: UnreachableCode, cause?: unknown): ApiUnreachable =>
     new ApiUnreachable({
+      ...about(request),
       code: context.closing.aborted ? "Closed" : code,
-      server: context.server.origin,
-      attempt: `${request.method} ${request.path.split("?", 1)[0]}`,
       detail: systemCode(cause),
       cause,
     });
+  const tooLarge = (request: ApiRequest, excess: Excess): ApiUnreachable =>
+    new ApiUnreachable({ ...about(request), code: "AnswerTooLarge", excess });
 
   /** One request, signed in; sent again once where the contract of `Transport` allows it. */
   async function attempt<Answer>(
@@ -66,8 +74,14 @@ export function createRequester(context: RequesterContext): Requester {
       const exchange: Exchange<Answer> =
         stream === undefined ? { kind: "lost", cause: undefined } : await read(stream);
       release();
-      if (stream !== undefined && exchange.kind === "answered") return { answer: exchange.answer, stream };
-      if (exchange.kind === "too-large") throw failure(request, "AnswerTooLarge");
+      if (stream !== undefined && exchange.kind === "answered") {
+        return { answer: exchange.answer, stream, connection };
+      }
+      if (exchange.kind === "too-large") {
+        // Whoever sends like that goes on after a reset.
+        if (exchange.excess === "pieces") void connection.destroy();
+        throw tooLarge(request, exchange.excess);
+      }
       if (time.reached()) throw failure(request, ended(time));
       const again = REPEATABLE.has(request.method) || stream === undefined || connection.untouched(stream);
       if (last || !again)
@@ -108,7 +122,7 @@ export function createRequester(context: RequesterContext): Requester {
     throw failure(request, "CredentialUnavailable");
   }
 
-  return { ask, failure };
+  return { ask, failure, tooLarge };
 }
 
 /** Methods that may be sent twice: all our patches carry preconditions. */

@@ -11,6 +11,9 @@ export interface ApiRequest {
   readonly accept?: string;
   /** Whether `send` asks for an answer in gzip, which is worth it for large ones (docs/decisions/0006-gzip-for-lists.md). */
   readonly compressed?: boolean;
+  /** Bytes that the answer to `send` may have, decompressed, and JSON values; the transport's own bounds without them. */
+  readonly maxBytes?: number;
+  readonly maxValues?: number;
   readonly signal?: AbortSignal;
   /** Milliseconds until the whole answer must be there; 10,000 without it. Ignored by `stream` once headers are there. */
   readonly timeoutMs?: number;
@@ -28,8 +31,8 @@ export interface ApiStream {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: AsyncIterable<Uint8Array>;
-  /** Gives the stream up. */
-  close(): void;
+  /** Gives the stream up; with its connection, where a server would go on sending whatever is reset. */
+  close(options?: { readonly connection?: boolean }): void;
 }
 
 /**

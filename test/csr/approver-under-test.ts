@@ -260,7 +260,13 @@ export async function startApprover(binaries: ControlPlaneBinaries): Promise<App
     },
     async clear() {
       // There may be 10,000 of them.
-      await ask(admin, { method: "DELETE", path: CSRS, timeoutMs: 120_000 });
+      await ask(admin, {
+        method: "DELETE",
+        path: CSRS,
+        timeoutMs: 120_000,
+        maxBytes: 256 * 1024 * 1024,
+        maxValues: 50_000_000,
+      });
     },
     async close() {
       await Promise.all([...kubelets.values()].map((transport) => transport.close()));

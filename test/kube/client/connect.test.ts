@@ -11,6 +11,7 @@ import {
   type ScriptedServer,
   startScriptedServer,
 } from "#test/kube/client/scripted-server.ts";
+import { untilTrue } from "#test/until-true.ts";
 
 const OK: Act = { answer: 200, body: '{"ok":true}' };
 const GET: ApiRequest = { method: "GET", path: "/api/v1/nodes/a" };
@@ -110,11 +111,79 @@ describe("a request that meets trouble", () => {
       options: { maxBodyBytes: 1_000 },
       code: "AnswerTooLarge",
     },
+    {
+      given: "an answer of more values than asked for",
+      act: { answer: 200, body: `[${"{},".repeat(2_000)}{}]` },
+      request: { maxValues: 1_000 },
+      code: "AnswerTooLarge",
+    },
+    {
+      given: "an answer beyond the request's own limit",
+      act: { answer: 200, body: "x".repeat(2_000) },
+      request: { maxBytes: 1_000 },
+      code: "AnswerTooLarge",
+    },
+    {
+      given: "an answer to a write beyond the limit of these",
+      act: { answer: 200, body: "x".repeat(2 * 1024 * 1024 + 1) },
+      request: { method: "PATCH" },
+      code: "AnswerTooLarge",
+    },
+    {
+      given: "an answer to a write that is nested deeply",
+      act: { answer: 200, body: `${"[".repeat(200_000)}${"]".repeat(200_000)}` },
+      request: { method: "PATCH" },
+      code: "AnswerTooLarge",
+    },
   ])("$given is $code and leaves the connection usable", async ({ act, request, options, code }) => {
     await given([act], options);
     expect(await outcomeOf({ ...GET, ...request })).toBe(code);
     expect(await outcomeOf({ ...GET, path: "/ok" })).toBe(200);
     expect(server.connections()).toBe(1);
+  });
+});
+
+describe("an answer in absurdly small pieces", () => {
+  const DUST: Act = { piece: " ", pieces: Number.POSITIVE_INFINITY };
+
+  it("is not read on, and its connection is ended", async () => {
+    await given([DUST]);
+    const answer = transport.send({ ...GET, timeoutMs: 5_000 });
+    await expect(answer).rejects.toMatchObject({ code: "AnswerTooLarge", excess: "pieces" });
+    expect(await outcomeOf({ ...GET, path: "/ok" })).toBe(200);
+    await untilTrue("the end of the first connection", () => server.openSockets() === 1);
+    expect(server.connections()).toBe(2);
+  });
+
+  it.each([
+    { given: "is read", takes: Number.POSITIVE_INFINITY },
+    // Node keeps what nobody reads, piece by piece.
+    { given: "is left unread", takes: 1 },
+  ])("that is streamed and $given", async ({ takes }) => {
+    await given([DUST]);
+    const stream = await transport.stream(GET);
+    let taken = 0;
+    const read = async (): Promise<void> => {
+      for await (const _ of stream.body) {
+        taken += 1;
+        if (taken >= takes)
+          await untilTrue("the end of the connection", () => server.openSockets() === 0, 5_000);
+      }
+    };
+    await expect(read()).rejects.toMatchObject({ code: "AnswerTooLarge", excess: "pieces" });
+    await untilTrue("the end of the connection", () => server.openSockets() === 0, 5_000);
+    expect(await outcomeOf({ ...GET, path: "/ok" })).toBe(200);
+    expect(server.connections()).toBe(2);
+  });
+
+  it("is read where it is a small one", async () => {
+    await given([{ piece: "x", pieces: 900 }]);
+    expect((await transport.send(GET)).body).toBe("x".repeat(900));
+  });
+
+  it("comes whole where its pieces are small, and not absurdly so", async () => {
+    await given([{ piece: "x".repeat(100), pieces: 5_000 }]);
+    expect((await transport.send(GET)).body).toBe("x".repeat(500_000));
   });
 });
 
@@ -161,7 +230,7 @@ describe("connections", () => {
     const { certificateAuthority } = server;
     const url = `https://127.0.0.1:${proxy.port}`;
     transport = connect({ server: url, certificateAuthority, pingIntervalMs: 20, pingTimeoutMs: 200 });
-    const answer = await transport.send({ ...POST, timeoutMs: 60_000 });
+    const answer = await transport.send({ ...POST, maxBytes: body.length, timeoutMs: 60_000 });
     expect([answer.status, answer.body.length, server.connections()]).toEqual([200, body.length, 1]);
   });
 

@@ -28,6 +28,8 @@ export type Act =
       /** The answer waits for it. */
       readonly when?: Promise<unknown>;
     }
+  /** Answers 200 with so many pieces, each in a frame of its own; an endless answer where it is none. */
+  | { readonly piece: string; readonly pieces: number }
   /** Never answers. */
   | "hang"
   /** Begins an answer and never ends it. */
@@ -166,12 +168,33 @@ function perform(act: Act, stream: http2.ServerHttp2Stream, session: http2.Serve
       session.goaway(http2.constants.NGHTTP2_NO_ERROR, (stream.id ?? 0) - 2);
       return;
     default:
+      if ("piece" in act) {
+        writePieces(act, stream);
+        return;
+      }
       void (act.when ?? Promise.resolve()).then(() => {
         if (stream.destroyed) return;
         stream.respond({ ":status": act.answer, "content-type": "application/json", ...act.headers });
         stream.end(act.body ?? "");
       });
   }
+}
+
+/** What is written in one turn of the loop gets into one frame. */
+function writePieces(
+  { piece, pieces }: { readonly piece: string; readonly pieces: number },
+  stream: http2.ServerHttp2Stream,
+): void {
+  stream.respond({ ":status": 200, "content-type": "application/json" });
+  let written = 0;
+  const write = (): void => {
+    if (stream.destroyed || stream.closed) return;
+    written += 1;
+    if (written > pieces) stream.end();
+    else if (stream.write(piece)) setImmediate(write);
+    else stream.once("drain", write);
+  };
+  write();
 }
 
 async function textOf(stream: http2.ServerHttp2Stream): Promise<string> {
