@@ -1,7 +1,13 @@
 import type { Clock } from "#kube/follow/clock.ts";
-import { createFunctionGate, type FunctionGate } from "#relay/delivery/function-gate.ts";
-import type { CloudUse, Gate, GateRequest, Place } from "#relay/delivery/gate.ts";
-import { createQuota, type Quota } from "#relay/delivery/quota.ts";
+import { createBreaker } from "#relay/delivery/breaker.ts";
+import type { ClusterTurns } from "#relay/delivery/cluster-turns.ts";
+import {
+  createFunctionGate,
+  type FunctionGate,
+  type FunctionGateStatus,
+} from "#relay/delivery/function-gate.ts";
+import type { Gate, GateRequest, InvocationEnd, Place } from "#relay/delivery/gate.ts";
+import { createGateAccount, type GateAccount } from "#relay/delivery/gate-account.ts";
 
 export interface GateOptions {
   readonly clock: Clock;
@@ -9,108 +15,175 @@ export interface GateOptions {
   readonly random: () => number;
 }
 
+/** The gate of a process, and how it stands. */
+export interface ProcessGate extends Gate {
+  status(): GateStatus;
+}
+
+/** What an operator may want to know of a gate; plain data. */
+export interface GateStatus {
+  /** Batches that wait for leave. */
+  readonly waiting: number;
+  /** Clusters that have one slot at a time, as their invocations are slow or fail. */
+  readonly slowedClusters: readonly string[];
+  /** Whether the platform cannot be reached at all. */
+  readonly platformOpen: boolean;
+  /** By controller, for those that have invoked. */
+  readonly functions: Readonly<Record<string, FunctionGateStatus>>;
+}
+
+/** How often is looked for what need not be remembered any more. */
+const FORGET_EVERY_MS = 60_000;
+
 /**
- * The gate of a process. A gate for each function, as the platform refuses by function: one that is missing or has used up its own
- * concurrency stops no other, and a limit that they share is met by each of them. And room for each account: for as many
- * invocations as its quotas have shares, and for one of each cluster in any case, so that no other can keep it waiting.
+ * The gate of a process. Leave takes three things. Of the platform, a place of the function (and that it can be reached at all).
+ * Of the account, room: for one of each cluster in any case, so that no other can keep it waiting, and beyond these for as many as
+ * its quotas have shares. Of the cluster, that it has none in flight, or that its invocations go well. Where there is not enough for
+ * all, whoever has taken least lately is first.
  */
-export function createGate({ clock, random }: GateOptions): Gate {
+export function createGate({ clock, random }: GateOptions): ProcessGate {
+  const platform = createBreaker(random);
   const functions = new Map<string, FunctionGate>();
-  const accounts = new Map<string, Account>();
+  const accounts = new Map<string, GateAccount>();
+  /** In the order in which they came, by what is called. */
+  const waiting = new Map<() => void, Waiting>();
+  /** The one whose turn it is; it passes those that wait. */
+  let called: (() => void) | undefined;
+  let isCalling = false;
+  let timer: { readonly atMs: number; readonly cancel: () => void } | undefined;
+  let forgotMs = clock.now();
 
-  function functionOf(controller: string): FunctionGate {
-    const gate = functions.get(controller) ?? createFunctionGate(clock, random);
-    functions.set(controller, gate);
-    return gate;
-  }
-
-  function accountOf(quotaKey: string): Account {
-    const account = accounts.get(quotaKey) ?? {
-      quota: createQuota(clock.now()),
-      inFlight: new Map<string, number>(),
-      waiting: new Set<() => void>(),
-    };
+  function waitingOf(request: GateRequest): Waiting {
+    const { controller, cluster, quotaKey } = request;
+    const fn = functions.get(controller) ?? createFunctionGate(platform, random);
+    functions.set(controller, fn);
+    const account = accounts.get(quotaKey) ?? createGateAccount(clock.now());
     accounts.set(quotaKey, account);
-    return account;
+    return { request, fn, account, cluster: account.cluster(cluster) };
   }
 
-  /** Takes a share of the account; what it answers gives it back. */
-  function begin(account: Account, { cluster, floorShare }: GateRequest): Began {
-    const share = account.quota.begin(floorShare, clock.now());
-    account.inFlight.set(cluster, (account.inFlight.get(cluster) ?? 0) + 1);
-    return {
-      share,
-      end(usage) {
-        const left = (account.inFlight.get(cluster) ?? 1) - 1;
-        if (left > 0) account.inFlight.set(cluster, left);
-        else account.inFlight.delete(cluster);
-        account.quota.end(share, floorShare, usage, clock.now());
-        callAll(account.waiting);
-      },
+  function enter(request: GateRequest, waiter: () => void): Place | undefined {
+    const nowMs = clock.now();
+    const asks = waitingOf(request);
+    const isNext = waiter === called || !isPassed(asks, nowMs);
+    if (isNext && mayGo(asks, nowMs)) {
+      called = undefined;
+      waiting.delete(waiter);
+      return placeOf(asks, nowMs);
+    }
+    waiting.set(waiter, asks);
+    if (!isCalling) arm(asks, nowMs);
+    return undefined;
+  }
+
+  /** Whether somebody waits who may go now, and would lack what is taken here. */
+  function isPassed(asks: Waiting, nowMs: number): boolean {
+    for (const other of waiting.values())
+      if ((other.fn === asks.fn || other.account === asks.account) && mayGo(other, nowMs)) return true;
+    return false;
+  }
+
+  function placeOf({ request, fn, account, cluster }: Waiting, beganMs: number): Place {
+    const place = fn.begin(cluster.isSlowed(beganMs), beganMs);
+    if (cluster.inFlight() > 0) account.countBeyond(1);
+    const turn = cluster.begin(beganMs);
+    const share = account.quota.begin(request.floorShare, beganMs);
+    let isOver = false;
+    const over = (end: InvocationEnd | undefined): void => {
+      if (isOver) return;
+      isOver = true;
+      const nowMs = clock.now();
+      if (end === undefined) place.leave(nowMs);
+      else place.ended(end, nowMs);
+      // What is lost while nothing can be reached says nothing of a cluster.
+      if (end === undefined || (end.code === "Unreachable" && platform.isOpen())) turn.leave();
+      else turn.ended(end, nowMs);
+      if (cluster.inFlight() > 0) account.countBeyond(-1);
+      account.quota.end(share, request.floorShare, end?.usage, nowMs);
+      callWaiters();
     };
+    return { share, leave: () => over(undefined), ended: over };
+  }
+
+  /** Each that waits has a turn while there is leave; one that has more to send stands in the queue again. */
+  function callWaiters(): void {
+    if (isCalling) return;
+    isCalling = true;
+    const nowMs = clock.now();
+    for (let turns = waiting.size; turns > 0; turns -= 1) {
+      const waiter = next(nowMs);
+      if (waiter === undefined) break;
+      waiting.delete(waiter);
+      called = waiter;
+      waiter();
+      called = undefined;
+    }
+    isCalling = false;
+    timer?.cancel();
+    timer = undefined;
+    for (const asks of waiting.values()) arm(asks, nowMs);
+    if (nowMs - forgotMs >= FORGET_EVERY_MS) forgetOld(nowMs);
+  }
+
+  /** Of those that may go, the one whose cluster has taken least lately; of these, the one that has waited longest. */
+  function next(nowMs: number): (() => void) | undefined {
+    let first: (() => void) | undefined;
+    let leastMs = Number.POSITIVE_INFINITY;
+    for (const [waiter, asks] of waiting) {
+      if (!mayGo(asks, nowMs)) continue;
+      const usedMs = asks.cluster.usedMs(nowMs);
+      if (usedMs >= leastMs) continue;
+      first = waiter;
+      leastMs = usedMs;
+    }
+    return first;
+  }
+
+  /** Sees to it that whoever waits for nothing but time is called; what else is waited for comes back, and calls by itself. */
+  function arm(asks: Waiting, nowMs: number): void {
+    const delayMs = hasLeave(asks, nowMs) ? asks.fn.waitMs(nowMs) : undefined;
+    if (delayMs === undefined || (timer !== undefined && timer.atMs <= nowMs + delayMs)) return;
+    timer?.cancel();
+    timer = { atMs: nowMs + delayMs, cancel: clock.after(delayMs, callWaiters) };
+  }
+
+  function forgetOld(nowMs: number): void {
+    forgotMs = nowMs;
+    const kept = new Set([...waiting.values()].map(({ cluster }) => cluster));
+    for (const [key, account] of accounts) if (account.forget(nowMs, kept)) accounts.delete(key);
   }
 
   return {
-    enter(request, waiter) {
-      const account = accountOf(request.quotaKey);
-      if (!hasRoom(account, request)) {
-        account.waiting.add(waiter);
-        return undefined;
-      }
-      const place = functionOf(request.controller).enter(waiter);
-      if (place === undefined) return undefined;
-      return placeOf(place, begin(account, request));
-    },
-    forget(waiter) {
-      for (const gate of functions.values()) gate.forget(waiter);
-      for (const { waiting } of accounts.values()) waiting.delete(waiter);
-    },
+    enter,
+    forget: (waiter) => void waiting.delete(waiter),
     spacingMs: (quotaKey) => accounts.get(quotaKey)?.quota.spacingMs() ?? 0,
+    status() {
+      const nowMs = clock.now();
+      const clusters = [...accounts.values()].flatMap((account) => [...account.clusters]);
+      return {
+        waiting: waiting.size,
+        slowedClusters: clusters.filter(([, turns]) => turns.isSlowed(nowMs)).map(([name]) => name),
+        platformOpen: platform.isOpen(),
+        functions: Object.fromEntries([...functions].map(([name, fn]) => [name, fn.status()])),
+      };
+    },
   };
 }
 
-interface Account {
-  readonly quota: Quota;
-  /** By cluster, for those that have any. */
-  readonly inFlight: Map<string, number>;
-  /** Those that wait for room. */
-  readonly waiting: Set<() => void>;
+interface Waiting {
+  readonly request: GateRequest;
+  readonly fn: FunctionGate;
+  readonly account: GateAccount;
+  readonly cluster: ClusterTurns;
 }
 
-interface Began {
-  readonly share: number;
-  end(usage: CloudUse | undefined): void;
+function mayGo(asks: Waiting, nowMs: number): boolean {
+  return hasLeave(asks, nowMs) && asks.fn.waitMs(nowMs) === 0;
 }
 
-function hasRoom({ quota, inFlight }: Account, { cluster, floorShare }: GateRequest): boolean {
-  return !inFlight.has(cluster) || quota.inFlight() < Math.floor(1 / floorShare);
-}
-
-function placeOf(place: ReturnType<FunctionGate["enter"]> & object, { share, end }: Began): Place {
-  let isOver = false;
-  const once = (does: () => void): void => {
-    if (isOver) return;
-    isOver = true;
-    does();
-  };
-  return {
-    share,
-    leave: () =>
-      once(() => {
-        end(undefined);
-        place.leave();
-      }),
-    ended: (invocationEnd) =>
-      once(() => {
-        end(invocationEnd.usage);
-        place.ended(invocationEnd);
-      }),
-  };
-}
-
-/** Each may wait again meanwhile. */
-function callAll(waiting: Set<() => void>): void {
-  const waiters = [...waiting];
-  waiting.clear();
-  for (const waiter of waiters) waiter();
+/** Whether nothing but the function's gate stands between a cluster and one more invocation. */
+function hasLeave({ request, fn, account, cluster }: Waiting, nowMs: number): boolean {
+  const isSlowed = cluster.isSlowed(nowMs);
+  if (isSlowed && !fn.isForSlow(nowMs)) return false;
+  return cluster.inFlight() === 0 || (!isSlowed && account.hasRoom(request.floorShare));
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createGate } from "#relay/delivery/create-gate.ts";
 import type { GateRequest, InvocationEnd, Place } from "#relay/delivery/gate.ts";
+import { ABANDONED } from "#relay/delivery/invoker.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 
 const GOOD: InvocationEnd = {
@@ -10,10 +11,11 @@ const GOOD: InvocationEnd = {
   durationMs: 100,
   usage: { throttled: 0, waitedMs: 0 },
 };
+const CRASHED: InvocationEnd = { ...GOOD, code: "FunctionError", usage: undefined };
 const nothing = (): void => {};
 
 /** A gate whose function takes so many at a time already. */
-async function start(level = 30) {
+async function start(level = 40) {
   const clock = createManualClock();
   const gate = createGate({ clock, random: () => 0.5 });
   const request = (cluster: string, more: Partial<GateRequest> = {}): GateRequest => ({
@@ -34,40 +36,42 @@ async function start(level = 30) {
   climb();
   while (climbed.length < level) await clock.advance(25);
   for (const place of climbed) place.ended(GOOD);
-  return { clock, gate, request };
+  /** Asks so often; the leave that there was, and nobody waits. */
+  const enter = (count: number, cluster: string): readonly Place[] => {
+    const places = Array.from({ length: count }, () => gate.enter(request(cluster), nothing));
+    gate.forget(nothing);
+    return places.filter((place) => place !== undefined);
+  };
+  return { clock, gate, request, enter };
 }
 
 describe("the room of an account", () => {
-  test("is for one of every cluster, and for a second only while there are parts of the quotas", async () => {
-    const { gate, request } = await start();
-    const places = Array.from({ length: 20 }, (_, index) => gate.enter(request(`c${index}`), nothing));
-    expect(places.every((place) => place !== undefined)).toBe(true);
-    const [first, second] = [0, 1].map(() => gate.enter(request("x"), nothing));
-    expect([first === undefined, second === undefined]).toEqual([false, true]);
+  test("is for the first of every cluster, and for as many beyond as there are parts of the quotas", async () => {
+    const { enter } = await start();
+    const had = ["a", "b", "c", "d"].map((name) => enter(10, name).length);
+    expect(had).toEqual([10, 10, 3, 1]);
   });
 
   test("is given to those that wait as one comes back, and to nobody else", async () => {
-    const { gate, request } = await start();
-    const places = Array.from({ length: 20 }, () => gate.enter(request("a"), nothing));
+    const { gate, request, enter } = await start();
+    const places = enter(21, "a");
     const called: string[] = [];
     const forgets = (): void => void called.push("forgets");
-    for (const name of ["b", "c", "d"]) gate.enter(request(name), nothing);
+    for (const name of ["b", "c", "d"]) enter(1, name);
     gate.enter(request("b"), () => void called.push("waits"));
     gate.enter(request("c"), forgets);
     gate.forget(forgets);
-    for (const place of places.slice(0, 4)) place?.ended(GOOD);
+    for (const place of places.slice(0, 4)) place.ended(GOOD);
     expect(called).toEqual(["waits"]);
   });
 
   test("comes back once, however often it is given back", async () => {
-    const { gate, request } = await start();
-    const [first] = Array.from({ length: 20 }, () => gate.enter(request("a"), nothing));
+    const { enter } = await start();
+    const [first] = enter(21, "a");
     first?.ended(GOOD);
     first?.ended(GOOD);
     first?.leave();
-    gate.enter(request("a"), nothing);
-    gate.enter(request("b"), nothing);
-    expect(gate.enter(request("b"), nothing)).toBeUndefined();
+    expect([enter(2, "a").length, enter(2, "b").length]).toEqual([1, 1]);
   });
 
   test("is its own: another account's shares and spacing are not touched", async () => {
@@ -77,4 +81,169 @@ describe("the room of an account", () => {
     expect(gate.enter(request("b", { quotaKey: "other" }), nothing)?.share).toBe(1);
     expect([gate.spacingMs("account"), gate.spacingMs("other")]).toEqual([50, 0]);
   });
+});
+
+describe("of those that wait for room", () => {
+  /** Each cluster has one in flight and wants another; the account is full. In which order they get one. */
+  const orderAfter = async (used: Readonly<Record<string, number>>, pauseMs = 0) => {
+    const { clock, gate, request, enter } = await start();
+    for (const [name, seconds] of Object.entries(used))
+      for (let second = 0; second < seconds; second += 1)
+        for (const place of enter(1, name)) place.ended({ ...GOOD, durationMs: 1_000 });
+    await clock.advance(pauseMs);
+    const full = enter(21, "full");
+    const order: string[] = [];
+    for (const name of Object.keys(used)) {
+      enter(1, name);
+      const waiter = (): void => {
+        if (gate.enter(request(name), waiter) !== undefined) order.push(name);
+      };
+      waiter();
+    }
+    for (const place of full.slice(0, order.length + 3)) place.ended(GOOD);
+    return order;
+  };
+
+  test.each([
+    { given: "have taken the same", used: { a: 0, b: 0, c: 0 }, order: ["a", "b", "c"] },
+    { given: "have taken different amounts", used: { a: 9, b: 3, c: 6 }, order: ["b", "c", "a"] },
+  ])("and $given, who has taken least is first", async ({ used, order }) => {
+    expect(await orderAfter(used)).toEqual(order);
+  });
+
+  test("what was taken long ago does not count", async () => {
+    expect(await orderAfter({ a: 30, b: 3, c: 3 }, 1_800_000)).toEqual(["a", "b", "c"]);
+  });
+
+  test("nobody waits for a function that another one waits for", async () => {
+    const { clock, gate, request } = await start();
+    const other = { controller: "certificate-signing-request-approver" } as const;
+    gate.enter(request("a", other), nothing)?.ended({ ...GOOD, code: "Denied", refused: true });
+    const called: string[] = [];
+    expect(gate.enter(request("a", other), () => void called.push("denied"))).toBeUndefined();
+    expect(gate.enter(request("a"), nothing)).toBeDefined();
+    expect(gate.enter(request("b"), nothing)).toBeDefined();
+    expect(called).toEqual([]);
+    await clock.advance(5_000);
+    expect(called).toEqual(["denied"]);
+  });
+});
+
+describe("a cluster", () => {
+  /** How many it may have in flight. */
+  const slots = (enter: Awaited<ReturnType<typeof start>>["enter"]): number => {
+    const places = enter(4, "a");
+    for (const place of places) place.leave();
+    return places.length;
+  };
+
+  test.each([
+    { given: "crash", end: CRASHED, may: 1 },
+    { given: "run out of time", end: { ...CRASHED, code: "TimedOut", settleMs: 1_000 }, may: 1 },
+    { given: "send no report", end: { ...CRASHED, code: "BadReport" }, may: 1 },
+    {
+      given: "lose their answer after a while",
+      end: { ...CRASHED, code: "Unreachable", settleMs: 9_000 },
+      may: 1,
+    },
+    { given: "take 6 s", end: { ...GOOD, durationMs: 6_000 }, may: 1 },
+    { given: "are given up after 6 s", end: { ...CRASHED, code: ABANDONED, durationMs: 6_000 }, may: 1 },
+    { given: "are given up", end: { ...CRASHED, code: ABANDONED }, may: 4 },
+    { given: "take 4 s", end: { ...GOOD, durationMs: 4_000 }, may: 4 },
+  ])("whose invocations $given has $may at a time", async ({ end, may }) => {
+    const { clock, gate, enter } = await start();
+    const places = enter(4, "a");
+    await clock.advance(4_000);
+    for (const place of places) place.ended(end);
+    expect(slots(enter)).toBe(may);
+    expect(gate.status().slowedClusters).toEqual(may === 1 ? ["a"] : []);
+    expect(enter(4, "b")).toHaveLength(4);
+  });
+
+  test("that has one out for long gets no second before it is back", async () => {
+    const { clock, enter } = await start();
+    const [one] = enter(1, "a");
+    await clock.advance(5_001);
+    expect(enter(1, "a")).toHaveLength(0);
+    one?.ended(GOOD);
+    expect(slots(enter)).toBe(4);
+  });
+
+  test("is called when its one is back, whichever of its controllers waits", async () => {
+    const { gate, request, enter } = await start();
+    for (const place of enter(1, "a")) place.ended(CRASHED);
+    const [one] = enter(1, "a");
+    const called: string[] = [];
+    for (const controller of ["cloud-node-controller", "certificate-signing-request-approver"])
+      gate.enter(request("a", { controller }), () => void called.push(controller));
+    expect(called).toEqual([]);
+    one?.ended(CRASHED);
+    expect(called).toEqual(["cloud-node-controller", "certificate-signing-request-approver"]);
+  });
+
+  test("has its slots again after one that was quick and good, and after a relapse after two", async () => {
+    const { enter } = await start();
+    const one = (end: InvocationEnd): void => {
+      for (const place of enter(1, "a")) place.ended(end);
+    };
+    one(CRASHED);
+    expect(slots(enter)).toBe(1);
+    one(GOOD);
+    expect(slots(enter)).toBe(4);
+    one(CRASHED);
+    one(GOOD);
+    expect(slots(enter)).toBe(1);
+    one(GOOD);
+    expect(slots(enter)).toBe(4);
+  });
+
+  test("is forgiven after a minute without", async () => {
+    const { clock, gate, enter } = await start();
+    for (const place of enter(1, "a")) place.ended(CRASHED);
+    await clock.advance(59_000);
+    expect(slots(enter)).toBe(1);
+    await clock.advance(1_000);
+    expect(slots(enter)).toBe(4);
+    expect(gate.status().slowedClusters).toEqual([]);
+  });
+});
+
+test("a gate says how it stands", async () => {
+  const { gate, request, enter } = await start();
+  enter(2, "a");
+  expect(gate.status()).toEqual({
+    waiting: 0,
+    slowedClusters: [],
+    platformOpen: false,
+    functions: { "cloud-node-controller": { inFlight: 2, places: expect.any(Number), open: false } },
+  });
+  const other = request("b", { controller: "certificate-signing-request-approver" });
+  gate.enter(other, nothing)?.ended({ ...GOOD, code: "Unreachable", refused: true });
+  gate.enter(request("c"), () => {});
+  gate.enter(other, () => {});
+  expect(gate.status()).toMatchObject({
+    waiting: 2,
+    platformOpen: true,
+    functions: {
+      "cloud-node-controller": { inFlight: 2, open: true },
+      "certificate-signing-request-approver": { inFlight: 0, open: true },
+    },
+  });
+});
+
+test("what is long over is forgotten, and what is in flight or waits is not", async () => {
+  const { clock, gate, request, enter } = await start();
+  const throttle = (quotaKey: string): void =>
+    gate.enter(request("a", { quotaKey }), nothing)?.ended({ ...GOOD, usage: { throttled: 1, waitedMs: 0 } });
+  for (const quotaKey of ["over", "in flight", "account"]) throttle(quotaKey);
+  gate.enter(request("b", { quotaKey: "in flight" }), nothing);
+  for (const place of enter(4, "waits").slice(1)) place.ended(CRASHED);
+  let called = 0;
+  gate.enter(request("waits"), () => {
+    called += 1;
+  });
+  await clock.advance(3_600_000);
+  for (const place of enter(1, "another")) place.ended(GOOD);
+  expect(["over", "in flight", "account"].map((key) => gate.spacingMs(key))).toEqual([0, 50, 48.5]);
+  expect([called, gate.status().waiting]).toEqual([0, 1]);
 });

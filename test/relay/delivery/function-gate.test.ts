@@ -1,32 +1,48 @@
 import { describe, expect, test } from "vitest";
-import { createFunctionGate, type FunctionPlace } from "#relay/delivery/function-gate.ts";
+import type { ControllerName } from "#core/event.ts";
+import { createGate } from "#relay/delivery/create-gate.ts";
+import type { InvocationEnd, Place } from "#relay/delivery/gate.ts";
 import { ABANDONED } from "#relay/delivery/invoker.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 
-interface End {
-  readonly code: string;
-  readonly refused: boolean;
-}
-const refused = (code: string): End => ({ code, refused: true });
+const ended = (code: string | undefined, refused = false): InvocationEnd => ({
+  code,
+  refused,
+  settleMs: 0,
+  durationMs: 100,
+  usage: undefined,
+});
+const refused = (code: string): InvocationEnd => ended(code, true);
 const THROTTLED = refused("Throttled");
 const UNREACHABLE = refused("Unreachable");
+const LOST = ended("Unreachable");
 /** The function ran, whatever came of it. */
-const RAN: End = { code: "FunctionError", refused: false };
+const RAN = ended("FunctionError");
 
-/** A gate, and somebody who wants as many places as can be had. */
-function start(random = 0.5) {
-  const clock = createManualClock();
-  const gate = createFunctionGate(clock, () => random);
-  const places: FunctionPlace[] = [];
+const MOST = 200;
+
+/** Somebody who wants as many places of a function as can be had, each for another cluster, so that only the function counts. */
+function wanting(gate: ReturnType<typeof createGate>, controller: ControllerName) {
+  const places: Place[] = [];
+  let clusters = 0;
   const enter = (): void => {
-    for (;;) {
-      const place = gate.enter(enter);
+    while (places.length < MOST) {
+      const cluster = `${controller}-${clusters}`;
+      const place = gate.enter({ controller, cluster, quotaKey: "account", floorShare: 0.05 }, enter);
       if (place === undefined) return;
+      clusters += 1;
       places.push(place);
     }
   };
+  return { places, enter };
+}
+
+function start(random = 0.5) {
+  const clock = createManualClock();
+  const gate = createGate({ clock, random: () => random });
+  const { places, enter } = wanting(gate, "cloud-node-controller");
   /** Ends the oldest that is in flight. */
-  const end = (how: End): void => places.shift()?.ended(how);
+  const end = (how: InvocationEnd): void => places.shift()?.ended(how);
   return { clock, gate, places, enter, end };
 }
 
@@ -95,7 +111,8 @@ describe("a refusal beside others that are taken", () => {
 
 describe("a gate that closes", () => {
   test.each([
-    { code: "Throttled", random: 0, longestMs: 250 },
+    { code: "Throttled", random: 0, longestMs: 2_500 },
+    { code: "Unreachable", random: 0, longestMs: 2_500 },
     { code: "Throttled", random: 0.999_999, longestMs: 5_000 },
     { code: "Unreachable", random: 0.999_999, longestMs: 5_000 },
     { code: "Denied", random: 0.999_999, longestMs: 30_000 },
@@ -125,7 +142,7 @@ describe("a gate that closes", () => {
     enter();
     await clock.advance(200);
     for (const place of places.splice(0)) place.ended(UNREACHABLE);
-    await clock.advance(5_000);
+    await clock.advance(2_000);
     expect(places).toHaveLength(1);
     end(RAN);
     expect(places).toHaveLength(2);
@@ -137,8 +154,8 @@ describe("a gate that closes", () => {
     const { clock, places, enter, end } = start();
     enter();
     end(UNREACHABLE);
-    await clock.advance(5_000);
-    end({ code: ABANDONED, refused: false });
+    await clock.advance(2_000);
+    end(ended(ABANDONED));
     expect(places).toHaveLength(1);
   });
 
@@ -148,31 +165,101 @@ describe("a gate that closes", () => {
       const { clock, places, enter, end } = start();
       enter();
       await clock.advance(75);
-      end({ code, refused: false });
+      end(ended(code));
       expect(places).toHaveLength(4);
     },
   );
 
-  test("does not because of an answer that was lost on its way", async () => {
-    const { places, enter, end } = start();
+  test("waits for a trial that takes its time no longer than three seconds, and for the next one neither", async () => {
+    const { clock, places, enter, end } = start();
     enter();
-    end({ code: "Unreachable", refused: false });
-    expect(places.length).toBeGreaterThan(0);
+    end(UNREACHABLE);
+    await clock.advance(500);
+    const trials: number[] = [];
+    for (let seconds = 0; seconds < 9; seconds += 1) {
+      trials.push(places.length);
+      await clock.advance(1_000);
+    }
+    expect(trials).toEqual([1, 1, 1, 2, 2, 2, 3, 3, 3]);
+    places.pop()?.ended(RAN);
+    expect(places.length).toBeGreaterThan(2);
+  });
+});
+
+describe("an answer that was lost", () => {
+  const closes = async (prepare: (world: ReturnType<typeof start>) => Promise<void>): Promise<boolean> => {
+    const world = start();
+    world.enter();
+    await prepare(world);
+    world.end(LOST);
+    return world.gate.status().platformOpen;
+  };
+  test.each([
+    { given: "at once, while none arrives", prepare: async () => {}, open: true },
+    {
+      given: "long after it was sent",
+      prepare: async ({ clock }: ReturnType<typeof start>) => clock.advance(3_000),
+      open: false,
+    },
+    {
+      given: "while others arrive",
+      prepare: async ({ clock, places }: ReturnType<typeof start>) => {
+        await clock.advance(25);
+        places.pop()?.ended(RAN);
+      },
+      open: false,
+    },
+  ])("$given: the platform is away: $open", async ({ prepare, open }) => {
+    expect(await closes(prepare)).toBe(open);
+  });
+});
+
+describe("two functions", () => {
+  /** One of them is refused; what the other one gets meanwhile, and after the answer to a trial of either. */
+  const beside = async (how: InvocationEnd) => {
+    const clock = createManualClock();
+    const gate = createGate({ clock, random: () => 0.5 });
+    const one = wanting(gate, "cloud-node-controller");
+    const other = wanting(gate, "certificate-signing-request-approver");
+    one.enter();
+    one.places.pop()?.ended(how);
+    other.enter();
+    await clock.advance(100);
+    const meanwhile = [one.places.length, other.places.length];
+    await clock.advance(300);
+    const onTrial = one.places.length + other.places.length;
+    for (const place of [...one.places.splice(0), ...other.places.splice(0)]) place.ended(RAN);
+    await clock.advance(100);
+    return { meanwhile, onTrial, after: [one.places.length > 1, other.places.length > 1] };
+  };
+
+  test("wait together for a platform that cannot be reached: one trial for both, and its answer is for both", async () => {
+    expect(await beside(UNREACHABLE)).toEqual({ meanwhile: [0, 0], onTrial: 1, after: [true, true] });
+  });
+
+  test.each(["Denied", "Throttled"])("do not wait for each other where one is %s", async (code) => {
+    const { meanwhile, after } = await beside(refused(code));
+    expect(meanwhile[0]).toBe(0);
+    expect(meanwhile[1]).toBeGreaterThan(1);
+    expect(after).toEqual([true, true]);
   });
 });
 
 describe("those that wait", () => {
-  test("have a turn each, in the order in which they came, and go to the end for another", async () => {
-    const clock = createManualClock();
-    const gate = createFunctionGate(clock, () => 0.5);
+  test("have a turn each, before any has another", async () => {
+    const { clock, gate } = start();
     const went: string[] = [];
-    const places: FunctionPlace[] = [];
-    const waiterOf = (name: string) => {
+    const waiterOf = (cluster: string) => {
+      const request = {
+        controller: "cloud-node-controller",
+        cluster,
+        quotaKey: cluster,
+        floorShare: 0.05,
+      } as const;
       const waiter = (): void => {
-        const place = gate.enter(waiter);
+        const place = gate.enter(request, waiter);
         if (place === undefined) return;
-        went.push(name);
-        places.push(place);
+        went.push(cluster);
         waiter();
       };
       return waiter;
@@ -180,11 +267,12 @@ describe("those that wait", () => {
     const waiters = ["a", "b", "c"].map(waiterOf);
     for (const waiter of waiters) waiter();
     for (let round = 0; round < 9; round += 1) await clock.advance(25);
+    expect(went.slice(0, 3)).toEqual(["a", "b", "c"]);
+    expect(went.slice(3, 6).toSorted()).toEqual(["a", "b", "c"]);
     const [, second] = waiters;
-    expect(went.slice(0, 7)).toEqual(["a", "a", "b", "c", "a", "b", "c"]);
     if (second !== undefined) gate.forget(second);
     went.length = 0;
-    for (let round = 0; round < 3; round += 1) await clock.advance(25);
+    for (let round = 0; round < 4; round += 1) await clock.advance(25);
     expect(new Set(went)).toEqual(new Set(["a", "c"]));
   });
 
@@ -192,7 +280,13 @@ describe("those that wait", () => {
     const { clock, gate, places, enter, end } = start();
     enter();
     let asked = 0;
-    gate.enter(() => {
+    const request = {
+      controller: "cloud-node-controller",
+      cluster: "x",
+      quotaKey: "account",
+      floorShare: 0.05,
+    } as const;
+    gate.enter(request, () => {
       asked += 1;
     });
     end(RAN);
