@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { isTold, told } from "#core/cluster-events.ts";
 
 /** Why something was decided: a stable code for machines, a sentence for people. */
 export const Because = z.strictObject({ code: z.string().min(1), message: z.string() });
@@ -117,15 +118,17 @@ export type CloudAction = z.output<typeof CloudAction>;
 export const Write = z.discriminatedUnion("on", [ClusterWrite, CloudAction]);
 export type Write = z.output<typeof Write>;
 
-/** A Kubernetes Event to be recorded, as a value; `code` (not the message) goes into its name. */
-export const ClusterEvent = z.strictObject({
-  type: z.enum(["Normal", "Warning"]),
-  reason: z.string().min(1).max(128),
-  code: z.string().min(1),
-  message: z.string().max(1024),
-  /** What it is recorded on, where that is not the object of the decision. */
-  about: ObjectReference.optional(),
-});
+/**
+ * A Kubernetes Event to be recorded, as a value: one of the catalogue (`core/cluster-events.ts`) with its facts. It holds no sentence, and
+ * has no room for one; `code` goes into its name.
+ */
+export const ClusterEvent = z
+  .strictObject({
+    ...told,
+    /** What it is recorded on, where that is not the object of the decision. */
+    about: ObjectReference.optional(),
+  })
+  .refine(isTold, { message: "no Event of the catalogue" });
 export type ClusterEvent = z.output<typeof ClusterEvent>;
 
 /**

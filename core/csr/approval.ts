@@ -1,5 +1,6 @@
+import { conditionOf, type Verdict } from "#core/csr/conditions.ts";
 import type { CertificateSigningRequest } from "#core/csr/csr.ts";
-import type { ApproveWrite, Because } from "#core/decision.ts";
+import type { ApproveWrite } from "#core/decision.ts";
 import { add, test } from "#core/json-patch.ts";
 import { CERTIFICATE_SIGNING_REQUESTS } from "#core/resources/resource.ts";
 
@@ -9,12 +10,12 @@ import { CERTIFICATE_SIGNING_REQUESTS } from "#core/resources/resource.ts";
  */
 export function approvalOf(
   { metadata: { name, uid } }: CertificateSigningRequest,
-  type: "Approved" | "Denied",
-  { code, message }: Because,
+  verdict: Verdict,
   now: Date,
 ): ApproveWrite {
   const lastUpdateTime = `${now.toISOString().slice(0, 19)}Z`;
-  const condition = { type, status: "True", reason: code, message, lastUpdateTime };
+  const { type, because } = conditionOf(verdict);
+  const condition = { type, status: "True", reason: because.code, message: because.message, lastUpdateTime };
   return {
     on: "cluster",
     apiVersion: CERTIFICATE_SIGNING_REQUESTS.apiVersion,

@@ -1,4 +1,5 @@
 import { approvalOf } from "#core/csr/approval.ts";
+import { conditionOf, type Verdict } from "#core/csr/conditions.ts";
 import type { CertificateSigningRequest } from "#core/csr/csr.ts";
 import { namesOfOthers } from "#core/csr/instance-names.ts";
 import { needsWork } from "#core/csr/needs-work.ts";
@@ -10,11 +11,12 @@ import {
   retryAfterProblem,
 } from "#core/csr/problems.ts";
 import type { Review } from "#core/csr/review.ts";
-import type { Because, ClusterEvent, Decision } from "#core/decision.ts";
+import type { ClusterEvent, Decision } from "#core/decision.ts";
 import { referenceTo, skip, unchanged } from "#core/decisions.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import { CERTIFICATE_SIGNING_REQUESTS } from "#core/resources/resource.ts";
+import { instanceIdOf, type TenantFact, usagesOf } from "#core/tenant-fact.ts";
 
 /** What a decision depends on beside the request itself. */
 export interface CsrFacts {
@@ -44,10 +46,13 @@ const TOO_OLD = { code: "TooOld", message: "the request is older than an hour; i
 
 function decidePending(csr: CertificateSigningRequest, facts: CsrFacts): Decision {
   const { node, answer, now } = facts;
-  const wait = (problem: Problem, names: readonly string[] = []): Decision =>
+  const wait = (problem: Problem, names: readonly TenantFact[] = []): Decision =>
     retryAfterProblem(csr, problem, now, { node, names });
   const review = facts.review();
-  if (review.kind === "denied") return decided(csr, "Denied", review.because, now, node);
+  if (review.kind === "denied") {
+    const verdict = { code: review.code, facts: { usages: usagesOf(csr) } };
+    return decided(csr, verdict, now, eventsOn(node, csr, review.code));
+  }
   if (review.kind === "unusual") return wait(review.because);
   if (node === undefined) return wait(NODE_UNKNOWN);
   if (node.metadata.deletionTimestamp !== undefined) return wait(NODE_BEING_DELETED);
@@ -63,7 +68,8 @@ function decidePending(csr: CertificateSigningRequest, facts: CsrFacts): Decisio
     const message = `of instance ${instance.id} the cloud does not give ${others.join(", ")}`;
     return wait({ code: "NameNotOfInstance", message }, others);
   }
-  return decided(csr, "Approved", approvedFor(instance.id), now);
+  // Nobody records an approval on the node: its kubelet serves, and the request itself says why.
+  return decided(csr, { code: "InstanceVerified", facts: { instance: instanceIdOf(instance) } }, now, []);
 }
 
 const NODE_UNKNOWN = {
@@ -76,31 +82,17 @@ const NODE_BEING_DELETED = {
 } as const;
 const NO_ANSWER = { code: "NoAnswer", message: "the cloud has not been asked about the node" } as const;
 
-function approvedFor(id: string): Because {
-  return {
-    code: "InstanceVerified",
-    message: `the cloud gives every name in it for the node's instance ${id}`,
-  };
-}
-
-/** Nobody records an approval on the node: its kubelet serves, and the request itself says why. */
 function decided(
   csr: CertificateSigningRequest,
-  type: "Approved" | "Denied",
-  because: Because,
+  verdict: Verdict,
   now: Date,
-  node?: Node,
+  events: ClusterEvent[],
 ): Decision {
-  const events: ClusterEvent[] = eventsOn(
-    node,
-    because.code,
-    `CertificateSigningRequest ${csr.metadata.name} is denied: ${because.message}`,
-  );
   return {
     kind: "change",
     object: referenceTo(CERTIFICATE_SIGNING_REQUESTS, csr),
-    because,
-    writes: [approvalOf(csr, type, because, now)],
+    because: conditionOf(verdict).because,
+    writes: [approvalOf(csr, verdict, now)],
     events,
     warnings: [],
   };

@@ -1,8 +1,10 @@
+import { type CodeOf, tell } from "#core/cluster-events.ts";
 import type { CertificateSigningRequest } from "#core/csr/csr.ts";
 import type { ClusterEvent, Decision } from "#core/decision.ts";
 import { referenceTo, retry } from "#core/decisions.ts";
 import type { Node } from "#core/node/node.ts";
 import { CERTIFICATE_SIGNING_REQUESTS, NODES } from "#core/resources/resource.ts";
+import { nameOf, type TenantFact, usagesOf } from "#core/tenant-fact.ts";
 
 /** What keeps us from approving a request now: a code of the table below, and a sentence for the operator. */
 export interface Problem {
@@ -30,39 +32,39 @@ export function retryAfterProblem(
   csr: CertificateSigningRequest,
   problem: Problem,
   now: Date,
-  { node, names }: { readonly node: Node | undefined; readonly names: readonly string[] },
+  { node, names }: { readonly node: Node | undefined; readonly names: readonly TenantFact[] },
 ): Decision {
-  const { fromSeconds, warning, lastsSeconds = 0, code = problem.code }: Handling = PROBLEMS[problem.code];
+  const { fromSeconds, warning, lastsSeconds = 0 }: Handling = PROBLEMS[problem.code];
   const age = ageInSeconds(csr, now);
   const afterSeconds = Math.round(Math.min(MAX_WAIT_SECONDS, Math.max(fromSeconds, age)) * 10) / 10;
   const isWarned = warning !== undefined && age >= lastsSeconds;
-  const events = isWarned ? eventsOn(node, code, sentence(csr, warning, names)) : [];
+  const events = isWarned ? eventsOn(node, csr, warning, names) : [];
   return retry(referenceTo(CERTIFICATE_SIGNING_REQUESTS, csr), problem, afterSeconds, events);
 }
 
 /** A Warning on the node, where there is one, that its certificate is not coming. */
-export function eventsOn(node: Node | undefined, code: string, message: string): ClusterEvent[] {
+export function eventsOn(
+  node: Node | undefined,
+  csr: CertificateSigningRequest,
+  code: CodeOf<"ServingCertificate">,
+  names: readonly TenantFact[] = [],
+): ClusterEvent[] {
   if (node === undefined) return [];
-  const reason = "ServingCertificate";
-  const text = message.slice(0, MAX_EVENT_MESSAGE).toWellFormed();
-  return [{ type: "Warning", reason, code, message: text, about: referenceTo(NODES, node) }];
+  const facts = { request: nameOf(csr), usages: usagesOf(csr), names };
+  return [{ ...tell("ServingCertificate", code, facts), about: referenceTo(NODES, node) }];
 }
 
 interface Handling {
   /** The first waits; later ones grow with the request's age. */
   readonly fromSeconds: number;
-  /** What the node's Event says, whoever may read it; without it there is none. */
-  readonly warning?: string;
+  /** The node's Event, whoever may read it; without it there is none. */
+  readonly warning?: CodeOf<"ServingCertificate">;
   /** Seconds of age before that: it may well pass by itself. */
   readonly lastsSeconds?: number;
-  /** What tells the Event from others, where that is not the code. */
-  readonly code?: string;
 }
 
 const LASTING_SECONDS = 60;
 const MAX_WAIT_SECONDS = 300;
-/** What Kubernetes accepts as an Event's message. */
-const MAX_EVENT_MESSAGE = 1_024;
 
 /**
  * Of an instance that is somebody else's, of one that may not be seen and of one that does not exist the same is said, at the same
@@ -70,43 +72,26 @@ const MAX_EVENT_MESSAGE = 1_024;
  */
 const NO_INSTANCE = {
   fromSeconds: 1,
-  warning: "no instance of the cloud is known to be both the node's and this cluster's",
+  warning: "InstanceNotFound",
   lastsSeconds: LASTING_SECONDS,
-  code: "InstanceNotFound",
 } satisfies Handling;
 
 const PROBLEMS = {
-  RequestTooLarge: { fromSeconds: 300, warning: "it is too large to be read" },
-  RequestUnreadable: { fromSeconds: 300, warning: "it cannot be read without doubt" },
-  RequestUnusual: { fromSeconds: 300, warning: "it asks for what no kubelet asks for" },
+  RequestTooLarge: { fromSeconds: 300, warning: "RequestTooLarge" },
+  RequestUnreadable: { fromSeconds: 300, warning: "RequestUnreadable" },
+  RequestUnusual: { fromSeconds: 300, warning: "RequestUnusual" },
   NodeUnknown: { fromSeconds: 2 },
   NodeBeingDeleted: { fromSeconds: 30 },
   NoAnswer: { fromSeconds: 1 },
   InstanceNotFound: NO_INSTANCE,
-  InstanceNotRunning: {
-    fromSeconds: 2,
-    warning: "the node's instance is not running",
-    lastsSeconds: LASTING_SECONDS,
-  },
+  InstanceNotRunning: { fromSeconds: 2, warning: "InstanceNotRunning", lastsSeconds: LASTING_SECONDS },
   Foreign: NO_INSTANCE,
-  Ambiguous: { fromSeconds: 30, warning: "the cloud has more than one instance for the node" },
-  ForeignProviderID: { fromSeconds: 30, warning: "the node's provider ID is another cloud's" },
-  InvalidProviderID: { fromSeconds: 30, warning: "the node's provider ID names no instance" },
+  Ambiguous: { fromSeconds: 30, warning: "Ambiguous" },
+  ForeignProviderID: { fromSeconds: 30, warning: "ForeignProviderID" },
+  InvalidProviderID: { fromSeconds: 30, warning: "InvalidProviderID" },
   Denied: NO_INSTANCE,
   Throttled: { fromSeconds: 3 },
   Unavailable: { fromSeconds: 2 },
   Aborted: { fromSeconds: 0.5 },
-  NameNotOfInstance: {
-    fromSeconds: 5,
-    warning: "the cloud does not give these names for the node's instance",
-  },
+  NameNotOfInstance: { fromSeconds: 5, warning: "NameNotOfInstance" },
 } as const satisfies Readonly<Record<string, Handling>>;
-
-function sentence(
-  { metadata }: CertificateSigningRequest,
-  warning: string,
-  names: readonly string[],
-): string {
-  const list = names.length === 0 ? "" : `: ${names.join(", ")}`;
-  return `CertificateSigningRequest ${metadata.name} is not approved: ${warning}${list}`;
-}

@@ -1,14 +1,15 @@
 import type { CertificateRequest, ParseCertificateRequest } from "#core/csr/certificate-request.ts";
+import type { DenialCode } from "#core/csr/conditions.ts";
 import { type CertificateSigningRequest, MAX_REQUEST_LENGTH } from "#core/csr/csr.ts";
 import type { ProblemCode } from "#core/csr/problems.ts";
 import { NODES_GROUP } from "#core/csr/requestor.ts";
-import type { Because } from "#core/decision.ts";
+import { usagesOf } from "#core/tenant-fact.ts";
 
 /** What is to be said of a request by itself, before anybody asks whose the names in it are. */
 export type Review =
   | { readonly kind: "names"; readonly request: CertificateRequest }
   /** It can never be right, whatever node and cloud say: Kubernetes' own rules for this signer refuse it. */
-  | { readonly kind: "denied"; readonly because: Because }
+  | { readonly kind: "denied"; readonly code: DenialCode }
   /** It is none that a kubelet makes, but not for us to call wrong. */
   | { readonly kind: "unusual"; readonly because: { readonly code: ProblemCode; readonly message: string } };
 
@@ -17,14 +18,7 @@ export function reviewRequest(
   { spec }: CertificateSigningRequest,
   parseRequest: ParseCertificateRequest,
 ): Review {
-  const usages = [...new Set(spec.usages)].sort().join(", ");
-  if (!ALLOWED_USAGES.has(usages)) {
-    return denied(
-      "UsagesForbidden",
-      `usages are "${usages}", and must be "digital signature, server auth", ` +
-        `with or without "key encipherment"`,
-    );
-  }
+  if (!ALLOWED_USAGES.has(usagesOf({ spec }).join(", "))) return denied("UsagesForbidden");
   if (spec.request === undefined) {
     return unusual("RequestTooLarge", `the request is longer than ${MAX_REQUEST_LENGTH} characters`);
   }
@@ -32,7 +26,7 @@ export function reviewRequest(
   if (parsed.kind === "unreadable") return unusual("RequestUnreadable", parsed.message);
   const { request } = parsed;
   const fault = FAULTS.find(({ isIn }) => isIn(request, spec.username));
-  if (fault !== undefined) return denied(fault.code, fault.message);
+  if (fault !== undefined) return denied(fault.code);
   if (request.others.length > 0) {
     return unusual(
       "RequestUnusual",
@@ -48,7 +42,8 @@ const ALLOWED_USAGES: ReadonlySet<string> = new Set([
   "digital signature, server auth",
 ]);
 
-interface RequestFault extends Because {
+interface RequestFault {
+  readonly code: DenialCode;
   isIn(request: CertificateRequest, username: string): boolean;
 }
 
@@ -56,38 +51,32 @@ interface RequestFault extends Because {
 const FAULTS: readonly RequestFault[] = [
   {
     code: "CommonNameNotRequestor",
-    message: "the common name must be the user name of the node that asks",
     isIn: ({ commonNames }, username) => commonNames.length !== 1 || commonNames[0] !== username,
   },
   {
     code: "OrganizationForbidden",
-    message: `the one organization must be ${NODES_GROUP}`,
     isIn: ({ organizations }) => organizations.length !== 1 || organizations[0] !== NODES_GROUP,
   },
   {
     code: "EmailAddressForbidden",
-    message: "a kubelet's serving certificate names no e-mail address",
     isIn: ({ emailAddresses }) => emailAddresses.length > 0,
   },
   {
     code: "URIForbidden",
-    message: "a kubelet's serving certificate names no URI",
     isIn: ({ uris }) => uris.length > 0,
   },
   {
     code: "WildcardForbidden",
-    message: "a kubelet's serving certificate names no wildcard",
     isIn: ({ dnsNames }) => dnsNames.some((name) => name.includes("*")),
   },
   {
     code: "NoNames",
-    message: "the request has no subject alternative name: neither a DNS name nor an IP address",
     isIn: ({ dnsNames, ipAddresses }) => dnsNames.length + ipAddresses.length === 0,
   },
 ];
 
-function denied(code: string, message: string): Review {
-  return { kind: "denied", because: { code, message } };
+function denied(code: DenialCode): Review {
+  return { kind: "denied", code };
 }
 
 function unusual(code: ProblemCode, message: string): Review {

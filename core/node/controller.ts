@@ -5,6 +5,7 @@ import { decideNode } from "#core/node/decide.ts";
 import { needsInstance } from "#core/node/needs-work.ts";
 import type { Node } from "#core/node/node.ts";
 import { nodeWatch } from "#core/node/watch.ts";
+import { managerOf } from "#core/tenant-fact.ts";
 
 /** The cloud-node-controller: initializes nodes, and keeps them in line with their instances. */
 export const nodeController: InstanceController<Node> = {
@@ -14,7 +15,7 @@ export const nodeController: InstanceController<Node> = {
   decide: (batch, { reason, now }) =>
     each(
       batch.map(({ object, answer, hint }) =>
-        decideNode(object, answer, { reason, now, taintRestoredBy: hint?.undoneBy }),
+        decideNode(object, answer, { reason, now, taintRestoredBy: managerOf(hint) }),
       ),
     ),
 };

@@ -1,4 +1,5 @@
-import type { ClusterEvent, Decision } from "#core/decision.ts";
+import { tell } from "#core/cluster-events.ts";
+import type { Decision } from "#core/decision.ts";
 import type { EventReason } from "#core/event.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { skip } from "#core/node/decisions.ts";
@@ -8,13 +9,14 @@ import type { Node } from "#core/node/node.ts";
 import { retryAfterProblem } from "#core/node/problems.ts";
 import { reconcile, refresh } from "#core/node/refresh.ts";
 import { isUninitialized } from "#core/node/taints.ts";
+import type { TenantFact } from "#core/tenant-fact.ts";
 
 /** What a decision depends on beside the node and its instance. */
 export interface DecisionContext {
   readonly reason: EventReason;
   readonly now: Date;
   /** Who keeps putting the uninitialized taint back, where somebody was seen to. */
-  readonly taintRestoredBy?: string | undefined;
+  readonly taintRestoredBy?: TenantFact | undefined;
 }
 
 /**
@@ -37,13 +39,8 @@ const BEING_DELETED = { code: "BeingDeleted", message: "the node is being delete
 const NO_ANSWER = { code: "NoAnswer", message: "the cloud has not been asked about the node" } as const;
 
 /** Adds the Warning that tells who works against us; it goes with the change that undoes the other's work once more. */
-function warnOfRestored(decision: Decision, manager: string | undefined): Decision {
+function warnOfRestored(decision: Decision, manager: TenantFact | undefined): Decision {
   if (manager === undefined || decision.kind !== "change") return decision;
-  const event: ClusterEvent = {
-    type: "Warning",
-    reason: "TaintRestored",
-    code: "TaintRestored",
-    message: `The uninitialized taint comes back each time it is removed; it was last written by "${manager}"`,
-  };
+  const event = tell("TaintRestored", "TaintRestored", { manager });
   return { ...decision, events: [...decision.events, event] };
 }

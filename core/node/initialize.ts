@@ -1,4 +1,5 @@
-import type { ClusterEvent, Decision } from "#core/decision.ts";
+import { tell } from "#core/cluster-events.ts";
+import type { Decision } from "#core/decision.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { desiredAddresses, setAddresses } from "#core/node/addresses.ts";
 import { changeOr, patchNode, unchanged } from "#core/node/decisions.ts";
@@ -36,16 +37,8 @@ export function initialize(node: Node, answer: InstanceAnswer, now: Date): Decis
     {
       because: { code: "Initialized", message: `initialized from instance ${instance.id}` },
       otherwise: unchanged(node),
-      events: [SYNCED],
+      events: [tell("Synced", "Initialized", {})],
       warnings: [...warningsOfProviderId(node, instance), ...labels.warnings],
     },
   );
 }
-
-/** In the stock controller's words, so that what looks for them finds them. */
-const SYNCED: ClusterEvent = {
-  type: "Normal",
-  reason: "Synced",
-  code: "Initialized",
-  message: "Node synced successfully",
-};

@@ -1,3 +1,4 @@
+import { tell } from "#core/cluster-events.ts";
 import type { ClusterEvent, Decision } from "#core/decision.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { retry } from "#core/node/decisions.ts";
@@ -21,7 +22,7 @@ export function problemOf(answer: Exclude<InstanceAnswer, { readonly kind: "foun
 export function retryAfterProblem(node: Node, problem: Problem, now: Date): Decision {
   const { warning }: Handling = PROBLEMS[problem.code];
   const isWarned = warning?.from === "at-once" || ageInSeconds(node, now) >= LASTING_SECONDS;
-  const events = warning !== undefined && isWarned ? [eventOf(problem.code, warning)] : [];
+  const events = warning !== undefined && isWarned ? [warning.event] : [];
   return retry(node, problem, waitSeconds(node, problem, now), events);
 }
 
@@ -34,17 +35,10 @@ interface Handling {
   readonly warning?: Warning;
 }
 
-/**
- * A sentence per code that says what is wrong and who can mend it. It is fixed, because whoever can read Events in the
- * cluster need not be let in on what else is in the cloud account: a problem's own message may name it, and goes to the
- * report and the log alone.
- */
+/** What somebody has to act on, in the catalogue's words: a problem's own message goes to the report and the log alone. */
 interface Warning {
   readonly from: "at-once" | "when-it-lasts";
-  readonly message: string;
-  /** Reason and code, where the problem's own code would not do. */
-  readonly reason?: string;
-  readonly code?: string;
+  readonly event: ClusterEvent;
 }
 
 /** Passes by itself within seconds; a cloud takes a moment to know its own new instances, and longer to show their tags. */
@@ -58,10 +52,7 @@ const FAULT = { fromSeconds: 30, toSeconds: 600 } satisfies Handling;
  */
 const NO_INSTANCE: Warning = {
   from: "when-it-lasts",
-  code: "InstanceNotFound",
-  reason: "InstanceNotFound",
-  message:
-    "No instance of the cloud is known to be both this node's and this cluster's. If the node's name or provider ID is wrong, delete the node and let its kubelet register again; else ask whoever runs the cloud controller, whose log says more.",
+  event: tell("InstanceNotFound", "InstanceNotFound", {}),
 };
 
 const PROBLEMS = {
@@ -69,30 +60,14 @@ const PROBLEMS = {
   InstanceNotFound: { ...SOON, warning: NO_INSTANCE },
   InstanceTerminated: FAULT,
   Foreign: { ...SOON, warning: NO_INSTANCE },
-  Ambiguous: {
-    ...FAULT,
-    warning: {
-      from: "at-once",
-      reason: "InstanceAmbiguous",
-      message:
-        "The node's name or address fits more than one instance of this cluster. Start its kubelet with --provider-id, or give the node the name that the cloud has for its instance.",
-    },
-  },
+  Ambiguous: { ...FAULT, warning: { from: "at-once", event: tell("InstanceAmbiguous", "Ambiguous", {}) } },
   ForeignProviderID: {
     ...FAULT,
-    warning: {
-      from: "at-once",
-      message:
-        "The node's provider ID is another cloud's, and the node waits for this one. If it is that cloud's, its own controller has to initialize it; else delete the node and start its kubelet with the right --provider-id, or none.",
-    },
+    warning: { from: "at-once", event: tell("ForeignProviderID", "ForeignProviderID", {}) },
   },
   InvalidProviderID: {
     ...FAULT,
-    warning: {
-      from: "at-once",
-      message:
-        "The node's provider ID does not name an instance. Delete the node and start its kubelet with the right --provider-id, or none.",
-    },
+    warning: { from: "at-once", event: tell("InvalidProviderID", "InvalidProviderID", {}) },
   },
   Denied: { ...SOON, warning: NO_INSTANCE },
   Throttled: { fromSeconds: 3, toSeconds: 3 },
@@ -100,27 +75,15 @@ const PROBLEMS = {
   Aborted: { fromSeconds: 0.5, toSeconds: 0.5 },
   ProvidedNodeIPInvalid: {
     ...FAULT,
-    warning: {
-      from: "at-once",
-      message:
-        "The annotation alpha.kubernetes.io/provided-node-ip is neither an IP address nor a pair of one IPv4 and one IPv6 address. Correct the kubelet's --node-ip.",
-    },
+    warning: { from: "at-once", event: tell("ProvidedNodeIPInvalid", "ProvidedNodeIPInvalid", {}) },
   },
   ProvidedNodeIPUnmatched: {
     ...SOON,
-    warning: {
-      from: "at-once",
-      message:
-        "The annotation alpha.kubernetes.io/provided-node-ip names an address that the node's instance does not have. Correct the kubelet's --node-ip, or give the instance the address.",
-    },
+    warning: { from: "at-once", event: tell("ProvidedNodeIPUnmatched", "ProvidedNodeIPUnmatched", {}) },
   },
   NoNodeAddress: {
     ...SOON,
-    warning: {
-      from: "when-it-lasts",
-      message:
-        "The cloud knows neither an InternalIP nor an ExternalIP of the node's instance. Give the instance an address of a family that is configured for the cluster.",
-    },
+    warning: { from: "when-it-lasts", event: tell("NoNodeAddress", "NoNodeAddress", {}) },
   },
 } as const satisfies Readonly<Record<string, Handling>>;
 
@@ -141,11 +104,4 @@ function round(seconds: number): number {
 function waitSeconds(node: Node, { code }: Problem, now: Date): number {
   const { fromSeconds, toSeconds }: Handling = PROBLEMS[code];
   return round(Math.min(toSeconds, Math.max(fromSeconds, ageInSeconds(node, now) / AGE_DIVISOR)));
-}
-
-function eventOf(
-  troubleCode: ProblemCode,
-  { message, code = troubleCode, reason = code }: Warning,
-): ClusterEvent {
-  return { type: "Warning", reason, code, message };
 }

@@ -1,4 +1,5 @@
 import type { ActionAnswer } from "#core/capability.ts";
+import { inWords } from "#core/cluster-events.ts";
 import type { CloudAction } from "#core/decision.ts";
 import type { ClusterUsage, ObjectReport } from "#core/report.ts";
 import { applyDecision } from "#kube/apply/apply-decision.ts";
@@ -74,7 +75,7 @@ async function recordAll(
   context: ApplyContext,
 ): Promise<RecordedEvents["said"]> {
   const events = applied.flatMap((object) => object.events);
-  const wanted = options.busy ? events.filter(({ event }) => event.type !== "Normal") : events;
+  const wanted = options.busy ? events.filter(({ event }) => inWords(event).type !== "Normal") : events;
   const { recorded, dropped, said } = await recordEvents(wanted, {
     transport: options.transport,
     now: options.now,

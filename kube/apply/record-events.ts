@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { inWords } from "#core/cluster-events.ts";
 import type { ClusterEvent, ObjectReference } from "#core/decision.ts";
 import { MAX_SAID } from "#core/event.ts";
 import { classifyAnswer } from "#kube/client/answer.ts";
@@ -46,7 +47,7 @@ export async function recordEvents(
   const said = new Map<string, string[]>();
   const say = (event: ObjectEvent): void => {
     // Normal ones go with a change, which is not made again: only Warnings repeat.
-    if (event.event.type === "Normal") return;
+    if (inWords(event.event).type === "Normal") return;
     const before = said.get(event.object.uid) ?? [];
     const key = keyOf(event, options.now);
     if (before.length < MAX_SAID && !before.includes(key)) said.set(event.object.uid, [...before, key]);
@@ -84,7 +85,8 @@ export function eventName(event: ObjectEvent, now: Date): string {
 }
 
 function keyOf(objectEvent: ObjectEvent, now: Date): string {
-  const { reason, code } = objectEvent.event;
+  const { code } = objectEvent.event;
+  const { reason } = inWords(objectEvent.event);
   const window = Math.floor(now.getTime() / WINDOW_MS);
   const facts = JSON.stringify([aboutOf(objectEvent).uid, reason, code, window]);
   return createHash("sha256").update(facts).digest("hex").slice(0, 16);
@@ -97,7 +99,6 @@ function aboutOf({ object, event }: ObjectEvent): ObjectReference {
 const MAX_AT_ONCE = 8;
 const WINDOW_MS = 600_000;
 const MAX_NAME = 253;
-const MAX_MESSAGE = 1_024;
 /** Events of objects without a namespace stand here, as the stock controllers' do. */
 const DEFAULT_NAMESPACE = "default";
 
@@ -126,7 +127,7 @@ async function recordEvent(
 
 function eventObject(name: string, objectEvent: ObjectEvent, options: RecordEventsOptions): unknown {
   const seconds = `${options.now.toISOString().slice(0, 19)}Z`;
-  const { event } = objectEvent;
+  const { type, reason, message } = inWords(objectEvent.event);
   const about = aboutOf(objectEvent);
   return {
     apiVersion: "v1",
@@ -134,9 +135,9 @@ function eventObject(name: string, objectEvent: ObjectEvent, options: RecordEven
     metadata: { name, namespace: about.namespace ?? DEFAULT_NAMESPACE },
     // Without the uid `kubectl describe` does not show it.
     involvedObject: about,
-    type: event.type,
-    reason: event.reason,
-    message: event.message.slice(0, MAX_MESSAGE),
+    type,
+    reason,
+    message,
     source: { component: options.source },
     reportingComponent: options.source,
     reportingInstance: options.reportingInstance,

@@ -1,6 +1,9 @@
+import { tell } from "#core/cluster-events.ts";
 import type { ApiObject } from "#core/controller.ts";
 import type { Because, ClusterEvent } from "#core/decision.ts";
+import { referenceTo } from "#core/decisions.ts";
 import type { Resource } from "#core/resources/resource.ts";
+import { kindOf, wordsOfServer } from "#core/tenant-fact.ts";
 import type { Answer } from "#kube/client/answer.ts";
 
 /** Why an object is left as it is. */
@@ -72,24 +75,19 @@ const UNREACHED: ReadonlySet<string> = new Set([
   "Closed",
 ]);
 
-const MAX_MESSAGE = 1_024;
-
 function rejection(
-  answer: { readonly status: number; readonly message: string },
+  answer: Extract<Answer, { readonly kind: "rejected" }>,
   { object, resource, now }: Subject,
 ): Stop {
   const code = answer.status === 403 ? "Forbidden" : "Rejected";
-  const message = `The API server does not accept the update of this ${resource.kind}: ${answer.message}`;
   return {
     kind: "retry",
     because: { code, message: answer.message },
     afterSeconds: rejectionBackOffSeconds(object, now),
-    event: {
-      type: "Warning",
-      reason: `${resource.kind}UpdateRejected`,
-      code,
-      message: message.slice(0, MAX_MESSAGE),
-    },
+    event: tell("{kind}UpdateRejected", code, {
+      kind: kindOf(referenceTo(resource, object)),
+      words: wordsOfServer(answer),
+    }),
   };
 }
 

@@ -4,7 +4,6 @@ import { loadCloud } from "#clouds/kinds.ts";
 import { Cluster } from "#config/cluster.ts";
 import { KUBELET_SERVING_SIGNER } from "#core/csr/csr.ts";
 import { csrWatch } from "#core/csr/watch.ts";
-import type { ClusterEvent } from "#core/decision.ts";
 import { MAX_BATCH_OBJECTS } from "#core/event.ts";
 import type { ObjectReport } from "#core/report.ts";
 import { Report } from "#core/report.ts";
@@ -61,7 +60,7 @@ export interface ApproverUnderTest {
   /** The conditions of a request, by type and reason. */
   conditions(request: Answered): Promise<readonly string[]>;
   /** The Events on a node. */
-  events(nodeName: string): Promise<readonly Pick<ClusterEvent, "reason" | "message">[]>;
+  events(nodeName: string): Promise<readonly { readonly reason: string; readonly message: string }[]>;
   /** What our functions asked of the API server since the last call of this. */
   requests(): Promise<readonly string[]>;
   /** Deletes every request. */

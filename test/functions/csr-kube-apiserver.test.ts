@@ -218,11 +218,11 @@ describeWithPart("control-plane", "the csr-approver on a real API server", (bina
   });
 
   describe("an approval", () => {
-    const because = { code: "InstanceVerified", message: "a test's" };
+    const verdicts = { Approved: "InstanceVerified", Denied: "NoNames" } as const;
     const send = async (request: Answered, type: "Approved" | "Denied", uid?: string) => {
       const csr = await parsed(request);
       const metadata = { ...csr.metadata, uid: uid ?? csr.metadata.uid };
-      const write = approvalOf({ ...csr, metadata }, type, because, new Date());
+      const write = approvalOf({ ...csr, metadata }, { code: verdicts[type], facts: {} }, new Date());
       return sendWrite(approver.cluster.functions, write, new AbortController().signal);
     };
 
@@ -240,7 +240,7 @@ describeWithPart("control-plane", "the csr-approver on a real API server", (bina
       const request = await submitted(name);
       expect(await send(request, type)).toMatchObject({ kind: "applied" });
       expect(await send(request, "Approved")).toMatchObject({ kind: "conflict" });
-      expect(await approver.conditions(request)).toEqual([`${type} InstanceVerified`]);
+      expect(await approver.conditions(request)).toEqual([`${type} ${verdicts[type]}`]);
     });
 
     test("that somebody else was faster with is theirs: read once, and left", async () => {
@@ -250,7 +250,7 @@ describeWithPart("control-plane", "the csr-approver on a real API server", (bina
       await send(request, "Denied");
       await approver.requests();
       expect((await approver.invoke([before])).objects).toMatchObject([{ outcome: "unchanged" }]);
-      expect(await approver.conditions(request)).toEqual(["Denied InstanceVerified"]);
+      expect(await approver.conditions(request)).toEqual(["Denied NoNames"]);
       expect(await approver.requests()).toEqual([
         "patch certificatesigningrequests/approval 422",
         "get certificatesigningrequests 200",

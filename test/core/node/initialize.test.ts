@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { inWords } from "#core/cluster-events.ts";
 import type { Decision } from "#core/decision.ts";
 import { type Instance, type InstanceAnswer, InstanceErrorCode } from "#core/instance.ts";
 import { decideNode } from "#core/node/decide.ts";
 import type { Node } from "#core/node/node.ts";
 import { removeUninitialized } from "#core/node/taints.ts";
+import { managerOf } from "#core/tenant-fact.ts";
 import {
   bornSecondsAgo,
   external,
@@ -114,23 +116,25 @@ describe("a node that has just registered", () => {
       code: "Initialized",
       message: "initialized from instance i-0a1b2c3d4e5f60718",
     });
-    expect(events).toEqual([
-      { type: "Normal", reason: "Synced", code: "Initialized", message: "Node synced successfully" },
+    expect(events.map(inWords)).toEqual([
+      { type: "Normal", reason: "Synced", message: "Node synced successfully" },
     ]);
   });
 
   test.each([
     ["somebody keeps restoring", "other-controller", ["Synced", "TaintRestored"]],
     ["nobody restores", undefined, ["Synced"]],
-  ])("whose taint %s says so in a Warning", (_given, taintRestoredBy, reasons) => {
+  ])("whose taint %s says so in a Warning", (_given, undoneBy, reasons) => {
+    const taintRestoredBy = managerOf({ undoneBy });
     const decision = decideNode(node(), found(), { reason: "retry", now: NOW, taintRestoredBy });
     const events = decision.kind === "change" ? decision.events : [];
     expect(events.map(({ reason }) => reason)).toEqual(reasons);
-    expect(events.map(({ message }) => message).join()).toContain(taintRestoredBy ?? "synced");
+    expect(events.map((event) => inWords(event).message).join()).toContain(undoneBy ?? "synced");
   });
 
   test("whose taint somebody restores, but that cannot be initialized, gets no such Warning", () => {
-    const context = { reason: "retry", now: NOW, taintRestoredBy: "other-controller" } as const;
+    const taintRestoredBy = managerOf({ undoneBy: "other-controller" });
+    const context = { reason: "retry", now: NOW, taintRestoredBy } as const;
     expect(decideNode(node(), { kind: "not-found", message: "unknown" }, context)).toMatchObject({
       kind: "retry",
       events: [],
@@ -522,7 +526,7 @@ describe("the taint stays", () => {
   ])("%s", (_, subject, answer, code, afterSeconds, reason) => {
     const { because, ...decision } = retried(subject, answer);
     expect({ code: because.code, afterSeconds: decision.afterSeconds }).toEqual({ code, afterSeconds });
-    expect(decision.events.map((event) => [event.type, event.reason])).toEqual(
+    expect(decision.events.map((event) => [inWords(event).type, event.reason])).toEqual(
       reason ? [["Warning", reason]] : [],
     );
     expect(because.message.length).toBeLessThan(400);
@@ -572,9 +576,9 @@ describe("what a Warning tells the cluster", () => {
   test.each(problems)("holds no detail, which the report keeps: %s", (code, subject, answer) => {
     const { because, events } = retried(subject, answer);
     expect(because).toMatchObject({ code, message: expect.stringContaining(DETAIL) });
-    const shown = JSON.stringify(events);
+    const shown = JSON.stringify([events, events.map(inWords)]);
     for (const detail of [DETAIL, "10.0.1.17", "10.9.9.9"]) expect(shown).not.toContain(detail);
-    for (const { message } of events) {
+    for (const { message } of events.map(inWords)) {
       expect(message).toMatch(/^[A-Z].{40,}\.$/);
       expect(message.length).toBeLessThanOrEqual(MAX_EVENT_MESSAGE);
     }

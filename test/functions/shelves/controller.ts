@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { tell } from "#core/cluster-events.ts";
 import type { Controller, DecisionContext, Subject } from "#core/controller.ts";
 import type { CloudAction, ClusterWrite, Decision, Plan } from "#core/decision.ts";
 import { change, each, patchObject, referenceTo, retry, unchanged } from "#core/decisions.ts";
@@ -128,8 +129,8 @@ function changeOf(
   write: CloudAction | ReturnType<typeof patchObject>,
   because: { readonly code: string; readonly message: string },
 ): Decision {
-  const event = { type: "Normal", reason: "Shelved", code: "Shelved", message: because.message } as const;
-  return change(reference, [write], { because, events: [event] }) ?? unchanged(reference);
+  const events = [tell("Synced", "Initialized", {})];
+  return change(reference, [write], { because, events }) ?? unchanged(reference);
 }
 
 const State = z.object({

@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { tell } from "#core/cluster-events.ts";
 import type { ClusterEvent } from "#core/decision.ts";
 import { nodeController } from "#core/node/controller.ts";
 import type { Node } from "#core/node/node.ts";
@@ -252,7 +253,7 @@ describe("Events", () => {
   it("that warn are recorded once in their ten minutes, as what was said comes back", async () => {
     const [node] = await join(1);
     if (node === undefined) throw new Error("a node");
-    const event: ClusterEvent = { type: "Warning", reason: "R", code: "C", message: "m" };
+    const event: ClusterEvent = tell("InstanceAmbiguous", "Ambiguous", {});
     const { object } = initialize(node, factsNumber(0));
     const because = { code: "C", message: "m" };
     const decision = { kind: "retry", object, because, afterSeconds: 1, events: [event] } as const;
@@ -273,7 +274,7 @@ describe("Events", () => {
   it("are left out for a change that failed, but said for a retry", async () => {
     const [node] = await join(1);
     if (node === undefined) throw new Error("a node");
-    const event: ClusterEvent = { type: "Warning", reason: "R", code: "C", message: "m".repeat(1_024) };
+    const event: ClusterEvent = tell("InstanceAmbiguous", "Ambiguous", {});
     const { object } = initialize(node, factsNumber(0));
     const because = { code: "C", message: "m" };
     control.failNext({ times: 1, code: 500, verbs: ["patch"] });
@@ -287,7 +288,7 @@ describe("Events", () => {
         },
       ],
     });
-    expect((await cluster.events(node)).map((recorded) => recorded["reason"])).toEqual(["R"]);
+    expect((await cluster.events(node)).map((recorded) => recorded["reason"])).toEqual(["InstanceAmbiguous"]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { tell } from "#core/cluster-events.ts";
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { Decision, PatchOperation, PatchWrite, TestOperation } from "#core/decision.ts";
 import { referenceTo, unchanged } from "#core/decisions.ts";
@@ -33,7 +34,7 @@ export function initialize(node: Node, facts: Facts): Decision {
     object,
     because: { code: "Initialized", message: "initialized from its instance" },
     writes: [first, ...rest],
-    events: [{ type: "Normal", reason: "Synced", code: "Initialized", message: "Node synced successfully" }],
+    events: [tell("Synced", "Initialized", {})],
     warnings: [],
   };
 }

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { tell } from "#core/cluster-events.ts";
+import { nameOf } from "#core/tenant-fact.ts";
 import { eventName, type ObjectEvent } from "#kube/apply/record-events.ts";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
@@ -9,14 +11,14 @@ const SAID: ObjectEvent = {
     name: "ip-10-0-0-1.ec2.internal",
     uid: "5f0c2b5e-2d44-4f0e-9c8e-3a52c8d4a001",
   },
-  event: { type: "Warning", reason: "Waiting", code: "NoInstance", message: "no instance yet" },
+  event: tell("ServingCertificate", "InstanceNotFound", { request: nameOf({ metadata: { name: "csr-1" } }) }),
 };
 
 describe("the name of an Event", () => {
   it.each([
     {
-      given: "another message",
-      said: { ...SAID, event: { ...SAID.event, message: "still none" } },
+      given: "another fact",
+      said: { ...SAID, event: { ...SAID.event, facts: {} } },
       now: NOW,
     },
     { given: "nine minutes later", said: SAID, now: new Date("2026-03-01T12:09:59Z") },
@@ -26,8 +28,12 @@ describe("the name of an Event", () => {
 
   it.each([
     { given: "another uid", said: { ...SAID, object: { ...SAID.object, uid: "other" } }, now: NOW },
-    { given: "another reason", said: { ...SAID, event: { ...SAID.event, reason: "Denied" } }, now: NOW },
-    { given: "another code", said: { ...SAID, event: { ...SAID.event, code: "Foreign" } }, now: NOW },
+    {
+      given: "another reason",
+      said: { ...SAID, event: tell("InstanceNotFound", "InstanceNotFound", {}) },
+      now: NOW,
+    },
+    { given: "another code", said: { ...SAID, event: { ...SAID.event, code: "NoNames" } }, now: NOW },
     { given: "the next ten minutes", said: SAID, now: new Date("2026-03-01T12:10:00Z") },
   ])("is another one for $given", ({ said, now }) => {
     expect(eventName(said, now)).not.toBe(eventName(SAID, NOW));

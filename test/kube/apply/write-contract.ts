@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { inWords, tell } from "#core/cluster-events.ts";
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { Decision, PatchWrite } from "#core/decision.ts";
 import type { Instance, InstanceAnswer } from "#core/instance.ts";
@@ -376,12 +377,7 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
     it("records an Event once, on the node's uid, however often it is said", async () => {
       const node = await joinNext();
       const { object } = initialize(node, factsNumber(0));
-      const event = {
-        type: "Warning",
-        reason: "Waiting",
-        code: "NoInstance",
-        message: "no instance yet",
-      } as const;
+      const event = tell("InvalidProviderID", "InvalidProviderID", {});
       const because = { code: "NoInstance", message: "no instance yet" };
       const items: ApplyItem[] = [
         {
@@ -408,9 +404,7 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
           firstTimestamp: "2026-03-01T12:00:00Z",
           lastTimestamp: "2026-03-01T12:00:00Z",
           count: 1,
-          type: "Warning",
-          reason: "Waiting",
-          message: "no instance yet",
+          ...inWords(event),
         },
       ]);
     });

@@ -1,0 +1,259 @@
+import * as z from "zod";
+import { CONDITIONS, type DenialCode } from "#core/csr/conditions.ts";
+import {
+  FACTS,
+  type Fact,
+  type FactName,
+  type FactsOf,
+  factsIn,
+  type Saying,
+  sentenceWith,
+} from "#core/saying.ts";
+import { TenantFact } from "#core/tenant-fact.ts";
+
+/** The Events of one reason. */
+interface EventsOfReason {
+  readonly type: "Normal" | "Warning";
+  /** The kind that they are recorded on. */
+  readonly on: string;
+  /** By code, which tells them apart and goes into their names. */
+  readonly says: Readonly<Record<string, Saying>>;
+}
+
+const NOT_APPROVED = "CertificateSigningRequest {request} is not approved";
+
+/** Sentences of the Events that tell a node of a denial: the condition's own. */
+type Denials = {
+  readonly [Code in DenialCode]: {
+    readonly sentence: `CertificateSigningRequest {request} is denied: ${(typeof CONDITIONS)[Code]["sentence"]}`;
+    readonly when: string;
+  };
+};
+
+const { InstanceVerified: _, ...DENIED } = CONDITIONS;
+const DENIALS = Object.fromEntries(
+  Object.entries(DENIED).map(([code, { sentence, when }]) => [
+    code,
+    { sentence: `CertificateSigningRequest {request} is denied: ${sentence}`, when },
+  ]),
+) as unknown as Denials;
+
+/**
+ * Every Event there is, by reason and code: all that people in a cluster are told. Whoever can read Events there need not be let
+ * in on what else is in the cloud account: sentences are fixed, and the facts in them are the tenant's own (`core/tenant-fact.ts`).
+ * Of an instance that is somebody else's, of one that may not be seen and of one that does not exist the same is said.
+ */
+export const EVENTS = {
+  Synced: {
+    type: "Normal",
+    on: "Node",
+    says: {
+      Initialized: {
+        // In the stock controller's words, so that what looks for them finds them.
+        sentence: "Node synced successfully",
+        when: "The node was initialized. Left out while other nodes wait.",
+      },
+    },
+  },
+  TaintRestored: {
+    type: "Warning",
+    on: "Node",
+    says: {
+      TaintRestored: {
+        sentence:
+          'The uninitialized taint comes back each time it is removed; it was last written by "{manager}"',
+        when: "The node was initialized once more.",
+      },
+    },
+  },
+  InstanceNotFound: {
+    type: "Warning",
+    on: "Node",
+    says: {
+      InstanceNotFound: {
+        sentence:
+          "No instance of the cloud is known to be both this node's and this cluster's. If the node's name or provider ID is wrong, delete the node and let its kubelet register again; else ask whoever runs the cloud controller, whose log says more.",
+        when: "The node waits for a minute and longer: there is no such instance, it is not the cluster's, or it may not be seen.",
+      },
+    },
+  },
+  InstanceAmbiguous: {
+    type: "Warning",
+    on: "Node",
+    says: {
+      Ambiguous: {
+        sentence:
+          "The node's name or address fits more than one instance of this cluster. Start its kubelet with --provider-id, or give the node the name that the cloud has for its instance.",
+        when: "At once.",
+      },
+    },
+  },
+  ForeignProviderID: {
+    type: "Warning",
+    on: "Node",
+    says: {
+      ForeignProviderID: {
+        sentence:
+          "The node's provider ID is another cloud's, and the node waits for this one. If it is that cloud's, its own controller has to initialize it; else delete the node and start its kubelet with the right --provider-id, or none.",
+        when: "At once.",
+      },
+    },
+  },
+  InvalidProviderID: {
+    type: "Warning",
+    on: "Node",
+    says: {
+      InvalidProviderID: {
+        sentence:
+          "The node's provider ID does not name an instance. Delete the node and start its kubelet with the right --provider-id, or none.",
+        when: "At once.",
+      },
+    },
+  },
+  ProvidedNodeIPInvalid: {
+    type: "Warning",
+    on: "Node",
+    says: {
+      ProvidedNodeIPInvalid: {
+        sentence:
+          "The annotation alpha.kubernetes.io/provided-node-ip is neither an IP address nor a pair of one IPv4 and one IPv6 address. Correct the kubelet's --node-ip.",
+        when: "At once.",
+      },
+    },
+  },
+  ProvidedNodeIPUnmatched: {
+    type: "Warning",
+    on: "Node",
+    says: {
+      ProvidedNodeIPUnmatched: {
+        sentence:
+          "The annotation alpha.kubernetes.io/provided-node-ip names an address that the node's instance does not have. Correct the kubelet's --node-ip, or give the instance the address.",
+        when: "At once.",
+      },
+    },
+  },
+  NoNodeAddress: {
+    type: "Warning",
+    on: "Node",
+    says: {
+      NoNodeAddress: {
+        sentence:
+          "The cloud knows neither an InternalIP nor an ExternalIP of the node's instance. Give the instance an address of a family that is configured for the cluster.",
+        when: "The node waits for a minute and longer.",
+      },
+    },
+  },
+  "{kind}UpdateRejected": {
+    type: "Warning",
+    on: "any kind",
+    says: {
+      Forbidden: {
+        sentence: "The API server does not accept the update of this {kind}: {words}",
+        when: "The API server answered an update with 403.",
+      },
+      Rejected: {
+        sentence: "The API server does not accept the update of this {kind}: {words}",
+        when: "The API server answered an update with another refusal that the same update will meet again.",
+      },
+    },
+  },
+  ServingCertificate: {
+    type: "Warning",
+    on: "Node",
+    says: {
+      ...DENIALS,
+      InstanceNotFound: {
+        sentence: `${NOT_APPROVED}: no instance of the cloud is known to be both the node's and this cluster's`,
+        when: "The request waits for a minute and longer: there is no such instance, it is not the cluster's, or it may not be seen.",
+      },
+      InstanceNotRunning: {
+        sentence: `${NOT_APPROVED}: the node's instance is not running`,
+        when: "The request waits for a minute and longer.",
+      },
+      Ambiguous: {
+        sentence: `${NOT_APPROVED}: the cloud has more than one instance of this cluster for the node`,
+        when: "At once.",
+      },
+      ForeignProviderID: {
+        sentence: `${NOT_APPROVED}: the node's provider ID is another cloud's`,
+        when: "At once.",
+      },
+      InvalidProviderID: {
+        sentence: `${NOT_APPROVED}: the node's provider ID names no instance`,
+        when: "At once.",
+      },
+      NameNotOfInstance: {
+        sentence: `${NOT_APPROVED}: the cloud does not give these names for the node's instance: {names}`,
+        when: "The request names what the cloud does not give.",
+      },
+      RequestTooLarge: { sentence: `${NOT_APPROVED}: it is too large to be read`, when: "At once." },
+      RequestUnreadable: {
+        sentence: `${NOT_APPROVED}: it cannot be read without doubt`,
+        when: "At once.",
+      },
+      RequestUnusual: {
+        sentence: `${NOT_APPROVED}: it asks for what no kubelet asks for`,
+        when: "The request has parts that a kubelet's has not.",
+      },
+    },
+  },
+} as const satisfies Readonly<Record<string, EventsOfReason>>;
+
+/** A reason of the catalogue, with room for the kind of the object where that is part of it. */
+export type ClusterEventReason = keyof typeof EVENTS;
+/** A code of the Events of a reason. */
+export type CodeOf<Reason extends ClusterEventReason> = keyof (typeof EVENTS)[Reason]["says"] & string;
+
+type SentenceOf<
+  Reason extends ClusterEventReason,
+  Code extends CodeOf<Reason>,
+> = (typeof EVENTS)[Reason]["says"][Code] extends { readonly sentence: infer Sentence extends string }
+  ? Sentence
+  : never;
+
+/** What of a decision's Event is the catalogue's: which one, and the facts that its sentence has room for. */
+export const told = {
+  reason: z.enum(Object.keys(EVENTS) as [ClusterEventReason, ...ClusterEventReason[]]),
+  code: z.string(),
+  facts: z.partialRecord(
+    z.enum(Object.keys(FACTS) as [FactName, ...FactName[]]),
+    z.union([TenantFact, z.array(TenantFact).readonly()]),
+  ),
+};
+/** An Event of the catalogue with its facts. */
+export type Told = { readonly [Key in keyof typeof told]: z.output<(typeof told)[Key]> };
+
+/** Whether there is such an Event. */
+export function isTold({ reason, code }: Pick<Told, "reason" | "code">): boolean {
+  return Object.hasOwn(EVENTS[reason].says, code);
+}
+
+/** Tells an Event of the catalogue; of facts that its sentence has no room for nothing is kept. */
+export function tell<Reason extends ClusterEventReason, Code extends CodeOf<Reason>>(
+  reason: Reason,
+  code: Code,
+  facts: FactsOf<SentenceOf<Reason, Code>>,
+): Told {
+  const names: readonly string[] = factsIn(sentenceOf({ reason, code }));
+  const kept = Object.entries<Fact>(facts).filter(([name]) => names.includes(name));
+  return { reason, code, facts: Object.fromEntries(kept) };
+}
+
+/** The Event as people read it. */
+export function inWords({ reason, code, facts }: Told): {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+} {
+  return {
+    type: EVENTS[reason].type,
+    reason: sentenceWith(reason, facts),
+    message: sentenceWith(sentenceOf({ reason, code }), facts),
+  };
+}
+
+function sentenceOf({ reason, code }: Pick<Told, "reason" | "code">): string {
+  if (!isTold({ reason, code })) throw new Error(`there is no Event ${reason} with the code ${code}`);
+  const says: Readonly<Record<string, Saying>> = EVENTS[reason].says;
+  return (says[code] as Saying).sentence;
+}

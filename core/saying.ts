@@ -1,0 +1,44 @@
+import { shown } from "#core/shown-text.ts";
+import type { TenantFact } from "#core/tenant-fact.ts";
+
+/** A fixed sentence with room for facts, such as `{manager}`, and when it is said. */
+export interface Saying {
+  readonly sentence: string;
+  readonly when: string;
+}
+
+/** The facts that there is room for in sentences: what each is, and how many characters of it are shown. */
+export const FACTS = {
+  kind: { what: "the kind of the object", maxCharacters: 64 },
+  manager: { what: "the field manager in the node's `managedFields`", maxCharacters: 128 },
+  request: { what: "the name of the CertificateSigningRequest", maxCharacters: 253 },
+  names: { what: "names and addresses that the request asks for", maxCharacters: 500 },
+  usages: { what: "usages that the request asks for", maxCharacters: 256 },
+  instance: { what: "the id of the node's own instance", maxCharacters: 128 },
+  words: { what: "what the cluster's API server answered, in its words", maxCharacters: 600 },
+} as const;
+export type FactName = keyof typeof FACTS;
+
+/** One fact, or a list of them. */
+export type Fact = TenantFact | readonly TenantFact[];
+
+/** The facts that a sentence has room for, by name. */
+export type FactsOf<Sentence extends string> = { readonly [Name in NamesIn<Sentence>]: Fact };
+
+type NamesIn<Sentence extends string> = Sentence extends `${string}{${infer Name}}${infer Rest}`
+  ? (Name & FactName) | NamesIn<Rest>
+  : never;
+
+/** The names of the facts that a sentence has room for, in their order. */
+export function factsIn(sentence: string): FactName[] {
+  return [...sentence.matchAll(ROOM)].map(([, name]) => name as FactName);
+}
+
+/** The sentence with its facts, each cut and fit to be shown. */
+export function sentenceWith(sentence: string, facts: Readonly<Partial<Record<FactName, Fact>>>): string {
+  return sentence.replaceAll(ROOM, (_, name: FactName) => {
+    return shown([facts[name] ?? []].flat().join(", "), FACTS[name].maxCharacters);
+  });
+}
+
+const ROOM = /\{(\w+)\}/g;
