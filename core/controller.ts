@@ -66,17 +66,21 @@ export interface Watch<T extends ApiObject = ApiObject> {
    * `managedFields`) that needs work again soon after; without it nobody is told who.
    */
   undoneBy?(object: unknown): string | undefined;
-  /** Delays since an object's creation that a change of ours ends, each a histogram; without it none is measured. */
+  /** Delays that a change of ours ends, each a histogram; without it none is measured. */
   readonly delays?: readonly Delay<T>[];
 }
 
-/** A delay that is measured from an object's creation. */
+/** A delay in which objects wait for a change of ours, from when they are created or made to wait again. */
 export interface Delay<T extends ApiObject = ApiObject> {
   /** The whole name of the metric, in seconds. */
   readonly metric: string;
   readonly help: string;
-  /** Whether a change of an object, as it was before, ends it. */
-  isEndedBy(before: T): boolean;
+  /** Whether an object, as it is, waits. */
+  waits(object: T): boolean;
+  /** Whether an object counts once in its life, where it waits from the start, or as often as it waits. */
+  readonly counts: "first" | "each";
+  /** Over when the API server shows that it waits no longer, or when all that was to be done with it is reported. */
+  readonly until: "shown" | "reported";
 }
 
 /** Objects of another resource that decisions read. */

@@ -4,12 +4,13 @@ import type { EventReason } from "#core/event.ts";
 import type { Resource } from "#core/resources/resource.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { ObjectKey } from "#kube/follow/object-key.ts";
-import { deliver } from "#relay/delivery/deliver.ts";
+import { type Delivery, deliver } from "#relay/delivery/deliver.ts";
 import type { Gate, GateRequest, InvocationEnd, Place } from "#relay/delivery/gate.ts";
 import { type Invocation, type Invoker, isRefusal } from "#relay/delivery/invoker.ts";
 import { type RelatedBatch, withRelated } from "#relay/delivery/related-of-batch.ts";
 import { createRelatedSide } from "#relay/feed/related-side.ts";
 import type { FeedSubscriber } from "#relay/feed/resource-feed.ts";
+import { createDelays } from "#relay/report/delays.ts";
 import type { ControllerNote } from "#relay/report/note.ts";
 import { closesInMs, fillBatch, LINGER } from "#relay/work/batches.ts";
 import { type Observed, observe } from "#relay/work/observed.ts";
@@ -79,6 +80,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     floorShare: cluster.limits.floorShare,
   };
   const pending = createPending(watch, options.random);
+  const delays = createDelays(watch.delays ?? []);
   const running = new Map<number, AbortController>();
   /** When the last batch of each queue closed. */
   const closedMs: Partial<Record<Queue, number>> = {};
@@ -103,7 +105,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     deleted: ({ uid }) => forget(uid),
     restarted: () => pending.restarted(),
     named(object, key) {
-      if (pending.has(key.uid)) apply(observe(watch, object, context), key);
+      if (pending.has(key.uid)) apply(observe(watch, object, context), key, true);
     },
     ...(watch.looks === undefined
       ? {}
@@ -120,7 +122,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
         }),
   };
 
-  function apply(observed: Observed, key: ObjectKey): void {
+  function apply(observed: Observed, key: ObjectKey, isLive: boolean): void {
     if (observed.kind === "malformed") {
       forget(key.uid);
       note({ kind: "malformed", ...nameOf(key), faults: observed.faults });
@@ -130,6 +132,8 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
       if (observed.needsWork) related.needs(key.uid, observed.snapshot);
       else related.forget(key.uid);
     }
+    const shown = { snapshot: observed.snapshot, isKnown: pending.has(key.uid), isLive };
+    for (const delay of delays.shown(shown, clock.now())) note(delay);
     const undone = pending.applied(observed, key, clock.now());
     if (undone !== undefined) note({ kind: "undone", ...undone });
     options.wake();
@@ -138,6 +142,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
   /** An invocation that nobody waits for any more holds no slot. */
   function forget(uid: string): void {
     related.forget(uid);
+    delays.forget(uid);
     const flight = pending.deleted(uid);
     if (flight !== undefined) running.get(flight)?.abort();
     options.wake();
@@ -217,6 +222,8 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     place.ended(endOf(invocation, endedMs - startedMs));
     const undone = pending.settle(flight, settlements, endedMs);
     note({ kind: "delivered", delivery, startedMs, endedMs });
+    for (const { snapshot } of changedOf(delivery))
+      for (const delay of delays.changed(snapshot, startedMs, endedMs)) note(delay);
     for (const each of undone) note({ kind: "undone", ...each });
     options.wake();
   }
@@ -268,6 +275,14 @@ function endOf(invocation: Invocation, durationMs: number): InvocationEnd {
   }
   const { code, settleMs } = invocation;
   return { code, refused: isRefusal(invocation), settleMs, durationMs, usage: undefined };
+}
+
+/** What was sent and reported to have changed. */
+function changedOf({ objects, settlements }: Delivery): readonly ReadyObject[] {
+  return objects.filter((_, index) => {
+    const settlement = settlements[index];
+    return settlement?.kind === "report" && settlement.report.outcome === "changed";
+  });
 }
 
 function reasonOf(queue: Queue, objects: readonly ReadyObject[]): EventReason {

@@ -29,13 +29,17 @@ export const nodeWatch: Watch<Node> = {
   delays: [
     {
       metric: "node_controller_initial_node_sync_delay_seconds",
-      help: "Seconds after a node's creation until it was initialized.",
-      isEndedBy: isUninitialized,
+      help: "Seconds after a node's creation until all of its initialization was done.",
+      waits: isUninitialized,
+      counts: "first",
+      until: "reported",
     },
     {
       metric: "node_controller_cloud_provider_taint_removal_delay_seconds",
-      help: "Seconds after a node's creation until its uninitialized taint was removed.",
-      isEndedBy: isUninitialized,
+      help: "Seconds after a node's creation, or its being tainted again, until its uninitialized taint was removed.",
+      waits: isUninitialized,
+      counts: "each",
+      until: "shown",
     },
   ],
 };

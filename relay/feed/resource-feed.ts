@@ -14,7 +14,8 @@ export type RawObject = Readonly<Record<string, unknown>>;
 export interface FeedSubscriber<T = unknown> {
   /** Cuts an object down to what is of use, at the door; the object itself is not kept. */
   read(object: RawObject): T;
-  applied(read: T, key: ObjectKey): void;
+  /** `isLive` where an open watch tells: it has just happened. */
+  applied(read: T, key: ObjectKey, isLive: boolean): void;
   deleted(key: ObjectKey): void;
   /** Versions seen so far compare with nothing that follows. */
   restarted(): void;
@@ -125,7 +126,7 @@ export function startResourceFeed(options: ResourceFeedOptions): ResourceFeed {
     handler: {
       applied(reads, key) {
         for (let index = 0; index < subscribers.length; index += 1)
-          subscribers[index]?.applied(reads[index], key);
+          subscribers[index]?.applied(reads[index], key, opened);
       },
       deleted(key) {
         for (const subscriber of subscribers) subscriber.deleted(key);

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type LabelValues, Registry } from "prom-client";
-import type { ApiObject, Delay, Watch } from "#core/controller.ts";
+import type { Watch } from "#core/controller.ts";
 import type { ClusterUsage, ObjectReport, Report } from "#core/report.ts";
 import { WATCHES } from "#core/watches.ts";
 import type { WatchNote } from "#kube/follow/watch.ts";
@@ -169,23 +169,13 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
         continue;
       }
       latency.observe({ ...labels }, Math.max(0, endedMs - object.sinceMs) / 1000);
-      observeReport(labels, settlement.report, object.snapshot, endedMs);
+      observeReport(labels, settlement.report);
     }
   }
 
-  function observeReport(
-    labels: ControllerLabels,
-    report: ObjectReport,
-    sent: ApiObject,
-    endedMs: number,
-  ): void {
+  function observeReport(labels: ControllerLabels, report: ObjectReport): void {
     objects.inc({ ...labels, outcome: report.outcome });
     if (report.outcome === "retry") retries.inc({ ...labels, code: codes(report.because.code) });
-    if (report.outcome !== "changed") return;
-    const seconds = (endedMs - Date.parse(sent.metadata.creationTimestamp)) / 1000;
-    if (!Number.isFinite(seconds)) return;
-    for (const { delay, measured } of delays.get(labels.controller) ?? [])
-      if (delay.isEndedBy(sent)) measured.observe(Math.max(0, seconds));
   }
 
   function observeUsage(labels: ControllerLabels, { usage }: Report): void {
@@ -242,6 +232,8 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
         }
         case "unknown-controller":
           return unknown.inc({ cluster });
+        case "delay":
+          return delays.get(note.metric)?.observe({ cluster }, note.seconds);
         case "log-limited":
           return limits.inc({ cluster, limit: note.limit });
         case "log-left-out":
@@ -263,23 +255,15 @@ type Delivered = Extract<RelayNote, { readonly kind: "delivered" }>;
 /** Says a gauge's values of one cluster. */
 type Read = (status: FollowedCluster, set: (labels: Record<string, string>, value: number) => void) => void;
 
-interface MeasuredDelay {
-  readonly delay: Delay;
-  readonly measured: Histogram;
-}
-
-/** By controller, the histograms of its own; of one name there is one, whoever measures it. */
+/** By name; of one name there is one, whoever measures it. */
 function delaysOf(
   watches: readonly Watch[],
-  histogram: (name: string, help: string) => Histogram,
-): ReadonlyMap<string, readonly MeasuredDelay[]> {
+  histogram: (name: string, help: string, labelNames: readonly string[]) => Histogram,
+): ReadonlyMap<string, Histogram> {
   const byMetric = new Map<string, Histogram>();
-  const measure = (delay: Delay): MeasuredDelay => {
-    const measured = byMetric.get(delay.metric) ?? histogram(delay.metric, delay.help);
-    byMetric.set(delay.metric, measured);
-    return { delay, measured };
-  };
-  return new Map(watches.map(({ name, delays = [] }) => [name, delays.map(measure)]));
+  for (const { metric, help } of watches.flatMap(({ delays = [] }) => delays))
+    if (!byMetric.has(metric)) byMetric.set(metric, histogram(metric, help, ["cluster"]));
+  return byMetric;
 }
 
 const USAGE_KINDS: readonly (readonly [string, (usage: ClusterUsage) => number])[] = [

@@ -2,6 +2,7 @@ import type { ControllerName } from "#core/event.ts";
 import type { Fault } from "#core/faults.ts";
 import type { Delivery } from "#relay/delivery/deliver.ts";
 import type { FeedNote } from "#relay/feed/resource-feed.ts";
+import type { MeasuredDelay } from "#relay/report/delays.ts";
 import type { LogLimitNote } from "#relay/report/log-limit.ts";
 import type { Recovered } from "#relay/report/troubles.ts";
 import type { KnownObject, Undone } from "#relay/work/pending.ts";
@@ -28,6 +29,7 @@ export type ControllerNote =
     }
   /** An object that is not what the API server's schema promises; left out until it changes. */
   | ({ readonly kind: "malformed"; readonly faults: readonly Fault[] } & KnownObject)
+  | MeasuredDelay
   /** Somebody undoes our work on an object, again and again. */
   | ({ readonly kind: "undone" } & Undone)
   /** Objects that no event can carry: too large themselves, or with what decisions read of others. */

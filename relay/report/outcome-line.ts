@@ -47,6 +47,8 @@ export function outcomeLinesOf(note: RelayNote): readonly OutcomeLine[] {
       const { limit, message } = note;
       return [{ level: "warn", event: "ClusterLimited", cluster, limit, message }];
     }
+    case "delay":
+      return [];
     case "log-left-out":
       return [logLimitedLine(note)];
     case "read": {

@@ -985,6 +985,49 @@ test("the cloud's throttling makes the next shares smaller", async () => {
   expect(shares[2]).toBeGreaterThanOrEqual(0.25);
 });
 
+describe("the delays of the stock controller", () => {
+  const JOINED = "node_controller_initial_node_sync_delay_seconds";
+  const TAINT = "node_controller_cloud_provider_taint_removal_delay_seconds";
+  const sums = async (metrics: RelayMetrics): Promise<Readonly<Record<string, number>>> => {
+    const rows = (await metrics.text()).matchAll(/^(node_controller_\w+_(?:sum|count))(?:\{.*\})? (.+)$/gm);
+    return Object.fromEntries([...rows].map(([, name, value]) => [name, Number(value)]));
+  };
+  const created = (creationTimestamp: string) => ({ ...TAINTED, metadata: { creationTimestamp } });
+
+  test("are not what an API server says of nodes that join before our eyes", async () => {
+    const { api, clock, metrics } = await start();
+    for (let index = 0; index < 50; index += 1) api.put(`n${index}`, created("1970-01-01T00:00:00Z"));
+    await clock.advance(1_000);
+    const { [`${JOINED}_sum`]: sum = Number.NaN, ...counts } = await sums(metrics);
+    expect(counts).toMatchObject({ [`${JOINED}_count`]: 50, [`${TAINT}_count`]: 50 });
+    expect(sum).toBeLessThan(50);
+  });
+
+  test("of nodes from when nobody looked are theirs, up to five minutes", async () => {
+    const { clock, metrics } = await start({
+      prepare(api) {
+        api.put("a", created("2025-12-31T23:59:00Z"));
+        api.put("b", created("1970-01-01T00:00:00Z"));
+      },
+    });
+    await clock.advance(1_000);
+    const { [`${JOINED}_sum`]: sum = Number.NaN, ...counts } = await sums(metrics);
+    expect(counts).toMatchObject({ [`${JOINED}_count`]: 2 });
+    expect(Math.floor(sum)).toBe(360);
+  });
+
+  test("of an old node that is tainted again is no joining, and counts from then", async () => {
+    const { api, clock, metrics } = await start();
+    api.put("a", TAINTED);
+    await clock.advance(10_000_000);
+    api.put("a", TAINTED);
+    await clock.advance(10_000);
+    const { [`${TAINT}_sum`]: sum = Number.NaN, ...counts } = await sums(metrics);
+    expect(counts).toMatchObject({ [`${JOINED}_count`]: 1, [`${TAINT}_count`]: 2 });
+    expect(sum).toBeLessThan(20);
+  });
+});
+
 test("a watch that failed is said to be well again, once and with how long it was not", async () => {
   const { api, clock, lines } = await start();
   api.next(...Array.from({ length: 3 }, () => unreachable("ConnectionRefused")));
@@ -1010,8 +1053,8 @@ test("metrics tell what happened, under the stock controller's names and ours", 
   const labels = 'cluster="one",controller="cloud-node-controller"';
   expect(text.split("\n")).toEqual(
     expect.arrayContaining([
-      'node_controller_initial_node_sync_delay_seconds_bucket{le="0.05"} 1',
-      "node_controller_cloud_provider_taint_removal_delay_seconds_count 1",
+      'node_controller_initial_node_sync_delay_seconds_bucket{le="0.05",cluster="one"} 1',
+      'node_controller_cloud_provider_taint_removal_delay_seconds_count{cluster="one"} 1',
       'serverless_ccm_cluster_ready{cluster="one"} 1',
       `serverless_ccm_objects{${labels}} 1`,
       `serverless_ccm_pending_objects{${labels}} 0`,

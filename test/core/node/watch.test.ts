@@ -90,9 +90,9 @@ describe("the node controller", () => {
   });
 });
 
-test("initialization ends both delays that the stock controller measures, and nothing else does", () => {
-  const ends = (of: ReturnType<typeof node>) => nodeWatch.delays?.map((delay) => delay.isEndedBy(of));
-  expect([ends(node()), ends(initialized())]).toEqual([
+test("what waits for both delays of the stock controller is a node that is not initialized", () => {
+  const waits = (of: ReturnType<typeof node>) => nodeWatch.delays?.map((delay) => delay.waits(of));
+  expect([waits(node()), waits(initialized())]).toEqual([
     [true, true],
     [false, false],
   ]);
