@@ -1,19 +1,28 @@
 import { readKubeconfig } from "#cli/kubeconfig.ts";
 import { KubeconfigError } from "#cli/kubeconfig-error.ts";
+import { trustOf } from "#cli/kubeconfig-trust.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { SignInError, signIn } from "#config/sign-in.ts";
-import { connect } from "#kube/client/connect.ts";
+import { readAuthority, SignInError, signIn } from "#config/sign-in.ts";
+import { connect, type ReadTls } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { ConfigurationFault } from "#relay/followed-cluster.ts";
+
+/** By the authority that the entry names, whatever the kubeconfig says. */
+const VERIFIED = { skipsVerification: false };
 
 /** Reads what the relay signs in with, and gives the way to the cluster's API server; nothing is sent yet. */
 export async function connectRelay(cluster: Cluster): Promise<Transport> {
   const how = cluster.signIn.relay;
   if (how?.kind !== "kubeconfig")
     return connect({ server: cluster.server, ...(await signIn(cluster, "relay")) });
-  const access = await readKubeconfig(how.file, how.context);
-  // The entry says which API server; the kubeconfig only says how to sign in.
-  return connect({ ...access, server: cluster.server });
+  const access = await readKubeconfig(how.file, how.context, trustOf(cluster, how.allow ?? []));
+  const authority = await readAuthority(cluster, "relay");
+  // The entry says which API server, and by which authority it is known; the kubeconfig says how to sign in.
+  const tls: ReadTls =
+    authority === undefined
+      ? access.tls
+      : async (options) => ({ ...(await access.tls(options)), ...(await authority(options)), ...VERIFIED });
+  return connect({ ...access, tls, server: cluster.server });
 }
 
 /** Why `connectRelay` rejected, for logs and probes: it names files, never what stands in them. */

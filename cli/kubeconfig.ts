@@ -1,11 +1,9 @@
-import { readFile, stat } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
-import { dirname, resolve } from "node:path";
-import type { KubeConfig } from "@kubernetes/client-node";
-import { parse } from "yaml";
-import * as z from "zod";
 import { type Credentials, rememberCredentials } from "#cli/kubeconfig-credentials.ts";
 import { KubeconfigError } from "#cli/kubeconfig-error.ts";
+import { type KubeconfigDemands, type KubeconfigTrust, OWN_KUBECONFIG } from "#cli/kubeconfig-trust.ts";
+import { kubeconfigVersion, type LoadedKubeconfig, loadKubeconfig } from "#cli/load-kubeconfig.ts";
+import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
 import type { ReadTls } from "#kube/client/connect.ts";
 import type { Authorization } from "#kube/client/transport.ts";
 
@@ -19,15 +17,22 @@ export interface KubeconfigAccess {
   readonly authorization: Authorization;
 }
 
-/** Reads a kubeconfig's current (or the named) context; rejects with `KubeconfigError`, which never quotes the file. */
-export async function readKubeconfig(file: string, context?: string): Promise<KubeconfigAccess> {
-  let loaded = await loadContext(file, context);
+/**
+ * Reads a kubeconfig's current (or the named) context; rejects with `KubeconfigError`, which never quotes the file, where it asks for
+ * more than it is trusted with: now, and whenever it is read again.
+ */
+export async function readKubeconfig(
+  file: string,
+  context?: string,
+  trust: KubeconfigTrust = OWN_KUBECONFIG,
+): Promise<KubeconfigAccess> {
+  let loaded = await loadKubeconfig(file, context, trust);
 
   /** An exec plugin that was refused is only asked anew by a kubeconfig that was. */
   async function read(fresh: boolean): Promise<Credentials> {
-    if (fresh || (await versionOf(file)) !== loaded.version) {
+    if (fresh || (await kubeconfigVersion(file)) !== loaded.version) {
       try {
-        loaded = await loadContext(file, context);
+        loaded = await loadKubeconfig(file, context, trust);
       } catch (error) {
         // In the middle of being rewritten; the server says when the last one does not hold any more.
         if (fresh) throw error;
@@ -40,117 +45,56 @@ export async function readKubeconfig(file: string, context?: string): Promise<Ku
   // What is missing is to be known at the start.
   await credentials.forConnection({});
   return {
-    server: loaded.server,
+    server: loaded.demands.server.replace(/\/+$/, ""),
     tls: async (options = {}) => (await credentials.forConnection(options)).tls,
     authorization: async (_signal, options = {}) => (await credentials.forRequest(options)).header,
   };
 }
 
-/** A kubeconfig with its context chosen, and what of it the library does not know. */
-interface Loaded {
-  /** Of the file; another one says that it was written anew. */
-  readonly version: string;
-  readonly config: KubeConfig;
-  readonly server: string;
-  readonly tokenFile: string | undefined;
-}
-
-async function loadContext(file: string, context: string | undefined): Promise<Loaded> {
-  const version = await versionOf(file);
-  const config = await load(file);
-  if (context !== undefined) config.setCurrentContext(context);
-  const cluster = config.getCurrentCluster();
-  if (cluster === null) {
-    const contexts = config.getContexts().map((known) => known.name);
-    throw new KubeconfigError(
-      file,
-      `context "${config.getCurrentContext()}" names no cluster; it has ${contexts.join(", ") || "none"}`,
-    );
-  }
-  if (!cluster.server.startsWith("https://")) {
-    throw new KubeconfigError(
-      file,
-      `the server ${cluster.server} is not https: a token would travel in the clear`,
-    );
-  }
-  if (cluster.skipTLSVerify) {
-    throw new KubeconfigError(
-      file,
-      "insecure-skip-tls-verify is refused: give the cluster's certificate-authority",
-    );
-  }
-  if (config.getCurrentUser()?.impersonateUser !== undefined) {
-    throw new KubeconfigError(file, "impersonation is not supported: give the identity a sign-in of its own");
-  }
-  const tokenFile = await tokenFileOf(file, config.getCurrentUser()?.name);
-  return { version, config, server: cluster.server.replace(/\/+$/, ""), tokenFile };
-}
-
-async function versionOf(file: string): Promise<string> {
-  try {
-    const { mtimeMs, size, ino } = await stat(file);
-    return `${mtimeMs} ${size} ${ino}`;
-  } catch {
-    return "unreadable";
-  }
-}
-
-async function load(file: string): Promise<KubeConfig> {
-  try {
-    await readFile(file);
-  } catch (cause) {
-    throw new KubeconfigError(file, `cannot be read (${errorCode(cause)})`, cause);
-  }
-  // 60 MiB, which a relay whose clusters file names no kubeconfig does without.
-  const { KubeConfig } = await import("#cli/kube-config.ts");
-  try {
-    const config = new KubeConfig();
-    config.loadFromFile(file);
-    return config;
-  } catch (cause) {
-    throw new KubeconfigError(file, "is not a kubeconfig: clusters, users and contexts are expected", cause);
-  }
-}
-
-const UsersWithTokenFiles = z.object({
-  users: z
-    .array(z.object({ name: z.string(), user: z.object({ tokenFile: z.string().optional() }).nullish() }))
-    .nullish(),
-});
-
-/** The file that the user signs in with where its entry has `tokenFile`, which kubectl reads and the library does not. */
-async function tokenFileOf(file: string, userName: string | undefined): Promise<string | undefined> {
-  const { users } = UsersWithTokenFiles.parse(parse(await readFile(file, "utf8")));
-  const tokenFile = users?.find(({ name }) => name === userName)?.user?.tokenFile;
-  return tokenFile === undefined ? undefined : resolve(dirname(file), tokenFile);
-}
-
-async function credentialsOf(file: string, { config, tokenFile }: Loaded): Promise<Credentials> {
-  const options = await requestOptions(config, file);
+async function credentialsOf(file: string, { config, demands }: LoadedKubeconfig): Promise<Credentials> {
+  await readNamedFiles(file, demands);
+  const options = await requestOptions(config, file, demands);
+  const { tokenFile } = demands;
   const [certificateAuthority, certificate, key] = [pem(options.ca), pem(options.cert), pem(options.key)];
   const clientCertificate = certificate === undefined || key === undefined ? undefined : { certificate, key };
   return {
-    tls: { certificateAuthority, clientCertificate },
+    tls: {
+      certificateAuthority,
+      clientCertificate,
+      ...(demands.skipTLSVerify === true ? { skipsVerification: true } : {}),
+    },
     header: tokenFile === undefined ? headerOf(options) : await bearerOf(file, tokenFile),
   };
 }
 
 async function bearerOf(file: string, tokenFile: string): Promise<string> {
+  return `Bearer ${(await readNamed(file, "token file", tokenFile)).trim()}`;
+}
+
+/** The library reads them too, but whatever they are, and says less of those that it cannot read. */
+async function readNamedFiles(file: string, { caFile, certFile, keyFile }: KubeconfigDemands): Promise<void> {
+  const named = { "certificate-authority": caFile, "client-certificate": certFile, "client-key": keyFile };
+  for (const [key, path] of Object.entries(named)) if (path) await readNamed(file, key, path);
+}
+
+const MAX_NAMED_BYTES = 1024 * 1024;
+
+async function readNamed(file: string, key: string, path: string): Promise<string> {
   try {
-    return `Bearer ${(await readFile(tokenFile, "utf8")).trim()}`;
+    return await readSmallFile(path, MAX_NAMED_BYTES);
   } catch (cause) {
-    throw new KubeconfigError(
-      file,
-      `its token file ${tokenFile} cannot be read (${errorCode(cause)})`,
-      cause,
-    );
+    throw new KubeconfigError(file, `its ${key} ${path} ${fileTrouble(cause)}`, cause);
   }
 }
 
 /** An exec plugin that has not answered by then is not waited for: whoever opens a connection waits for it, and all others with him. */
 const SIGN_IN_TIMEOUT_MS = 30_000;
 
-async function requestOptions(config: KubeConfig, file: string): Promise<RequestOptions> {
+async function requestOptions(
+  config: LoadedKubeconfig["config"],
+  file: string,
+  demands: KubeconfigDemands,
+): Promise<RequestOptions> {
   const options: RequestOptions = {};
   let timer: NodeJS.Timeout | undefined;
   try {
@@ -160,11 +104,7 @@ async function requestOptions(config: KubeConfig, file: string): Promise<Request
     await Promise.race([config.applyToHTTPSOptions(options), timeout]);
   } catch (cause) {
     // An exec plugin's own words may hold what it was given; its exit is all that is said here.
-    throw new KubeconfigError(
-      file,
-      "signing in as its user failed: run its exec plugin or read its files by hand",
-      cause,
-    );
+    throw new KubeconfigError(file, `signing in as its user failed: ${whatToLookAt(demands)}`, cause);
   } finally {
     clearTimeout(timer);
   }
@@ -184,6 +124,8 @@ function pem(value: RequestOptions["ca"] | RequestOptions["key"]): string | unde
   return typeof value === "string" || Buffer.isBuffer(value) ? value.toString() : undefined;
 }
 
-function errorCode(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : String(error);
+function whatToLookAt({ exec, authProvider }: KubeconfigDemands): string {
+  if (exec) return `run its exec plugin by hand; it may take ${SIGN_IN_TIMEOUT_MS / 1000} s`;
+  if (authProvider) return "see what its auth-provider needs, or use a token or a client certificate";
+  return "see its certificate, key and token data";
 }

@@ -52,14 +52,10 @@ export async function signIn(
   options: { readonly now?: () => number } = {},
 ): Promise<SignedIn> {
   const about = { cluster: cluster.name, role };
-  const { certificateAuthorityFile } = cluster;
   const how = cluster.signIn[role];
   if (how === undefined)
     throw new SignInError("NotConfigured", about, `there is none; add signIn.${role} to the cluster's entry`);
-  const readAuthority =
-    certificateAuthorityFile === undefined
-      ? undefined
-      : orLast(() => readPem(certificateAuthorityFile, "CERTIFICATE", about));
+  const readAuthority = authorityOf(cluster, about);
   const { readPair, authorization } = identity(how, about, options.now ?? Date.now);
   const tls: ReadTls = async ({ fresh = false } = {}) => ({
     certificateAuthority: await readAuthority?.(fresh),
@@ -68,6 +64,22 @@ export async function signIn(
   await tls();
   await authorization?.();
   return { tls, ...(authorization === undefined ? {} : { authorization }) };
+}
+
+/** How the authority of a cluster's entry is read for each connection; undefined where it names none. Rejects with `SignInError`. */
+export async function readAuthority(cluster: Cluster, role: SignInRole): Promise<ReadTls | undefined> {
+  const read = authorityOf(cluster, { cluster: cluster.name, role });
+  if (read === undefined) return undefined;
+  await read(false);
+  return async ({ fresh = false } = {}) => ({ certificateAuthority: await read(fresh) });
+}
+
+function authorityOf(
+  { certificateAuthorityFile }: Cluster,
+  about: SignInSubject,
+): ((fresh: boolean) => Promise<string>) | undefined {
+  if (certificateAuthorityFile === undefined) return undefined;
+  return orLast(() => readPem(certificateAuthorityFile, "CERTIFICATE", about));
 }
 
 interface SignInSubject {

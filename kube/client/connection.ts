@@ -14,6 +14,8 @@ export interface TlsCredentials {
   /** PEM; the system's authorities without it. */
   readonly certificateAuthority?: string | undefined;
   readonly clientCertificate?: ClientCertificate | undefined;
+  /** Whoever answers is taken for the server; an operator has said that this is to be so. */
+  readonly skipsVerification?: boolean;
 }
 
 /** What one connection is opened with. */
@@ -194,6 +196,7 @@ async function openSocket(options: ConnectionOptions, signal: AbortSignal): Prom
     servername: net.isIP(host) === 0 ? host : "",
     ALPNProtocols: ["h2"],
     secureContext: secureContextOf(options),
+    rejectUnauthorized: options.skipsVerification !== true,
   });
   socket.setNoDelay(true);
   // Also a socket that nobody waits for any more may report an error.

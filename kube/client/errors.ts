@@ -82,6 +82,7 @@ export function connectCode(error: unknown): UnreachableCode {
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "UnknownHost";
   if (code === "ETIMEDOUT") return "ConnectTimedOut";
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "WrongName";
+  if (code === "ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL") return "NotHttp2";
   return TRUST_CODES.test(code) ? "NotTrusted" : "ConnectFailed";
 }
 

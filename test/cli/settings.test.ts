@@ -111,7 +111,7 @@ describe("readClusterSettings", () => {
     ],
     ["a plain-text server", () => ({ kubeconfig: file("plain-http") }), "--kubeconfig", "is not https"],
     ["impersonation", () => ({ kubeconfig: file("impersonating") }), "--kubeconfig", "impersonation"],
-    ["an unknown controller", () => ({ controllers: "route" }), "--controllers", "is no controller"],
+    ["an unknown controller", () => ({ controllers: "router" }), "--controllers", "is no controller"],
   ])("%s is a fault by name", async (_given, difference, name, message) => {
     const faults = await faultsOf(difference());
     expect(faults).toContainEqual({ name, message: expect.stringContaining(message) });

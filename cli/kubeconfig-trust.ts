@@ -1,0 +1,120 @@
+import * as z from "zod";
+import { type Cluster, KUBECONFIG_POWERS, type KubeconfigPower } from "#config/cluster.ts";
+
+/** How far a kubeconfig is trusted: what it may do beyond holding credentials, and of which API server it may speak. */
+export interface KubeconfigTrust {
+  readonly allow: ReadonlySet<KubeconfigPower>;
+  /** Of the cluster's entry; any where there is none. */
+  readonly server: string | undefined;
+}
+
+/** The operator's own, by flag: it may do all but go without verification. */
+export const OWN_KUBECONFIG: KubeconfigTrust = {
+  allow: new Set(KUBECONFIG_POWERS.filter((power) => power !== "insecure-skip-tls-verify")),
+  server: undefined,
+};
+
+/** One that a clusters file names: it may be the tenant's, and may do what its entry allows. */
+export function trustOf(
+  { server }: Pick<Cluster, "server">,
+  allow: readonly KubeconfigPower[],
+): KubeconfigTrust {
+  return { allow: new Set(allow), server };
+}
+
+const text = z
+  .string()
+  .nullish()
+  .transform((value) => value || undefined);
+
+/** What a kubeconfig's context asks for, under the names of the library that acts on it. */
+export const KubeconfigDemands = z.object({
+  server: z.string(),
+  caFile: text,
+  skipTLSVerify: z.boolean().nullish(),
+  proxyUrl: text,
+  certFile: text,
+  keyFile: text,
+  tokenFile: text,
+  exec: z.unknown(),
+  authProvider: z.unknown(),
+  impersonateUser: text,
+});
+export type KubeconfigDemands = z.output<typeof KubeconfigDemands>;
+
+/** Why what a kubeconfig asks for is refused, by its keys; undefined where nothing is. Nothing of it has been done by then. */
+export function refusalOf(demands: KubeconfigDemands, trust: KubeconfigTrust): string | undefined {
+  if (!demands.server.startsWith("https://"))
+    return "its server is not https: a token would travel in the clear";
+  if (demands.proxyUrl !== undefined)
+    return "proxy-url is not supported: the API server is connected to directly";
+  if (demands.impersonateUser !== undefined)
+    return "impersonation (as) is not supported: give the identity a sign-in of its own";
+  const powers = POWERS.filter(
+    ({ power, keys }) => !trust.allow.has(power) && keys(demands, trust).length > 0,
+  );
+  if (powers.length === 0) return undefined;
+  return powers
+    .map(({ keys, power, instead }) => refused(keys(demands, trust), power, instead, trust))
+    .join("; ");
+}
+
+interface Power {
+  readonly power: KubeconfigPower;
+  /** The keys by which it is asked for. */
+  readonly keys: (demands: KubeconfigDemands, trust: KubeconfigTrust) => readonly string[];
+  /** What to write in their place. */
+  readonly instead: string;
+}
+
+const POWERS: readonly Power[] = [
+  {
+    power: "exec",
+    keys: ({ exec }) => (exec ? ["exec"] : []),
+    instead: "it names a program to be run; use a token or a client certificate",
+  },
+  {
+    power: "auth-provider",
+    keys: ({ authProvider }) => (authProvider ? ["auth-provider"] : []),
+    instead: "it may name a program to be run; use a token or a client certificate",
+  },
+  {
+    power: "files",
+    keys: ({ caFile, certFile, keyFile, tokenFile }) =>
+      Object.entries({
+        "certificate-authority": caFile,
+        "client-certificate": certFile,
+        "client-key": keyFile,
+        tokenFile,
+      }).flatMap(([key, file]) => (file ? [key] : [])),
+    instead: "it names a file of this machine; put what that holds into the kubeconfig (…-data, token)",
+  },
+  {
+    power: "insecure-skip-tls-verify",
+    keys: ({ skipTLSVerify }) => (skipTLSVerify ? ["insecure-skip-tls-verify"] : []),
+    instead: "anybody could take the API server's place; give its certificate-authority-data",
+  },
+  {
+    power: "server",
+    keys: ({ server }, trust) =>
+      trust.server !== undefined && !isSame(server, trust.server) ? ["server"] : [],
+    instead: "it is another than the entry's, which is the one that is connected to; make the two the same",
+  },
+];
+
+function refused(keys: readonly string[], power: string, instead: string, trust: KubeconfigTrust): string {
+  const allowing =
+    trust.server === undefined
+      ? ""
+      : `, or allow it by signIn.relay.allow: [${power}] in the cluster's entry`;
+  return `${keys.join(", ")} ${keys.length > 1 ? "are" : "is"} refused: ${instead}${allowing}`;
+}
+
+function isSame(one: string, other: string): boolean {
+  return URL.canParse(one) && URL.canParse(other) && canonical(one) === canonical(other);
+}
+
+function canonical(server: string): string {
+  const { origin, pathname } = new URL(server);
+  return `${origin}${pathname.replace(/\/+$/, "")}`;
+}
