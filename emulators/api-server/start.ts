@@ -30,6 +30,8 @@ export interface EmbeddedOptions {
   /** Writes remembered for watches and old lists; 10,000 without it. */
   readonly historyLimit?: number;
   readonly now?: () => Date;
+  /** How it listens; as an honest server without it. */
+  readonly listen?: typeof listen;
 }
 
 /** What tests can make the server do that a real one does at times of its own choosing. */
@@ -85,8 +87,9 @@ export async function startEmbeddedControlPlane(options: EmbeddedOptions): Promi
     if (records.push(entry) > MAX_RECORDS) records.splice(0, MAX_RECORDS / 10);
   };
   const context: HandlerContext = { store, behaviours, users, watches, record, now };
+  const listenOn = options.listen ?? listen;
   const open = (port: number): Promise<Listener> =>
-    listen(port, certificate, (request, answer) => void handleRequest(context, request, answer));
+    listenOn(port, certificate, (request, answer) => void handleRequest(context, request, answer));
   let listener = await open(options.port ?? 0);
   let running = true;
   let backups = 0;

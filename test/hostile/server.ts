@@ -1,0 +1,144 @@
+import { readFile } from "node:fs/promises";
+import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
+import { type JoiningNodeOptions, joiningNode } from "#emulators/harness/joining-node.ts";
+import { connect } from "#kube/client/connect.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import { answerWith, statusBody } from "#test/hostile/answers.ts";
+import type { HostileCall, HostileWorld, OngoingAttack } from "#test/hostile/attack.ts";
+import { ATTACKS, type AttackName } from "#test/hostile/attacks.ts";
+import { callOf } from "#test/hostile/call.ts";
+import { FIRST_HOSTILE_VERSION } from "#test/hostile/hostile-nodes.ts";
+import { listenHostile } from "#test/hostile/listener.ts";
+import { createPace } from "#test/hostile/pace.ts";
+
+export interface HostileOptions {
+  /** For all files of the control plane beneath. */
+  readonly folder: string;
+  /** What it sends at most, over all connections. */
+  readonly bytesPerSecond?: number;
+  readonly machines?: HostileWorld["machines"];
+  readonly others?: HostileWorld["others"];
+}
+
+/** An API server whose owner is hostile: an honest one until an attack is on. Whoever signs in as its admin is never attacked. */
+export interface HostileServer {
+  readonly plane: EmbeddedControlPlane;
+  /** Ends whatever is on, and begins this. */
+  attack(name: AttackName): Promise<void>;
+  /** Ends what is on: answers that are under way are cut, and nodes that it registered are gone. */
+  rest(): Promise<void>;
+  /** Bytes sent so far. */
+  sentBytes(): number;
+  /** Calls that the attack which is on, or was the last, has answered itself. */
+  attackedCalls(): number;
+  close(): Promise<void>;
+}
+
+/** A fast network's. */
+const BYTES_PER_SECOND = 50_000_000;
+
+/** Starts it at rest. */
+export async function startHostileServer(options: HostileOptions): Promise<HostileServer> {
+  const pace = createPace(options.bytesPerSecond ?? BYTES_PER_SECOND);
+  const under = new Set<HostileCall>();
+  const users = new Map<string, HostileCall["user"]>();
+  let ongoing: OngoingAttack | undefined;
+  let ending = new AbortController();
+  let now: Date | undefined;
+  let attackedCalls = 0;
+
+  function intercept(call: HostileCall): boolean {
+    if (ongoing === undefined) return isOfTheAttack(call) && answerWith(call, EXPIRED, { ":status": 410 });
+    if (ongoing.answer?.(call) !== true) return false;
+    attackedCalls += 1;
+    under.add(call);
+    call.stream.once("close", () => under.delete(call));
+    return true;
+  }
+
+  const plane = await startEmbeddedControlPlane({
+    folder: options.folder,
+    now: () => now ?? new Date(),
+    listen: (port, certificate, handle) =>
+      listenHostile(port, certificate, handle, {
+        pace,
+        intercept: (request, _answer, wire) => {
+          const call = callOf(request, wire, users);
+          return call !== undefined && intercept(call);
+        },
+      }),
+  });
+  for (const user of ["relay", "functions"] as const) users.set(await tokenOf(plane, user), user);
+  const admin = connect({
+    server: plane.server,
+    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
+    authorization: async () => `Bearer ${await tokenOf(plane, "admin")}`,
+  });
+
+  async function rest(): Promise<void> {
+    ongoing = undefined;
+    now = undefined;
+    ending.abort();
+    for (const { stream, wire } of under) {
+      wire.setOneByteFrames(false);
+      stream.close(CANCEL);
+    }
+    await removeAll(admin, joined.splice(0));
+  }
+
+  const joined: string[] = [];
+  return {
+    plane,
+    rest,
+    async attack(name) {
+      await rest();
+      ending = new AbortController();
+      attackedCalls = 0;
+      ongoing = await ATTACKS[name]({
+        signal: ending.signal,
+        machines: options.machines ?? [],
+        others: options.others ?? [],
+        setNow: (value) => {
+          now = value;
+        },
+        join: async (nodes) => {
+          for (const node of nodes) await register(admin, node);
+          joined.push(...nodes.map((node) => node.name));
+        },
+      });
+    },
+    sentBytes: () => pace.spent(),
+    attackedCalls: () => attackedCalls,
+    async close() {
+      ending.abort();
+      await admin.close();
+      await plane.close();
+    },
+  };
+}
+
+/** RST_STREAM code CANCEL. */
+const CANCEL = 8;
+
+const EXPIRED = statusBody(410, "Expired", "too old resource version");
+
+/** Whether a watch goes on from a version that the attack made up, or that is none at all. */
+function isOfTheAttack({ kind, url }: HostileCall): boolean {
+  const version = url.searchParams.get("resourceVersion") ?? "";
+  return kind === "watch" && !(Number(version) < FIRST_HOSTILE_VERSION);
+}
+
+async function tokenOf(plane: EmbeddedControlPlane, user: "admin" | HostileCall["user"]): Promise<string> {
+  return (await readFile(plane.tokenFile(user), "utf8")).trim();
+}
+
+async function register(admin: Transport, node: JoiningNodeOptions): Promise<void> {
+  const answer = await admin.send({ method: "POST", path: "/api/v1/nodes", body: joiningNode(node) });
+  if (answer.status !== 201 && answer.status !== 409)
+    throw new Error(`registering ${node.name} answered ${answer.status}: ${answer.body}`);
+}
+
+async function removeAll(admin: Transport, names: readonly string[]): Promise<void> {
+  for (const name of names)
+    await admin.send({ method: "DELETE", path: `/api/v1/nodes/${encodeURIComponent(name)}` });
+}
