@@ -29,9 +29,11 @@ export interface HostileWorld {
 
 /** An attack that is going on. */
 export interface OngoingAttack {
+  /** What is done once calls are answered so. */
+  begin?(): Promise<void>;
   /** Answers a call, or leaves it to the honest server. */
   answer?(call: HostileCall): boolean;
 }
 
 /** Something that the owner of an API server can do to a relay. */
-export type Attack = (world: HostileWorld) => OngoingAttack | Promise<OngoingAttack>;
+export type Attack = (world: HostileWorld) => OngoingAttack;

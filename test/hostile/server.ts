@@ -94,7 +94,7 @@ export async function startHostileServer(options: HostileOptions): Promise<Hosti
       await rest();
       ending = new AbortController();
       attackedCalls = 0;
-      ongoing = await ATTACKS[name]({
+      ongoing = ATTACKS[name]({
         signal: ending.signal,
         machines: options.machines ?? [],
         others: options.others ?? [],
@@ -106,6 +106,7 @@ export async function startHostileServer(options: HostileOptions): Promise<Hosti
           joined.push(...nodes.map((node) => node.name));
         },
       });
+      await ongoing.begin?.();
     },
     sentBytes: () => pace.spent(),
     attackedCalls: () => attackedCalls,

@@ -5,21 +5,22 @@ import type { Attack, HostileWorld } from "#test/hostile/attack.ts";
 const NODES = 50;
 
 /** Every PATCH is answered with 19 MB of brackets within brackets. */
-export const nestedAnswers: Attack = async (world) => {
+export const nestedAnswers: Attack = (world) => {
   const body = Buffer.concat([
     Buffer.from('{"kind":"Node","metadata":'),
     Buffer.alloc(9_500_000, "["),
     Buffer.alloc(9_500_000, "]"),
     Buffer.from("}"),
   ]);
-  await joinMachines(world);
-  return { answer: (call) => call.kind === "patch" && answerWith(call, body) };
+  return {
+    begin: () => joinMachines(world),
+    answer: (call) => call.kind === "patch" && answerWith(call, body),
+  };
 };
 
 /** No PATCH is ever answered. */
-export const silentPatches: Attack = async (world) => {
-  await joinMachines(world);
-  return { answer: (call) => call.kind === "patch" };
+export const silentPatches: Attack = (world) => {
+  return { begin: () => joinMachines(world), answer: (call) => call.kind === "patch" };
 };
 
 function joinMachines({ join, machines }: HostileWorld): Promise<void> {

@@ -65,12 +65,12 @@ export const fatNodes: Attack = () => {
 };
 
 /** Every change of fifty nodes that there are, without end. */
-export const modifiedFlood: Attack = async (world) => {
+export const modifiedFlood: Attack = (world) => {
   const names = times(50, (index) => `n-${index}`);
   const flood = floodOf((count) =>
     watchLine("MODIFIED", hostileNode(names[count % 50] ?? "", FIRST_HOSTILE_VERSION + count)),
   );
-  const { answer } = await flood(world);
+  const { answer } = flood(world);
   const list = hostilePage(names.map((name) => hostileNode(name, FIRST_HOSTILE_VERSION)));
   return { answer: (call) => (call.kind === "list" ? answerWith(call, list) : answer?.(call) === true) };
 };

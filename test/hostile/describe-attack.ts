@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { LimitName } from "#kube/client/limit-name.ts";
+import type { AttackName } from "#test/hostile/attacks.ts";
+import { type HostileStage, setHostileStage } from "#test/hostile/hostile-stage.ts";
+import { untilTrue } from "#test/until-true.ts";
+
+/** What an attack is to come to. */
+export interface Expected {
+  /** One of the limits that the operator is shown meanwhile; nothing is to be seen of the attack without it. */
+  readonly limits?: readonly LimitName[];
+  /** Clusters that are the attacker's; one without it. */
+  readonly hostileClusters?: number;
+  /** What else must hold, once the attack has gone on for a while. */
+  readonly meanwhile?: (stage: HostileStage, logged: () => string) => Promise<void>;
+  /** What must hold once the attack has ended and the cluster is well again. */
+  readonly afterwards?: (stage: HostileStage) => Promise<void>;
+}
+
+/** How long an attack goes on beyond what it is watched for. */
+const ATTACK_MS = 1_500;
+
+/** What an attack may add to what the quiet processes have had at most; each of them went over 400 MiB with less than it sends here. */
+const MAX_MIB_MORE = 150;
+
+/** Of log while it goes on. */
+const MAX_LOG_BYTES = 64 * 1024;
+
+/** A suite of one attack: what it must not do to the others, what the operator is to see of it, and that it passes. */
+export function describeAttack(name: AttackName, expected: Expected = {}): void {
+  const { limits, meanwhile, afterwards, hostileClusters } = expected;
+  describe(`while the API server of one cluster does ${name}`, () => {
+    let stage: HostileStage;
+    let quietMiB: readonly number[] = [];
+    let logBefore = 0;
+    const peaks = (): Promise<number[]> => Promise.all([stage.relay.peakMiB(), stage.functions.peakMiB()]);
+    const logged = (): string => stage.relay.log().slice(logBefore);
+
+    beforeAll(async () => {
+      stage = await setHostileStage(hostileClusters);
+      await Promise.all([stage.honest.getsANode(), stage.attacker.getsANode()]);
+      quietMiB = await peaks();
+      logBefore = stage.relay.log().length;
+      await stage.hostile.attack(name);
+      // An open watch of before the attack would go on.
+      stage.hostile.plane.control.endWatches();
+      await sleep(ATTACK_MS);
+    });
+    afterAll(() => stage?.close());
+
+    test("another cluster's nodes come up", async () => {
+      await stage.honest.getsANode();
+    });
+
+    test("the relay is alive, and says of the other cluster that it is well", async () => {
+      expect(await stage.page("/healthz")).toEqual([200, "ok"]);
+      expect(await stage.page("/readyz/clusters/honest")).toEqual([200, "ok"]);
+    });
+
+    if (limits !== undefined) {
+      test(`the operator sees which limit it is over: ${limits.join(" or ")}`, async () => {
+        let seen = "";
+        const isNamed = async (): Promise<boolean> => {
+          seen = (await stage.page("/readyz/clusters"))[1];
+          return limits.some((limit) => seen.includes(`hostile limited: ${limit}: `));
+        };
+        await untilTrue(`hostile to be limited`, isNamed, 10_000).catch(() => undefined);
+        expect(seen).toMatch(new RegExp(`^hostile limited: (${limits.join("|")}): `, "m"));
+        const [, metrics] = await stage.page("/metrics");
+        expect(metrics).toMatch(
+          new RegExp(
+            `^serverless_ccm_cluster_limits_total\\{cluster="hostile",limit="(${limits.join("|")})"\\} [1-9]`,
+            "m",
+          ),
+        );
+      });
+    }
+
+    if (meanwhile !== undefined) test("and meanwhile", () => meanwhile(stage, logged));
+
+    test("both processes are alive", () => {
+      expect(stage.relay.hasExited(), "the relay has ended").toBe(false);
+      expect(stage.functions.hasExited(), "the functions have ended").toBe(false);
+    });
+
+    test.runIf(process.platform === "linux")(
+      "neither relay nor functions take much more memory",
+      async () => {
+        const grownMiB = (await peaks()).map((peak, index) => Math.round(peak - (quietMiB[index] ?? 0)));
+        expect(Math.max(...grownMiB), `grown by ${grownMiB.join(" and ")} MiB`).toBeLessThan(MAX_MIB_MORE);
+      },
+    );
+
+    test("the log stays small", () => {
+      expect(logged().length).toBeLessThan(MAX_LOG_BYTES);
+    });
+
+    test("the cluster is well again by itself once the attack ends", async () => {
+      await stage.hostile.rest();
+      await stage.attacker.getsANode();
+      await untilTrue("the cluster to be well", async () => {
+        const [status] = await stage.page("/readyz/clusters/hostile");
+        return status === 200;
+      });
+      expect(await stage.page("/readyz/clusters/hostile")).toEqual([200, "ok"]);
+    });
+
+    if (afterwards !== undefined) test("and afterwards", () => afterwards(stage));
+  });
+}
