@@ -1,0 +1,87 @@
+import { execFile } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { parseArgs, promisify } from "node:util";
+import * as z from "zod";
+import { ALL_ATTACKS, ATTACK_ROWS } from "#bench/hostile/attack-rows.ts";
+import { measureHostile } from "#bench/hostile/measure.ts";
+import type { HostileResults } from "#bench/hostile/measurement.ts";
+import { hostileSection } from "#bench/hostile/report.ts";
+import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
+import { buildCommandLine, buildFunctions } from "../build/build.ts";
+import { ROOT } from "../build/bundle.ts";
+
+// What one hostile cluster of a relay costs the others: `npm run bench -- --rows hostile`, or `node bench/hostile.ts`. A whole run is
+// kept in bench/hostile.json, of which bench/hostile.md is made; what leaves something out goes to bench/partial/.
+
+const count = z.coerce.number().int().positive();
+const Flags = z.strictObject({
+  clusters: count.min(3).default(100),
+  /** Standing in each cluster. */
+  nodes: count.default(10),
+  /** Joining in a second, over all clusters but the hostile one. */
+  rate: z.coerce.number().positive().max(50).default(6),
+  /** Of each row. */
+  seconds: count.default(60),
+  /** Invocations at a time that the platform allows. */
+  slots: count.default(20),
+  "megabytes-per-second": z.coerce.number().positive().default(50),
+  attacks: z
+    .string()
+    .transform((text) => (text === "all" ? [...ALL_ATTACKS] : text.split(",")))
+    .pipe(z.array(z.enum(ALL_ATTACKS)))
+    .default([...ATTACK_ROWS]),
+});
+
+const text = { type: "string" } as const;
+const { values } = parseArgs({
+  options: {
+    clusters: text,
+    nodes: text,
+    rate: text,
+    seconds: text,
+    slots: text,
+    "megabytes-per-second": text,
+    attacks: text,
+  },
+});
+const parsed = Flags.safeParse(values);
+if (!parsed.success) {
+  process.stderr.write(`${z.prettifyError(parsed.error)}\n`);
+  process.exit(2);
+}
+const flags = parsed.data;
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+const stopping = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
+const isWhole =
+  flags.clusters >= 100 && flags.seconds >= 60 && ATTACK_ROWS.every((row) => flags.attacks.includes(row));
+const folder = fileURLToPath(new URL(isWhole ? "." : "partial/", import.meta.url));
+
+const controlPlane = await getControlPlaneBinaries(say);
+if (controlPlane.kind === "missing")
+  throw new Error(`the bench needs a control plane: ${controlPlane.because}`);
+await Promise.all([buildFunctions(`${ROOT}/dist`), buildCommandLine(`${ROOT}/dist`)]);
+const described = await promisify(execFile)("git", ["describe", "--always", "--dirty"], { cwd: ROOT });
+const results = await measureHostile({
+  binaries: controlPlane.value,
+  clusters: flags.clusters,
+  nodesEach: flags.nodes,
+  rate: flags.rate,
+  seconds: flags.seconds,
+  slots: flags.slots,
+  bytesPerSecond: flags["megabytes-per-second"] * 1e6,
+  attacks: flags.attacks,
+  version: described.stdout.trim(),
+  signal: stopping.signal,
+  say,
+  onResults: write,
+});
+process.stdout.write(hostileSection(results));
+
+/** After each row: a run that breaks must not cost what it has measured. */
+async function write(sofar: HostileResults): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(`${folder}hostile.json`, `${JSON.stringify(sofar, undefined, 2)}\n`);
+  await writeFile(`${folder}hostile.md`, hostileSection(sofar));
+}

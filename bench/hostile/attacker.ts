@@ -1,0 +1,64 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { constants, setPriority } from "node:os";
+import * as z from "zod";
+import { ALL_ATTACKS } from "#bench/hostile/attack-rows.ts";
+import { burn } from "#bench/hostile/burn.ts";
+import { tenantOf } from "#bench/idle/tenant.ts";
+import { startHostileServer } from "#test/hostile/server.ts";
+
+// The hostile API server in a process of its own, at the lowest priority: `node attacker.ts OPTIONS TENANT`. OPTIONS is a file of what
+// `AttackerOptions` says; where the cluster is is written to the file TENANT. It says where it listens for orders:
+// POST /attack/NAME, /noise, /rest; GET /sent.
+
+/** What the attacker works with. */
+const machine = z.strictObject({ name: z.string(), providerID: z.string() });
+const AttackerOptions = z.strictObject({
+  folder: z.string(),
+  bytesPerSecond: z.number().positive(),
+  machines: z.array(machine),
+  others: z.array(machine),
+});
+
+const [optionsFile = "", tenantFile = ""] = process.argv.slice(2);
+setPriority(constants.priority.PRIORITY_LOW);
+const options = AttackerOptions.parse(JSON.parse(await readFile(optionsFile, "utf8")));
+const hostile = await startHostileServer(options);
+await writeFile(tenantFile, JSON.stringify(tenantOf("hostile", hostile.plane)));
+let noise: { stop(): Promise<void> } | undefined;
+
+async function obey(order: string): Promise<string> {
+  const [, name] = /^\/attack\/(.+)$/.exec(order) ?? [];
+  const attack = ALL_ATTACKS.find((each) => each === name);
+  if (attack !== undefined) {
+    await hostile.attack(attack);
+    // Watches of before would go on.
+    hostile.plane.control.endWatches();
+    return "attacking";
+  }
+  switch (order) {
+    case "/noise":
+      noise ??= await burn({ ...options, folder: `${options.folder}-noise` });
+      return "burning";
+    case "/rest":
+      await noise?.stop();
+      noise = undefined;
+      await hostile.rest();
+      return "at rest";
+    case "/sent":
+      return String(hostile.sentBytes());
+    default:
+      throw new Error(`there is no order ${order}`);
+  }
+}
+
+const server = createServer((request, response) => {
+  obey(request.url ?? "").then(
+    (text) => response.end(text),
+    (error: unknown) => response.writeHead(500).end(String(error)),
+  );
+});
+server.listen(0, "127.0.0.1", () => {
+  process.stdout.write(`orders at http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
+});

@@ -1,0 +1,23 @@
+import { connectAs } from "#bench/hostile/connect-as.ts";
+import { type HostileOptions, startHostileServer } from "#test/hostile/server.ts";
+
+/** A second hostile server that nobody of ours is connected to, flooding a client in this same process: what it costs the machine. */
+export async function burn(options: HostileOptions): Promise<{ stop(): Promise<void> }> {
+  const server = await startHostileServer(options);
+  const client = await connectAs(server.plane, "relay");
+  await server.attack("modified-flood");
+  const stopping = new AbortController();
+  const reading = (async () => {
+    const path = "/api/v1/nodes?watch=1&resourceVersion=1";
+    const watch = await client.stream({ method: "GET", path, signal: stopping.signal });
+    for await (const _ of watch.body) if (stopping.signal.aborted) return;
+  })().catch(() => undefined);
+  return {
+    async stop() {
+      stopping.abort();
+      await reading;
+      await client.close();
+      await server.close();
+    },
+  };
+}
