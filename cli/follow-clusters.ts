@@ -1,16 +1,19 @@
 import { dryRunOf } from "#cli/dry-run.ts";
-import { type KeepClusterOptions, type KeptCluster, keepCluster } from "#cli/keep-cluster.ts";
+import type { KeptCluster } from "#cli/keep-cluster.ts";
 import type { ClustersFollower } from "#cli/serve.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { type ClustersFile, type FaultyEntry, sentenceOf } from "#config/clusters-file.ts";
 import { followClustersFile } from "#config/follow-clusters-file.ts";
 import type { RelayCluster } from "#relay/relay.ts";
 
-export interface FollowClustersOptions extends Omit<KeepClusterOptions, "signal"> {
+export interface FollowClustersOptions {
   readonly file: string;
   /** What the file said at the start, and those of its clusters that the relay follows by now. */
   readonly content: ClustersFile;
-  readonly followed: readonly RelayCluster[];
+  readonly followed: readonly Pick<RelayCluster, "cluster">[];
+  /** Keeps the cluster of a name, which may be followed already; it begins nothing any more once the signal fires. */
+  readonly keep: (name: string, signal: AbortSignal, already: Cluster | undefined) => KeptCluster;
+  readonly log: (line: Readonly<Record<string, unknown>>) => void;
   /** A dry run for all clusters, whatever their entries say. */
   readonly dryRun?: boolean;
   /** Calls the listener at each SIGHUP, which asks for the file to be read again at once; answers with how to end that. */
@@ -24,9 +27,8 @@ export interface FollowClustersOptions extends Omit<KeepClusterOptions, "signal"
  * neither a faulty entry or file, nor a cluster that is missing while an entry's name cannot be told.
  */
 export function followClusters(options: FollowClustersOptions): ClustersFollower {
-  const { file, log } = options;
+  const { file, keep, log } = options;
   const stopping = new AbortController();
-  const keeping: KeepClusterOptions = { ...options, signal: stopping.signal };
   const kept = new Map<string, KeptCluster>();
   /** The latest of each cluster; it comes after all earlier ones. */
   const turns = new Map<string, Promise<void>>();
@@ -34,10 +36,10 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
   let known = "";
 
   for (const { cluster } of options.followed)
-    kept.set(cluster.name, keepCluster(cluster.name, keeping, cluster));
+    kept.set(cluster.name, keep(cluster.name, stopping.signal, cluster));
 
   function keptOf(name: string): KeptCluster {
-    const one = kept.get(name) ?? keepCluster(name, keeping, undefined);
+    const one = kept.get(name) ?? keep(name, stopping.signal, undefined);
     kept.set(name, one);
     return one;
   }

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { isMainThread, workerData } from "node:worker_threads";
 import { Command, CommanderError, Option } from "commander";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import { outliveHangups } from "#cli/hangup.ts";
@@ -41,10 +42,12 @@ withClusterOptions(program.command("relay"))
   .option("--function-prefix <prefix>", "functions are named <prefix>node, …")
   .option("--function-arn <arn>", "the node function, by name or ARN")
   .option("--region <region>", "where the functions are (default: $AWS_REGION, or the AWS profile's)")
+  .option("--workers <count>", "threads for the clusters of a file; 0: none (default: by their number)")
   .action(async (flags, command: Command) => {
     outliveHangups();
     keepHeapSmall();
-    await (await import("#cli/relay.ts")).relay({ ...flags, given: givenTo(command) });
+    const { relay } = await import("#cli/relay.ts");
+    await relay({ ...flags, given: givenTo(command) }, import.meta.url);
   });
 
 program
@@ -80,7 +83,9 @@ program
   .option("--json", "the whole bill as JSON")
   .action(async (flags) => (await import("#cli/cost.ts")).cost(flags, process.stdout));
 
-await main();
+// A relay's worker threads are started with this program, as it is one file or many.
+if (isMainThread) await main();
+else (await import("#cli/relay-worker.ts")).runRelayWorker(workerData);
 
 async function main(): Promise<void> {
   try {

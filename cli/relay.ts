@@ -7,7 +7,9 @@ import { followClusters } from "#cli/follow-clusters.ts";
 import { type FunctionFlags, faultsOfOneFunction, readFunctionNames } from "#cli/function-names.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { onHangup } from "#cli/hangup.ts";
+import { keepCluster } from "#cli/keep-cluster.ts";
 import { readLambdaRegion } from "#cli/lambda-region.ts";
+import { relayInWorkers } from "#cli/relay-in-workers.ts";
 import { log, type ServeOptions, serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
 import {
@@ -16,6 +18,7 @@ import {
   sayThatNoneIsUsable,
   sayThatNothingIsReadAgain,
 } from "#cli/start-notes.ts";
+import { readWorkers } from "#cli/workers.ts";
 import { type ClustersFile, ClustersFileError, placeOf } from "#config/clusters-file.ts";
 import { readClusters } from "#config/read-clusters-file.ts";
 import { connect } from "#kube/client/connect.ts";
@@ -29,70 +32,87 @@ export interface RelayFlags extends Flags, FunctionFlags {
   readonly given: ReadonlySet<string>;
   /** Where the functions are; what the AWS SDK finds without it. */
   readonly region?: string | undefined;
+  readonly workers?: string | undefined;
 }
 
 /** Sockets to Lambda at most. What is in flight is bounded by each cluster's limits, and clusters come and go. */
 const MAX_SOCKETS = 10_000;
 
-/** Watches clusters and invokes the deployed functions until a signal ends it. */
-export async function relay(flags: RelayFlags): Promise<void> {
+/** Watches clusters and invokes the deployed functions until a signal ends it; `program` is what worker threads are started with. */
+export async function relay(flags: RelayFlags, program: string): Promise<void> {
   const faults: ConfigurationFault[] = [];
   const serving = readServingSettings(flags, faults);
   const functionName = readFunctionNames(flags, faults);
   const region = await readLambdaRegion(flags.region, faults);
-  const clusters = await readRelayClusters(flags, faults);
-  const controllers = clusters.clusters.flatMap(({ cluster }) => cluster.controllers);
-  const unnamed = faultsOfOneFunction(flags, controllers);
-  if (unnamed.length > 0) {
-    await Promise.all(clusters.clusters.map(({ transport }) => transport.close()));
-    throw new ConfigurationError(unnamed);
-  }
-  warnOfFlagsWithoutEffect(flags);
-  const invoker = createLambdaInvoker({
-    functionName,
-    functionTimeoutMs: FUNCTION_TIMEOUT_MS,
-    maxInFlight: MAX_SOCKETS,
-    client: region === undefined ? {} : { region },
-  });
-  await serve({ ...clusters, invoker, serving, dryRun: invoker.dryRun });
-}
-
-/** The clusters to begin with and how they change; rejects with all faults where there is nothing to follow. */
-async function readRelayClusters(
-  flags: RelayFlags,
-  faults: ConfigurationFault[],
-): Promise<Pick<ServeOptions, "clusters" | "follow">> {
+  const workersFor = readWorkers(flags.workers, faults);
   const source = clusterSourceOf(flags.clustersFile, flags.given, process.env, faults);
+  const makeInvoker = () =>
+    createLambdaInvoker({
+      functionName,
+      functionTimeoutMs: FUNCTION_TIMEOUT_MS,
+      maxInFlight: MAX_SOCKETS,
+      client: region === undefined ? {} : { region },
+    });
   if (source.kind === "flags") {
     const { cluster, relayAccess } = await readClusterSettings(flags, process.env, faults);
+    refuseOneFunction(flags, [cluster]);
     if (source.unread !== undefined) sayThatFlagsWin(source.unread);
     sayThatNothingIsReadAgain();
-    return { clusters: [{ cluster, transport: connect(relayAccess) }] };
+    warnOfFlagsWithoutEffect(flags);
+    const invoker = makeInvoker();
+    const clusters = [{ cluster, transport: connect(relayAccess) }];
+    return serve({ clusters, invoker, serving, dryRun: invoker.dryRun });
   }
   const { file } = source;
-  const { dryRun } = flags;
-  const written = await readContent(file, faults);
+  const content = await readContent(file, flags.dryRun, faults);
   if (faults.length > 0) throw new ConfigurationError(faults);
-  const content = dryRun ? dryRunOf(written) : written;
+  refuseOneFunction(flags, content.clusters);
+  if (flags.dryRun) sayThatItIsDry();
+  warnOfFlagsWithoutEffect(flags);
+  const invoker = makeInvoker();
+  if (workersFor !== undefined) {
+    return relayInWorkers({ flags, program, file, content, serving, workersFor, region, invoker });
+  }
+  await serve({ ...(await clustersOfFile(flags, file, content)), invoker, serving, dryRun: invoker.dryRun });
+}
+
+/** The clusters to begin with, all in this thread, and how they change. */
+async function clustersOfFile(
+  { dryRun }: RelayFlags,
+  file: string,
+  content: ClustersFile,
+): Promise<Pick<ServeOptions, "clusters" | "follow">> {
   const clusters = await connectAll(content);
-  if (dryRun) sayThatItIsDry();
   if (clusters.length === 0) sayThatNoneIsUsable(file);
   const follow: ServeOptions["follow"] = (started) =>
     followClusters({
-      ...{ relay: started, file, content, followed: clusters, dryRun },
-      ...{ connect: connectRelay, log, onHangup },
+      ...{ file, content, followed: clusters, dryRun, log, onHangup },
+      keep: (name, signal, already) =>
+        keepCluster(name, { relay: started, connect: connectRelay, log, signal }, already),
     });
   return { clusters, follow };
 }
 
-async function readContent(file: string, faults: ConfigurationFault[]): Promise<ClustersFile> {
+async function readContent(
+  file: string,
+  dryRun: boolean,
+  faults: ConfigurationFault[],
+): Promise<ClustersFile> {
   try {
-    return await readClusters(file);
+    const written = await readClusters(file);
+    return dryRun ? dryRunOf(written) : written;
   } catch (error) {
     if (!(error instanceof ClustersFileError)) throw error;
     for (const fault of error.faults) faults.push({ name: placeOf(file, fault), message: fault.message });
     return { clusters: [], faulty: [] };
   }
+}
+
+/** One function cannot be that of several controllers. */
+function refuseOneFunction(flags: RelayFlags, clusters: ClustersFile["clusters"]): void {
+  const controllers = clusters.flatMap((cluster) => cluster.controllers);
+  const faults = faultsOfOneFunction(flags, controllers);
+  if (faults.length > 0) throw new ConfigurationError(faults);
 }
 
 /** All that can be signed in to now; whoever follows the file says of the others why not, and tries again. */

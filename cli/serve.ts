@@ -5,7 +5,7 @@ import { logText } from "#core/log-text.ts";
 import { checkPlatform, type PlatformCheckOptions } from "#relay/delivery/check-platform.ts";
 import type { Invoker } from "#relay/delivery/invoker.ts";
 import { type Relay, type RelayCluster, startRelay } from "#relay/relay.ts";
-import { createRelayMetrics } from "#relay/report/metrics.ts";
+import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
 import { startRelayServer } from "#relay/server.ts";
 
 /** What a relay process has; `serve` closes the invoker and, with the relay, the transports when it ends. */
@@ -43,31 +43,58 @@ export async function serve({ clusters, follow, invoker, serving, dryRun }: Serv
     onOutcome: log,
   });
   const follower = follow?.(relay);
+  await serveUntilSignal({
+    relay,
+    metrics,
+    serving,
+    dryRun,
+    clusters: clusters.length,
+    stop: () => follower?.stop(),
+    async close() {
+      await relay.close();
+      await Promise.all([invoker.close(), follower?.stopped]);
+    },
+  });
+}
+
+/** A relay that runs, wherever its clusters live. */
+export interface Served extends Pick<ServeOptions, "serving"> {
+  readonly relay: Pick<Relay, "status" | "drain">;
+  readonly metrics: Pick<RelayMetrics, "text" | "contentType" | "followPlatform">;
+  readonly dryRun: ServeOptions["dryRun"] | undefined;
+  /** How many it began with. */
+  readonly clusters: number;
+  /** Nothing is added or changed any more. */
+  stop(): void;
+  /** Ends everything at once. */
+  close(): Promise<void>;
+}
+
+/** Serves its endpoints until SIGTERM or SIGINT, and ends it then. */
+export async function serveUntilSignal(served: Served): Promise<void> {
+  const { relay, metrics, serving, dryRun } = served;
   const platform = dryRun && checkPlatform({ dryRun, controllers: () => controllersOf(relay.status()), log });
   if (platform !== undefined) metrics.followPlatform(platform.state);
-  const closeAll = async (): Promise<void> => {
-    follower?.stop();
-    await Promise.all([relay.close(), platform?.close()]);
-    await Promise.all([invoker.close(), follower?.stopped]);
-  };
   try {
     const server = await startRelayServer({
       relay,
       metrics,
+      platform: platform?.state,
       bindAddress: serving.bindAddress,
       port: serving.port,
     });
-    log({ level: "info", event: "Serving", url: server.url, clusters: clusters.length });
+    log({ level: "info", event: "Serving", url: server.url, clusters: served.clusters });
     const signal = await firstSignal();
     log({ level: "info", event: "Draining", signal });
-    follower?.stop();
+    served.stop();
     const finished = await relay.drain(
       AbortSignal.any([AbortSignal.timeout(DRAIN_TIMEOUT_MS), secondSignal()]),
     );
     log({ level: finished ? "info" : "warn", event: "Drained", finished });
     await server.close();
   } finally {
-    await closeAll();
+    served.stop();
+    await Promise.all([served.close(), platform?.close()]);
   }
 }
 

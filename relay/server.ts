@@ -14,7 +14,7 @@ import {
 
 export interface RelayServerOptions {
   readonly relay: Pick<Relay, "status">;
-  readonly metrics: RelayMetrics;
+  readonly metrics: Pick<RelayMetrics, "text" | "contentType">;
   /** How the platform is reached that carries out the work; not asked for where there is nothing to reach. */
   readonly platform?: (() => PlatformState) | undefined;
   readonly bindAddress: string;
@@ -75,7 +75,7 @@ function pageOf(path: string, { relay, platform }: RelayServerOptions): Page {
   return cluster === undefined ? { status: 404, text: "no such cluster\n" } : readinessOf(cluster);
 }
 
-async function serveMetrics(metrics: RelayMetrics, response: ServerResponse): Promise<void> {
+async function serveMetrics(metrics: RelayServerOptions["metrics"], response: ServerResponse): Promise<void> {
   try {
     answer(response, 200, await metrics.text(), metrics.contentType);
   } catch (error) {

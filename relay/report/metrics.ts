@@ -1,4 +1,12 @@
-import { Counter, Gauge, Histogram, type LabelValues, Registry } from "prom-client";
+import {
+  Counter,
+  Gauge,
+  Histogram,
+  type LabelValues,
+  type MetricObjectWithValues,
+  type MetricValue,
+  Registry,
+} from "prom-client";
 import type { Watch } from "#core/controller.ts";
 import type { ClusterUsage, ObjectReport, Report } from "#core/report.ts";
 import { WATCHES } from "#core/watches.ts";
@@ -13,6 +21,8 @@ export interface RelayMetrics {
   readonly contentType: string;
   /** In Prometheus' text format. */
   text(): Promise<string>;
+  /** The same as plain data, to be put together with that of others. */
+  values(): Promise<MetricObjectWithValues<MetricValue<string>>[]>;
   observe(note: RelayNote): void;
   /** Where gauges read the state from, whenever they are asked. */
   follow(status: () => readonly FollowedCluster[]): void;
@@ -191,6 +201,7 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
   return {
     contentType: registry.contentType,
     text: () => registry.metrics(),
+    values: () => registry.getMetricsAsJSON(),
     follow(read) {
       status = read;
     },

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { connectRelay } from "#cli/connect-relay.ts";
 import { followClusters } from "#cli/follow-clusters.ts";
+import { keepCluster } from "#cli/keep-cluster.ts";
 import type { ClustersFollower } from "#cli/serve.ts";
 import { Cluster, type ClusterEntry } from "#config/cluster.ts";
 import { readClusters } from "#config/read-clusters-file.ts";
@@ -71,15 +72,15 @@ async function start(...entries: readonly unknown[]): Promise<void> {
     identity: "test",
     nodeStatusUpdateFrequencySeconds: 100_000,
   });
+  const log = (line: Line): void => void lines.push(line);
   follower = followClusters({
-    relay,
     file,
     content: await readClusters(file),
     followed: [],
-    connect: connectRelay,
-    log: (line) => lines.push(line),
+    keep: (name, signal, already) =>
+      keepCluster(name, { relay, connect: connectRelay, log, signal, retryMs: 10 }, already),
+    log,
     intervalMs: 10,
-    retryMs: 10,
   });
 }
 

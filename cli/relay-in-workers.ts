@@ -1,0 +1,112 @@
+import { randomBytes } from "node:crypto";
+import { Worker } from "node:worker_threads";
+import { followClusters } from "#cli/follow-clusters.ts";
+import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
+import { onHangup } from "#cli/hangup.ts";
+import type { RelayFlags } from "#cli/relay.ts";
+import { RELAY_WORKER, type RelayWorkerData } from "#cli/relay-worker-data.ts";
+import { log, serveUntilSignal } from "#cli/serve.ts";
+import type { ServingSettings } from "#cli/settings.ts";
+import { sayThatNoneIsUsable } from "#cli/start-notes.ts";
+import type { WorkersFor } from "#cli/workers.ts";
+import type { ClustersFile } from "#config/clusters-file.ts";
+import { systemClock } from "#kube/follow/clock.ts";
+import { createGate } from "#relay/delivery/create-gate.ts";
+import type { LambdaInvoker } from "#relay/delivery/invoke-lambda.ts";
+import { createRelayMetrics } from "#relay/report/metrics.ts";
+import { mergeMetrics } from "#relay/workers/merge-metrics.ts";
+import { createWorkerMetrics } from "#relay/workers/metrics.ts";
+import { createPool } from "#relay/workers/pool.ts";
+import type { Spawn } from "#relay/workers/running-worker.ts";
+
+export interface RelayInWorkersOptions {
+  readonly flags: RelayFlags;
+  /** URL of the module that a worker is started with. */
+  readonly program: string;
+  readonly file: string;
+  readonly content: ClustersFile;
+  readonly serving: ServingSettings;
+  readonly workersFor: WorkersFor;
+  /** Where the functions are; what the AWS SDK finds without it. */
+  readonly region: string | undefined;
+  /** Looks at whether functions can be invoked; workers have one each of their own to invoke them. */
+  readonly invoker: LambdaInvoker;
+}
+
+/** How long after its place was given a function may still be at work: its own time-out, and what it takes to start. */
+const LONGEST_INVOCATION_MS = FUNCTION_TIMEOUT_MS + 5_000;
+
+/** The clusters of a file in worker threads, until a signal ends it; what they cannot stop stays in this thread. */
+export async function relayInWorkers(options: RelayInWorkersOptions): Promise<void> {
+  const { flags, file, content, serving, invoker } = options;
+  if (content.clusters.length === 0) sayThatNoneIsUsable(file);
+  const clock = systemClock;
+  const workerMetrics = createWorkerMetrics();
+  const pool = createPool({
+    spawn: spawnWith(options),
+    workersFor: options.workersFor,
+    gate: createGate({ clock, random: Math.random }),
+    clock,
+    longestInvocationMs: LONGEST_INVOCATION_MS,
+    log,
+    onDeath: workerMetrics.died,
+  });
+  const metrics = createRelayMetrics();
+  metrics.follow(pool.status);
+  workerMetrics.follow(() => ({
+    workers: pool.workers(),
+    quarantined: new Map(pool.status().map(({ name }) => [name, pool.isQuarantined(name)])),
+  }));
+  const follower = followClusters({
+    file,
+    content,
+    followed: content.clusters.map((cluster) => ({ cluster })),
+    keep: (name, _, already) => ({
+      want: (cluster) => pool.want(name, cluster, already !== undefined),
+      setEntryFault: (fault) => pool.setEntryFault(name, fault),
+    }),
+    ...{ dryRun: flags.dryRun, log, onHangup },
+  });
+  await serveUntilSignal({
+    relay: pool,
+    dryRun: invoker.dryRun,
+    metrics: {
+      followPlatform: metrics.followPlatform,
+      contentType: metrics.contentType,
+      text: async () => {
+        const own = await Promise.all([metrics.values(), workerMetrics.values()]);
+        return mergeMetrics(own, await pool.metrics());
+      },
+    },
+    serving,
+    clusters: content.clusters.length,
+    stop: () => follower.stop(),
+    async close() {
+      await pool.close();
+      await Promise.all([follower.stopped, invoker.close()]);
+    },
+  });
+}
+
+/** What a worker's heap may hold; a cluster of 10,000 nodes fits several times. Follows from docs/decisions/0012-bulkheads.md. */
+const HEAP_MEBIBYTES = 192;
+
+function spawnWith({ flags, program, serving, region }: RelayInWorkersOptions): Spawn {
+  const identity = randomBytes(4).toString("hex");
+  return (start) => {
+    const data: RelayWorkerData = {
+      kind: RELAY_WORKER,
+      start,
+      functionPrefix: flags.functionPrefix,
+      functionArn: flags.functionArn,
+      region,
+      identity: `${identity}-${start.id}`,
+      nodeStatusUpdateFrequencySeconds: serving.nodeStatusUpdateFrequencySeconds,
+    };
+    return new Worker(new URL(program), {
+      name: `relay-worker-${start.id}`,
+      workerData: data,
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MEBIBYTES },
+    });
+  };
+}

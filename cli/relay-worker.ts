@@ -1,0 +1,33 @@
+import { parentPort } from "node:worker_threads";
+import { connectRelay } from "#cli/connect-relay.ts";
+import { readFunctionNames } from "#cli/function-names.ts";
+import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
+import { keepCluster } from "#cli/keep-cluster.ts";
+import { RELAY_WORKER, type RelayWorkerData } from "#cli/relay-worker-data.ts";
+import type { Watch } from "#core/controller.ts";
+import { createLambdaInvoker } from "#relay/delivery/invoke-lambda.ts";
+import { startWorkerHost } from "#relay/workers/worker-host.ts";
+
+/** Sockets to Lambda at most. What is in flight is bounded by each cluster's limits, and clusters come and go. */
+const MAX_SOCKETS = 10_000;
+
+/** Some of a relay's clusters, in this worker thread, until the main thread ends it; `watches` are those of this build without it. */
+export function runRelayWorker(data: RelayWorkerData, watches?: readonly Watch[]): void {
+  if (parentPort === null || data.kind !== RELAY_WORKER) throw new Error("this is no worker of a relay");
+  startWorkerHost({
+    port: parentPort,
+    start: data.start,
+    invoker: createLambdaInvoker({
+      // The flags have been found well in the main thread.
+      functionName: readFunctionNames(data, []),
+      functionTimeoutMs: FUNCTION_TIMEOUT_MS,
+      maxInFlight: MAX_SOCKETS,
+      client: data.region === undefined ? {} : { region: data.region },
+    }),
+    connect: connectRelay,
+    keep: (name, options) => keepCluster(name, options, undefined),
+    identity: data.identity,
+    nodeStatusUpdateFrequencySeconds: data.nodeStatusUpdateFrequencySeconds,
+    watches,
+  });
+}

@@ -1,0 +1,59 @@
+import { Counter, Gauge, Registry } from "prom-client";
+import type { Metrics } from "#relay/workers/messages.ts";
+import type { DeathReason } from "#relay/workers/running-worker.ts";
+
+/** The metrics of a pool itself, in a registry of their own. */
+export interface WorkerMetrics {
+  died(reason: DeathReason): void;
+  /** Where gauges read the state from, whenever they are asked. */
+  follow(state: () => WorkersState): void;
+  text(): Promise<string>;
+  values(): Promise<Metrics>;
+}
+
+export interface WorkersState {
+  readonly workers: number;
+  /** By cluster, whether it is in quarantine. */
+  readonly quarantined: ReadonlyMap<string, boolean>;
+}
+
+/** Creates them. */
+export function createWorkerMetrics(): WorkerMetrics {
+  const registry = new Registry();
+  const registers = [registry];
+  let state = (): WorkersState => ({ workers: 0, quarantined: new Map() });
+
+  new Gauge({
+    name: "serverless_ccm_workers",
+    help: "Worker threads that run.",
+    registers,
+    collect() {
+      this.set(state().workers);
+    },
+  });
+  new Gauge({
+    name: "serverless_ccm_cluster_quarantined",
+    help: "1 while the cluster is kept alone, because it ended its worker again and again.",
+    labelNames: ["cluster"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [cluster, is] of state().quarantined) this.set({ cluster }, Number(is));
+    },
+  });
+  const restarts = new Counter({
+    name: "serverless_ccm_worker_restarts_total",
+    help: "Workers that ended without having been told to, by why.",
+    labelNames: ["reason"],
+    registers,
+  });
+
+  return {
+    died: (reason) => restarts.inc({ reason }),
+    follow(read) {
+      state = read;
+    },
+    text: () => registry.metrics(),
+    values: () => registry.getMetricsAsJSON(),
+  };
+}

@@ -1,0 +1,266 @@
+import type { Cluster } from "#config/cluster.ts";
+import { messageOf } from "#core/message-of.ts";
+import { systemClock } from "#kube/follow/clock.ts";
+import type { ConfigurationFault, FollowedCluster } from "#relay/followed-cluster.ts";
+import { createAssignment } from "#relay/workers/assignment.ts";
+import { type Member, type MemberHandler, type MemberOptions, startMember } from "#relay/workers/member.ts";
+import type { Metrics } from "#relay/workers/messages.ts";
+import type { DeathReason } from "#relay/workers/running-worker.ts";
+import { leftBehind, notWanted, statusOfWanted, type Wanted } from "#relay/workers/wanted.ts";
+
+export interface PoolOptions extends Omit<MemberOptions, "clock"> {
+  /** How many workers so many clusters have while nothing goes wrong. */
+  readonly workersFor: (clusters: number) => number;
+  readonly onDeath?: (reason: DeathReason) => void;
+  readonly clock?: MemberOptions["clock"];
+  /** Uniform in [0, 1). */
+  readonly random?: () => number;
+  /** Milliseconds between two turns, in which every worker is asked whether it is there. */
+  readonly turnMs?: number;
+}
+
+/** Clusters that live in workers. */
+export interface Pool {
+  /**
+   * What a cluster is to be from now on; undefined where it is to be no more. Resolves when that is so, or is overtaken. That
+   * a cluster comes which is `known` is no news for the log.
+   */
+  want(name: string, cluster: Cluster | undefined, known?: boolean): Promise<void>;
+  /** Says what is wrong with a cluster's entry; what was wanted before goes on. */
+  setEntryFault(name: string, fault: ConfigurationFault): void;
+  /** Of one cluster, or of all. */
+  ready(name?: string): boolean;
+  status(): readonly FollowedCluster[];
+  /** Threads that run. */
+  workers(): number;
+  isQuarantined(name: string): boolean;
+  /** What each worker counts; the last that is known of one that does not answer in time. */
+  metrics(): Promise<readonly Metrics[]>;
+  /** Nothing new starts; resolves to whether all that was in flight had finished when the signal fired. */
+  drain(signal: AbortSignal): Promise<boolean>;
+  /** Ends all workers. */
+  close(): Promise<void>;
+}
+
+const TURN_MS = 1_000;
+
+/** Starts with no cluster and no worker. */
+export function createPool(options: PoolOptions): Pool {
+  const { log, clock = systemClock, random = Math.random, turnMs = TURN_MS } = options;
+  const assignment = createAssignment({ workersFor: options.workersFor, random });
+  const wanted = new Map<string, Wanted>();
+  /** As the log was told. */
+  const confined = new Set<string>();
+  const members = new Map<number, Member>();
+  let turns = 0;
+  let isSoon = false;
+  let isStopping = false;
+  let onDrained = (): void => {};
+  const timer = setInterval(turn, turnMs);
+
+  function turn(): void {
+    for (const member of members.values()) member.turn();
+    if (isStopping) return;
+    assignment.advance(clock.now());
+    for (const name of confined) if (!isQuarantined(name)) freed(name);
+    reconcile();
+  }
+
+  /** Many clusters are wanted at the same time: they are looked at together. */
+  function soon(): void {
+    if (isSoon || isStopping) return;
+    isSoon = true;
+    queueMicrotask(() => {
+      isSoon = false;
+      reconcile();
+    });
+  }
+
+  /** Brings the workers in line with what is planned, and the clusters with the workers. */
+  function reconcile(): void {
+    if (isStopping) return;
+    const nowMs = clock.now();
+    const homes = new Map<string, number>();
+    const planned = new Set<number>();
+    for (const { id, clusters, startMs } of assignment.workers()) {
+      planned.add(id);
+      for (const name of clusters) homes.set(name, id);
+      if (!members.has(id) && startMs <= nowMs) start(id);
+    }
+    const inUse = new Set<number>();
+    for (const one of wanted.values()) {
+      moveOn(one, homes.get(one.name));
+      if (one.worker !== undefined) inUse.add(one.worker);
+    }
+    for (const member of members.values())
+      if (!planned.has(member.id) && !inUse.has(member.id)) leave(member);
+  }
+
+  function moveOn(one: Wanted, home: number | undefined): void {
+    if (one.isLeaving) return;
+    if (one.worker === undefined) {
+      if (one.cluster === undefined) settle(one);
+      else if (home !== undefined && members.has(home)) {
+        one.worker = home;
+        tell(one, one.cluster);
+      }
+    } else if (one.worker !== home && one.cluster !== undefined) {
+      one.isLeaving = true;
+      turns += 1;
+      one.turn = turns;
+      tell(one, undefined);
+    } else if (one.toldTurn !== one.turn) tell(one, one.cluster);
+  }
+
+  function tell(one: Wanted, cluster: Cluster | undefined): void {
+    if (one.worker === undefined) return;
+    one.toldTurn = one.turn;
+    members.get(one.worker)?.want(one.name, one.turn, cluster, one.isKnown);
+  }
+
+  /** What is wanted is so. */
+  function settle(one: Wanted): void {
+    if (one.cluster === undefined) {
+      assignment.remove(one.name);
+      one.isKnown = false;
+      if (one.entryFault === undefined) wanted.delete(one.name);
+    } else one.isKnown = true;
+    one.settled();
+  }
+
+  function start(id: number): void {
+    try {
+      members.set(id, startMember(id, { ...options, clock }, handler));
+    } catch (error) {
+      log({ level: "error", event: "WorkerDied", worker: id, reason: "start", message: messageOf(error) });
+      options.onDeath?.("start");
+      assignment.failedToStart(id, clock.now());
+    }
+  }
+
+  /** Nothing lives there any more. */
+  function leave(member: Member): void {
+    members.delete(member.id);
+    void member.end();
+  }
+
+  const handler: MemberHandler = {
+    drained: () => onDrained(),
+    settled({ id }, { name, turn: toldTurn }) {
+      const one = wanted.get(name);
+      if (one?.worker !== id || one.toldTurn !== toldTurn) return;
+      if (one.isLeaving || one.cluster === undefined) {
+        leftBehind(one);
+        soon();
+      } else if (one.turn === toldTurn) settle(one);
+    },
+    status({ id }, { changed, gone }) {
+      const setStatus = (name: string, status: FollowedCluster | undefined): void => {
+        const one = wanted.get(name);
+        if (one?.worker === id) one.status = status;
+      };
+      for (const status of changed) setStatus(status.name, status);
+      for (const name of gone) setStatus(name, undefined);
+    },
+    died({ id }, { reason, message }, culprit) {
+      members.delete(id);
+      const lost = [...wanted.values()].filter(({ worker }) => worker === id);
+      for (const one of lost) {
+        one.isKnown = true;
+        leftBehind(one);
+      }
+      const clusters = lost.length;
+      log({ level: "error", event: "WorkerDied", worker: id, reason, message, clusters, cluster: culprit });
+      options.onDeath?.(reason);
+      if (reason === "start") assignment.failedToStart(id, clock.now());
+      else assignment.died(id, culprit, clock.now());
+      for (const { name } of lost) confine(name);
+      reconcile();
+      onDrained();
+    },
+  };
+
+  function confine(name: string): void {
+    const quarantine = assignment.quarantineOf(name);
+    if (quarantine === undefined) return;
+    confined.add(name);
+    const { deaths } = quarantine;
+    const retryInMs = quarantine.isRunning ? 0 : Math.max(0, Math.round(quarantine.nextMs - clock.now()));
+    log({ level: "error", event: "Quarantined", cluster: name, deaths, retryInMs });
+  }
+
+  function freed(name: string): void {
+    confined.delete(name);
+    if (wanted.has(name)) log({ level: "info", event: "QuarantineEnded", cluster: name });
+  }
+
+  const isQuarantined = (name: string): boolean => assignment.quarantineOf(name) !== undefined;
+
+  const status = (): readonly FollowedCluster[] =>
+    [...wanted.values()]
+      .map((one) => statusOfWanted(one, assignment.quarantineOf(one.name), clock.now()))
+      .filter((each) => each !== undefined);
+
+  function entryOf(name: string): Wanted {
+    const one = wanted.get(name) ?? notWanted(name);
+    wanted.set(name, one);
+    return one;
+  }
+
+  return {
+    status,
+    isQuarantined,
+    workers: () => members.size,
+    ready(name) {
+      const asked = status().filter((each) => name === undefined || each.name === name);
+      return asked.length > 0 && asked.every((each) => each.ready);
+    },
+    want(name, cluster, known = false) {
+      const one = entryOf(name);
+      one.settled();
+      turns += 1;
+      one.turn = turns;
+      one.cluster = cluster;
+      one.entryFault = undefined;
+      one.isKnown ||= known;
+      if (cluster !== undefined) assignment.add(name, clock.now());
+      const settled = new Promise<void>((resolve) => {
+        one.settled = resolve;
+      });
+      if (isStopping) one.settled();
+      soon();
+      return settled;
+    },
+    setEntryFault(name, fault) {
+      entryOf(name).entryFault = fault;
+    },
+    async metrics() {
+      return Promise.all([...members.values()].map((member) => member.metrics()));
+    },
+    async drain(signal) {
+      isStopping = true;
+      for (const one of wanted.values()) one.settled();
+      // One that has not begun has nothing in flight.
+      for (const member of members.values()) if (!member.isReady()) leave(member);
+      const all = [...members.values()];
+      for (const member of all) member.drain();
+      const isLost = (member: Member): boolean => !member.isDrained() && members.get(member.id) !== member;
+      await new Promise<void>((resolve) => {
+        onDrained = () => {
+          if (signal.aborted || all.every((member) => member.isDrained() || isLost(member))) resolve();
+        };
+        signal.addEventListener("abort", onDrained, { once: true });
+        onDrained();
+      });
+      return !signal.aborted && !all.some(isLost);
+    },
+    async close() {
+      isStopping = true;
+      for (const one of wanted.values()) one.settled();
+      clearInterval(timer);
+      const all = [...members.values()];
+      members.clear();
+      await Promise.all(all.map((member) => member.end()));
+    },
+  };
+}

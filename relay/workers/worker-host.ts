@@ -1,0 +1,156 @@
+import type { Cluster } from "#config/cluster.ts";
+import type { Watch } from "#core/controller.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import type { Invoker } from "#relay/delivery/invoker.ts";
+import { type Relay, startRelay } from "#relay/relay.ts";
+import { createRelayMetrics } from "#relay/report/metrics.ts";
+import { createHandling } from "#relay/workers/handling.ts";
+import { createLogBatches } from "#relay/workers/log-batches.ts";
+import type { FromWorker, LogLine, ToWorker, WorkerStart } from "#relay/workers/messages.ts";
+import { createRemoteGate } from "#relay/workers/remote-gate.ts";
+import { tellStatus } from "#relay/workers/status-changes.ts";
+
+/** A worker's way to the main thread; Node's `parentPort` is one. */
+export interface MainPort {
+  postMessage(message: FromWorker): void;
+  on(event: "message", listener: (message: ToWorker) => void): unknown;
+  close(): void;
+}
+
+/** Keeps one cluster of the relay in line with what is wanted of it. */
+export interface Keeper {
+  /** Resolves when that is so, or is overtaken. */
+  want(cluster: Cluster | undefined): Promise<void>;
+}
+
+/** What keeping clusters takes. */
+export interface KeepOptions {
+  readonly relay: Pick<Relay, "add" | "remove" | "setConfigurationFault">;
+  readonly connect: (cluster: Cluster) => Promise<Transport>;
+  readonly log: (line: LogLine) => void;
+  /** Nothing is added any more once it fires. */
+  readonly signal: AbortSignal;
+}
+
+export interface WorkerHostOptions {
+  readonly port: MainPort;
+  readonly start: WorkerStart;
+  readonly invoker: Invoker;
+  readonly connect: (cluster: Cluster) => Promise<Transport>;
+  readonly keep: (name: string, options: KeepOptions) => Keeper;
+  /** Tells this worker's events from those of any other. */
+  readonly identity: string;
+  readonly nodeStatusUpdateFrequencySeconds: number;
+  /** The controllers that there are; those of this build without it. */
+  readonly watches?: readonly Watch[] | undefined;
+}
+
+type Want = Extract<ToWorker, { readonly kind: "want" }>;
+
+/** Runs a relay in a worker: the clusters are those that the main thread wants, and what they do is told to it. */
+export function startWorkerHost(options: WorkerHostOptions): void {
+  const { port, invoker } = options;
+  const post = (message: FromWorker): void => port.postMessage(message);
+  const gate = createRemoteGate(post);
+  const handling = createHandling(options.start.handling);
+  const log = createLogBatches((lines, dropped) => post({ kind: "log", lines, dropped }));
+  const metrics = createRelayMetrics(options.watches);
+  const indexes = new Map<string, number>();
+  const keepers = new Map<string, Keeper>();
+  const turns = new Map<string, number>();
+  const known = new Set<string>();
+  const stopping = new AbortController();
+
+  function handled(name: string): void {
+    const index = indexes.get(name);
+    if (index !== undefined) handling.begin(index);
+  }
+
+  const relay = startRelay({
+    clusters: [],
+    gate,
+    invoker: {
+      close: () => invoker.close(),
+      invoke(event, signal) {
+        handled(event.cluster);
+        return invoker.invoke(event, signal);
+      },
+    },
+    // How clusters fare the main thread knows of those too whose worker cannot be asked.
+    metrics: { ...metrics, follow: () => {} },
+    identity: options.identity,
+    nodeStatusUpdateFrequencySeconds: options.nodeStatusUpdateFrequencySeconds,
+    onOutcome: log.add,
+    watches: options.watches,
+  });
+  const status = tellStatus(relay.status, (changed, gone) => post({ kind: "status", changed, gone }));
+
+  async function connect(cluster: Cluster): Promise<Transport> {
+    const transport = await options.connect(cluster);
+    return handling.take(transport, indexes.get(cluster.name) ?? 0);
+  }
+
+  async function want({ name, turn, cluster, index, isKnown }: Want): Promise<void> {
+    indexes.set(name, index);
+    turns.set(name, turn);
+    if (isKnown) known.add(name);
+    const keeper =
+      keepers.get(name) ?? options.keep(name, { relay, connect, log: say, signal: stopping.signal });
+    keepers.set(name, keeper);
+    await keeper.want(cluster);
+    if (cluster === undefined && turns.get(name) === turn) {
+      keepers.delete(name);
+      known.delete(name);
+      status.look();
+    }
+    post({ kind: "settled", name, turn });
+  }
+
+  /** That a cluster comes into this worker is no news where it was in another one before. */
+  function say(line: LogLine): void {
+    const name = String(line["cluster"]);
+    if (line["event"] === "SignInUnusable") known.delete(name);
+    if (!(known.has(name) && line["event"] === "ClusterAdded")) log.add(line);
+  }
+
+  async function drain(): Promise<void> {
+    stopping.abort();
+    // Whoever waits for it has the time limit.
+    await relay.drain(new AbortController().signal);
+    log.flush();
+    status.look();
+    post({ kind: "drained" });
+  }
+
+  async function close(): Promise<void> {
+    stopping.abort();
+    status.stop();
+    await relay.close();
+    await invoker.close();
+    log.close();
+    port.close();
+  }
+
+  port.on("message", (message) => {
+    switch (message.kind) {
+      case "want":
+        void want(message);
+        break;
+      case "ping":
+        post({ kind: "pong" });
+        break;
+      case "ask-metrics":
+        void metrics.values().then((values) => post({ kind: "metrics", id: message.id, metrics: values }));
+        break;
+      case "drain":
+        void drain();
+        break;
+      case "close":
+        void close();
+        break;
+      default:
+        gate.receive(message);
+    }
+  });
+  post({ kind: "ready" });
+}
