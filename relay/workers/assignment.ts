@@ -168,7 +168,9 @@ export function createAssignment({ workersFor, random }: AssignmentOptions): Ass
   /** One at a time: whoever moves is listed anew. */
   function takeApartOne(nowMs: number): void {
     const quiet = ordinary().filter((group) => recent(group.deathsMs, nowMs).length === 0);
-    const extra = quiet.find(({ isExtra }) => isExtra);
+    const [extra] = quiet
+      .filter(({ isExtra }) => isExtra)
+      .sort((one, other) => one.clusters.size - other.clusters.size);
     if (extra === undefined || quiet.length < 2 || ordinary().length <= workersFor(count())) return;
     groups.delete(extra.id);
     for (const name of extra.clusters) place(name, nowMs);

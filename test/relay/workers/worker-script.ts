@@ -1,0 +1,76 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { notFollowed } from "#relay/followed-cluster.ts";
+import { createHandling } from "#relay/workers/handling.ts";
+import type { FromWorker, ToWorker, WorkerStart } from "#relay/workers/messages.ts";
+import { ORDERS } from "#test/relay/workers/orders.ts";
+
+// A worker that says of every cluster that it is ready, with its own id as the number of objects, and does as it is ordered on
+// behalf of clusters whose names begin with "bad"; of those that go on with "-unmarked" nobody can tell that it was them.
+
+const { start, orders } = workerData as { readonly start: WorkerStart; readonly orders: Int32Array };
+const handling = createHandling(start.handling);
+const clusters = new Map<string, number>();
+const kept: unknown[] = [];
+const post = (message: FromWorker): void => parentPort?.postMessage(message);
+const order = (): string => ORDERS[Atomics.load(orders, 0)] ?? "nothing";
+
+function obey(): void {
+  for (const [name, index] of clusters) {
+    if (!name.startsWith("bad")) continue;
+    if (!name.startsWith("bad-unmarked")) handling.begin(index);
+    switch (order()) {
+      case "spin":
+        for (;;);
+      case "exhaust":
+        for (;;) kept.push(new Array(100_000).fill(kept.length));
+      case "throw":
+        throw new Error("as it was ordered");
+      case "exit":
+        process.exit(0);
+    }
+  }
+}
+
+function want({ name, turn, index, cluster }: Extract<ToWorker, { kind: "want" }>): void {
+  if (cluster === undefined) {
+    clusters.delete(name);
+    post({ kind: "status", changed: [], gone: [name] });
+  } else {
+    clusters.set(name, index);
+    const status = {
+      ...notFollowed(name, { code: "None", message: "" }),
+      ready: true,
+      failure: undefined,
+      configurationFault: undefined,
+      objects: start.id,
+      invocations: cluster.limits.invocations,
+    };
+    post({ kind: "status", changed: [status], gone: [] });
+  }
+  post({ kind: "settled", name, turn });
+}
+
+if (order() === "fail") throw new Error("it cannot begin");
+const timer = setInterval(obey, 5);
+parentPort?.on("message", (message: ToWorker) => {
+  switch (message.kind) {
+    case "want":
+      want(message);
+      break;
+    case "ping":
+      post({ kind: "pong" });
+      break;
+    case "ask-metrics":
+      post({ kind: "metrics", id: message.id, metrics: [] });
+      break;
+    case "drain":
+      if (order() !== "linger") post({ kind: "drained" });
+      break;
+    case "close":
+      clearInterval(timer);
+      if (order() !== "linger") parentPort?.close();
+      break;
+    default:
+  }
+});
+post({ kind: "ready" });
