@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Worker } from "node:worker_threads";
+import { connectRelay } from "#cli/connect-relay.ts";
 import { followClusters } from "#cli/follow-clusters.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { onHangup } from "#cli/hangup.ts";
@@ -9,6 +10,7 @@ import { log, serveUntilSignal } from "#cli/serve.ts";
 import type { ServingSettings } from "#cli/settings.ts";
 import { sayThatNoneIsUsable } from "#cli/start-notes.ts";
 import type { WorkersFor } from "#cli/workers.ts";
+import type { Cluster } from "#config/cluster.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { createGate } from "#relay/delivery/create-gate.ts";
@@ -39,7 +41,7 @@ const LONGEST_INVOCATION_MS = FUNCTION_TIMEOUT_MS + 5_000;
 /** The clusters of a file in worker threads, until a signal ends it; what they cannot stop stays in this thread. */
 export async function relayInWorkers(options: RelayInWorkersOptions): Promise<void> {
   const { flags, file, content, serving, invoker } = options;
-  if (content.clusters.length === 0) sayThatNoneIsUsable(file);
+  if (!(await isAnyUsable(content.clusters))) sayThatNoneIsUsable(file);
   const clock = systemClock;
   const workerMetrics = createWorkerMetrics();
   const pool = createPool({
@@ -86,6 +88,16 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
       await Promise.all([follower.stopped, invoker.close()]);
     },
   });
+}
+
+/** The first that is will do; workers say of the others why not, and try again. */
+async function isAnyUsable(clusters: readonly Cluster[]): Promise<boolean> {
+  for (const cluster of clusters) {
+    const transport = await connectRelay(cluster).catch(() => undefined);
+    await transport?.close();
+    if (transport !== undefined) return true;
+  }
+  return false;
 }
 
 /** What a worker's heap may hold; a cluster of 10,000 nodes fits several times. Follows from docs/decisions/0012-bulkheads.md. */

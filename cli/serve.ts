@@ -6,7 +6,9 @@ import { checkPlatform, type PlatformCheckOptions } from "#relay/delivery/check-
 import type { Invoker } from "#relay/delivery/invoker.ts";
 import { type Relay, type RelayCluster, startRelay } from "#relay/relay.ts";
 import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
+import { createProcessMetrics, servedTogether } from "#relay/report/process-metrics.ts";
 import { startRelayServer } from "#relay/server.ts";
+import packageJson from "../package.json" with { type: "json" };
 
 /** What a relay process has; `serve` closes the invoker and, with the relay, the transports when it ends. */
 export interface ServeOptions {
@@ -78,7 +80,7 @@ export async function serveUntilSignal(served: Served): Promise<void> {
   try {
     const server = await startRelayServer({
       relay,
-      metrics,
+      metrics: servedTogether(metrics, createProcessMetrics(packageJson.version)),
       platform: platform?.state,
       bindAddress: serving.bindAddress,
       port: serving.port,

@@ -2,21 +2,16 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { messageOf } from "#core/message-of.ts";
 import { shown } from "#core/shown-text.ts";
+import type { PlatformState } from "#relay/delivery/check-platform.ts";
 import type { Relay } from "#relay/relay.ts";
-import type { RelayMetrics } from "#relay/report/metrics.ts";
-import {
-  clustersPage,
-  type Page,
-  type PlatformState,
-  readinessOf,
-  readinessOfAll,
-} from "#relay/report/readiness.ts";
+import type { ServedMetrics } from "#relay/report/process-metrics.ts";
+import { clustersPage, type Page, readinessOf, readinessOfAll } from "#relay/report/readiness.ts";
 
 export interface RelayServerOptions {
   readonly relay: Pick<Relay, "status">;
-  readonly metrics: Pick<RelayMetrics, "text" | "contentType">;
+  readonly metrics: ServedMetrics;
   /** How the platform is reached that carries out the work; not asked for where there is nothing to reach. */
-  readonly platform?: (() => PlatformState) | undefined;
+  readonly platform?: (() => PlatformState | undefined) | undefined;
   readonly bindAddress: string;
   /** 0 for any free one. */
   readonly port: number;
@@ -75,7 +70,7 @@ function pageOf(path: string, { relay, platform }: RelayServerOptions): Page {
   return cluster === undefined ? { status: 404, text: "no such cluster\n" } : readinessOf(cluster);
 }
 
-async function serveMetrics(metrics: RelayServerOptions["metrics"], response: ServerResponse): Promise<void> {
+async function serveMetrics(metrics: ServedMetrics, response: ServerResponse): Promise<void> {
   try {
     answer(response, 200, await metrics.text(), metrics.contentType);
   } catch (error) {

@@ -14,10 +14,13 @@ import type { WatchNote } from "#kube/follow/watch.ts";
 import type { ControllerStatus } from "#relay/cluster-relay.ts";
 import type { PlatformState } from "#relay/delivery/check-platform.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
+import { createLabelLimit } from "#relay/report/label-limit.ts";
 import type { RelayNote } from "#relay/report/note.ts";
 
 /** The metrics of one relay, in a registry of its own. */
 export interface RelayMetrics {
+  /** What there is, in the order of the text. */
+  readonly definitions: readonly MetricDefinition[];
   readonly contentType: string;
   /** In Prometheus' text format. */
   text(): Promise<string>;
@@ -32,10 +35,18 @@ export interface RelayMetrics {
   forget(cluster: string): Promise<void>;
 }
 
-/** In seconds; they show work below a second. */
-const DELAY_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 1024];
+/** A metric as the reference lists it. */
+export interface MetricDefinition {
+  readonly name: string;
+  readonly type: "counter" | "gauge" | "histogram";
+  readonly help: string;
+  readonly labelNames: readonly string[];
+}
 
-/** Different values of a label that is made of what others answer; more of them are counted as `other`. */
+/** Of all histograms, in seconds; they show work below a second. */
+export const DELAY_BUCKETS: readonly number[] = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 1024];
+
+/** Different values of a label that is made of what others answer, over all clusters. */
 const MAX_LABEL_VALUES = 50;
 
 /** Creates the metrics; labels are clusters as configured, controllers and resources, and codes of which there are few. */
@@ -45,15 +56,25 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
   const codes = createLabelLimit(MAX_LABEL_VALUES);
   let status: () => readonly FollowedCluster[] = () => [];
 
-  const counter = (name: string, help: string, labelNames: readonly string[]): Counter =>
-    new Counter({ name: `serverless_ccm_${name}`, help, labelNames, registers });
-  const histogram = (name: string, help: string, labelNames: readonly string[] = []): Histogram =>
-    new Histogram({ name, help, labelNames, buckets: DELAY_BUCKETS, registers });
-  const gauge = (name: string, help: string, labelNames: readonly string[], read: Read): Gauge =>
+  const definitions: MetricDefinition[] = [];
+  const defined = (definition: MetricDefinition): MetricDefinition => {
+    definitions.push(definition);
+    return definition;
+  };
+  const counter = (word: string, help: string, labelNames: readonly string[]): Counter =>
+    new Counter({
+      ...defined({ name: `serverless_ccm_${word}`, type: "counter", help, labelNames }),
+      registers,
+    });
+  const histogram = (name: string, help: string, labelNames: readonly string[]): Histogram =>
+    new Histogram({
+      ...defined({ name, type: "histogram", help, labelNames }),
+      buckets: [...DELAY_BUCKETS],
+      registers,
+    });
+  const gauge = (word: string, help: string, labelNames: readonly string[], read: Read): Gauge =>
     new Gauge({
-      name: `serverless_ccm_${name}`,
-      help,
-      labelNames,
+      ...defined({ name: `serverless_ccm_${word}`, type: "gauge", help, labelNames }),
       registers,
       collect() {
         this.reset();
@@ -199,6 +220,7 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
   }
 
   return {
+    definitions,
     contentType: registry.contentType,
     text: () => registry.metrics(),
     values: () => registry.getMetricsAsJSON(),
@@ -207,8 +229,12 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
     },
     followPlatform(state) {
       new Gauge({
-        name: "serverless_ccm_platform_reachable",
-        help: "1 while the functions that the clusters need can be invoked, as a dry run last said.",
+        ...defined({
+          name: "serverless_ccm_platform_reachable",
+          type: "gauge",
+          help: "1 while the functions that the clusters need can be invoked, as a dry run last said.",
+          labelNames: [],
+        }),
         registers,
         collect() {
           this.set(Number(state()?.reachable ?? false));
@@ -288,17 +314,4 @@ const USAGE_KINDS: readonly (readonly [string, (usage: ClusterUsage) => number])
 
 function withoutBucket({ le: _, ...labels }: Partial<Record<string, string | number>>): LabelValues<string> {
   return labels as LabelValues<string>;
-}
-
-const CODE = /^[\w:.-]{1,100}$/;
-
-/** Passes the first so many different values, and `other` for those beyond. */
-function createLabelLimit(maxValues: number): (value: string) => string {
-  const values = new Set<string>();
-  return (value) => {
-    if (values.has(value)) return value;
-    if (values.size >= maxValues || !CODE.test(value)) return "other";
-    values.add(value);
-    return value;
-  };
 }

@@ -1,5 +1,6 @@
 import { shown } from "#core/shown-text.ts";
 import type { LimitInForce } from "#kube/client/limit-name.ts";
+import type { PlatformState } from "#relay/delivery/check-platform.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
 
 /** An answer in words. */
@@ -8,16 +9,16 @@ export interface Page {
   readonly text: string;
 }
 
-/** How whoever carries out the work is reached; undefined where that is not known yet. */
-export type PlatformState = { readonly reachable: boolean; readonly message: string } | undefined;
-
 /** Characters of a message, which may be put together of several texts, and clusters of a page. */
 const MAX_MESSAGE_CHARACTERS = 1_024;
 const MAX_LINE_CHARACTERS = 256;
 const MAX_CLUSTERS = 10_000;
 
 /** Whether the process is of use: it serves its only cluster, or one of several, on a platform that can be reached. */
-export function readinessOfAll(clusters: readonly FollowedCluster[], platform: PlatformState): Page {
+export function readinessOfAll(
+  clusters: readonly FollowedCluster[],
+  platform: PlatformState | undefined,
+): Page {
   if (platform?.reachable === false)
     return unready(
       `the function platform cannot be reached: ${shown(platform.message, MAX_MESSAGE_CHARACTERS)}`,

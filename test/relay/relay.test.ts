@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { Cluster } from "#config/cluster.ts";
 import { MAX_BATCH_BYTES } from "#core/event.ts";
@@ -1043,6 +1044,17 @@ test("a watch that failed is said to be well again, once and with how long it wa
       durationMs: expect.any(Number),
     },
   ]);
+});
+
+test("a cluster has no more series than the reference says", async () => {
+  const { api, clock, metrics } = await start();
+  for (let index = 0; index < 50; index += 1) api.put(`n${index}`, TAINTED);
+  await clock.advance(3_600_000);
+  const series = (await metrics.text()).split("\n").filter((line) => line.includes('cluster="one"'));
+  const reference = await readFile(new URL("../../docs/reference/metrics.md", import.meta.url), "utf8");
+  const [, documented] = /has some (\d+) series/.exec(reference) ?? [];
+  expect(series.length).toBeGreaterThan(Number(documented) * 0.8);
+  expect(series.length).toBeLessThanOrEqual(Number(documented));
 });
 
 test("metrics tell what happened, under the stock controller's names and ours", async () => {

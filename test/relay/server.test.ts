@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
+import type { PlatformState } from "#relay/delivery/check-platform.ts";
 import type { ConfigurationFault, FollowedCluster } from "#relay/followed-cluster.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
-import type { PlatformState } from "#relay/report/readiness.ts";
 import { type RelayServer, startRelayServer } from "#relay/server.ts";
 
 const servers: RelayServer[] = [];
@@ -29,7 +29,7 @@ async function serve(
   clusters: Readonly<Record<string, boolean>>,
   faults: Readonly<Record<string, ConfigurationFault>> = {},
   differences: Readonly<Record<string, Partial<FollowedCluster>>> = {},
-  platform?: () => PlatformState,
+  platform?: () => PlatformState | undefined,
 ): Promise<RelayServer> {
   const status = () =>
     Object.entries(clusters).map(([name, ready]) => ({

@@ -1,18 +1,48 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { createRelayMetrics } from "#relay/report/metrics.ts";
+import { createRelayMetrics, DELAY_BUCKETS, type RelayMetrics } from "#relay/report/metrics.ts";
+import { createProcessMetrics } from "#relay/report/process-metrics.ts";
 
-test("the reference lists every metric with its type and help, and no other", async () => {
-  const reference = await readFile(new URL("../../../docs/reference/metrics.md", import.meta.url), "utf8");
-  const documented = reference.split("\n").filter((line) => line.startsWith("| `"));
+const reference = await readFile(new URL("../../../docs/reference/metrics.md", import.meta.url), "utf8");
+
+function createWhole(): RelayMetrics {
   const metrics = createRelayMetrics();
   metrics.followPlatform(() => undefined);
-  expect(documented).toEqual(rowsOf(await metrics.text()));
+  return metrics;
+}
+
+const rowsOf = (heading: string): readonly string[] =>
+  reference
+    .split("\n## ")
+    .find((section) => section.startsWith(heading))
+    ?.split("\n")
+    .filter((line) => line.startsWith("| `")) ?? [];
+
+test("the reference lists every metric with its type, labels and help, and no other", () => {
+  const expected = createWhole().definitions.map(({ name, type, help, labelNames }) => {
+    const labels = labelNames.map((label) => `\`${label}\``).join(", ") || "–";
+    return `| \`${name}\` | ${type} | ${labels} | ${help} |`;
+  });
+  expect(rowsOf("Clusters")).toEqual(expected);
 });
 
-function rowsOf(text: string): string[] {
-  const types = new Map([...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name, type]) => [name, type]));
-  return [...text.matchAll(/^# HELP (\w+) (.+)$/gm)].map(
-    ([, name, help]) => `| \`${name}\` | ${types.get(name)} | ${help} |`,
+test("what is defined is what is served", async () => {
+  const metrics = createWhole();
+  const served = [...(await metrics.text()).matchAll(/^# HELP (\w+) (.+)\n# TYPE \1 (\w+)$/gm)];
+  expect(served.map(([, name, help, type]) => ({ name, help, type }))).toEqual(
+    metrics.definitions.map(({ name, help, type }) => ({ name, help, type })),
   );
-}
+});
+
+test("the reference says which buckets there are", () => {
+  expect(reference).toContain(`Buckets: ${DELAY_BUCKETS.join(", ")} seconds`);
+});
+
+test("the reference lists what the process says of itself, as far as this platform has it", async () => {
+  const text = await createProcessMetrics("1.2.3").text();
+  const rows = [...text.matchAll(/^# HELP (\w+) (.+)\n# TYPE \1 (\w+)$/gm)].map(
+    ([, name, help, type]) => `| \`${name}\` | ${type} | ${help} |`,
+  );
+  expect(rows.filter((row) => !rowsOf("The process").includes(row))).toEqual([]);
+  expect(text).toContain(`serverless_ccm_build_info{version="1.2.3",node="${process.version}"} 1`);
+});
