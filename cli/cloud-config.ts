@@ -1,8 +1,12 @@
-import { parse } from "yaml";
 import * as z from "zod";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
+import { stockFormFault } from "#cli/stock-cloud-config.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { type AnyCloudKind, CLOUD_KINDS, type CloudConfig, findCloudKind } from "#clouds/kinds.ts";
+import { checkWriting } from "#config/fault-words.ts";
+import { isStockForm } from "#config/stock-form.ts";
+import { parseYaml } from "#config/yaml-text.ts";
+import { pathOf } from "#core/faults.ts";
 
 /** A cluster's `cloud:` without the defaults, as it would stand in a clusters file. */
 export type WrittenCloudConfig = z.input<typeof CloudConfig>;
@@ -14,11 +18,11 @@ export type ParsedCloudConfig =
 
 /**
  * Parses a cloud-config (YAML, the keys of the cloud's entry in config/cluster.ts) for a provider. `environment` supplies
- * the region where AWS users expect it to come from; the file's own word wins.
+ * the region where AWS users expect it to come from; the file's own word wins. Without a text the provider alone is looked at.
  */
 export function parseCloudConfig(
   provider: string | undefined,
-  text: string,
+  text: string | undefined,
   environment: Environment,
 ): ParsedCloudConfig {
   const faults: ConfigurationFault[] = [];
@@ -28,17 +32,22 @@ export function parseCloudConfig(
     const known = CLOUD_KINDS.map((each) => each.provider).join(", ");
     faults.push({ name: "--cloud-provider", message: `${given}; known are ${known}` });
   }
-  const document = parseYamlMapping(text);
-  if (document === undefined) {
-    faults.push({ name: "--cloud-config", message: "is not a YAML mapping of keys to values" });
-  }
+  const document = text === undefined ? undefined : parseMapping(text, faults);
   // Which keys are right only the cloud can tell: without one the file is not looked at further.
   if (kind === undefined || document === undefined) return { kind: "faults", faults };
   const written = { ...suppliedBy(environment, kind), ...document, provider: kind.provider };
-  const parsed = kind.config.safeParse(written);
+  const checked = checkWriting(kind.config, written);
   // What was written and not what was parsed: a cluster's hash is of the former.
-  if (parsed.success) return { kind: "cloud", cloud: written as WrittenCloudConfig };
-  return { kind: "faults", faults: parsed.error.issues.map((issue) => faultOfIssue(issue, kind)) };
+  if (checked.kind === "valid") return { kind: "cloud", cloud: written as WrittenCloudConfig };
+  return {
+    kind: "faults",
+    faults: checked.faults.map(({ path, message }) => {
+      const key = pathOf(path);
+      const variable = kind.environment[key]?.[0];
+      const hint = variable === undefined ? "" : ` (or set ${variable})`;
+      return { name: `--cloud-config ${key}`, message: `${message}${hint}` };
+    }),
+  };
 }
 
 function suppliedBy(environment: Environment, kind: AnyCloudKind): Record<string, string> {
@@ -49,23 +58,21 @@ function suppliedBy(environment: Environment, kind: AnyCloudKind): Record<string
   return Object.fromEntries(supplied);
 }
 
-function parseYamlMapping(text: string): Record<string, unknown> | undefined {
-  try {
-    return z.record(z.string(), z.unknown()).parse(parse(text) ?? {});
-  } catch {
+function parseMapping(text: string, faults: ConfigurationFault[]): Record<string, unknown> | undefined {
+  if (isStockForm(text)) {
+    faults.push({ name: "--cloud-config", message: stockFormFault(text) });
     return undefined;
   }
-}
-
-function faultOfIssue(issue: z.core.$ZodIssue, { environment }: AnyCloudKind): ConfigurationFault {
-  if (issue.code === "unrecognized_keys") {
-    return {
-      name: `--cloud-config ${issue.keys.join(", ")}`,
-      message: "unknown key; keys are those of the reference",
-    };
+  const parsed = parseYaml(text);
+  if (parsed.kind === "faults") {
+    for (const { line, column, message } of parsed.faults) {
+      const place = line === undefined ? "" : ` line ${line}, column ${column}`;
+      faults.push({ name: `--cloud-config${place}`, message });
+    }
+    return undefined;
   }
-  const key = issue.path.join(".");
-  const variable = environment[key]?.[0];
-  const hint = variable === undefined ? "" : ` (or set ${variable})`;
-  return { name: `--cloud-config ${key}`, message: `${issue.message}${hint}` };
+  const mapping = z.record(z.string(), z.unknown()).safeParse(parsed.value ?? {});
+  if (mapping.success) return mapping.data;
+  faults.push({ name: "--cloud-config", message: "is not a YAML mapping of keys to values" });
+  return undefined;
 }

@@ -4,16 +4,14 @@ export interface ConfigurationFault {
   readonly message: string;
 }
 
-/** All that is wrong with a command's flags and files, at once; the process answers it with exit code 2. */
+/** All that is wrong with a command's flags and files, or with the event that it was given, at once; the process answers it with exit code 2. */
 export class ConfigurationError extends Error {
   readonly code = "CONFIGURATION";
   readonly faults: readonly ConfigurationFault[];
 
-  constructor(faults: readonly ConfigurationFault[]) {
+  constructor(faults: readonly ConfigurationFault[], what: "configuration" | "event" = "configuration") {
     const lines = faults.map((fault) => `  ${fault.name}: ${fault.message}`);
-    super(
-      `${faults.length} fault${faults.length === 1 ? "" : "s"} in the configuration:\n${lines.join("\n")}`,
-    );
+    super(`${faults.length} fault${faults.length === 1 ? "" : "s"} in the ${what}:\n${lines.join("\n")}`);
     this.name = "ConfigurationError";
     this.faults = faults;
   }

@@ -15,7 +15,7 @@ export async function decide(input: AsyncIterable<Uint8Array>, output: NodeJS.Wr
   );
   if (decided.kind === "rejected") {
     const faults = decided.faults.map(({ path, message }) => ({ name: path || "document", message }));
-    throw new ConfigurationError(faults);
+    throw new ConfigurationError(faults, "event");
   }
   const lines = decided.kind === "shared" ? [decided.plan] : decided.decisions;
   for (const decision of lines) output.write(`${jsonLine(decision)}\n`);
@@ -41,5 +41,5 @@ function parseJson(text: string): unknown {
 }
 
 function fault(message: string): ConfigurationError {
-  return new ConfigurationError([{ name: "standard input", message }]);
+  return new ConfigurationError([{ name: "standard input", message }], "event");
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { listenError } from "#cli/listen-error.ts";
 import type { ServingSettings } from "#cli/settings.ts";
 import type { ControllerName } from "#core/event.ts";
 import { logText } from "#core/log-text.ts";
@@ -84,6 +85,8 @@ export async function serveUntilSignal(served: Served): Promise<void> {
       platform: platform?.state,
       bindAddress: serving.bindAddress,
       port: serving.port,
+    }).catch((error: unknown) => {
+      throw listenError(error, serving.bindAddress, serving.port);
     });
     log({ level: "info", event: "Serving", url: server.url, clusters: served.clusters });
     const signal = await firstSignal();

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { parseCloudConfig, type WrittenCloudConfig } from "#cli/cloud-config.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { selectControllers } from "#cli/controllers.ts";
@@ -6,6 +5,7 @@ import { parseDurationSeconds } from "#cli/duration.ts";
 import { type KubeconfigAccess, readKubeconfig } from "#cli/kubeconfig.ts";
 import { KubeconfigError } from "#cli/kubeconfig-error.ts";
 import { Cluster, ClusterEntry } from "#config/cluster.ts";
+import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
 import type { ControllerName } from "#core/event.ts";
 
 /** The flags of `run` and `relay`, as typed. */
@@ -115,16 +115,22 @@ function readPort(text: string, faults: ConfigurationFault[]): number {
   return Number.NaN;
 }
 
+/** A cloud-config has ten lines. */
+const MAX_CLOUD_CONFIG_BYTES = 1024 * 1024;
+
 async function readCloud(
   flags: Flags,
   environment: Readonly<Record<string, string | undefined>>,
   faults: ConfigurationFault[],
 ): Promise<WrittenCloudConfig | undefined> {
-  let text = "";
+  let text: string | undefined = "";
   try {
-    if (flags.cloudConfig !== undefined) text = await readFile(flags.cloudConfig, "utf8");
-  } catch {
-    faults.push({ name: "--cloud-config", message: `${flags.cloudConfig} cannot be read` });
+    if (flags.cloudConfig !== undefined)
+      text = await readSmallFile(flags.cloudConfig, MAX_CLOUD_CONFIG_BYTES, { pipes: true });
+  } catch (error) {
+    // What would stand there is not known: no key of it is missing.
+    text = undefined;
+    faults.push({ name: "--cloud-config", message: `${flags.cloudConfig} ${fileTrouble(error)}` });
   }
   const parsed = parseCloudConfig(flags.cloudProvider, text, environment);
   if (parsed.kind === "cloud") return parsed.cloud;
