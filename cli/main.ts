@@ -59,6 +59,30 @@ program
   .option("--nodes <count>", "nodes of each burst", "200")
   .action(async (flags) => (await import("#cli/demo/demo.ts")).demo(flags));
 
+const clusters = program
+  .command("clusters")
+  .summary("what a clusters file says: check, hash, list")
+  .description("Reads a clusters file as relay and functions do, and says what they would make of it.");
+
+withClustersFile(clusters.command("check"))
+  .summary("every fault of the file and of its sign-ins")
+  .description(
+    "Prints every fault of a clusters file, a line each, by cluster, line and column.\nEnds with 0 where there is none, 1 where an entry or sign-in is faulty, 2 where it is no clusters file.",
+  )
+  .option("--sign-in <whose>", "tries the sign-ins of relay or functions, or none", "relay")
+  .action(async (flags) => (await import("#cli/clusters.ts")).checkClusters(flags, print));
+
+withClustersFile(clusters.command("hash"))
+  .argument("<name>", "the cluster's")
+  .summary("the clusterHash that an event of a cluster carries")
+  .description("Prints the clusterHash that an event of a cluster carries.")
+  .action(async (name, flags) => (await import("#cli/clusters.ts")).hashCluster(name, flags, print));
+
+withClustersFile(clusters.command("list"))
+  .summary("a line for each cluster")
+  .description("Prints a line for each cluster: name, hash, server, cloud and controllers.")
+  .action(async (flags) => (await import("#cli/clusters.ts")).listClusters(flags, print));
+
 program
   .command("decide")
   .summary("the core as a filter: event in, decisions out")
@@ -116,6 +140,14 @@ function givenTo(command: Command): ReadonlySet<string> {
     (option) => command.getOptionValueSource(option.attributeName()) === "cli",
   );
   return new Set(given.map(({ long }) => long ?? ""));
+}
+
+function withClustersFile(command: Command): Command {
+  return command.option("--clusters-file <file>", "YAML file of clusters (default: $CLUSTERS_FILE)");
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
 }
 
 function withClusterOptions(command: Command): Command {

@@ -31,6 +31,8 @@ export interface CloudKind<Schema extends CloudSchema = CloudSchema> {
   credentialSource(config: z.output<Schema>): string;
   /** Equal for configurations that spend from the same API quotas; holds no secret. */
   quotaKey(config: z.output<Schema>): string;
+  /** What is no fault, and most likely a mistake, such as a region that nobody knew when this was built; each in one line. */
+  doubts?(config: z.output<Schema>): readonly string[];
   /** Prefixes of the labels that this cloud adds beyond type, zone and region; a node's snapshot keeps labels under them. */
   readonly labelPrefixes: readonly string[];
   /** Makes the cloud; its code, and with it its SDK, is imported here and nowhere else. Rejects where files it names are unusable. */

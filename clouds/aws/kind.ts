@@ -1,5 +1,7 @@
 import * as z from "zod";
+import { isRegionName, KNOWN_REGIONS, regionWords } from "#clouds/aws/regions.ts";
 import { cloudKind } from "#clouds/kind.ts";
+import { shown } from "#core/shown-text.ts";
 
 /** An IP family of node addresses, in the words of the AWS cloud-controller-manager's configuration. */
 export const NodeIPFamily = z.enum(["ipv4", "ipv6"]);
@@ -9,7 +11,10 @@ export type NodeIPFamily = z.output<typeof NodeIPFamily>;
 export const AwsCloudConfig = z
   .strictObject({
     provider: z.literal("aws"),
-    region: z.string().regex(/^[a-z]{2,}(-[a-z0-9]+)+-\d+$/, "an AWS region such as eu-central-1"),
+    /** Refused where no region's name is put together so; one that is merely unknown may be new. */
+    region: z
+      .string("an AWS region such as eu-central-1")
+      .refine(isRegionName, { error: ({ input }) => noRegion(String(input)) }),
     /** Instances must be in this VPC; needed unless `clusterTag` is given. */
     vpc: z
       .string()
@@ -59,11 +64,19 @@ export const aws = cloudKind({
   // Invocations with the same role (or none) in the same region spend from the same quotas.
   quotaKey: ({ roleArn, region }) => `aws ${roleArn?.split(":")[4] ?? "default"} ${region}`,
   labelPrefixes: ["topology.k8s.aws/"],
+  doubts: ({ region }) =>
+    KNOWN_REGIONS.includes(region)
+      ? []
+      : [`region: "${region}" is no region that this version knows${regionWords(region)}`],
   async load(config, options) {
     const { createAwsCloud } = await import("#clouds/aws/cloud.ts");
     return createAwsCloud(config, options);
   },
 });
+
+function noRegion(name: string): string {
+  return `"${shown(name, 64)}" is no AWS region such as eu-central-1${regionWords(name)}`;
+}
 
 function isRegularExpression(source: string): boolean {
   try {

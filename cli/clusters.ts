@@ -1,0 +1,139 @@
+import { ConfigurationError } from "#cli/configuration-error.ts";
+import { signInFaultOf } from "#cli/connect-relay.ts";
+import { trustOf } from "#cli/kubeconfig-trust.ts";
+import { loadKubeconfig } from "#cli/load-kubeconfig.ts";
+import { type CloudConfig, cloudKindOf } from "#clouds/kinds.ts";
+import type { Cluster } from "#config/cluster.ts";
+import { type ClustersFile, ClustersFileError, faultLine, placeOf } from "#config/clusters-file.ts";
+import { readClusters } from "#config/read-clusters-file.ts";
+import { type SignInRole, signIn } from "#config/sign-in.ts";
+import { findWatch, WATCHES } from "#core/watches.ts";
+
+/** Where the clusters are read from. */
+export interface ClustersFlags {
+  readonly clustersFile?: string | undefined;
+}
+
+/** Whose sign-ins `clusters check` tries; nobody's for `none`. */
+export interface CheckFlags extends ClustersFlags {
+  readonly signIn: string;
+}
+
+/** A command's answer that is no error of its own and ends the process with 1 all the same. */
+export class FoundFaults extends Error {
+  override readonly name = "FoundFaults";
+}
+
+type Write = (line: string) => void;
+
+/** Writes a line for every fault of the file's entries and sign-ins; throws `FoundFaults` where there is one. */
+export async function checkClusters(flags: CheckFlags, write: Write): Promise<void> {
+  const role = roleOf(flags.signIn);
+  const file = fileOf(flags);
+  const { clusters, faulty } = await contentOf(file);
+  for (const { faults } of faulty) for (const fault of faults) write(faultLine(file, fault));
+  for (const cluster of clusters)
+    for (const doubt of doubtsOf(cluster)) write(`${file}: cluster ${cluster.name}: ${doubt}`);
+  const unusable = role === undefined ? [] : await signInFaults(clusters, role);
+  for (const line of unusable) write(line);
+  const total = clusters.length + faulty.length;
+  const summary = `${total} ${total === 1 ? "cluster" : "clusters"}, ${faulty.length} faulty, ${unusable.length} that cannot be signed in to`;
+  if (faulty.length + unusable.length > 0) throw new FoundFaults(summary);
+  write(summary);
+}
+
+/** Writes the hash that events of the cluster carry. */
+export async function hashCluster(name: string, flags: ClustersFlags, write: Write): Promise<void> {
+  const file = fileOf(flags);
+  const { clusters, faulty } = await contentOf(file);
+  const faults = faulty.filter((entry) => entry.name === name).flatMap((entry) => entry.faults);
+  if (faults.length > 0)
+    throw new ConfigurationError(
+      faults.map((fault) => ({ name: placeOf(file, fault), message: fault.message })),
+    );
+  const cluster = clusters.find((each) => each.name === name);
+  if (cluster === undefined) {
+    const message = `has no cluster of this name; \`serverless-ccm clusters list\` prints those that it has`;
+    throw new ConfigurationError([{ name: `${file}: ${name}`, message }]);
+  }
+  write(cluster.hash);
+}
+
+/** Writes a line for each cluster: its name, hash, server, cloud and controllers; faulty ones by name alone. */
+export async function listClusters(flags: ClustersFlags, write: Write): Promise<void> {
+  const { clusters, faulty } = await contentOf(fileOf(flags));
+  const rows = [
+    ["NAME", "HASH", "SERVER", "CLOUD", "CONTROLLERS"],
+    ...clusters.map(({ name, hash, server, cloud, controllers }) => {
+      return [name, hash, server, cloudOf(cloud), controllers.join(",")];
+    }),
+    ...faulty.map(({ name }) => [name ?? "?", "faulty", "see `clusters check`"]),
+  ];
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
+  for (const row of rows)
+    write(
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    );
+}
+
+function fileOf({ clustersFile }: ClustersFlags): string {
+  const file = clustersFile ?? (process.env["CLUSTERS_FILE"] || undefined);
+  if (file !== undefined) return file;
+  throw new ConfigurationError([
+    { name: "--clusters-file", message: "is missing: give it, or set CLUSTERS_FILE" },
+  ]);
+}
+
+function roleOf(flag: string): SignInRole | undefined {
+  if (flag === "relay" || flag === "functions") return flag;
+  if (flag === "none") return undefined;
+  throw new ConfigurationError([
+    { name: "--sign-in", message: `"${flag}" is none; give one of relay, functions, none` },
+  ]);
+}
+
+async function contentOf(file: string): Promise<ClustersFile> {
+  try {
+    return await readClusters(file);
+  } catch (error) {
+    if (!(error instanceof ClustersFileError)) throw error;
+    throw new ConfigurationError(
+      error.faults.map((fault) => ({ name: placeOf(file, fault), message: fault.message })),
+    );
+  }
+}
+
+/** What is no fault, as a later version may know it, and most likely a mistake. */
+function doubtsOf({ controllers, cloud }: Cluster): string[] {
+  const unknown = controllers.filter((name) => findWatch(name) === undefined);
+  const known = WATCHES.map(({ name }) => name).join(", ");
+  return [
+    ...unknown.map((name) => `warning: controllers: this version knows no ${name}; it knows ${known}`),
+    ...(cloudKindOf(cloud).doubts?.(cloud) ?? []).map((doubt) => `warning: cloud.${doubt}`),
+  ];
+}
+
+async function signInFaults(clusters: readonly Cluster[], role: SignInRole): Promise<string[]> {
+  const tried = await Promise.allSettled(clusters.map((cluster) => trySignIn(cluster, role)));
+  return tried.flatMap((each, index) => {
+    if (each.status === "fulfilled") return [];
+    const { message } = signInFaultOf(each.reason);
+    const name = `cluster ${clusters[index]?.name}`;
+    return [message.startsWith(name) ? message : `${name}: ${message}`];
+  });
+}
+
+/** Reads what is signed in with; a kubeconfig is read and judged, and nothing is done of what it says. */
+async function trySignIn(cluster: Cluster, role: SignInRole): Promise<void> {
+  const how = cluster.signIn[role];
+  if (role === "relay" && how?.kind === "kubeconfig")
+    await loadKubeconfig(how.file, how.context, trustOf(cluster, how.allow ?? []));
+  else await signIn(cluster, role);
+}
+
+function cloudOf(cloud: CloudConfig): string {
+  return "region" in cloud ? `${cloud.provider} ${cloud.region}` : cloud.provider;
+}
