@@ -63,7 +63,7 @@ export const Limits = z.strictObject({
     .min(65_536)
     .max(256 * MEBIBYTE)
     .prefault(DEFAULT_BOUNDS.watchLineBytes),
-  /** What a watch may bring for long; a burst of ten seconds' worth goes through at once. */
+  /** What the watches may bring for long; a burst of ten seconds' worth and of eight for each object goes through at once. */
   watchEventsPerSecond: z.int().min(10).max(1_000_000).prefault(DEFAULT_BOUNDS.watchEventsPerSecond),
   /** Objects without a usable name, uid or version, and events that are none, before a list or watch is ended. */
   malformedObjects: z.int().min(1).max(1_000_000).prefault(DEFAULT_BOUNDS.malformedObjects),

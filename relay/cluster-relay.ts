@@ -6,6 +6,7 @@ import { WATCHES } from "#core/watches.ts";
 import type { LimitInForce } from "#kube/client/limit-name.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
+import { createPace } from "#kube/follow/pace.ts";
 import { type ControllerRelay, createControllerRelay } from "#relay/controller-relay.ts";
 import type { Gate } from "#relay/delivery/gate.ts";
 import type { Invoker } from "#relay/delivery/invoker.ts";
@@ -84,6 +85,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
       isFull: () => cluster.limits.invocations > 1 && invocations() >= cluster.limits.invocations,
     }),
   );
+  const pace = createPace(clock, cluster.limits.watchEventsPerSecond);
   const feeds = new Map(
     subscribersByResource(controllers).map(([path, { resource, subscribers }]): [string, ResourceFeed] => [
       path,
@@ -91,6 +93,8 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
         ...options,
         resource,
         subscribers,
+        bounds: cluster.limits,
+        pace,
         signal: following.signal,
         note: (each) => note({ resource: resource.name, ...each }),
       }),

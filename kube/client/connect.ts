@@ -23,9 +23,9 @@ export interface ConnectOptions {
   readonly connectTimeoutMs?: number;
   /** For requests that name none. */
   readonly requestTimeoutMs?: number;
-  /** The largest body of an answer to a GET that names no bound; a page of 500 nodes is 2–10 MB. */
+  /** The largest body of an answer at all; a page of 500 nodes is 2–10 MB. */
   readonly maxBodyBytes?: number;
-  /** The largest body of an answer to anything else: metadata alone is asked for. */
+  /** The largest body of an answer to a write that names no bound: metadata alone is asked for. */
   readonly maxWriteBodyBytes?: number;
   /** Requests of `send` in flight at a time; fewer where the server allows fewer streams. */
   readonly maxInFlight?: number;
@@ -178,9 +178,11 @@ function boundsOf(
   { method, maxBytes, maxValues }: ApiRequest,
   settings: { readonly maxBodyBytes: number; readonly maxWriteBodyBytes: number },
 ): AnswerBounds {
-  return method === "GET"
-    ? { maxBytes: maxBytes ?? settings.maxBodyBytes, maxValues: maxValues ?? MAX_VALUES }
-    : { maxBytes: maxBytes ?? settings.maxWriteBodyBytes, maxValues: maxValues ?? MAX_OBJECT_VALUES };
+  const own = method === "GET" ? settings.maxBodyBytes : settings.maxWriteBodyBytes;
+  return {
+    maxBytes: Math.min(maxBytes ?? own, settings.maxBodyBytes),
+    maxValues: maxValues ?? (method === "GET" ? MAX_VALUES : MAX_OBJECT_VALUES),
+  };
 }
 
 async function tlsOf(

@@ -17,8 +17,10 @@ export type LimitName =
   | "watchLineBytes"
   /** JSON values of a line of a watch. */
   | "watchLineValues"
-  /** Pieces of a few bytes each in which a body arrives. */
+  /** Pieces of a few bytes each, in which a watch arrives … */
   | "watchPieces"
+  /** … or an answer. */
+  | "answerPieces"
   /** Events that a watch brings in a second. */
   | "watchPace"
   | "malformedObjects"

@@ -11,7 +11,7 @@ export interface ApiRequest {
   readonly accept?: string;
   /** Whether `send` asks for an answer in gzip, which is worth it for large ones (docs/decisions/0006-gzip-for-lists.md). */
   readonly compressed?: boolean;
-  /** Bytes that the answer to `send` may have, decompressed, and JSON values; the transport's own bounds without them. */
+  /** Bytes that the answer to `send` may have, decompressed, and JSON values; never more bytes than the transport's own bound. */
   readonly maxBytes?: number;
   readonly maxValues?: number;
   readonly signal?: AbortSignal;

@@ -9,7 +9,7 @@ export interface FollowBounds {
   readonly listPages: number;
   readonly listSeconds: number;
   readonly watchLineBytes: number;
-  /** That a watch may bring for long; a burst of ten seconds' worth goes through at once. */
+  /** That the watches of a cluster may bring for long; a burst of ten seconds' worth and of eight for each object goes through at once. */
   readonly watchEventsPerSecond: number;
   /** Of one list or watch request, before it is ended. */
   readonly malformedObjects: number;
@@ -19,11 +19,11 @@ export interface FollowBounds {
 export const DEFAULT_BOUNDS: FollowBounds = {
   objects: 10_000,
   pageBytes: 16 * 1024 * 1024,
-  pageValues: 1_000_000,
+  pageValues: 500_000,
   listBytes: 512 * 1024 * 1024,
   listPages: 1_000,
   listSeconds: 600,
   watchLineBytes: 8 * 1024 * 1024,
-  watchEventsPerSecond: 2_000,
+  watchEventsPerSecond: 500,
   malformedObjects: 100,
 };

@@ -1,10 +1,20 @@
+import { createBreather } from "#kube/follow/breathe.ts";
 import { fullNameOf, type ObjectKey } from "#kube/follow/object-key.ts";
 import { isOlderVersion } from "#kube/follow/resource-version.ts";
 
-/** An object of a list; without a key it is malformed. */
+/** An object of a list. */
 export interface ListedObject<T> {
-  readonly key: ObjectKey | undefined;
+  readonly key: ObjectKey;
   readonly object: T;
+}
+
+/** What a list has shown. */
+export interface Listed<T> {
+  readonly items: readonly ListedObject<T>[];
+  /** Whether what it does not show is not there. */
+  readonly complete: boolean;
+  /** Whether the list's own version is lower than one seen before. */
+  readonly older: boolean;
 }
 
 /** Who is told of what differs from what was known. */
@@ -14,60 +24,86 @@ export interface KnownObjectsHandler<T> {
   restarted(): void;
 }
 
-/** The keys of all objects there are, kept by what a watch and its lists tell. */
+/** The keys of the objects that are followed, kept by what a watch and its lists tell. */
 export interface KnownObjects<T> {
-  apply(object: T, key: ObjectKey): void;
-  forget(key: ObjectKey): void;
+  readonly count: number;
+  isKnown(key: ObjectKey): boolean;
+  /** False where the object is not known and there is no room for another one. */
+  apply(object: T, key: ObjectKey): boolean;
+  /** False where it was not known. */
+  forget(key: ObjectKey): boolean;
   /**
-   * Takes a complete list over and tells what differs; `older` says that the list's own version is lower than one seen before.
-   * Answers with how many objects there are, and whether a new history has begun.
+   * Takes a list over and tells what differs, as long as the signal has not fired; what is known and not shown by a list that is not
+   * complete is left as it was. Answers with whether a new history has begun.
    */
-  replace(
-    items: readonly ListedObject<T>[],
-    older: boolean,
-  ): { readonly objects: number; readonly restarted: boolean };
+  replace(listed: Listed<T>, signal: AbortSignal): Promise<boolean>;
 }
 
-/** Knows nothing at first. */
-export function createKnownObjects<T>(handler: KnownObjectsHandler<T>): KnownObjects<T> {
+/** Knows nothing at first, and never more than so many objects; `onCount` is called when there is one more or less. */
+export function createKnownObjects<T>(
+  handler: KnownObjectsHandler<T>,
+  maxObjects: number,
+  onCount: (change: 1 | -1) => void,
+): KnownObjects<T> {
   const known = new Map<string, ObjectKey>();
 
   /** Versions only ever grow, and a list shows the newest: an object that went back is from another history. */
   const wentBack = ({ key }: ListedObject<T>): boolean => {
-    const before = key === undefined ? undefined : known.get(fullNameOf(key));
-    if (key === undefined || before?.uid !== key.uid) return false;
+    const before = known.get(fullNameOf(key));
+    if (before?.uid !== key.uid) return false;
     return isOlderVersion(key.resourceVersion, before.resourceVersion);
   };
 
-  function apply(object: T, key: ObjectKey): void {
-    const before = known.get(fullNameOf(key));
+  function apply(object: T, key: ObjectKey): boolean {
+    const name = fullNameOf(key);
+    const before = known.get(name);
+    if (before === undefined && known.size >= maxObjects) return false;
     // A name that is taken again is another object: the end of the first was missed.
     if (before !== undefined && before.uid !== key.uid) forget(before);
-    known.set(fullNameOf(key), key);
+    if (!known.has(name)) onCount(1);
+    known.set(name, key);
     handler.applied(object, key);
+    return true;
   }
 
-  function forget(key: ObjectKey): void {
-    if (known.get(fullNameOf(key))?.uid !== key.uid) return;
-    known.delete(fullNameOf(key));
+  function forget(key: ObjectKey): boolean {
+    const name = fullNameOf(key);
+    if (known.get(name)?.uid !== key.uid) return false;
+    known.delete(name);
+    onCount(-1);
     handler.deleted(key);
+    return true;
   }
 
   return {
+    get count() {
+      return known.size;
+    },
+    isKnown: (key) => known.has(fullNameOf(key)),
     apply,
     forget,
-    replace(items, older) {
+    async replace({ items, complete, older }, signal) {
+      const breathe = createBreather();
       const restarted = older || items.some(wentBack);
       if (restarted) handler.restarted();
       const present = new Map<string, string>();
-      for (const { key } of items) if (key !== undefined) present.set(fullNameOf(key), key.uid);
-      for (const key of [...known.values()]) if (present.get(fullNameOf(key)) !== key.uid) forget(key);
-      for (const { key, object } of items) {
-        if (key === undefined) continue;
-        const changed = known.get(fullNameOf(key))?.resourceVersion !== key.resourceVersion;
-        if (changed || restarted) apply(object, key);
+      for (const { key } of items) present.set(fullNameOf(key), key.uid);
+      for (const key of complete ? [...known.values()] : []) {
+        if (present.get(fullNameOf(key)) === key.uid) continue;
+        const pause = breathe();
+        if (pause !== undefined) await pause;
+        if (signal.aborted) return restarted;
+        forget(key);
       }
-      return { objects: present.size, restarted };
+      for (const { key, object } of items) {
+        const changed = known.get(fullNameOf(key))?.resourceVersion !== key.resourceVersion;
+        if (!changed && !restarted) continue;
+        const pause = breathe();
+        if (pause !== undefined) await pause;
+        if (signal.aborted) return restarted;
+        apply(object, key);
+      }
+      return restarted;
     },
   };
 }

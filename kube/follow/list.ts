@@ -1,9 +1,20 @@
 import type { ObjectName } from "#core/resources/resource.ts";
+import { shown } from "#core/shown-text.ts";
+import type { Excess } from "#kube/client/errors.ts";
 import { collectionOfNamespace } from "#kube/client/resource-path.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { metadataOf } from "#kube/follow/object-key.ts";
+import { DEFAULT_BOUNDS, type FollowBounds } from "#kube/follow/bounds.ts";
+import type { Clock } from "#kube/follow/clock.ts";
+import { createListBudget } from "#kube/follow/list-budget.ts";
+import { isVersion, metadataOf } from "#kube/follow/object-key.ts";
 import { createPageSize, type PageSize } from "#kube/follow/page-size.ts";
-import { failed, failureOf, failureOfError, type RequestFailure } from "#kube/follow/request-failure.ts";
+import {
+  failed,
+  failureOf,
+  failureOfError,
+  limitMet,
+  type RequestFailure,
+} from "#kube/follow/request-failure.ts";
 
 /** One page of a list. */
 export type ListPage =
@@ -13,15 +24,34 @@ export type ListPage =
       readonly resourceVersion: string;
       /** Where the next page starts; undefined on the last one. */
       readonly next: string | undefined;
+      /** Of its JSON. */
+      readonly characters: number;
     }
   /** The token has expired: a list that began with it has to begin again. */
   | { readonly kind: "expired" }
   | RequestFailure;
 
-/** A list that is complete, all of one resourceVersion, or nothing. */
+/** A list all of one resourceVersion, or nothing. */
 export type CompleteList<T> =
-  | { readonly kind: "list"; readonly items: readonly T[]; readonly resourceVersion: string }
+  | {
+      readonly kind: "list";
+      /** What was kept of its objects. */
+      readonly items: readonly T[];
+      /** Objects that were seen. */
+      readonly objects: number;
+      /** False where the list goes on beyond twice the objects that may be followed: what it does not show may be there all the same. */
+      readonly complete: boolean;
+      readonly resourceVersion: string;
+    }
   | RequestFailure;
+
+/** What a list may take, and how it is read. */
+export interface ListOptions {
+  readonly size?: PageSize;
+  readonly bounds?: FollowBounds;
+  /** Whose seconds the whole list is bounded by; by none without it. */
+  readonly clock?: Clock;
+}
 
 /** How often a list whose tokens expire is begun anew before it counts as failed. */
 const MAX_RESTARTS = 3;
@@ -41,15 +71,17 @@ export async function listPage(
   path: string,
   token: string | undefined,
   signal: AbortSignal,
-  size: PageSize = createPageSize(),
+  { size = createPageSize(), bounds = DEFAULT_BOUNDS }: ListOptions = {},
 ): Promise<ListPage> {
   for (;;) {
-    const page = await readPage(transport, path, { limit: size.limit(), continue: token }, signal, size);
+    const query = { limit: size.limit(), continue: token };
+    const page = await readPage(transport, path, query, signal, bounds, size);
     if (page.kind !== "failed") return page;
     // On a slow link a page may never be there in time: the next list asks for less.
     if (page.code === "TimedOut") size.halve();
     if (page.code !== "AnswerTooLarge") return page;
-    if (!size.halve()) return tooLarge(transport, path, token, signal);
+    if (page.excess === "pieces") return limitMet("answerPieces", page.message);
+    if (!size.halve()) return tooLarge(transport, path, token, signal, page.excess);
   }
 }
 
@@ -59,35 +91,50 @@ export function listByName(
   path: string,
   { name, namespace }: ObjectName,
   signal: AbortSignal,
+  bounds: FollowBounds = DEFAULT_BOUNDS,
 ): Promise<ListPage> {
   const query = { limit: 1, fieldSelector: `metadata.name=${name}` };
-  return readPage(transport, collectionOfNamespace(path, namespace), query, signal, undefined);
+  return readPage(transport, collectionOfNamespace(path, namespace), query, signal, bounds, undefined);
 }
 
-/** Reads a whole list, each page projected as it comes; a token that expires begins it again. */
+/**
+ * Reads a whole list, each page projected as it comes; a token that expires begins it again. `project` is told how many objects are
+ * kept already, and keeps none by answering undefined.
+ */
 export async function listAll<T>(
   transport: Transport,
   path: string,
-  project: (object: unknown) => T,
+  project: (object: unknown, kept: number) => T | undefined,
   signal: AbortSignal,
-  size: PageSize = createPageSize(),
+  { size = createPageSize(), bounds = DEFAULT_BOUNDS, clock }: ListOptions = {},
 ): Promise<CompleteList<T>> {
+  const budget = createListBudget(bounds, path, clock);
   for (let restarts = 0; restarts <= MAX_RESTARTS; restarts += 1) {
     const items: T[] = [];
+    let objects = 0;
     let token: string | undefined;
     for (;;) {
+      const refused = budget.refuses();
+      if (refused !== undefined) return refused;
       const page = await projectPage();
       if (page.kind === "failed") return page;
       if (page.kind === "expired") break;
-      if (page.next === undefined) return { kind: "list", items, resourceVersion: page.resourceVersion };
+      const complete = page.next === undefined;
+      if (complete || objects > 2 * bounds.objects)
+        return { kind: "list", items, objects, complete, resourceVersion: page.resourceVersion };
       token = page.next;
     }
 
     // In a function of its own: one that waits holds all that it has named, and a page takes several times its size.
     async function projectPage() {
-      const page = await listPage(transport, path, token, signal, size);
+      const page = await listPage(transport, path, token, signal, { size, bounds });
       if (page.kind !== "page") return page;
-      for (const item of page.items) items.push(project(item));
+      budget.spend(page.characters);
+      objects += page.items.length;
+      for (const item of page.items) {
+        const kept = project(item, items.length);
+        if (kept !== undefined) items.push(kept);
+      }
       return { kind: "projected", next: page.next, resourceVersion: page.resourceVersion } as const;
     }
   }
@@ -99,8 +146,9 @@ type Query = Readonly<Record<string, string | number | undefined>>;
 async function readPage(
   transport: Transport,
   path: string,
-  query: Query,
+  query: Query & { readonly limit: number },
   signal: AbortSignal,
+  bounds: FollowBounds,
   size: PageSize | undefined,
 ): Promise<ListPage> {
   const parameters = new URLSearchParams();
@@ -112,13 +160,21 @@ async function readPage(
       path: `${path}?${parameters}`,
       // One object is below what servers compress.
       compressed: size !== undefined,
+      maxBytes: bounds.pageBytes,
+      maxValues: bounds.pageValues,
       signal,
       timeoutMs: PAGE_TIMEOUT_MS,
     });
     if (answer.status === 410 && query["continue"] !== undefined) return { kind: "expired" };
     if (answer.status !== 200) return failureOf(answer);
     const page = pageOf(answer.body);
-    if (page.kind === "page") size?.fits(page.items.length, answer.body.length);
+    if (page.kind !== "page") return page;
+    if (page.items.length > query.limit)
+      return limitMet(
+        "pageItems",
+        `a page of ${path} has ${page.items.length} objects, and ${query.limit} were asked for`,
+      );
+    size?.fits(page.items.length, answer.body.length, bounds.pageBytes);
     return page;
   } catch (error) {
     return failureOfError(error);
@@ -131,20 +187,36 @@ async function tooLarge(
   path: string,
   token: string | undefined,
   signal: AbortSignal,
+  excess: Excess | undefined,
 ): Promise<RequestFailure> {
   const parameters = new URLSearchParams({ limit: "1", ...(token === undefined ? {} : { continue: token }) });
-  const request = { method: "GET", path: `${path}?${parameters}`, accept: METADATA_ONLY, signal } as const;
+  const request = {
+    method: "GET",
+    path: `${path}?${parameters}`,
+    accept: METADATA_ONLY,
+    signal,
+    maxBytes: MAX_METADATA_BYTES,
+    maxValues: MAX_METADATA_VALUES,
+  } as const;
   const page = await transport.send(request).then(
     ({ body }) => pageOf(body),
     () => undefined,
   );
   const { namespace, name } = metadataOf(page?.kind === "page" ? page.items[0] : undefined);
-  const which = typeof name === "string" ? ` (${namespace === undefined ? "" : `${namespace}/`}${name})` : "";
-  return failed(
-    "ObjectTooLarge",
+  const fullName = `${namespace === undefined ? "" : `${namespace}/`}${name}`;
+  const which = typeof name === "string" ? ` (${shown(fullName)})` : "";
+  return limitMet(
+    excess === "values" ? "pageValues" : "pageBytes",
     `one object of ${path}${which} is larger than what is read at a time; see what has filled it`,
   );
 }
+
+/** Metadata can be as large as any object, but then its name is not worth reading it. */
+const MAX_METADATA_BYTES = 2 * 1024 * 1024;
+const MAX_METADATA_VALUES = 100_000;
+
+/** Characters that a token or a version may have; a token of kube-apiserver's has the name of an object and little more. */
+const MAX_TOKEN = 4_096;
 
 function pageOf(body: string): ListPage {
   const rubbish = failed("BadList", `the answer is no list of Kubernetes' (${body.length} characters)`);
@@ -152,10 +224,12 @@ function pageOf(body: string): ListPage {
     const { items, metadata } = JSON.parse(body);
     // An empty list of Go's is null.
     const list: unknown = items ?? [];
-    if (!Array.isArray(list) || typeof metadata?.resourceVersion !== "string") return rubbish;
+    const { resourceVersion } = metadata;
+    if (!Array.isArray(list) || !isVersion(resourceVersion)) return rubbish;
     const next =
       typeof metadata.continue === "string" && metadata.continue !== "" ? metadata.continue : undefined;
-    return { kind: "page", items: list, resourceVersion: metadata.resourceVersion, next };
+    if (next !== undefined && next.length > MAX_TOKEN) return rubbish;
+    return { kind: "page", items: list, resourceVersion, next, characters: body.length };
   } catch {
     return rubbish;
   }

@@ -10,8 +10,8 @@ export interface ObjectKey {
 /** The key of an object, or undefined where it has none. */
 export function keyOf(object: unknown): ObjectKey | undefined {
   const { name, namespace, uid, resourceVersion } = metadataOf(object);
-  if (!isText(name) || !isText(uid) || !isText(resourceVersion)) return undefined;
-  return { name, ...(isText(namespace) ? { namespace } : {}), uid, resourceVersion };
+  if (!isName(name) || !isName(uid) || !isVersion(resourceVersion)) return undefined;
+  return { name, ...(isName(namespace) ? { namespace } : {}), uid, resourceVersion };
 }
 
 /** By which an object is known among all of its resource: `namespace/name`, or the name alone; neither can hold a slash. */
@@ -26,6 +26,16 @@ export function metadataOf(object: unknown): Readonly<Record<string, unknown>> {
   return typeof metadata === "object" && metadata !== null ? (metadata as Record<string, unknown>) : {};
 }
 
-function isText(value: unknown): value is string {
-  return typeof value === "string" && value !== "";
+/** As kube-apiserver bounds names; what is longer is none, and would be kept for each object. */
+const MAX_NAME = 253;
+/** A number of 64 bits, or what another store has in its place. */
+const MAX_VERSION = 128;
+
+/** Whether this can be a resourceVersion. */
+export function isVersion(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= MAX_VERSION;
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= MAX_NAME;
 }

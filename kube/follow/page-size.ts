@@ -6,12 +6,12 @@ export interface PageSize {
   limit(): number;
   /** So many are too many; false where it was one. */
   halve(): boolean;
-  /** A page was read. */
-  fits(objects: number, characters: number): void;
+  /** A page was read, which might have had so many bytes. */
+  fits(objects: number, characters: number, maxBytes: number): void;
 }
 
-/** Twice a page of this size is still read with ease … */
-const GROWS_BELOW_CHARACTERS = 16 * 1024 * 1024;
+/** Twice a page of this part of the limit is still read with ease … */
+const GROWS_BELOW = 1 / 3;
 /** … but one that fails may cost as much as all these together, where a few objects among many are large. */
 const GROWS_AFTER_PAGES = 8;
 
@@ -27,9 +27,9 @@ export function createPageSize(): PageSize {
       limit = Math.floor(limit / 2);
       return true;
     },
-    fits(objects, characters) {
+    fits(objects, characters, maxBytes) {
       // A page that was not full says nothing about a larger one.
-      if (objects < limit || characters > GROWS_BELOW_CHARACTERS) return;
+      if (objects < limit || characters > maxBytes * GROWS_BELOW) return;
       fitting += 1;
       if (fitting < GROWS_AFTER_PAGES) return;
       fitting = 0;

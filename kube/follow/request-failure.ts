@@ -6,7 +6,7 @@ import {
   classifyFailure,
   codeOf,
 } from "#kube/client/answer.ts";
-import { ApiUnreachable } from "#kube/client/errors.ts";
+import { ApiUnreachable, type Excess } from "#kube/client/errors.ts";
 import type { LimitName } from "#kube/client/limit-name.ts";
 import type { ApiResponse } from "#kube/client/transport.ts";
 
@@ -17,8 +17,6 @@ export type FailureCode =
   | "BadList"
   /** A line of a watch cannot be read. */
   | "BadWatchEvent"
-  /** One object alone is larger than what is read at a time. */
-  | "ObjectTooLarge"
   /** More came than the cluster's limits allow; `limit` says which. */
   | "ClusterLimited"
   /** A fault of our own. */
@@ -33,6 +31,8 @@ export interface RequestFailure {
   readonly retryAfterMs: number;
   /** Where the code is `ClusterLimited`. */
   readonly limit?: LimitName | undefined;
+  /** Where the code is `AnswerTooLarge`. */
+  readonly excess?: Excess | undefined;
 }
 
 /** A failure that the server has no part in. */
@@ -57,5 +57,5 @@ export function failureOf(response: ApiResponse): RequestFailure {
 export function failureOfError(error: unknown): RequestFailure {
   if (!(error instanceof ApiUnreachable)) return failed("Unexpected", messageOf(error));
   const answer = classifyFailure(error);
-  return failed(codeOf(answer), answer.message);
+  return { ...failed(codeOf(answer), answer.message), excess: error.excess };
 }

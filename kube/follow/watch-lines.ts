@@ -1,51 +1,67 @@
-/** The longest line of a watch that is read, in bytes; an object in etcd has 1.5 MB at most. */
-export const MAX_LINE_BYTES = 8 * 1024 * 1024;
+import { createGatheredBytes } from "#kube/client/gathered-bytes.ts";
+import { hasMoreValues } from "#kube/client/json-values.ts";
+import type { LimitName } from "#kube/client/limit-name.ts";
+import { DEFAULT_BOUNDS } from "#kube/follow/bounds.ts";
 
-/** A line of the stream is longer than it can rightly be. */
-export class LineTooLong extends Error {
-  override readonly name = "LineTooLong";
-  readonly maxBytes: number;
+/** JSON values of a line; one with an object of the largest that etcd takes has not half as many. */
+const MAX_LINE_VALUES = 100_000;
 
-  constructor(maxBytes: number) {
-    super(`a line of the watch is longer than ${maxBytes} bytes`);
-    this.maxBytes = maxBytes;
+/** A line of the stream is larger than it can rightly be. */
+export class LineTooLarge extends Error {
+  override readonly name = "LineTooLarge";
+  readonly limit: LimitName;
+
+  constructor(limit: LimitName, message: string) {
+    super(message);
+    this.limit = limit;
   }
 }
 
 /**
- * Cuts a stream of bytes into lines: takes the next piece and answers with the lines that are complete now, without
- * empty ones. Characters may be split between pieces. Throws `LineTooLong`, after which it is not to be used again.
+ * Cuts a stream of bytes into lines: takes the next piece and gives the lines that are complete now, each when it is asked for; all are to
+ * be asked for before the next piece. Characters may be split between pieces. Throws `LineTooLarge`, after which it is not to be used again.
  */
-export function createLineSplitter(maxBytes = MAX_LINE_BYTES): (piece: Uint8Array) => string[] {
-  let rest: Uint8Array[] = [];
-  let restBytes = 0;
+export function createLineSplitter(
+  maxBytes = DEFAULT_BOUNDS.watchLineBytes,
+): (piece: Uint8Array) => Generator<string, void> {
+  const rest = createGatheredBytes();
 
-  return (piece) => {
-    const lines: string[] = [];
+  return function* lines(piece) {
     let start = 0;
     for (let end = piece.indexOf(NEWLINE); end !== -1; end = piece.indexOf(NEWLINE, start)) {
-      const line = textOf(piece.subarray(start, end));
-      if (line !== "") lines.push(line);
+      yield textOf(piece.subarray(start, end));
       start = end + 1;
     }
     keep(piece.subarray(start));
-    return lines;
   };
 
   function textOf(end: Uint8Array): string {
-    if (restBytes + end.length > maxBytes) throw new LineTooLong(maxBytes);
-    const line = restBytes === 0 ? end : Buffer.concat([...rest, end]);
-    rest = [];
-    restBytes = 0;
-    return Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString("utf8");
+    if (rest.length > 0) {
+      keep(end);
+      return text(rest.take());
+    }
+    bounded(end.length);
+    return text(Buffer.from(end.buffer, end.byteOffset, end.byteLength));
   }
 
   function keep(piece: Uint8Array): void {
-    if (piece.length === 0) return;
-    restBytes += piece.length;
-    if (restBytes > maxBytes) throw new LineTooLong(maxBytes);
-    rest.push(piece);
+    bounded(rest.length + piece.length);
+    if (piece.length > 0) rest.add(piece);
   }
+
+  function bounded(bytes: number): void {
+    if (bytes > maxBytes)
+      throw new LineTooLarge("watchLineBytes", `a line of the watch is longer than ${maxBytes} bytes`);
+  }
+}
+
+function text(line: Buffer): string {
+  if (hasMoreValues(line, MAX_LINE_VALUES))
+    throw new LineTooLarge(
+      "watchLineValues",
+      `a line of the watch has more than ${MAX_LINE_VALUES} JSON values`,
+    );
+  return line.toString("utf8");
 }
 
 const NEWLINE = 0x0a;

@@ -1,7 +1,8 @@
+import { shown } from "#core/shown-text.ts";
 import type { ApiStream, Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
-import { failureOf, failureOfError, type RequestFailure } from "#kube/follow/request-failure.ts";
-import { createLineSplitter, LineTooLong } from "#kube/follow/watch-lines.ts";
+import { failureOf, failureOfError, limitMet, type RequestFailure } from "#kube/follow/request-failure.ts";
+import { createLineSplitter, LineTooLarge } from "#kube/follow/watch-lines.ts";
 
 /** Why one watch request ended. */
 export type WindowEnd =
@@ -16,6 +17,8 @@ export type WindowEnd =
   | { readonly kind: "ahead" }
   /** A line that cannot be read: what it said is lost. */
   | { readonly kind: "rubbish"; readonly message: string }
+  /** It brought more than a limit allows. */
+  | { readonly kind: "limited"; readonly failure: RequestFailure }
   /** The server refused, at the door or by an ERROR event. */
   | { readonly kind: "refused"; readonly failure: RequestFailure };
 
@@ -33,7 +36,11 @@ export interface WindowOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onOpen: () => void;
-  readonly onEvent: (event: WatchEvent) => void;
+  /** Answers with why the watch is to be ended, if it is. */
+  readonly onEvent: (event: WatchEvent) => RequestFailure | undefined;
+  readonly maxLineBytes: number;
+  /** Asked before a line of so many characters is read: what is to be awaited first, if anything. */
+  readonly admit: (characters: number) => Promise<void> | undefined;
 }
 
 /** Silence for this long ends a watch: bookmarks come about every minute, and PING only tells that the connection lives. */
@@ -66,12 +73,15 @@ export async function watchWindow(options: WindowOptions): Promise<WindowEnd> {
   try {
     if (stream.status !== 200) return refusal(stream, await firstWords(stream));
     options.onOpen();
-    const end = await readEvents(stream, heard, options);
+    const end = await readEvents(stream, heard, () => stopped !== undefined, options);
+    if (end.kind === "limited") stream.close(WITH_CONNECTION);
     return stopped ?? end;
   } catch (error) {
     if (stopped !== undefined) return stopped;
-    if (error instanceof LineTooLong) return { kind: "rubbish", message: error.message };
-    return { kind: "lost", failure: failureOfError(error) };
+    const failure = failureOfBody(error);
+    if (failure.code !== "ClusterLimited") return { kind: "lost", failure };
+    stream.close(WITH_CONNECTION);
+    return { kind: "limited", failure };
   } finally {
     cancelSilence();
     cancelOverrun();
@@ -79,21 +89,43 @@ export async function watchWindow(options: WindowOptions): Promise<WindowEnd> {
   }
 }
 
+/** Whoever goes beyond a limit goes on sending after a reset. */
+const WITH_CONNECTION = { connection: true };
+
+function failureOfBody(error: unknown): RequestFailure {
+  if (error instanceof LineTooLarge) return limitMet(error.limit, error.message);
+  const failure = failureOfError(error);
+  return failure.excess === "pieces" ? limitMet("watchPieces", failure.message) : failure;
+}
+
 function pathOf({ path, resourceVersion, timeoutSeconds }: WindowOptions): string {
   const version = encodeURIComponent(resourceVersion);
   return `${path}?watch=1&allowWatchBookmarks=true&resourceVersion=${version}&timeoutSeconds=${timeoutSeconds}`;
 }
 
-async function readEvents(stream: ApiStream, heard: () => void, options: WindowOptions): Promise<WindowEnd> {
-  const split = createLineSplitter();
+async function readEvents(
+  stream: ApiStream,
+  heard: () => void,
+  isStopped: () => boolean,
+  options: WindowOptions,
+): Promise<WindowEnd> {
+  const split = createLineSplitter(options.maxLineBytes);
   for await (const piece of stream.body) {
     heard();
     for (const line of split(piece)) {
+      const wait = options.admit(line.length);
+      if (wait !== undefined) {
+        await wait;
+        // It is we who did not read on.
+        heard();
+      }
       // After a close, what is still in the buffers is nobody's any more.
-      if (options.signal.aborted) return { kind: "ended" };
+      if (options.signal.aborted || isStopped()) return { kind: "ended" };
+      if (line === "") continue;
       const parsed = parseLine(line);
       if (parsed.kind !== "event") return parsed;
-      options.onEvent(parsed.event);
+      const failure = options.onEvent(parsed.event);
+      if (failure !== undefined) return { kind: "limited", failure };
     }
   }
   return { kind: "ended" };
@@ -119,20 +151,23 @@ function parseLine(line: string): Line {
     case "BOOKMARK":
       return { kind: "event", event: { type, object } };
     case "ERROR":
-      return errorOf(object, JSON.stringify(object));
+      return errorOf(object, line);
     default:
       return {
         kind: "rubbish",
-        message: `a watch event of unknown type ${JSON.stringify(type)?.slice(0, 40)}`,
+        message: `a watch event of unknown type ${typeof type === "string" ? `"${shown(type, 40)}"` : typeof type}`,
       };
   }
 }
 
-function errorOf(object: Readonly<Record<string, unknown>>, body: string): WindowEnd {
+function errorOf(object: Readonly<Record<string, unknown>>, line: string): WindowEnd {
   const status = typeof object["code"] === "number" ? object["code"] : 500;
   if (status === 410 || object["reason"] === "Expired" || object["reason"] === "Gone")
     return { kind: "gone" };
-  if (body.includes(TOO_LARGE_VERSION)) return { kind: "ahead" };
+  if (line.includes(TOO_LARGE_VERSION)) return { kind: "ahead" };
+  // Of the object no more than what is read of it: whoever nests it deeply breaks whoever writes it out.
+  const { message, reason } = object;
+  const body = JSON.stringify({ message: text(message), reason: text(reason) });
   return { kind: "refused", failure: failureOf({ status, headers: {}, body }) };
 }
 
@@ -156,6 +191,10 @@ async function firstWords(stream: ApiStream): Promise<string> {
     if (bytes >= MAX_REFUSAL_BYTES) break;
   }
   return Buffer.concat(pieces).toString("utf8");
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,17 +1,24 @@
-import type { LimitInForce, LimitName } from "#kube/client/limit-name.ts";
+import type { LimitName } from "#kube/client/limit-name.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import { createAdmission } from "#kube/follow/admission.ts";
+import { DEFAULT_BOUNDS, type FollowBounds } from "#kube/follow/bounds.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
+import { createFollowedObjects } from "#kube/follow/followed-objects.ts";
+import type { KnownObjectsHandler } from "#kube/follow/known-objects.ts";
 import {
-  createKnownObjects,
-  type KnownObjectsHandler,
-  type ListedObject,
-} from "#kube/follow/known-objects.ts";
+  createLimitsInForce,
+  LIST_LIMITS,
+  type LimitNote,
+  WATCH_LIMITS,
+} from "#kube/follow/limits-in-force.ts";
 import { listAll } from "#kube/follow/list.ts";
-import { keyOf, metadataOf, type ObjectKey } from "#kube/follow/object-key.ts";
+import type { MalformedNote } from "#kube/follow/malformed-objects.ts";
+import type { ObjectKey } from "#kube/follow/object-key.ts";
+import { createPace, type Pace } from "#kube/follow/pace.ts";
 import { createPageSize } from "#kube/follow/page-size.ts";
 import { type FailureCode, failed, type RequestFailure } from "#kube/follow/request-failure.ts";
 import { isOlderVersion } from "#kube/follow/resource-version.ts";
-import { SILENCE_MS, type WatchEvent, type WindowEnd, watchWindow } from "#kube/follow/watch-window.ts";
+import { SILENCE_MS, type WindowEnd, watchWindow } from "#kube/follow/watch-window.ts";
 
 /** What a watch tells; calls come one after another, never at the same time, and must not throw. */
 export interface WatchHandler<T> extends KnownObjectsHandler<T> {
@@ -33,6 +40,7 @@ export type WatchNote =
   | {
       readonly kind: "listed";
       readonly cause: ListCause;
+      /** That are followed now. */
       readonly objects: number;
       readonly durationMs: number;
       /** The store is older than what was seen of it before. */
@@ -54,12 +62,8 @@ export type WatchNote =
       /** Where the code is `ClusterLimited`. */
       readonly limit?: LimitName | undefined;
     }
-  /** A limit is in force from now on, or was met again. */
-  | ({ readonly kind: "limited" } & LimitInForce)
-  /** These are in force no longer. */
-  | { readonly kind: "within-limits"; readonly limits: readonly LimitName[] }
-  /** Objects without a name, uid or resourceVersion were left out: so many since the last note, of which this is the first. */
-  | { readonly kind: "malformed"; readonly objects: number; readonly message: string };
+  | LimitNote
+  | MalformedNote;
 
 export interface WatchOptions<T> {
   readonly transport: Transport;
@@ -72,6 +76,9 @@ export interface WatchOptions<T> {
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly signal: AbortSignal;
+  readonly bounds?: FollowBounds;
+  /** Of all watches of the cluster together; one of its own without it. */
+  readonly pace?: Pace;
 }
 
 /** Lists come at least this often, whatever the watch says; they start up to one window earlier than the limit. */
@@ -84,22 +91,46 @@ const BACK_OFF_LIMIT_MS = 30_000;
 /** A watch that was open for so long shows that the server is well, even where nothing came. */
 const WELL_AFTER_MS = 5_000;
 
+/** A watch that was open for so long without going beyond a limit is forgiven what those before it did. */
+const WELL_BEHAVED_AFTER_MS = 20_000;
+
 /** After so many failures of the watch in a row the list is asked instead of the watch. */
 const FAILURES_UNTIL_LIST = 3;
+
+/** So many watches that end early, one after another, are resumed at once; then they are waited between, whatever they brought. */
+const EARLY_ENDS_AT_ONCE = 30;
+
+/** Lists that follow so soon upon another count as early, and after so many of these they are waited between, too. */
+const LISTS_APART_MS = 10_000;
+const EARLY_LISTS_AT_ONCE = 5;
+
+/** Objects that were left out are looked for so long after the list that left them out. */
+const LOOK_FOR_LEFT_OUT_MS = 30_000;
+
+/** Lines that cannot be read, one watch after another, until that is a state of the cluster rather than an accident. */
+const RUBBISH_UNTIL_LIMITED = 3;
 
 /**
  * Follows all objects of a resource: a list, then watches that are resumed from the last version seen, and a list again
  * whenever the watch cannot be trusted. Resolves when the signal fires; until then it keeps trying.
  */
 export async function watchResource<T>(options: WatchOptions<T>): Promise<void> {
-  const { clock, handler, random, signal } = options;
-  const known = createKnownObjects(handler);
+  const { clock, handler, random, signal, path, bounds = DEFAULT_BOUNDS } = options;
+  const pace = options.pace ?? createPace(clock, bounds.watchEventsPerSecond);
+  const limits = createLimitsInForce(handler.note);
+  const followed = createFollowedObjects({ handler, limits, path, bounds, pace, project: options.project });
+  const admit = createAdmission({ pace, limits, path, bounds, clock, signal });
   const size = createPageSize();
   let version: string | undefined;
+  let listedMs = Number.NEGATIVE_INFINITY;
   let listDueMs = 0;
   let cause: ListCause = "start";
   let listFailures = 0;
   let watchFailures = 0;
+  /** Watches in a row that were ended for what they brought; nothing else that they brought makes up for it. */
+  let violations = 0;
+  let earlyEnds = 0;
+  let earlyLists = 0;
 
   while (!signal.aborted) {
     if (version === undefined || clock.now() >= listDueMs) {
@@ -115,19 +146,29 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
 
   /** Lists, and tells what differs from what was known. */
   async function list(): Promise<RequestFailure | undefined> {
+    earlyLists = clock.now() - listedMs < LISTS_APART_MS ? earlyLists + 1 : 0;
+    if (earlyLists > EARLY_LISTS_AT_ONCE) await pause(clock, delay(earlyLists - EARLY_LISTS_AT_ONCE), signal);
     const startedAtMs = clock.now();
-    const found = await listAll(options.transport, options.path, take, signal, size);
+    const request = followed.begin();
+    const found = await listAll(options.transport, path, request.take, signal, { size, bounds, clock });
     if (signal.aborted) return undefined;
-    if (found.kind === "failed") return found;
+    if (found.kind === "failed") {
+      request.end();
+      return found;
+    }
     const older = version !== undefined && isOlderVersion(found.resourceVersion, version);
-    const { objects, restarted } = known.replace(found.items, older);
+    const restarted = await request.replace({ ...found, older }, signal);
+    request.end();
+    if (signal.aborted) return undefined;
+    limits.lift(...LIST_LIMITS);
     // A server that is back begins anew; one whose watches fail beside it does not, or every list would be followed by the next.
     if (listFailures > 0) watchFailures = 0;
     listFailures = 0;
     version = found.resourceVersion;
-    listDueMs = clock.now() + (LIST_EVERY_MS - LONGEST_WINDOW_MS) * (0.75 + 0.25 * random());
-    const durationMs = clock.now() - startedAtMs;
-    handler.note({ kind: "listed", cause, objects, durationMs, restarted });
+    listedMs = clock.now();
+    listDueMs = listedMs + (LIST_EVERY_MS - LONGEST_WINDOW_MS) * (0.75 + 0.25 * random());
+    const durationMs = listedMs - startedAtMs;
+    handler.note({ kind: "listed", cause, objects: followed.count(), durationMs, restarted });
     cause = "start";
     return undefined;
   }
@@ -137,22 +178,39 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
     const startedAtMs = clock.now();
     let openedAtMs = Number.POSITIVE_INFINITY;
     let events = 0;
+    let cancelWell: () => void = () => {};
+    const request = followed.begin();
     const end = await watchWindow({
       ...options,
+      maxLineBytes: bounds.watchLineBytes,
+      admit,
       resourceVersion: from,
       timeoutSeconds: 240 + Math.floor(random() * 61),
       onOpen() {
         openedAtMs = clock.now();
+        cancelWell = clock.after(WELL_BEHAVED_AFTER_MS, () => {
+          violations = 0;
+          limits.lift(...WATCH_LIMITS);
+        });
         handler.note({ kind: "opened" });
       },
       onEvent(event) {
-        if (takeEvent(event)) events += 1;
+        const seen = request.event(event);
+        if (seen === undefined) return request.failure();
+        version = seen;
+        events += 1;
+        return undefined;
       },
     });
+    cancelWell();
+    request.end();
     if (signal.aborted) return;
     const durationMs = clock.now() - startedAtMs;
     handler.note({ kind: "ended", cause: end.kind, events, durationMs });
-    if (events > 0 || clock.now() - openedAtMs >= WELL_AFTER_MS) watchFailures = 0;
+    const isViolation = end.kind === "limited" || end.kind === "rubbish";
+    if (isViolation) violations += 1;
+    else if (events > 0 || clock.now() - openedAtMs >= WELL_AFTER_MS) watchFailures = 0;
+    earlyEnds = durationMs < WELL_AFTER_MS ? earlyEnds + 1 : 0;
     await afterWindow(end, events > 0, durationMs);
   }
 
@@ -165,7 +223,13 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
         return;
       case "rubbish":
         listNext("rubbish");
+        if (violations >= RUBBISH_UNTIL_LIMITED) limits.enter("malformedObjects", end.message);
         await backOffWatch(failed("BadWatchEvent", end.message));
+        return;
+      case "limited":
+        // Objects that could not be read may have changed.
+        listNext("rubbish");
+        await backOffWatch(end.failure);
         return;
       case "refused":
         await backOffWatch(end.failure);
@@ -173,10 +237,14 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
       case "silent":
       case "ended":
       case "lost":
-        if (progress) return;
-        if (durationMs >= SILENCE_MS) listNext("silent");
+        if (progress) {
+          if (earlyEnds > EARLY_ENDS_AT_ONCE)
+            await pause(clock, delay(earlyEnds - EARLY_ENDS_AT_ONCE), signal);
+        } else if (durationMs >= SILENCE_MS) listNext("silent");
         else if (end.kind === "lost") await backOffWatch(end.failure);
         else await settleDown();
+        if (followed.mayHaveRoom() && cause === "start")
+          listDueMs = Math.min(listDueMs, listedMs + LOOK_FOR_LEFT_OUT_MS);
     }
   }
 
@@ -195,49 +263,19 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
   async function backOffWatch(failure: RequestFailure): Promise<void> {
     watchFailures += 1;
     if (watchFailures >= FAILURES_UNTIL_LIST && cause === "start") listNext("failures");
-    await backOff(failure, watchFailures);
+    await backOff(failure, Math.max(watchFailures, violations));
   }
 
   async function backOff(failure: RequestFailure, failures: number): Promise<void> {
     if (signal.aborted) return;
+    const { code, message, limit } = failure;
+    if (limit !== undefined) limits.meet(limit, message);
     const delayMs = Math.max(delay(failures), failure.retryAfterMs);
-    handler.note({ kind: "failed", code: failure.code, message: failure.message, delayMs });
+    handler.note({ kind: "failed", code, message, delayMs, ...(limit === undefined ? {} : { limit }) });
     await pause(clock, delayMs, signal);
   }
 
   function delay(exponent: number): number {
     return random() * Math.min(BACK_OFF_LIMIT_MS, BACK_OFF_BASE_MS * 2 ** Math.min(exponent, 20));
-  }
-
-  /** Whether the event moved the watch on. */
-  function takeEvent({ type, object }: WatchEvent): boolean {
-    if (type === "BOOKMARK") {
-      const seen = metadataOf(object)["resourceVersion"];
-      if (typeof seen !== "string") return false;
-      version = seen;
-      return true;
-    }
-    const key = keyOf(object);
-    if (key === undefined) {
-      noteMalformed(object);
-      return false;
-    }
-    version = key.resourceVersion;
-    if (type === "DELETED") known.forget(key);
-    else known.apply(options.project(object), key);
-    return true;
-  }
-
-  function take(object: unknown): ListedObject<T> {
-    const record = object as Readonly<Record<string, unknown>>;
-    const key = keyOf(record);
-    if (key === undefined) noteMalformed(record);
-    return { key, object: options.project(record) };
-  }
-
-  function noteMalformed(object: unknown): void {
-    const name = JSON.stringify(metadataOf(object)["name"]) ?? "without a name";
-    const message = `an object (${name.slice(0, 260)}) of ${options.path} has no usable name, uid or resourceVersion`;
-    handler.note({ kind: "malformed", objects: 1, message });
   }
 }

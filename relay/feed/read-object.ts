@@ -2,6 +2,7 @@ import { collectionPath, keyOfName, type ObjectName, type Resource } from "#core
 import { untilAborted } from "#kube/client/on-abort.ts";
 import { createSlots } from "#kube/client/slots.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import type { FollowBounds } from "#kube/follow/bounds.ts";
 import { listByName } from "#kube/follow/list.ts";
 import { keyOf, type ObjectKey } from "#kube/follow/object-key.ts";
 
@@ -14,6 +15,7 @@ export type ReadResult =
 export interface ReaderOptions {
   readonly transport: Transport;
   readonly resource: Resource;
+  readonly bounds: FollowBounds;
   readonly signal: AbortSignal;
   readonly onRead: (name: ObjectName, result: ReadResult) => void;
 }
@@ -29,7 +31,7 @@ const MAX_READS = 4;
 const MAX_WAITING = 10_000;
 
 /** A reader that lists with a field selector, so that the relay needs no permission but to list and watch. */
-export function createReader({ transport, resource, signal, onRead }: ReaderOptions): Reader {
+export function createReader({ transport, resource, bounds, signal, onRead }: ReaderOptions): Reader {
   const waiting = new Set<string>();
   const slots = createSlots(() => MAX_READS, MAX_WAITING);
 
@@ -46,7 +48,7 @@ export function createReader({ transport, resource, signal, onRead }: ReaderOpti
   }
 
   async function read(name: ObjectName): Promise<ReadResult> {
-    const page = await listByName(transport, collectionPath(resource), name, signal);
+    const page = await listByName(transport, collectionPath(resource), name, signal, bounds);
     if (page.kind === "failed") return page;
     const object = page.kind === "page" ? page.items[0] : undefined;
     const key = keyOf(object);

@@ -1,12 +1,15 @@
 import type { Transport } from "#kube/client/transport.ts";
+import type { FollowBounds } from "#kube/follow/bounds.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
 import { listPage } from "#kube/follow/list.ts";
+import { createListBudget } from "#kube/follow/list-budget.ts";
 import { keyOf, type ObjectKey } from "#kube/follow/object-key.ts";
 import { createPageSize, type PageSize } from "#kube/follow/page-size.ts";
 
 export interface RefreshOptions {
   readonly transport: Transport;
   readonly path: string;
+  readonly bounds: FollowBounds;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -48,13 +51,17 @@ export async function refreshForever(options: RefreshOptions): Promise<void> {
 
 /** One pass, page by page. One that breaks off is left as it is: the next one comes, and the watch knows what is wrong. */
 async function refreshOnce(options: RefreshOptions, size: PageSize): Promise<number> {
-  const { clock, signal } = options;
+  const { bounds, clock, path, signal } = options;
+  // Its seconds do not count: it waits for functions more than for the server.
+  const budget = createListBudget(bounds, path, undefined);
   let objects = 0;
   let token: string | undefined;
   do {
     const page = await lookAtPage(options, token, size);
     objects += page.objects;
     token = page.next;
+    budget.spend(page.characters);
+    if (objects > 2 * bounds.objects || budget.refuses() !== undefined) break;
     while (token !== undefined && options.outstanding() >= PAGE_WHEN_BELOW && !signal.aborted) {
       await pause(clock, LOOK_AGAIN_MS, signal);
     }
@@ -64,18 +71,18 @@ async function refreshOnce(options: RefreshOptions, size: PageSize): Promise<num
 
 /** In a function of its own: the pass waits long, and one that waits holds all that it has named. */
 async function lookAtPage(
-  { transport, path, signal, look }: RefreshOptions,
+  { transport, path, bounds, signal, look }: RefreshOptions,
   token: string | undefined,
   size: PageSize,
-): Promise<{ readonly objects: number; readonly next: string | undefined }> {
+): Promise<{ readonly objects: number; readonly characters: number; readonly next: string | undefined }> {
   let objects = 0;
-  const page = await listPage(transport, path, token, signal, size);
-  if (page.kind !== "page") return { objects, next: undefined };
+  const page = await listPage(transport, path, token, signal, { size, bounds });
+  if (page.kind !== "page") return { objects, characters: 0, next: undefined };
   for (const object of page.items) {
     const key = keyOf(object);
     if (key === undefined) continue;
     look(object as Readonly<Record<string, unknown>>, key);
     objects += 1;
   }
-  return { objects, next: page.next };
+  return { objects, characters: page.characters, next: page.next };
 }

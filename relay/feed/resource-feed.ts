@@ -1,8 +1,10 @@
 import { collectionPath, type ObjectName, type Resource } from "#core/resources/resource.ts";
 import type { LimitInForce, LimitName } from "#kube/client/limit-name.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import { DEFAULT_BOUNDS, type FollowBounds } from "#kube/follow/bounds.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { ObjectKey } from "#kube/follow/object-key.ts";
+import type { Pace } from "#kube/follow/pace.ts";
 import { type WatchNote, watchResource } from "#kube/follow/watch.ts";
 import { createReader, type ReadResult } from "#relay/feed/read-object.ts";
 import { refreshForever } from "#relay/feed/refresh.ts";
@@ -39,6 +41,10 @@ export interface ResourceFeedOptions {
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly refreshSeconds: number;
+  /** What the resource may bring; the defaults without it. */
+  readonly bounds?: FollowBounds;
+  /** Of all feeds of the cluster. */
+  readonly pace?: Pace;
   readonly signal: AbortSignal;
   readonly note: (note: FeedNote) => void;
 }
@@ -73,7 +79,7 @@ export interface ResourceFeed {
 
 /** Starts to follow a resource. */
 export function startResourceFeed(options: ResourceFeedOptions): ResourceFeed {
-  const { resource, subscribers, transport, clock, random, signal, note } = options;
+  const { resource, subscribers, transport, clock, random, signal, note, bounds = DEFAULT_BOUNDS } = options;
   const path = collectionPath(resource);
   const looks = subscribers.map((each) => each.looks).filter((each) => each !== undefined);
   let listed = false;
@@ -81,7 +87,7 @@ export function startResourceFeed(options: ResourceFeedOptions): ResourceFeed {
   let failure: Failure | undefined;
   const limits = new Map<LimitName, LimitInForce>();
 
-  const reader = createReader({ transport, resource, signal, onRead });
+  const reader = createReader({ transport, resource, bounds, signal, onRead });
 
   function onRead(name: ObjectName, result: ReadResult): void {
     note({ kind: "read", ...name, failure: result.kind === "failed" ? result : undefined });
@@ -123,6 +129,8 @@ export function startResourceFeed(options: ResourceFeedOptions): ResourceFeed {
     clock,
     random,
     signal,
+    bounds,
+    ...(options.pace === undefined ? {} : { pace: options.pace }),
     handler: {
       applied(reads, key) {
         for (let index = 0; index < subscribers.length; index += 1)
@@ -144,6 +152,7 @@ export function startResourceFeed(options: ResourceFeedOptions): ResourceFeed {
       : refreshForever({
           transport,
           path,
+          bounds,
           clock,
           random,
           everySeconds: options.refreshSeconds,

@@ -99,13 +99,9 @@ describeWithPart("control-plane", "following a resource of namespaces on kube-ap
     };
     const size = createPageSize();
     for (let halving = 0; halving < 4; halving += 1) size.halve();
-    const list = await listAll(
-      transport,
-      inNamespace("pages"),
-      (item) => metadataOf(item)["name"],
-      never,
+    const list = await listAll(transport, inNamespace("pages"), (item) => metadataOf(item)["name"], never, {
       size,
-    );
+    });
     expect(list).toMatchObject({ kind: "list", items: expect.arrayContaining([...small, ...large]) });
     expect(list.kind === "list" && list.items.length).toBe(110);
     expect(asked.slice(0, 6)).toEqual(["31", "31 on", "31 on", "15 on", "15 on", "7 on"]);
@@ -116,9 +112,10 @@ describeWithPart("control-plane", "following a resource of namespaces on kube-ap
     const limited = await cluster.transport("admin", { maxBodyBytes: 64 * 1024 });
     const size = createPageSize();
     for (let halving = 0; halving < 8; halving += 1) size.halve();
-    expect(await listPage(limited, inNamespace("b"), undefined, never, size)).toMatchObject({
+    expect(await listPage(limited, inNamespace("b"), undefined, never, { size })).toMatchObject({
       kind: "failed",
-      code: "ObjectTooLarge",
+      code: "ClusterLimited",
+      limit: "pageBytes",
       message: expect.stringContaining("(b/huge)"),
     });
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createLineSplitter, LineTooLong } from "#kube/follow/watch-lines.ts";
+import { createLineSplitter, LineTooLarge } from "#kube/follow/watch-lines.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -10,14 +10,18 @@ describe("createLineSplitter", () => {
     "cut in two at byte $cut",
     ({ cut }) => {
       const split = createLineSplitter();
-      const lines = [...split(whole.subarray(0, cut)), ...split(whole.subarray(cut)), ...split(bytes("\n"))];
+      const lines = [
+        ...split(whole.subarray(0, cut)),
+        ...split(whole.subarray(cut)),
+        ...split(bytes("\n")),
+      ].filter(Boolean);
       expect(lines).toEqual(['{"name":"knöten-€-𝒳"}', '{"a":1}', '{"b":2}', "rest"]);
     },
   );
 
   test("byte by byte", () => {
     const split = createLineSplitter();
-    const lines = [...whole].flatMap((byte) => split(Uint8Array.of(byte)));
+    const lines = [...whole].flatMap((byte) => [...split(Uint8Array.of(byte))]).filter(Boolean);
     expect(lines).toEqual(['{"name":"knöten-€-𝒳"}', '{"a":1}', '{"b":2}']);
   });
 
@@ -27,11 +31,11 @@ describe("createLineSplitter", () => {
     { given: "ended in the last piece", pieces: ["1234567890", "1\n"] },
   ])("a line over the limit, $given", ({ pieces }) => {
     const split = createLineSplitter(10);
-    expect(() => pieces.forEach((piece) => void split(bytes(piece)))).toThrow(LineTooLong);
+    expect(() => pieces.forEach((piece) => void [...split(bytes(piece))])).toThrow(LineTooLarge);
   });
 
   test("lines as long as the limit pass, one after another", () => {
     const split = createLineSplitter(10);
-    expect(split(bytes("1234567890\nabcdefghij\n"))).toEqual(["1234567890", "abcdefghij"]);
+    expect([...split(bytes("1234567890\nabcdefghij\n"))]).toEqual(["1234567890", "abcdefghij"]);
   });
 });

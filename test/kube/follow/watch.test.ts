@@ -406,14 +406,14 @@ describe("a watch that cannot be trusted", () => {
     { given: "no JSON", line: "{rubbish\n" },
     { given: "no event", line: '{"type":"ADDED"}\n' },
     { given: "an unknown type", line: '{"type":"OTHER","object":{}}\n' },
-    { given: "a line beyond the limit", line: "x".repeat(8 * 1024 * 1024 + 1) },
-  ])("says $given: that is reported and followed by a list", async ({ line }) => {
+    { given: "a line beyond the limit", line: "x".repeat(8 * 1024 * 1024 + 1), code: "ClusterLimited" },
+  ])("says $given: that is reported and followed by a list", async ({ line, code = "BadWatchEvent" }) => {
     const { api, clock, told, notes } = await follow((fake) => void fake.put("a"));
     api.raw(line);
     api.hold(true);
     api.put("b");
     await clock.advance(30_000);
-    expect([failuresOf(notes), listsOf(notes)]).toEqual([["BadWatchEvent"], ["start", "rubbish"]]);
+    expect([failuresOf(notes), listsOf(notes)]).toEqual([[code], ["start", "rubbish"]]);
     expect(told).toEqual(["applied a 101", "applied b 102"]);
   });
 
@@ -575,7 +575,13 @@ describe("pages that are too large to be read", () => {
     );
     expect(limitsOf(api)).toEqual(["500", "250", "125", "62", "31", "15", "7", "3", "1", "1"]);
     expect(notes).toMatchObject([
-      { kind: "failed", code: "ObjectTooLarge", message: expect.stringContaining("(n0)") },
+      { kind: "limited", limit: "pageBytes" },
+      {
+        kind: "failed",
+        code: "ClusterLimited",
+        limit: "pageBytes",
+        message: expect.stringContaining("(n0)"),
+      },
     ]);
   });
 

@@ -1,0 +1,36 @@
+import type { FollowBounds } from "#kube/follow/bounds.ts";
+import type { Clock } from "#kube/follow/clock.ts";
+import { limitMet, type RequestFailure } from "#kube/follow/request-failure.ts";
+
+/** What one whole list may still take, all its restarts included. */
+export interface ListBudget {
+  /** Why the next page is not asked for, if so. */
+  refuses(): RequestFailure | undefined;
+  /** A page was read, of so many characters. */
+  spend(characters: number): void;
+}
+
+/** Begins now; seconds do not count without a clock. */
+export function createListBudget(bounds: FollowBounds, path: string, clock: Clock | undefined): ListBudget {
+  const startedMs = clock?.now() ?? 0;
+  let pages = 0;
+  let characters = 0;
+  return {
+    spend(more) {
+      pages += 1;
+      characters += more;
+    },
+    refuses() {
+      const seconds = ((clock?.now() ?? startedMs) - startedMs) / 1_000;
+      if (pages >= bounds.listPages)
+        return limitMet("listPages", `the list of ${path} goes on after ${pages} pages${RAISE}`);
+      if (characters > bounds.listBytes)
+        return limitMet("listBytes", `the list of ${path} goes on after ${characters} bytes${RAISE}`);
+      if (seconds > bounds.listSeconds)
+        return limitMet("listSeconds", `the list of ${path} goes on after ${Math.round(seconds)} s${RAISE}`);
+      return undefined;
+    },
+  };
+}
+
+const RAISE = "; raise the cluster's limit if that is as it should be";
