@@ -73,6 +73,7 @@ export function createClusterTurns(): ClusterTurns {
     },
     isSlowed(nowMs) {
       if (owed > 0 && nowMs - failedMs < FORGIVEN_AFTER_MS) return true;
+      if (running.size === 0) return false;
       const [oldest] = running;
       return oldest !== undefined && nowMs - oldest.beganMs > SLOW_MS;
     },

@@ -65,8 +65,7 @@ export function createGate({ clock, random }: GateOptions): ProcessGate {
   function enter(request: GateRequest, waiter: () => void): Place | undefined {
     const nowMs = clock.now();
     const asks = waitingOf(request);
-    const isNext = waiter === called || !isPassed(asks, nowMs);
-    if (isNext && mayGo(asks, nowMs)) {
+    if (mayGo(asks, nowMs) && (waiter === called || !isPassed(asks, nowMs))) {
       called = undefined;
       waiting.delete(waiter);
       return placeOf(asks, nowMs);
@@ -119,9 +118,7 @@ export function createGate({ clock, random }: GateOptions): ProcessGate {
       called = undefined;
     }
     isCalling = false;
-    timer?.cancel();
-    timer = undefined;
-    for (const asks of waiting.values()) arm(asks, nowMs);
+    armAll(nowMs);
     if (nowMs - forgotMs >= FORGET_EVERY_MS) forgetOld(nowMs);
   }
 
@@ -129,14 +126,29 @@ export function createGate({ clock, random }: GateOptions): ProcessGate {
   function next(nowMs: number): (() => void) | undefined {
     let first: (() => void) | undefined;
     let leastMs = Number.POSITIVE_INFINITY;
+    const free = new Set([...functions.values()].filter((fn) => fn.waitMs(nowMs) === 0));
+    if (free.size === 0) return undefined;
     for (const [waiter, asks] of waiting) {
-      if (!mayGo(asks, nowMs)) continue;
+      if (!free.has(asks.fn) || !hasLeave(asks, nowMs)) continue;
       const usedMs = asks.cluster.usedMs(nowMs);
       if (usedMs >= leastMs) continue;
       first = waiter;
       leastMs = usedMs;
     }
     return first;
+  }
+
+  /** Once for each function will do. */
+  function armAll(nowMs: number): void {
+    timer?.cancel();
+    timer = undefined;
+    const armed = new Set<FunctionGate>();
+    for (const asks of waiting.values()) {
+      if (armed.has(asks.fn) || !hasLeave(asks, nowMs)) continue;
+      armed.add(asks.fn);
+      arm(asks, nowMs);
+      if (armed.size === functions.size) return;
+    }
   }
 
   /** Sees to it that whoever waits for nothing but time is called; what else is waited for comes back, and calls by itself. */

@@ -107,12 +107,11 @@ function failureOf(error: unknown, settleMs: number, timedOut: boolean): Invocat
   const words = `${name}: ${message}`;
   if (timedOut) return failed("TimedOut", "no answer in time", settleMs);
   if (THROTTLED.has(name) || status === 429) return failed("Throttled", words);
-  if (DENIED.has(name) || status === 401 || status === 403 || status === 404) return failed("Denied", words);
+  if (REJECTED.has(name) || status === 413) return failed("Rejected", words);
+  if (DENIED.has(name) || concernsFunction(name, status)) return failed("Denied", words);
   // A gateway that did not wait for the answer says nothing of the function.
   if (status === 504) return failed("Unreachable", words, settleMs);
-  if (status !== undefined || NOT_CONNECTED.has(codeOf(error) ?? "") || NOT_CONNECTED_WORDS.test(message)) {
-    return failed("Unreachable", words);
-  }
+  if (status !== undefined || isNotConnected(error, message)) return failed("Unreachable", words);
   return failed("Unreachable", words, settleMs);
 }
 
@@ -120,6 +119,14 @@ const THROTTLED: ReadonlySet<string> = new Set([
   "TooManyRequestsException",
   "ThrottlingException",
   "EC2ThrottledException",
+]);
+
+/** What is wrong with one event: another one is taken. */
+const REJECTED: ReadonlySet<string> = new Set([
+  "InvalidRequestContentException",
+  "RequestEntityTooLargeException",
+  "RequestTooLargeException",
+  "UnsupportedMediaTypeException",
 ]);
 
 /** Refusals that only somebody's action mends: a missing permission or function, a wrong or missing credential. */
@@ -140,8 +147,18 @@ const NOT_CONNECTED: ReadonlySet<string> = new Set([
   "ENOTFOUND",
 ]);
 
-/** The SDK's words for a connection that was not made within `connectionTimeout`. */
-const NOT_CONNECTED_WORDS = /did not establish a connection/;
+/** The SDK's words for a connection that was not made within `connectionTimeout`, and Node's for one that was never encrypted. */
+const NOT_CONNECTED_WORDS = /did not establish a connection|before secure TLS connection was established/;
+
+function isNotConnected(error: unknown, message: string): boolean {
+  return NOT_CONNECTED.has(codeOf(error) ?? "") || NOT_CONNECTED_WORDS.test(message);
+}
+
+/** Lambda answers 502 and 409 with a name of its own where a function cannot be started: its key, network, file system or state. */
+function concernsFunction(name: string, status = 0): boolean {
+  if (status === 409 || status === 502) return name.endsWith("Exception");
+  return status >= 400 && status < 500;
+}
 
 const MAX_WORDS = 500;
 

@@ -7,7 +7,7 @@ export type Invocation = { readonly kind: "report"; readonly report: Report } | 
 /** An invocation without a report. */
 export interface FailedInvocation {
   readonly kind: "failed";
-  /** Stable: `Unreachable`, `Throttled`, `TimedOut`, `FunctionError`, `BadReport`, `Denied`, `Abandoned`. */
+  /** Stable: `Unreachable`, `Throttled`, `TimedOut`, `FunctionError`, `BadReport`, `Denied`, `Rejected`, `Abandoned`. */
   readonly code: string;
   readonly message: string;
   /** Milliseconds for which the function may still be writing; the objects stay in flight until then. */

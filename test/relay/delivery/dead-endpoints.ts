@@ -23,9 +23,18 @@ export async function ofUnknownHost(): Promise<DeadEndpoint> {
 
 /** Takes every connection, and resets it as soon as the request arrives. */
 export async function resetting(): Promise<DeadEndpoint> {
+  return ending((socket) => void socket.resetAndDestroy());
+}
+
+/** Takes every connection, and closes it as soon as something arrives. */
+export async function hangingUp(): Promise<DeadEndpoint> {
+  return ending((socket) => void socket.destroy());
+}
+
+async function ending(end: (socket: Socket) => void): Promise<DeadEndpoint> {
   const server = createServer((socket) => {
     socket.on("error", () => {});
-    socket.once("data", () => socket.resetAndDestroy());
+    socket.once("data", () => end(socket));
   });
   return { url: await listening(server), close: () => closing(server) };
 }

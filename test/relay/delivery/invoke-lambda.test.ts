@@ -5,6 +5,7 @@ import type { Event } from "#core/event.ts";
 import { type LambdaHandler, type LambdaServer, startLambda } from "#emulators/lambda/server.ts";
 import { createLambdaInvoker } from "#relay/delivery/invoke-lambda.ts";
 import type { Invoker } from "#relay/delivery/invoker.ts";
+import { hangingUp } from "#test/relay/delivery/dead-endpoints.ts";
 import { reportOn } from "#test/relay/reports.ts";
 
 const closing: (() => Promise<void>)[] = [];
@@ -152,6 +153,14 @@ describe("createLambdaInvoker", () => {
     { status: 403, type: "ExpiredTokenException", code: "Denied" },
     { status: 500, type: "ServiceException", code: "Unreachable" },
     { status: 503, type: "ServiceUnavailableException", code: "Unreachable" },
+    { status: 502, type: "", code: "Unreachable" },
+    { status: 502, type: "EC2ThrottledException", code: "Throttled" },
+    // What is wrong with one function stops no other …
+    { status: 502, type: "KMSAccessDeniedException", code: "Denied" },
+    { status: 409, type: "ResourceConflictException", code: "Denied" },
+    // … and what is wrong with one event stops nothing.
+    { status: 400, type: "InvalidRequestContentException", code: "Rejected" },
+    { status: 413, type: "RequestTooLargeException", code: "Rejected" },
   ])("is told $status $type: $code, and does not ask twice", async ({ status, type, code }) => {
     const server = await answering(status, { "x-amzn-errortype": type }, JSON.stringify({ Message: "no" }));
     const invocation = await invoker(server.url).invoke(event, signal);
@@ -181,6 +190,13 @@ describe("createLambdaInvoker", () => {
       code: "Unreachable",
       settleMs: 0,
     });
+  });
+
+  test("where the TLS handshake breaks off, nobody is writing", async () => {
+    const endpoint = await hangingUp();
+    closing.push(() => endpoint.close());
+    const invocation = await invoker(endpoint.url.replace("http:", "https:")).invoke(event, signal);
+    expect(invocation).toMatchObject({ kind: "failed", code: "Unreachable", settleMs: 0 });
   });
 
   test("gives up after a little more than the function's time, and says how long it may still be writing", async () => {

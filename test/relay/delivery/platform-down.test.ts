@@ -7,6 +7,7 @@ import { type FunctionUnderTest, startFunction } from "#test/functions/function-
 import {
   answering,
   type DeadEndpoint,
+  hangingUp,
   ofUnknownHost,
   refusingConnections,
   resetting,
@@ -21,6 +22,7 @@ const WAYS: readonly { readonly given: string; readonly start: () => Promise<Dea
   { given: "connections are refused", start: refusingConnections },
   { given: "the host is unknown", start: ofUnknownHost },
   { given: "connections are made and reset", start: resetting },
+  { given: "connections are made and closed", start: hangingUp },
   { given: "no connection is made in time", start: takingNoConnection },
   { given: "every answer is 500", start: () => answering(500, "ServiceException") },
   { given: "every answer is 503", start: () => answering(503) },
