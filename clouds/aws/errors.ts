@@ -37,7 +37,7 @@ export function classify(error: unknown, operation: string): Fault {
 }
 
 /** The codes with which EC2 and STS say: too fast. */
-const THROTTLED: ReadonlySet<string> = new Set([
+export const THROTTLED: ReadonlySet<string> = new Set([
   "RequestLimitExceeded",
   "Throttling",
   "ThrottlingException",
@@ -57,7 +57,7 @@ const UNAUTHORIZED = "UnauthorizedOperation";
  * … you may do nothing; credentials that are missing, wrong or expired are among them, as only somebody's action mends
  * them. They say nothing of the operation: `AccessDenied` is what STS says of a role.
  */
-const DENIED: ReadonlySet<string> = new Set([
+export const DENIED: ReadonlySet<string> = new Set([
   "AuthFailure",
   "AccessDenied",
   "AccessDeniedException",
@@ -77,7 +77,7 @@ const DENIED: ReadonlySet<string> = new Set([
 ]);
 
 /** … there is no such thing here. */
-const UNSUPPORTED: ReadonlySet<string> = new Set([
+export const UNSUPPORTED: ReadonlySet<string> = new Set([
   "InvalidAction",
   "UnknownOperationException",
   "UnsupportedOperation",

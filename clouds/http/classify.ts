@@ -53,7 +53,7 @@ export function unanswered(cause: unknown, request: string): Fault {
 }
 
 /** What is not a matter of time; a request that the cloud calls wrong will be as wrong in two seconds. */
-const CODES: ReadonlyMap<number, InstanceErrorCode> = new Map([
+export const CODES: ReadonlyMap<number, InstanceErrorCode> = new Map([
   [400, "Denied"],
   [401, "Denied"],
   [403, "Denied"],

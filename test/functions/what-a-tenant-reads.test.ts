@@ -1,0 +1,444 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Operation } from "#clouds/aws/budget.ts";
+import { DENIED, THROTTLED, UNSUPPORTED } from "#clouds/aws/errors.ts";
+import { createDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
+import { CODES } from "#clouds/http/classify.ts";
+import { tokenFile } from "#clouds/http/token-file.ts";
+import { Cluster } from "#config/cluster.ts";
+import { readClustersFile } from "#config/read-clusters-file.ts";
+import { signIn } from "#config/sign-in.ts";
+import { nodeController } from "#core/node/controller.ts";
+import { connect } from "#kube/client/connect.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import { ACCOUNT, anInstance, awsError, Ec2World, VPC } from "#test/clouds/aws/ec2-world.ts";
+import { type FakeAnswer, TOKEN } from "#test/clouds/digitalocean/fake-server.ts";
+import { aConfig, aWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
+import {
+  MARK,
+  type MarkedWorld,
+  only,
+  type Read,
+  SECRET,
+  startMarkedWorld,
+} from "#test/functions/marked-world.ts";
+
+// Every answer of a cloud and every failure goes through the functions with marks in all that is not the tenant's; then all that the
+// cluster was sent is searched for them. The operator must have got them.
+
+let world: MarkedWorld;
+let folder: string;
+beforeAll(async () => {
+  world = await startMarkedWorld();
+  folder = await mkdtemp(join(tmpdir(), `${MARK}-`));
+});
+afterAll(async () => {
+  await world.close();
+  await rm(folder, { recursive: true });
+});
+
+/** What is asserted of all of them; `says` where the cloud or a file had something to say. */
+function expectSecretsKept({ sent, operator }: Read, says = true): void {
+  const cluster = JSON.stringify(sent);
+  expect(cluster).not.toContain(MARK);
+  expect(cluster).not.toContain(SECRET);
+  expect(cluster).not.toContain(TOKEN);
+  expect(operator).not.toContain(SECRET);
+  expect(operator).not.toContain(TOKEN);
+  if (says) expect(operator).toContain(MARK);
+}
+
+let numbers = 0;
+
+describe("of AWS", () => {
+  const THEIRS = {
+    VpcId: `vpc-${MARK}`,
+    SubnetId: `subnet-${MARK}`,
+    Tags: [
+      { Key: `kubernetes.io/cluster/${MARK}`, Value: "owned" },
+      { Key: "Name", Value: MARK },
+    ],
+  };
+  const MESSAGE = `User: arn:aws:sts::${MARK}:assumed-role/${MARK}/ccm may not do this to vpc-${MARK}`;
+
+  /** Four nodes of one number: by id, by name, on Fargate, and one that says it is initialized. */
+  async function nodesOf(number: number) {
+    const instance = anInstance(number);
+    const providerID = `aws:///eu-central-1a/${instance.InstanceId}`;
+    const fargate = `fargate-ip-${instance.PrivateIpAddress?.replaceAll(".", "-")}.eu-central-1.compute.internal`;
+    return Promise.all([
+      world.join({ name: `node-${number}`, providerID }),
+      world.join({ name: instance.PrivateDnsName ?? "" }),
+      world.join({ name: `fargate-${number}`, providerID: `aws:///eu-central-1a/${fargate}` }),
+      world.join({ name: `joined-${number}`, providerID, joined: true }),
+    ]);
+  }
+
+  async function run(prepare: (ec2: Ec2World, number: number) => void, config: object = {}): Promise<Read> {
+    numbers += 1;
+    const ec2 = new Ec2World();
+    prepare(ec2, numbers);
+    const describe = ec2.describeInstances;
+    ec2.describeInstances = async (request, signal) => {
+      const { Reservations: reservations, ...rest } = await describe(request, signal);
+      const owned = reservations?.map((each) => ({
+        ...each,
+        OwnerId: each.Instances?.[0]?.VpcId === THEIRS.VpcId ? MARK : ACCOUNT,
+      }));
+      return owned === undefined ? rest : { ...rest, Reservations: owned };
+    };
+    const cloud = ec2.cloud({ nodeIPFamilies: ["ipv4"], ...config }, { wallClock: Date.now });
+    return world.run(await nodesOf(numbers), only(cloud));
+  }
+
+  test("an instance of the cluster: its account and network stand in the annotation, and nowhere else", async () => {
+    const read = await run((ec2, number) => {
+      ec2.instances.push(anInstance(number), anInstance(number + 5_000, THEIRS));
+    });
+    expectSecretsKept(read, false);
+    const annotation = "/metadata/annotations/serverless-ccm.io~1instance";
+    const operations = read.sent.flatMap(({ body }) =>
+      Array.isArray(body) ? (body as { path: string }[]) : [],
+    );
+    expect(operations.filter(({ path }) => path === annotation)).not.toEqual([]);
+    const others = JSON.stringify([
+      operations.filter(({ path }) => path !== annotation),
+      read.sent.filter(({ body }) => !Array.isArray(body)),
+    ]);
+    expect(others).not.toContain(ACCOUNT);
+    expect(others).not.toContain(VPC);
+  });
+
+  test.each<[string, (ec2: Ec2World, number: number) => void, object]>([
+    ["somebody else's", (ec2, number) => ec2.instances.push(anInstance(number, THEIRS)), { vpc: undefined }],
+    [
+      "two of one name",
+      (ec2, number) => {
+        const second = {
+          InstanceId: `i-${MARK}-${number}`,
+          PrivateDnsName: anInstance(number).PrivateDnsName,
+        };
+        ec2.instances.push(anInstance(number), { ...anInstance(number + 5_000), ...second } as never);
+      },
+      {},
+    ],
+    [
+      "a network interface of somebody else's",
+      (ec2, number) => {
+        const { PrivateIpAddress } = anInstance(number);
+        const Attachment = { Status: "attached" } as const;
+        ec2.interfaces.push({
+          NetworkInterfaceId: `eni-${MARK}`,
+          PrivateIpAddress: PrivateIpAddress ?? "",
+          Attachment,
+          VpcId: VPC,
+          TagSet: THEIRS.Tags,
+        });
+      },
+      {},
+    ],
+    [
+      "without an address, its zone unreadable",
+      (ec2, number) => {
+        ec2.instances.push(
+          anInstance(number, { Placement: {}, InstanceId: anInstance(number).InstanceId ?? "" }),
+          anInstance(number + 5_000, THEIRS),
+        );
+        ec2.errors.set("DescribeNetworkInterfaces", awsError("InternalError", 500, MESSAGE));
+      },
+      {},
+    ],
+    [
+      "terminated, somebody else's",
+      (ec2, number) => ec2.instances.push(anInstance(number, { ...THEIRS, State: { Name: "terminated" } })),
+      {},
+    ],
+    [
+      "one that has no place yet",
+      (ec2, number) => {
+        ec2.instances.push(anInstance(number, { InstanceType: "p5.48xlarge" }));
+        ec2.errors.set("DescribeInstanceTopology", awsError("InternalError", 500, MESSAGE));
+        ec2.errors.set("DescribeAvailabilityZones", awsError("InternalError", 500, MESSAGE));
+      },
+      {},
+    ],
+  ])("an instance: %s", async (_, prepare, config) => {
+    expectSecretsKept(await run(prepare, config));
+  });
+
+  test.each(["pending", "stopped", "stopping", "shutting-down", "terminated"] as const)(
+    "an instance that is %s, beside others",
+    async (state) => {
+      const prepare = (ec2: Ec2World, number: number) => {
+        ec2.instances.push(
+          anInstance(number, { State: { Name: state } }),
+          anInstance(number + 5_000, THEIRS),
+        );
+      };
+      expectSecretsKept(await run(prepare), false);
+    },
+  );
+
+  test("no instance", async () => {
+    expectSecretsKept(await run((ec2) => ec2.instances.push(anInstance(9_000, THEIRS))), false);
+  });
+
+  const OPERATIONS = ["DescribeInstances", "DescribeNetworkInterfaces"] as const satisfies Operation[];
+  const errors: [string, unknown][] = [
+    ...[...THROTTLED, ...DENIED, ...UNSUPPORTED, "UnauthorizedOperation", "InvalidInstanceID.NotFound"].map(
+      (name): [string, unknown] => [name, awsError(name, 400, MESSAGE)],
+    ),
+    ...[400, 401, 403, 404, 429, 500, 503].map((status): [string, unknown] => [
+      `an unknown error of ${status}`,
+      awsError(`${MARK}Exception`, status, MESSAGE),
+    ]),
+    [
+      "a connection that broke",
+      Object.assign(new Error(`connect ECONNREFUSED ${MARK}`), { code: "ECONNREFUSED" }),
+    ],
+    ["a fault of the SDK", new TypeError(`cannot read ${MARK}`)],
+    ["something that is no error", `a string with ${MARK}`],
+  ];
+  test.each(errors)("an error: %s", async (_, error) => {
+    const prepare = (ec2: Ec2World, number: number) => {
+      ec2.instances.push(anInstance(number));
+      for (const operation of OPERATIONS) ec2.errors.set(operation, error as Error);
+    };
+    expectSecretsKept(await run(prepare));
+  });
+
+  test("an answer that is none", async () => {
+    expectSecretsKept(await run((ec2) => Object.assign(ec2, { rubbish: { [MARK]: MARK } })), false);
+  });
+});
+
+describe("of DigitalOcean", () => {
+  async function run(
+    prepare: (made: DigitalOceanWorld, id: string, name: string) => void,
+    config: Record<string, unknown> = {},
+    makeCloud = (made: DigitalOceanWorld) => made.cloud(config),
+  ): Promise<Read> {
+    numbers += 1;
+    const [id, name] = [String(4_000_000 + numbers), `droplet-${numbers}`];
+    const made = await aWorld();
+    try {
+      prepare(made, id, name);
+      const nodes = await Promise.all([
+        world.join({ name: `node-${numbers}`, providerID: `digitalocean://${id}` }),
+        world.join({ name }),
+        world.join({ name: `joined-${numbers}`, providerID: `digitalocean://${id}`, joined: true }),
+      ]);
+      return await world.run(nodes, only(makeCloud(made)));
+    } finally {
+      await made.close();
+    }
+  }
+
+  const THEIRS = { tags: [MARK], vpc_uuid: MARK };
+
+  test.each<[string, (made: DigitalOceanWorld, id: string, name: string) => void, boolean]>([
+    [
+      "the cluster's, beside others",
+      ({ fake }, id, name) => {
+        fake.add({ id, name });
+        fake.add({ ...THEIRS, name: MARK });
+      },
+      false,
+    ],
+    ["somebody else's", ({ fake }, id, name) => void fake.add({ id, name, ...THEIRS }), true],
+    ["in another region", ({ fake }, id, name) => void fake.add({ id, name, region: MARK }), true],
+    [
+      "two of one name",
+      ({ fake }, _, name) => {
+        fake.add({ name });
+        fake.add({ name });
+      },
+      false,
+    ],
+    [
+      "with an address that is none",
+      ({ fake }, id, name) => {
+        const address = { ip_address: MARK, netmask: "", gateway: "", type: "private" };
+        fake.add({ id, name, networks: { v4: [address], v6: [] } });
+      },
+      true,
+    ],
+    ["none", ({ fake }) => void fake.add({ ...THEIRS, name: MARK }), false],
+  ])("a droplet: %s", async (_, prepare, says) => {
+    expectSecretsKept(await run(prepare, { dropletTag: undefined }), says);
+  });
+
+  const WORDS = { id: `${MARK}_id`, message: `team ${MARK}, with Bearer ${TOKEN}`, request_id: MARK };
+  const rubbish = { status: 200, body: `<html>${MARK}</html>`, headers: { "content-type": `text/${MARK}` } };
+  const answers: [string, FakeAnswer, boolean][] = [
+    ...[...CODES.keys(), 302, 404, 408, 409, 500, 502, 503].map((status): [string, FakeAnswer, boolean] => [
+      String(status),
+      { status, body: JSON.stringify(WORDS) },
+      true,
+    ]),
+    ["200 and rubbish", rubbish, true],
+    ["404 of a proxy", { ...rubbish, status: 404 }, true],
+    ["a broken connection", "destroy", false],
+  ];
+  test.each(answers)("an answer: %s", async (_, answer, says) => {
+    const prepare = ({ fake }: DigitalOceanWorld, id: string, name: string) => {
+      fake.add({ id, name });
+      fake.fault = () => answer;
+    };
+    expectSecretsKept(await run(prepare), says);
+  });
+
+  test.each([
+    ["is gone", undefined],
+    ["holds more than a token", `${SECRET} ${SECRET}`],
+    ["holds a token that is refused", SECRET],
+  ])("a token file that %s", async (_, content) => {
+    const file = join(folder, "token");
+    await rm(file, { force: true });
+    if (content !== undefined) await writeFile(file, content);
+    const cloud = ({ fake }: DigitalOceanWorld) =>
+      createDigitalOceanCloud(aConfig({ apiURL: fake.url }), tokenFile(file));
+    expectSecretsKept(await run(() => undefined, {}, cloud), content !== SECRET);
+  });
+});
+
+describe("of a failure", () => {
+  const nodes = async () => {
+    numbers += 1;
+    return [
+      await world.join({ name: `node-${numbers}`, providerID: `aws:///a/${anInstance(numbers).InstanceId}` }),
+    ];
+  };
+  const cloudOf = (number: number) => {
+    const ec2 = new Ec2World();
+    ec2.instances.push(anInstance(number));
+    return only(ec2.cloud());
+  };
+
+  test("a cloud that cannot be used", async () => {
+    const cloud = () => Promise.reject(new Error(`no such file /etc/${MARK}/config`));
+    expectSecretsKept(await world.run(await nodes(), { cloud }));
+  });
+
+  test("clusters that cannot be read", async () => {
+    const clusters = readClustersFile(join(folder, "clusters.yaml"));
+    const read = await world.run(await nodes(), { clusters });
+    expectSecretsKept(read);
+    expect(read.sent).toEqual([]);
+  });
+
+  test("a cluster that is configured otherwise, or not at all", async () => {
+    const other = { cluster: MARK, clusterHash: "0123456789abcdef" };
+    const clusters = async (name: string) => (name === MARK ? undefined : world.cluster);
+    const unknown = await world.run(await nodes(), { clusters, event: other });
+    expectSecretsKept(unknown);
+    const differs = await world.run(await nodes(), { event: { clusterHash: other.clusterHash } });
+    expectSecretsKept(differs, false);
+    expect([unknown.sent, differs.sent]).toEqual([[], []]);
+  });
+
+  test.each([
+    ["is not there", undefined],
+    ["is empty", ""],
+    ["holds no token", `${SECRET} and ${SECRET}\n${SECRET}`],
+  ])("a sign-in whose file %s", async (_, content) => {
+    const file = join(folder, "sign-in");
+    await rm(file, { force: true });
+    if (content !== undefined) await writeFile(file, content);
+    const cluster = Cluster.parse({
+      name: "tenant-a",
+      server: world.api.plane.server,
+      cloud: { provider: "memory", instancesFile: "instances.json" },
+      signIn: { functions: { tokenFile: file } },
+    });
+    const api = async () => connect({ server: cluster.server, ...(await signIn(cluster, "functions")) });
+    const made = await nodes();
+    const read = await world.run(made, { ...cloudOf(numbers), api });
+    expectSecretsKept(read);
+    expect(read.sent).toEqual([]);
+  });
+
+  test("a sign-in that the API server refuses", async () => {
+    const made = await nodes();
+    const authorization = async () => `Bearer ${SECRET}`;
+    const api = () => world.api.transport("functions", { authorization });
+    const read = await world.run(made, { ...cloudOf(numbers), api });
+    expectSecretsKept(read, false);
+    expect(read.operator).toContain("Unauthenticated");
+  });
+
+  test("a crash while deciding", async () => {
+    const decide = () => {
+      throw new Error(`crashed over ${MARK}`);
+    };
+    const made = await nodes();
+    const read = await world.run(made, { ...cloudOf(numbers), decide });
+    expectSecretsKept(read);
+  });
+
+  test("a crash while deciding anew on a node that has changed", async () => {
+    const made = await nodes();
+    const [node] = made;
+    await world.api.patch(`${node?.metadata.name}/status`, [
+      { op: "add", path: "/status/addresses/-", value: { type: "InternalDNS", address: "a.local" } },
+    ]);
+    let decisions = 0;
+    const decide: typeof nodeController.decide = (batch, context) => {
+      decisions += 1;
+      if (decisions > 1) throw new Error(`crashed over ${MARK}`);
+      return nodeController.decide(batch, context);
+    };
+    const read = await world.run(made, { ...cloudOf(numbers), decide: decide as never });
+    expectSecretsKept(read);
+    expect(read.operator).toContain("a fault of serverless-ccm");
+  });
+
+  test("a deadline that is over", async () => {
+    const made = await nodes();
+    const context = { getRemainingTimeInMillis: () => 900 };
+    const read = await world.run(made, { ...cloudOf(numbers), context });
+    expectSecretsKept(read, false);
+    expect(read.sent).toEqual([]);
+  });
+
+  test.each([400, 401, 403, 404, 409, 413, 422, 429, 500, 503])(
+    "an API server that answers %d: its own words, bounded, and in the one Event that quotes it",
+    async (status) => {
+      const OWN_WORDS = "words of the tenant's own server \u001b[31m";
+      const api = async (): Promise<Transport> => ({
+        ...world.api.functions,
+        async send(request) {
+          if (request.method !== "PATCH") return world.api.functions.send(request);
+          const message = OWN_WORDS.repeat(100);
+          return {
+            status,
+            headers: {},
+            body: JSON.stringify({ kind: "Status", message, reason: "Whatever" }),
+          };
+        },
+      });
+      const made = await nodes();
+      const read = await world.run(made, { ...cloudOf(numbers), api });
+      expectSecretsKept(read, false);
+      const quoting = read.sent.filter(({ body }) => JSON.stringify(body).includes("words of the tenant's"));
+      const isRejected = ![401, 404, 409, 429, 500, 503].includes(status);
+      expect(quoting.length > 0).toBe(isRejected);
+      for (const { body } of quoting) {
+        const { reason, message } = body as { readonly reason: string; readonly message: string };
+        expect(reason).toMatch(/^(Node|CertificateSigningRequest)UpdateRejected$/);
+        expect(message.length).toBeLessThanOrEqual(1_024);
+        expect(message).not.toMatch(/\p{Cc}/u);
+      }
+    },
+  );
+});
+
+test("afterwards, nothing of it stands anywhere in the cluster, and the Events are there", async () => {
+  const text = await world.everything();
+  expect(text).toContain("InstanceNotFound");
+  expect(text).not.toContain(MARK);
+  expect(text).not.toContain(SECRET);
+  expect(text).not.toContain(TOKEN);
+});
