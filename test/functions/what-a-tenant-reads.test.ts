@@ -351,7 +351,7 @@ describe("of a failure", () => {
       name: "tenant-a",
       server: world.api.plane.server,
       cloud: { provider: "memory", instancesFile: "instances.json" },
-      signIn: { functions: { tokenFile: file } },
+      signIn: { functions: { kind: "token-file", file } },
     });
     const api = async () => connect({ server: cluster.server, ...(await signIn(cluster, "functions")) });
     const made = await nodes();
@@ -420,9 +420,13 @@ describe("of a failure", () => {
         },
       });
       const made = await nodes();
-      const read = await world.run(made, { ...cloudOf(numbers), api });
+      // A server that throttles is waited for, as long as there is time.
+      const context = status === 429 ? { getRemainingTimeInMillis: () => 1_200 } : {};
+      const read = await world.run(made, { ...cloudOf(numbers), api, context });
       expectSecretsKept(read, false);
-      const quoting = read.sent.filter(({ body }) => JSON.stringify(body).includes("words of the tenant's"));
+      const quoting = read.sent.filter(({ body }) =>
+        JSON.stringify(body ?? null).includes("words of the tenant's"),
+      );
       const isRejected = ![401, 404, 409, 429, 500, 503].includes(status);
       expect(quoting.length > 0).toBe(isRejected);
       for (const { body } of quoting) {

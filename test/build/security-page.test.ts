@@ -1,0 +1,30 @@
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const page = await readFile(`${root}/SECURITY.md`, "utf8");
+
+/** The threats of the page: rows of tables with three columns. */
+const threats = page
+  .split("\n")
+  .filter((line) => /^\| .+ \| .+ \| .+ \|$/.test(line) && !line.startsWith("| threat "));
+
+const named = [...page.matchAll(/`(test\/[\w/.-]+\.test\.ts)`: "([^"]+)"/g)].map(
+  ([, file = "", title = ""]) => ({
+    file,
+    title,
+  }),
+);
+
+test("each threat names a test", () => {
+  expect(threats.length).toBeGreaterThan(30);
+  expect(named).toHaveLength(threats.length);
+});
+
+test.each(named)("$file has the test that the security page names: $title", async ({ file, title }) => {
+  const text = await readFile(`${root}/${file}`, "utf8");
+  // What is named is whole: the text of a title, or of a row.
+  const quoted = [`"${title}"`, `\`${title}\``, `${title}:`];
+  expect(quoted.some((each) => text.includes(each))).toBe(true);
+});
