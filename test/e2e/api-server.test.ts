@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Stage, startStage } from "#test/e2e/stage.ts";
-import { describeWithPart } from "#test/setup/parts.ts";
+import { describeWithPart, testWithPart } from "#test/setup/parts.ts";
 
 /** A restored store is noticed after a silence of 90 seconds at the latest. */
 const RESTORE_TIMEOUT_MS = 240_000;
@@ -51,7 +51,7 @@ describeWithPart("control-plane", "while the API server", (binaries) => {
     await expect(stage.cluster.read(gone.privateDnsName)).rejects.toThrow(/404/);
   });
 
-  test(
+  testWithPart("etcdutl")(
     "goes back in time under a running relay, nodes of before and after come up",
     async () => {
       const relay = await stage.run();

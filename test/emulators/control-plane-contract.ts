@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe } from "vitest";
+import { afterAll, beforeAll, describe, test } from "vitest";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { describeAccess } from "#test/emulators/control-plane/access.ts";
 import { describeCertificateRequests } from "#test/emulators/control-plane/certificate-requests.ts";
@@ -9,12 +9,18 @@ import { describePatches } from "#test/emulators/control-plane/patches.ts";
 import { describeResources } from "#test/emulators/control-plane/resources.ts";
 import { describeWatches } from "#test/emulators/control-plane/watches.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
+import type { MakeTest } from "#test/setup/parts.ts";
 
 /**
  * What kube/ and relay/ rely on in an API server, on one of any make: embedded and real answer alike, or what is
- * tested on one says nothing of the other. The folder is made for it, and removed once it is closed.
+ * tested on one says nothing of the other. The folder is made for it, and removed once it is closed. `testRestore` makes
+ * the test that sets the store back.
  */
-export function describeControlPlane(name: string, start: (folder: string) => Promise<ControlPlane>): void {
+export function describeControlPlane(
+  name: string,
+  start: (folder: string) => Promise<ControlPlane>,
+  testRestore: MakeTest = test,
+): void {
   describe(name, () => {
     let cluster: ClusterUnderTest | undefined;
     beforeAll(async () => {
@@ -34,6 +40,6 @@ export function describeControlPlane(name: string, start: (folder: string) => Pr
     describeLists(running);
     describeWatches(running);
     // Last, as it stops the server and sets its store back.
-    describeLifecycle(running);
+    describeLifecycle(running, testRestore);
   });
 }

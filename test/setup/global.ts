@@ -1,6 +1,6 @@
 import type { TestProject } from "vitest/node";
 import { getAwsTools } from "#test/setup/aws-tools.ts";
-import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
+import { getControlPlaneBinaries, getEtcdutl } from "#test/setup/control-plane-binaries.ts";
 import { getMotoProgram } from "#test/setup/moto-program.ts";
 import type { Parts } from "#test/setup/parts.ts";
 
@@ -10,23 +10,32 @@ export default async function setup(root: TestProject): Promise<void> {
   root.provide("parts", onlyPure ? NOT_NEEDED : await makeParts());
 }
 
-const NOT_NEEDED: Parts = {
-  "control-plane": { kind: "missing", because: "the pure tests start nothing" },
-  moto: { kind: "missing", because: "the pure tests start nothing" },
-  "aws-tools": { kind: "missing", because: "the pure tests start nothing" },
-};
+const PURE = { kind: "missing", because: "the pure tests start nothing" } as const;
+const NOT_NEEDED: Parts = { "control-plane": PURE, etcdutl: PURE, moto: PURE, "aws-tools": PURE };
 
 async function makeParts(): Promise<Parts> {
-  const [plane, moto, awsTools] = await Promise.all([
-    getControlPlaneBinaries(say),
+  const [[plane, etcdutl], moto, awsTools] = await Promise.all([
+    makeControlPlane(),
     getMotoProgram(say),
     getAwsTools(say),
   ]);
-  if (plane.kind === "missing") say(`suites on a real API server are skipped: ${plane.because}`);
-  if (moto.kind === "missing") say(`suites on moto are skipped: ${moto.because}`);
-  if (awsTools.kind === "missing")
-    say(`suites with cfn-lint and AWS's command line are skipped: ${awsTools.because}`);
-  return { "control-plane": plane, moto, "aws-tools": awsTools };
+  sayMissing("suites on a real API server", plane);
+  if (plane.kind === "present") sayMissing("tests that set a real API server's store back", etcdutl);
+  sayMissing("suites on moto", moto);
+  sayMissing("suites with cfn-lint and AWS's command line", awsTools);
+  return { "control-plane": plane, etcdutl, moto, "aws-tools": awsTools };
+}
+
+async function makeControlPlane(): Promise<[Parts["control-plane"], Parts["etcdutl"]]> {
+  const plane = await getControlPlaneBinaries(say);
+  if (plane.kind === "missing") return [plane, plane];
+  const etcdutl = await getEtcdutl(say);
+  if (etcdutl.kind === "missing") return [plane, etcdutl];
+  return [{ kind: "present", value: { ...plane.value, etcdutl: etcdutl.value } }, etcdutl];
+}
+
+function sayMissing(what: string, part: Parts[keyof Parts]): void {
+  if (part.kind === "missing") say(`${what} are skipped: ${part.because}`);
 }
 
 function say(line: string): void {

@@ -11,6 +11,8 @@ export type Part<Value> =
 /** The parts by name, as the global setup found or made them. */
 export interface Parts {
   readonly "control-plane": Part<ControlPlaneBinaries>;
+  /** Beside the control plane's own programs, for those tests alone that set its store back. */
+  readonly etcdutl: Part<string>;
   readonly moto: Part<MotoProgram>;
   readonly "aws-tools": Part<AwsTools>;
 }
@@ -52,13 +54,25 @@ export function describeWithBoth(
   });
 }
 
+/** One test of a suite, as `test` makes it. */
+export type MakeTest = (title: string, body: () => Promise<void>, timeoutMs?: number) => void;
+
+/** Makes a test that needs a part of the machine beyond its suite's. Without the part it is skipped, and with `CI=true` it fails. */
+export function testWithPart(name: keyof Parts): MakeTest {
+  return (title, body, timeoutMs) => {
+    const part = getPart(name);
+    if (part.kind === "present") it(title, body, timeoutMs);
+    else reportMissing(name, part.because, `${title}: `);
+  };
+}
+
 /** The part as the global setup left it. */
 export function getPart<Name extends keyof Parts>(name: Name): Parts[Name] {
   return inject("parts")[name];
 }
 
-function reportMissing(name: string, because: string): void {
-  const title = `needs ${name}: ${because.split("\n", 1)[0]}`;
+function reportMissing(name: string, because: string, of = ""): void {
+  const title = `${of}needs ${name}: ${because.split("\n", 1)[0]}`;
   if (process.env["CI"] !== "true") {
     it.skip(title, () => {});
     return;

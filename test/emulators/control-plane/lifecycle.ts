@@ -10,9 +10,10 @@ import {
   type Running,
 } from "#test/emulators/control-plane/client.ts";
 import { watchNodes } from "#test/emulators/control-plane/watch-stream.ts";
+import type { MakeTest } from "#test/setup/parts.ts";
 
-/** Stopping and starting, and a store that is set back under its clients. */
-export function describeLifecycle(running: Running): void {
+/** Stopping and starting, and a store that is set back under its clients, which `testRestore` tests. */
+export function describeLifecycle(running: Running, testRestore: MakeTest): void {
   const versionNow = async (): Promise<number> =>
     Number((await ask(running(), { method: "GET", path: `${NODES}?limit=1` })).metadata.resourceVersion);
 
@@ -43,28 +44,31 @@ export function describeLifecycle(running: Running): void {
       ]);
     });
 
-    test("set back to a backup: what came later is gone, and its versions are from the future", async () => {
-      const { plane } = running();
-      const kept = (await createNode(running())).metadata;
-      const backup = await plane.backup();
-      const lost = (await createNode(running())).metadata;
-      await patchNode(running(), kept.name, { metadata: { labels: { later: "yes" } } }, MERGE_PATCH);
-      // Starting takes some versions of its own on a real server.
-      for (let count = 0; count < 300; count += 1) {
-        await patchNode(running(), lost.name, { metadata: { labels: { count: `${count}` } } }, MERGE_PATCH);
-      }
-      const future = await versionNow();
-      await plane.restore(backup);
-      const after = await getNode(running(), kept.name);
-      expect(after).toMatchObject({
-        code: 200,
-        metadata: { uid: kept.uid, resourceVersion: kept.resourceVersion },
-      });
-      expect(after.metadata.labels?.["later"]).toBeUndefined();
-      expect(await getNode(running(), lost.name)).toMatchObject({ code: 404 });
-      expect(await versionNow()).toBeLessThan(future);
-      const watch = await watchNodes(running(), `resourceVersion=${future}&timeoutSeconds=1`);
-      expect(await watch.rest()).toEqual([]);
-    });
+    testRestore(
+      "set back to a backup: what came later is gone, and its versions are from the future",
+      async () => {
+        const { plane } = running();
+        const kept = (await createNode(running())).metadata;
+        const backup = await plane.backup();
+        const lost = (await createNode(running())).metadata;
+        await patchNode(running(), kept.name, { metadata: { labels: { later: "yes" } } }, MERGE_PATCH);
+        // Starting takes some versions of its own on a real server.
+        for (let count = 0; count < 300; count += 1) {
+          await patchNode(running(), lost.name, { metadata: { labels: { count: `${count}` } } }, MERGE_PATCH);
+        }
+        const future = await versionNow();
+        await plane.restore(backup);
+        const after = await getNode(running(), kept.name);
+        expect(after).toMatchObject({
+          code: 200,
+          metadata: { uid: kept.uid, resourceVersion: kept.resourceVersion },
+        });
+        expect(after.metadata.labels?.["later"]).toBeUndefined();
+        expect(await getNode(running(), lost.name)).toMatchObject({ code: 404 });
+        expect(await versionNow()).toBeLessThan(future);
+        const watch = await watchNodes(running(), `resourceVersion=${future}&timeoutSeconds=1`);
+        expect(await watch.rest()).toEqual([]);
+      },
+    );
   });
 }
