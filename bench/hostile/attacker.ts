@@ -33,8 +33,6 @@ async function obey(order: string): Promise<string> {
   const attack = ALL_ATTACKS.find((each) => each === name);
   if (attack !== undefined) {
     await hostile.attack(attack);
-    // Watches of before would go on.
-    hostile.plane.control.endWatches();
     return "attacking";
   }
   switch (order) {

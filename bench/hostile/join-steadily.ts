@@ -51,21 +51,24 @@ export async function joinSteadily(options: JoiningOptions): Promise<void> {
 
 const Created = z.object({ metadata: z.object({ uid: z.string() }) });
 
-async function joinOnce(
-  machine: Machine,
-  { admin, history, signal }: JoiningOptions,
-): Promise<JoinedNode | undefined> {
+/** A node that could not even register has not come up either. */
+async function joinOnce(machine: Machine, options: JoiningOptions): Promise<JoinedNode | undefined> {
+  const { admin, history, signal } = options;
   const joinedAtMs = Date.now();
-  const answer = await admin.send({ method: "POST", path: "/api/v1/nodes", body: joiningNode(machine) });
-  if (answer.status !== 201)
-    throw new Error(`registering ${machine.name} answered ${answer.status}: ${answer.body}`);
-  const { uid } = Created.parse(JSON.parse(answer.body)).metadata;
-  const isUp = (): boolean => history.records.get(uid)?.schedulableAt !== undefined;
-  await history.until(`${machine.name} to be schedulable`, isUp, JOINING_LIMIT_MS).catch(() => undefined);
-  const record = history.records.get(uid);
+  const path = "/api/v1/nodes";
+  let tookMs: number | undefined;
+  try {
+    const answer = await admin.send({ method: "POST", path, body: joiningNode(machine), signal });
+    if (answer.status !== 201) throw new Error(`${answer.status}: ${answer.body}`);
+    const { uid } = Created.parse(JSON.parse(answer.body)).metadata;
+    const isUp = (): boolean => history.records.get(uid)?.schedulableAt !== undefined;
+    await history.until(`${machine.name} to be schedulable`, isUp, JOINING_LIMIT_MS);
+    const record = history.records.get(uid);
+    if (record?.schedulableAt !== undefined) tookMs = record.schedulableAt - record.addedAt;
+  } catch {
+    // It counts as missing, whatever it was.
+  }
   if (signal.aborted) return undefined;
-  await admin.send({ method: "DELETE", path: `/api/v1/nodes/${machine.name}` });
-  return record?.schedulableAt === undefined
-    ? { joinedAtMs }
-    : { joinedAtMs, tookMs: record.schedulableAt - record.addedAt };
+  await admin.send({ method: "DELETE", path: `${path}/${machine.name}` }).catch(() => undefined);
+  return tookMs === undefined ? { joinedAtMs } : { joinedAtMs, tookMs };
 }

@@ -42,8 +42,6 @@ export function describeAttack(name: AttackName, expected: Expected = {}): void 
       quietMiB = await peaks();
       logBefore = stage.relay.log().length;
       await stage.hostile.attack(name);
-      // An open watch of before the attack would go on.
-      stage.hostile.plane.control.endWatches();
       await sleep(ATTACK_MS);
     });
     afterAll(() => stage?.close());

@@ -3,7 +3,6 @@ import { describeAttack } from "#test/hostile/describe-attack.ts";
 describeAttack("long-errors");
 describeAttack("huge-version");
 describeAttack("huge-token");
-describeAttack("retry-after-forever");
 describeAttack("header-flood");
 describeAttack("slow-drip");
 describeAttack("blank-lines", { limits: ["watchPace"] });

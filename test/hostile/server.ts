@@ -23,7 +23,7 @@ export interface HostileOptions {
 /** An API server whose owner is hostile: an honest one until an attack is on. Whoever signs in as its admin is never attacked. */
 export interface HostileServer {
   readonly plane: EmbeddedControlPlane;
-  /** Ends whatever is on, and begins this. */
+  /** Ends whatever is on, and begins this; open watches end, and begin anew with a list. */
   attack(name: AttackName): Promise<void>;
   /** Ends what is on: answers that are under way are cut, and nodes that it registered are gone. */
   rest(): Promise<void>;
@@ -46,9 +46,14 @@ export async function startHostileServer(options: HostileOptions): Promise<Hosti
   let ending = new AbortController();
   let now: Date | undefined;
   let attackedCalls = 0;
+  let listsAnew = false;
 
   function intercept(call: HostileCall): boolean {
     if (ongoing === undefined) return isOfTheAttack(call) && answerWith(call, EXPIRED, { ":status": 410 });
+    if (listsAnew && call.kind === "watch" && call.user === "relay") {
+      listsAnew = false;
+      return answerWith(call, EXPIRED, { ":status": 410 });
+    }
     if (ongoing.answer?.(call) !== true) return false;
     attackedCalls += 1;
     under.add(call);
@@ -106,6 +111,9 @@ export async function startHostileServer(options: HostileOptions): Promise<Hosti
           joined.push(...nodes.map((node) => node.name));
         },
       });
+      // Whoever watches now begins anew with a list: attacks are on both.
+      listsAnew = true;
+      plane.control.endWatches();
       await ongoing.begin?.();
     },
     sentBytes: () => pace.spent(),
