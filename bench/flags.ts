@@ -26,7 +26,21 @@ the report goes to bench/. With options that leave something out it goes to benc
   --repetitions N      5 unless told, at least 1
   --folder FOLDER      for the report
   --help
+
+--rows hostile is a run of its own: what one hostile cluster of a relay of 100 costs the others, attack by attack. It takes
+--clusters, --nodes, --rate, --seconds (of each row), --slots, --megabytes-per-second and --attacks (names with commas, or all).
 `;
+
+/** The row that is a program of its own, bench/hostile.ts. */
+const HOSTILE = "hostile";
+
+/** What the hostile rows are asked for with; undefined where it is not they that are asked for. */
+export function hostileArguments(args: readonly string[]): readonly string[] | undefined {
+  const joined = args.indexOf(`--rows=${HOSTILE}`);
+  if (joined !== -1) return args.toSpliced(joined, 1);
+  const flag = args.findIndex((each, index) => each === "--rows" && args[index + 1] === HOSTILE);
+  return flag === -1 ? undefined : args.toSpliced(flag, 2);
+}
 
 /** Thrown for a command line that is not understood; the message names every fault. */
 export class FlagsError extends Error {

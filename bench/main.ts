@@ -1,5 +1,7 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { FlagsError, HELP, readFlags } from "#bench/flags.ts";
+import { FlagsError, HELP, hostileArguments, readFlags } from "#bench/flags.ts";
 import { describeMachine } from "#bench/machine.ts";
 import type { Measurement, Results } from "#bench/measurement.ts";
 import { type PlannedRun, planRuns } from "#bench/plan.ts";
@@ -28,8 +30,10 @@ const FURTHER = [
 ] as const;
 
 try {
-  const flags = readFlags(process.argv.slice(2));
-  if (flags === undefined) process.stdout.write(HELP);
+  const hostile = hostileArguments(process.argv.slice(2));
+  const flags = hostile === undefined ? readFlags(process.argv.slice(2)) : undefined;
+  if (hostile !== undefined) await runHostile(hostile);
+  else if (flags === undefined) process.stdout.write(HELP);
   else await bench(flags);
 } catch (error) {
   if (!(error instanceof FlagsError)) throw error;
@@ -77,6 +81,14 @@ async function runFurther(program: string, args: readonly string[]): Promise<voi
   const path = fileURLToPath(new URL(program, import.meta.url));
   const running = startProcess(process.execPath, [path, ...args]);
   if ((await running.exited) !== 0) say(`${program} broke: ${running.output()}`);
+}
+
+/** What it says is what was asked for, so it goes where this program's own words go. */
+async function runHostile(args: readonly string[]): Promise<void> {
+  const path = fileURLToPath(new URL("hostile.ts", import.meta.url));
+  const running = spawn(process.execPath, [path, ...args], { stdio: "inherit" });
+  const [code] = await once(running, "exit");
+  process.exitCode = typeof code === "number" ? code : 1;
 }
 
 function nameOf({ row, contender, repetition }: PlannedRun): string {

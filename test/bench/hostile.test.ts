@@ -1,0 +1,156 @@
+import { describe, expect, test } from "vitest";
+import { hostileArguments } from "#bench/flags.ts";
+import { missesOf, riseOf } from "#bench/hostile/bar.ts";
+import { HostilePhase, type HostileResults } from "#bench/hostile/measurement.ts";
+import { hostileSection } from "#bench/hostile/report.ts";
+import { joiningOf } from "#bench/hostile/watch-phase.ts";
+import {
+  invocationsOf,
+  limitsInMetrics,
+  metSince,
+  troublesOnPage,
+} from "#bench/hostile/what-the-operator-sees.ts";
+
+const QUIET = phase({ name: "quiet", peakMiB: 150 });
+
+describe("the bar", () => {
+  test.each<[string, Partial<HostilePhase>, string[]]>([
+    ["all within it", {}, []],
+    ["joining a tenth slower", { joiningP50Ms: 110 }, ["joining"]],
+    ["joining just below a tenth slower", { joiningP50Ms: 109 }, []],
+    ["no node at all", { nodes: 0, joiningP50Ms: 0 }, ["joining"]],
+    ["a node that never came up", { missing: 1 }, ["nodes missing"]],
+    ["a slow healthz", { healthzP99Ms: 100 }, ["healthz"]],
+    ["an unanswered healthz", { healthzFailures: 1 }, ["healthz"]],
+    ["more memory than the quiet relay's and 150 MiB", { peakMiB: 301 }, ["memory"]],
+    ["as much as that", { peakMiB: 300 }, []],
+    ["too much log in half a minute", { seconds: 30, logBytes: 500_001 }, ["log"]],
+    ["named on pages alone", { inMetrics: [] }, ["not named"]],
+    ["named in metrics alone", { onPages: [] }, ["not named"]],
+    ["nothing to be named", { name: "creation-1970", onPages: [], inMetrics: [] }, []],
+    ["never well again", { healedSeconds: undefined }, ["not healed"]],
+    ["a relay that ended", { ended: true }, ["the relay ended"]],
+    ["noise, which has nothing to heal of", { name: "noise", healedSeconds: undefined, onPages: [] }, []],
+  ])("%s", (_, difference, misses) => {
+    expect(missesOf(phase(difference), QUIET)).toEqual(misses);
+  });
+
+  test("a rise is one of the median", () => {
+    expect(riseOf(phase({ joiningP50Ms: 150 }), QUIET)).toBeCloseTo(0.5);
+    expect(riseOf(phase({ joiningP50Ms: 150 }), phase({ joiningP50Ms: 0 }))).toBeUndefined();
+  });
+});
+
+describe("what the operator sees", () => {
+  test.each([
+    ["honest ok\nhostile limited: objects: more than 10000\nhostile-2 limited: pageBytes: x\n", ["objects"]],
+    ["hostile not ready: ClusterLimited: watchPace\n", ["ClusterLimited"]],
+    ["cluster hostile is not ready: Forbidden: no\n", ["Forbidden"]],
+    ["honest not ready: Forbidden: hostile limited: objects\nhostile ok\n", []],
+  ])("on %s", (page, troubles) => {
+    expect(troublesOnPage(page, "hostile")).toEqual(troubles);
+  });
+
+  const metrics = [
+    'serverless_ccm_cluster_limited{cluster="hostile",limit="objects"} 1',
+    'serverless_ccm_cluster_limits_total{cluster="hostile",limit="objects"} 2',
+    'serverless_ccm_cluster_limits_total{limit="logLines",cluster="hostile"} 4',
+    'serverless_ccm_cluster_limits_total{cluster="honest",limit="pageBytes"} 9',
+    'serverless_ccm_invocations_total{cluster="hostile",controller="a",result="report"} 5',
+    'serverless_ccm_invocations_total{cluster="honest",controller="a",result="report"} 7',
+  ].join("\n");
+
+  test("in metrics", () => {
+    const limits = limitsInMetrics(metrics, "hostile");
+    expect([...limits]).toEqual([
+      ["objects", 3],
+      ["logLines", 4],
+    ]);
+    expect(metSince(new Map([["logLines", 4]]), limits)).toEqual(["objects"]);
+    expect([invocationsOf(metrics), invocationsOf(metrics, "hostile")]).toEqual([12, 5]);
+  });
+});
+
+test("nodes belong to the row in which they joined, and a missing one took as long as was waited", () => {
+  const joined = [
+    { joinedAtMs: 5, tookMs: 1 },
+    { joinedAtMs: 10, tookMs: 100 },
+    { joinedAtMs: 15 },
+    { joinedAtMs: 20, tookMs: 1 },
+  ];
+  expect(joiningOf(joined, 10, 20)).toEqual({
+    nodes: 2,
+    missing: 1,
+    joiningP50Ms: 100,
+    joiningP99Ms: 30_000,
+  });
+});
+
+describe("the section on hostile clusters", () => {
+  test("has a row for each attack, with its verdict", () => {
+    const attacked = phase({ name: "text", joiningP50Ms: 90, healthzP99Ms: 250 });
+    const lines = hostileSection(results([QUIET, attacked])).split("\n");
+    expect(lines.find((line) => line.startsWith("| text"))).toBe(
+      "| text | 100 ms → 90 ms (−10 %) | 200 ms | 1 ms, 250 ms | 200 MiB (+50) | 0.001 MB | 300 (5) | 9 MB | objects | 2 s | missed: healthz |",
+    );
+    expect(lines[0]).toContain("one relay of 100 clusters");
+  });
+
+  test("says that there is nothing", () => {
+    expect(hostileSection(results([]))).toBe("Nothing has been measured yet.\n");
+  });
+});
+
+test.each<[string[], string[] | undefined]>([
+  [
+    ["--rows", "hostile", "--seconds", "5"],
+    ["--seconds", "5"],
+  ],
+  [["--seconds=5", "--rows=hostile"], ["--seconds=5"]],
+  [["--rows", "100-at-once"], undefined],
+  [[], undefined],
+])("%j asks for the hostile rows with %j", (given, expected) => {
+  expect(hostileArguments(given)).toEqual(expected);
+});
+
+function phase(difference: Partial<Record<keyof HostilePhase, unknown>> = {}): HostilePhase {
+  return HostilePhase.parse({
+    name: "endless-added",
+    seconds: 60,
+    nodes: 360,
+    missing: 0,
+    joiningP50Ms: 100,
+    joiningP99Ms: 200,
+    healthzP50Ms: 1,
+    healthzP99Ms: 5,
+    healthzFailures: 0,
+    peakMiB: 200,
+    residentMiB: 190,
+    cpuSeconds: 3,
+    logBytes: 1_000,
+    invocations: 300,
+    hostileInvocations: 5,
+    sentBytes: 9_000_000,
+    onPages: ["objects"],
+    inMetrics: ["objects"],
+    healedSeconds: 2,
+    ended: false,
+    ...difference,
+  });
+}
+
+function results(phases: readonly HostilePhase[]): HostileResults {
+  return {
+    startedAt: "2026-01-01T00:00:00Z",
+    cpu: "cpu",
+    cores: 2,
+    node: "v24.0.0",
+    version: "abc",
+    clusters: 100,
+    nodesEach: 10,
+    rate: 6,
+    seconds: 60,
+    bytesPerSecond: 50_000_000,
+    phases: [...phases],
+  };
+}
