@@ -8,7 +8,7 @@ import {
   Registry,
 } from "prom-client";
 import type { Watch } from "#core/controller.ts";
-import type { ClusterUsage, ObjectReport, Report } from "#core/report.ts";
+import type { ObjectReport, Report } from "#core/report.ts";
 import { WATCHES } from "#core/watches.ts";
 import type { WatchNote } from "#kube/follow/watch.ts";
 import type { ControllerStatus } from "#relay/cluster-relay.ts";
@@ -16,6 +16,7 @@ import type { PlatformState } from "#relay/delivery/check-platform.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import { createLabelLimit } from "#relay/report/label-limit.ts";
 import type { RelayNote } from "#relay/report/note.ts";
+import { USAGE_KINDS } from "#relay/report/usage-kinds.ts";
 
 /** The metrics of one relay, in a registry of its own. */
 export interface RelayMetrics {
@@ -302,15 +303,6 @@ function delaysOf(
     if (!byMetric.has(metric)) byMetric.set(metric, histogram(metric, help, ["cluster"]));
   return byMetric;
 }
-
-const USAGE_KINDS: readonly (readonly [string, (usage: ClusterUsage) => number])[] = [
-  ["write", (usage) => usage.writes],
-  ["read", (usage) => usage.reads],
-  ["conflict", (usage) => usage.conflicts],
-  ["throttled", (usage) => usage.throttled],
-  ["event", (usage) => usage.events],
-  ["event-dropped", (usage) => usage.eventsDropped],
-];
 
 function withoutBucket({ le: _, ...labels }: Partial<Record<string, string | number>>): LabelValues<string> {
   return labels as LabelValues<string>;

@@ -98,7 +98,11 @@ describe("a relay", () => {
     ]);
     expect((await page("/metrics"))[1]).toContain('serverless_ccm_cluster_misconfigured{cluster="red"} 1');
     expect(await page("/readyz/clusters/grey")).toEqual([503, expect.stringContaining("FileUnreadable")]);
-    expect(await page("/readyz")).toEqual([200, "ok"]);
+    await untilTrue("the functions to be out of reach", async () => (await page("/readyz"))[0] === 503);
+    expect(await page("/readyz")).toEqual([
+      503,
+      expect.stringContaining("the function platform cannot be reached: Unreachable: function x"),
+    ]);
 
     await writeFile(join(folder, "absent"), await readFile(plane.tokenFile("relay"), "utf8"));
     await writeClustersFile(file, entry("red"), entry("grey", absent()));
