@@ -232,6 +232,13 @@ describe("a name that matches more than ten pages", () => {
     expect(world.count("DescribeInstances")).toBeLessThanOrEqual(30);
   });
 
+  test("is not called ambiguous for instances of somebody else's", async () => {
+    const Tags = [{ Key: "kubernetes.io/cluster/theirs", Value: "owned" }];
+    const theirs = web(20).map((instance) => ({ ...instance, Tags }));
+    const { answers } = await answersIn({ pageSize: 1 }, theirs, ["web"]);
+    expect(answers.map(summary)).toEqual(["Unavailable"]);
+  });
+
   test("is still told where by itself it is within ten pages", async () => {
     const other = Array.from({ length: 9 }, (_, index) =>
       anInstance(200 + index, { PrivateDnsName: `db.d${index}`, ...THEIRS }),
