@@ -184,4 +184,21 @@ describe("a platform that is away for a minute", () => {
     const worked = platform.taken().filter(({ reason }) => reason !== "refresh");
     expect(worked.flatMap(({ objects }) => objects)).toHaveLength(1_600);
   });
+
+  test("and losing every answer, is asked now and then, and has all of it when the functions must have ended", async () => {
+    const { clock, platform, untilDone } = await start({
+      clusters: 30,
+      nodes: 50,
+      concurrency: 30,
+      runsMs: 300,
+    });
+    platform.fail({ ...UNREACHABLE, settleMs: 33_000 });
+    await clock.advance(60_000);
+    const asked = platform.events.length;
+    expect(asked).toBeGreaterThan(3);
+    expect(asked).toBeLessThan(40);
+    platform.fail(undefined);
+    // The last that was lost may run for 33 s, and waits 30 s at most before it is tried again.
+    expect(await untilDone()).toBeLessThan(125_000);
+  });
 });
