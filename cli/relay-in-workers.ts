@@ -44,10 +44,11 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
   if (!(await isAnyUsable(content.clusters))) sayThatNoneIsUsable(file);
   const clock = systemClock;
   const workerMetrics = createWorkerMetrics();
+  const gate = createGate({ clock, random: Math.random });
   const pool = createPool({
     spawn: spawnWith(options),
     workersFor: options.workersFor,
-    gate: createGate({ clock, random: Math.random }),
+    gate,
     clock,
     longestInvocationMs: LONGEST_INVOCATION_MS,
     log,
@@ -55,6 +56,7 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
   });
   const metrics = createRelayMetrics();
   metrics.follow(pool.status);
+  metrics.followGate(gate.status);
   workerMetrics.follow(() => ({
     workers: pool.workers(),
     quarantined: new Map(pool.status().map(({ name }) => [name, pool.isQuarantined(name)])),

@@ -3,7 +3,9 @@ import { listenError } from "#cli/listen-error.ts";
 import type { ServingSettings } from "#cli/settings.ts";
 import type { ControllerName } from "#core/event.ts";
 import { logText } from "#core/log-text.ts";
+import { systemClock } from "#kube/follow/clock.ts";
 import { checkPlatform, type PlatformCheckOptions } from "#relay/delivery/check-platform.ts";
+import { createGate } from "#relay/delivery/create-gate.ts";
 import type { Invoker } from "#relay/delivery/invoker.ts";
 import { type Relay, type RelayCluster, startRelay } from "#relay/relay.ts";
 import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
@@ -37,8 +39,11 @@ const DRAIN_TIMEOUT_MS = 35_000;
 /** Runs a relay until SIGTERM or SIGINT, then lets what is in flight finish; a second signal ends it at once. */
 export async function serve({ clusters, follow, invoker, serving, dryRun }: ServeOptions): Promise<void> {
   const metrics = createRelayMetrics();
+  const gate = createGate({ clock: systemClock, random: Math.random });
+  metrics.followGate(gate.status);
   const relay = startRelay({
     clusters,
+    gate,
     invoker,
     metrics,
     identity: randomBytes(4).toString("hex"),

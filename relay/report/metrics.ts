@@ -13,7 +13,9 @@ import { WATCHES } from "#core/watches.ts";
 import type { WatchNote } from "#kube/follow/watch.ts";
 import type { ControllerStatus } from "#relay/cluster-relay.ts";
 import type { PlatformState } from "#relay/delivery/check-platform.ts";
+import type { GateStatus } from "#relay/delivery/create-gate.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
+import { addGateMetrics } from "#relay/report/gate-metrics.ts";
 import { createLabelLimit } from "#relay/report/label-limit.ts";
 import type { RelayNote } from "#relay/report/note.ts";
 import { USAGE_KINDS } from "#relay/report/usage-kinds.ts";
@@ -32,6 +34,8 @@ export interface RelayMetrics {
   follow(status: () => readonly FollowedCluster[]): void;
   /** Where it reads whether the functions can be invoked, in processes that invoke them over a network. */
   followPlatform(state: () => PlatformState | undefined): void;
+  /** Where it reads how the gate stands, in the process that has it. */
+  followGate(status: () => GateStatus): void;
   /** Drops what was counted of a cluster that is followed no longer. */
   forget(cluster: string): Promise<void>;
 }
@@ -242,6 +246,7 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
         },
       });
     },
+    followGate: (gate) => addGateMetrics(registers, gate, defined),
     async forget(cluster) {
       for (const metric of registry.getMetricsAsArray()) {
         // Gauges are read anew each time.

@@ -8,6 +8,7 @@ const reference = await readFile(new URL("../../../docs/reference/metrics.md", i
 function createWhole(): RelayMetrics {
   const metrics = createRelayMetrics();
   metrics.followPlatform(() => undefined);
+  metrics.followGate(() => ({ waiting: 0, slowedClusters: [], platformOpen: false, functions: {} }));
   return metrics;
 }
 
