@@ -1,13 +1,13 @@
+import { doubtsOf } from "#cli/cluster-doubts.ts";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import { signInFaultOf } from "#cli/connect-relay.ts";
 import { trustOf } from "#cli/kubeconfig-trust.ts";
 import { loadKubeconfig } from "#cli/load-kubeconfig.ts";
-import { type CloudConfig, cloudKindOf } from "#clouds/kinds.ts";
+import type { CloudConfig } from "#clouds/kinds.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { type ClustersFile, ClustersFileError, faultLine, placeOf } from "#config/clusters-file.ts";
 import { readClusters } from "#config/read-clusters-file.ts";
 import { type SignInRole, signIn } from "#config/sign-in.ts";
-import { findWatch, WATCHES } from "#core/watches.ts";
 
 /** Where the clusters are read from. */
 export interface ClustersFlags {
@@ -33,7 +33,7 @@ export async function checkClusters(flags: CheckFlags, write: Write): Promise<vo
   const { clusters, faulty } = await contentOf(file);
   for (const { faults } of faulty) for (const fault of faults) write(faultLine(file, fault));
   for (const cluster of clusters)
-    for (const doubt of doubtsOf(cluster)) write(`${file}: cluster ${cluster.name}: ${doubt}`);
+    for (const doubt of doubtsOf(cluster)) write(`${file}: cluster ${cluster.name}: warning: ${doubt}`);
   const unusable = role === undefined ? [] : await signInFaults(clusters, role);
   for (const line of unusable) write(line);
   const total = clusters.length + faulty.length;
@@ -104,16 +104,6 @@ async function contentOf(file: string): Promise<ClustersFile> {
       error.faults.map((fault) => ({ name: placeOf(file, fault), message: fault.message })),
     );
   }
-}
-
-/** What is no fault, as a later version may know it, and most likely a mistake. */
-function doubtsOf({ controllers, cloud }: Cluster): string[] {
-  const unknown = controllers.filter((name) => findWatch(name) === undefined);
-  const known = WATCHES.map(({ name }) => name).join(", ");
-  return [
-    ...unknown.map((name) => `warning: controllers: this version knows no ${name}; it knows ${known}`),
-    ...(cloudKindOf(cloud).doubts?.(cloud) ?? []).map((doubt) => `warning: cloud.${doubt}`),
-  ];
 }
 
 async function signInFaults(clusters: readonly Cluster[], role: SignInRole): Promise<string[]> {

@@ -1,3 +1,4 @@
+import { doubtLine } from "#cli/cluster-doubts.ts";
 import { dryRunOf } from "#cli/dry-run.ts";
 import type { KeptCluster } from "#cli/keep-cluster.ts";
 import type { ClustersFollower } from "#cli/serve.ts";
@@ -63,6 +64,8 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
     known = text;
     const { clusters, faulty } = content;
     log({ level: "info", event: "ClustersRead", file, clusters: clusters.length, faulty: faulty.length });
+    const doubts = doubtLine(clusters);
+    if (doubts !== undefined) log({ ...doubts, file });
     named = new Set([...clusters, ...faulty].flatMap(({ name }) => name ?? []));
     const isSureWhoIsMissing = faulty.every(({ name }) => name !== undefined);
     const missing = [...kept.keys()].filter((name) => !named.has(name));

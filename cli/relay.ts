@@ -13,6 +13,7 @@ import { relayInWorkers } from "#cli/relay-in-workers.ts";
 import { log, type ServeOptions, serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
 import {
+  sayDoubts,
   sayThatFlagsWin,
   sayThatItIsDry,
   sayThatNoneIsUsable,
@@ -58,6 +59,7 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
     refuseOneFunction(flags, [cluster]);
     if (source.unread !== undefined) sayThatFlagsWin(source.unread);
     sayThatNothingIsReadAgain();
+    sayDoubts(cluster);
     warnOfFlagsWithoutEffect(flags);
     const invoker = makeInvoker();
     const clusters = [{ cluster, transport: connect(relayAccess) }];

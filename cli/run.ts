@@ -5,7 +5,7 @@ import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
 import { serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
-import { sayThatNothingIsReadAgain } from "#cli/start-notes.ts";
+import { sayDoubts, sayThatNothingIsReadAgain } from "#cli/start-notes.ts";
 import { loadCloud } from "#clouds/kinds.ts";
 import { faultsOf } from "#core/faults.ts";
 import { messageOf } from "#core/message-of.ts";
@@ -21,6 +21,7 @@ export async function run(flags: Flags): Promise<void> {
   const { cluster, relayAccess, functionsAccess } = await readClusterSettings(flags, process.env, faults);
   warnOfFlagsWithoutEffect(flags);
   sayThatNothingIsReadAgain();
+  sayDoubts(cluster);
   const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name }).catch((cause) => {
     throw new ConfigurationError(faultsOfCloud(cause));
   });

@@ -1,5 +1,7 @@
+import { doubtLine } from "#cli/cluster-doubts.ts";
 import { onHangup } from "#cli/hangup.ts";
 import { log } from "#cli/serve.ts";
+import type { Cluster } from "#config/cluster.ts";
 
 /** Says that `--kubeconfig` was given beside a clusters file that the environment names. */
 export function sayThatFlagsWin(file: string): void {
@@ -25,4 +27,10 @@ export function sayThatNothingIsReadAgain(): void {
   const message =
     "what a kubeconfig and the files it names hold is read again by itself when it changes; flags and --cloud-config are not: they take a restart";
   onHangup(() => log({ level: "info", event: "NothingToReread", signal: "SIGHUP", message }));
+}
+
+/** Says of one cluster by flags what is most likely a mistake. */
+export function sayDoubts(cluster: Cluster): void {
+  const doubts = doubtLine([cluster]);
+  if (doubts !== undefined) log(doubts);
 }

@@ -12,6 +12,10 @@ describe("help", () => {
     [["demo", "--help"]],
     [["decide", "--help"]],
     [["cost", "--help"]],
+    [["clusters", "--help"]],
+    [["clusters", "check", "--help"]],
+    [["clusters", "hash", "--help"]],
+    [["clusters", "list", "--help"]],
   ])("%j fits a screen and ends with 0", async (flags) => {
     const { code, stdout } = await runProgram(flags);
     const lines = stdout.split("\n");
@@ -83,6 +87,11 @@ describe("decide", async () => {
   test.each([
     ["no JSON", "{", "standard input: is not JSON"],
     ["an event of another version", JSON.stringify({ version: 9 }), "version"],
+    [
+      "an event beside its instances",
+      '{"event":{},"instances":[]}',
+      "faults in the event:\n  event.version: ",
+    ],
     ["nothing", "", "standard input"],
   ])("%s is refused by path", async (_given, input, message) => {
     const { code, stderr } = await runProgram(["decide"], input);

@@ -58,6 +58,17 @@ describe("run", () => {
     expect([...history.records.values()].map(({ naked }) => naked)).toEqual([false, false]);
   });
 
+  test("is not ended by SIGHUP, and says what is read again and what is not", async () => {
+    program = await start();
+    await program.line("Serving");
+    program.child.kill("SIGHUP");
+    const message = expect.stringContaining("read again by itself when it changes");
+    expect(await program.line("NothingToReread")).toMatchObject({ signal: "SIGHUP", message });
+    await register("node-1");
+    await allUp(1);
+    expect(await program.end("SIGTERM")).toBe(0);
+  });
+
   test("with --dry-run writes nothing and says what it would", async () => {
     await register("node-1");
     program = await start("--dry-run");

@@ -27,6 +27,8 @@ beforeAll(async () => {
   await writeFile(file("unknown-key.yaml"), "region: eu-central-1\nvpc: vpc-0a\nvcp: vpc-0b\n");
   await writeFile(file("no-region.yaml"), "vpc: vpc-0a\n");
   await writeFile(file("list.yaml"), "- a\n");
+  await writeFile(file("tab.yaml"), "nodeIPFamilies:\n\t- ipv4\n");
+  await writeFile(file("typo.yaml"), "region: eu-centrl-1\nvpc: vpc-0a\n");
 });
 afterAll(() => rm(folder, { recursive: true }));
 
@@ -80,7 +82,7 @@ describe("readClusterSettings", () => {
       "an unknown key",
       () => ({ cloudConfig: file("unknown-key.yaml") }),
       "--cloud-config vcp",
-      "unknown key",
+      "unknown key; did you mean vpc?",
     ],
     [
       "a cloud-config that is a list",
@@ -89,6 +91,20 @@ describe("readClusterSettings", () => {
       "YAML mapping",
     ],
     ["a missing cloud-config", () => ({ cloudConfig: file("absent") }), "--cloud-config", "cannot be read"],
+    ["a cloud-config without end", () => ({ cloudConfig: "/dev/zero" }), "--cloud-config", "no regular file"],
+    ["a kubeconfig without end", () => ({ kubeconfig: "/dev/zero" }), "--kubeconfig", "no regular file"],
+    [
+      "a tab in the cloud-config",
+      () => ({ cloudConfig: file("tab.yaml") }),
+      "--cloud-config line 2, column 1",
+      "a tab; YAML is indented with spaces alone",
+    ],
+    [
+      "a region that can be none",
+      () => ({ cloudConfig: file("typo.yaml") }),
+      "--cloud-config region",
+      "did you mean eu-central-1?",
+    ],
     ["a bad cluster name", () => ({ clusterName: "Tenant_A" }), "--cluster-name", "DNS name"],
     [
       "a missing kubeconfig",
@@ -115,6 +131,11 @@ describe("readClusterSettings", () => {
   ])("%s is a fault by name", async (_given, difference, name, message) => {
     const faults = await faultsOf(difference());
     expect(faults).toContainEqual({ name, message: expect.stringContaining(message) });
+  });
+
+  test("of a cloud-config that cannot be read no key is missing", async () => {
+    const faults = await faultsOf({ cloudConfig: file("absent") });
+    expect(faults.map(({ name }) => name)).toEqual(["--cloud-config"]);
   });
 
   test("tells all faults at once, and no secret", async () => {

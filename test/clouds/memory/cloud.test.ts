@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { loadCloud } from "#clouds/kinds.ts";
 import { createMemoryCloud, type MemoryInstance, type MemoryInstances } from "#clouds/memory/cloud.ts";
@@ -9,6 +10,20 @@ import { type CloudWorld, cloudConformance, summary, type WorldInstance } from "
 
 cloudConformance("memory", async () => memoryWorld(), {
   cannotPlay: [{ row: "ill-formed", because: "any text after memory:// may be an instance's" }],
+});
+
+test("the documented example of an instances file answers for its node, and hides what it is to hide", async () => {
+  const instancesFile = fileURLToPath(new URL("../../../docs/examples/instances.json", import.meta.url));
+  const cloud = await loadCloud({ provider: "memory", instancesFile });
+  const { answers } = await cloud.instances(
+    ["node-1", "node-2"].map((name) => aNode({ name })),
+    aCall(),
+  );
+  expect(answers).toMatchObject([
+    { kind: "found", instance: { id: "i-1", providerID: "memory:///zone-a/i-1" } },
+    { kind: "not-found" },
+  ]);
+  await cloud.close();
 });
 
 describe("the memory cloud's file", () => {

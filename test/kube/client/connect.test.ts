@@ -1,7 +1,8 @@
 import * as net from "node:net";
+import * as tls from "node:tls";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
-import type { KeyPair } from "#emulators/harness/certificates.ts";
+import { createCertificateAuthority, type KeyPair } from "#emulators/harness/certificates.ts";
 import { type ConnectOptions, connect } from "#kube/client/connect.ts";
 import type { ApiRequest, Transport } from "#kube/client/transport.ts";
 import { startFreezingProxy } from "#test/kube/client/freezing-proxy.ts";
@@ -447,6 +448,7 @@ describe("no connection", () => {
       says: /not trusted/,
     },
     { given: "another name", at: () => scripted("127.0.0.2"), code: "WrongName", says: /another name/ },
+    { given: "a server without HTTP/2", at: http1Port, code: "NotHttp2", says: /does not speak HTTP\/2/ },
     { given: "a port that never speaks", at: silentPort, code: "ConnectTimedOut", says: /in time/ },
   ])("$given is $code", async ({ at, authority, code, says }) => {
     const url = await at();
@@ -488,6 +490,17 @@ const listeners: net.Server[] = [];
 
 async function silentPort(): Promise<string> {
   const listener = net.createServer((socket) => void socket.on("error", () => {}).resume());
+  listeners.push(listener);
+  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  onTestFinished(closeAll);
+  return `https://127.0.0.1:${(listener.address() as net.AddressInfo).port}`;
+}
+
+/** As of a proxy that ends TLS and speaks HTTP/1.1 alone. */
+async function http1Port(): Promise<string> {
+  const { certificate, key } = await (await createCertificateAuthority()).issueServer();
+  const listener = tls.createServer({ cert: certificate, key, ALPNProtocols: ["http/1.1"] });
+  listener.on("tlsClientError", () => {});
   listeners.push(listener);
   await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
   onTestFinished(closeAll);

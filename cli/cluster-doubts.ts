@@ -1,0 +1,30 @@
+import { cloudKindOf } from "#clouds/kinds.ts";
+import type { Cluster } from "#config/cluster.ts";
+import { findWatch, WATCHES } from "#core/watches.ts";
+
+/** What of a cluster's entry is no fault, as a later version may know it, and most likely a mistake; each in one line. */
+export function doubtsOf({ controllers, cloud }: Pick<Cluster, "controllers" | "cloud">): readonly string[] {
+  const unknown = controllers.filter((name) => findWatch(name) === undefined);
+  const known = WATCHES.map(({ name }) => name).join(", ");
+  return [
+    ...unknown.map((name) => `controllers: this version knows no ${name}; it knows ${known}`),
+    ...(cloudKindOf(cloud).doubts?.(cloud) ?? []).map((doubt) => `cloud.${doubt}`),
+  ];
+}
+
+/** A line for the log about the doubts there are, some of them named; undefined where there are none. */
+export function doubtLine(clusters: readonly Cluster[]): Readonly<Record<string, unknown>> | undefined {
+  const doubts = clusters.flatMap((cluster) =>
+    doubtsOf(cluster).map((doubt) => `cluster ${cluster.name}: ${doubt}`),
+  );
+  if (doubts.length === 0) return undefined;
+  return {
+    level: "warn",
+    event: "ConfigurationDoubtful",
+    count: doubts.length,
+    doubts: doubts.slice(0, MAX_NAMED),
+  };
+}
+
+/** A new region may be that of eight hundred clusters. */
+const MAX_NAMED = 10;

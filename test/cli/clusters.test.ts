@@ -1,0 +1,140 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Cluster, type ClusterEntry } from "#config/cluster.ts";
+import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { type Ended, runProgram } from "#test/cli/program.ts";
+
+let folder: string;
+let file: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "clusters-"));
+  file = join(folder, "clusters.yaml");
+  await writeFile(join(folder, "token"), "t0ken\n");
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const entry = (name: string, difference: object = {}): ClusterEntry => ({
+  name,
+  server: "https://127.0.0.1:6443",
+  signIn: { relay: { kind: "token-file", file: join(folder, "token") } },
+  cloud: { provider: "memory", instancesFile: "none.json" },
+  ...difference,
+});
+
+async function clusters(...flags: string[]): Promise<Ended> {
+  const { code, stdout, stderr } = await runProgram(["clusters", ...flags], "", { CLUSTERS_FILE: file });
+  const plain = (text: string): string => text.replaceAll(`${folder}/`, "");
+  return { code, stdout: plain(stdout), stderr: plain(stderr) };
+}
+
+describe("clusters check", () => {
+  test("of a file without faults ends with 0 and warns of what is likely a mistake", async () => {
+    const cloud = { provider: "aws", region: "eu-central-9", vpc: "vpc-0a" };
+    await writeClustersFile(file, entry("blue"), entry("green", { cloud, controllers: ["cloud-node"] }));
+    expect(await clusters("check")).toEqual({
+      code: 0,
+      stdout: [
+        "clusters.yaml: cluster green: warning: controllers: this version knows no cloud-node; it knows cloud-node-controller, csr-approver",
+        'clusters.yaml: cluster green: warning: cloud.region: "eu-central-9" is no region that this version knows; did you mean eu-central-1?',
+        "2 clusters, 0 faulty, 0 that cannot be signed in to\n",
+      ].join("\n"),
+      stderr: "",
+    });
+  });
+
+  test("tells every fault of entries and sign-ins, and ends with 1", async () => {
+    const absent = { signIn: { relay: { kind: "token-file", file: join(folder, "absent") } } };
+    const tenants = { signIn: { relay: { kind: "kubeconfig", file: join(folder, "kubeconfig") } } };
+    const marker = join(folder, "marker");
+    await writeFile(
+      join(folder, "kubeconfig"),
+      JSON.stringify({
+        clusters: [{ name: "c", cluster: { server: "https://127.0.0.1:6443" } }],
+        users: [{ name: "u", user: { exec: { command: "touch", args: [marker] } } }],
+        contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
+        "current-context": "x",
+      }),
+    );
+    await writeClustersFile(
+      file,
+      entry("blue", { server: "x" }),
+      entry("red", absent),
+      entry("grey", tenants),
+    );
+    const { code, stdout, stderr } = await clusters("check");
+    expect([code, stderr]).toEqual([
+      1,
+      "serverless-ccm: 3 clusters, 1 faulty, 2 that cannot be signed in to\n",
+    ]);
+    expect(stdout.trim().split("\n")).toEqual([
+      expect.stringMatching(/^clusters.yaml:5:7: cluster blue: server: "x" cannot be used; give the https/),
+      expect.stringMatching(/^cluster red, sign-in of the relay: absent cannot be read \(ENOENT\)/),
+      expect.stringMatching(/^cluster grey: kubeconfig kubeconfig: exec is refused/),
+    ]);
+    await expect(runProgram(["clusters", "check", "--clusters-file", marker])).resolves.toMatchObject({
+      stderr: expect.stringContaining("ENOENT"),
+    });
+  });
+
+  test.each([
+    ["relay", 0],
+    ["functions", 1],
+    ["none", 0],
+    ["all", 2],
+  ])("with --sign-in %s ends with %i where functions have none", async (whose, code) => {
+    await writeClustersFile(file, entry("blue"));
+    expect((await clusters("check", "--sign-in", whose)).code).toBe(code);
+  });
+
+  test.each([
+    ["rubbish", "clusters: {", "clusters.yaml:1:"],
+    ["no list", "clusters: 7", "clusters.yaml:1:1: clusters: give a list"],
+  ])("of %s ends with 2", async (_, text, words) => {
+    await writeFile(file, text);
+    const { code, stderr } = await clusters("check");
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(words) });
+  });
+
+  test("without a file ends with 2 and says where it may be named", async () => {
+    const { code, stderr } = await runProgram(["clusters", "check"], "", { CLUSTERS_FILE: "" });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining("--clusters-file: is missing: give it, or set CLUSTERS_FILE"),
+    });
+  });
+});
+
+describe("clusters hash", () => {
+  test("prints what an event of the cluster carries, whatever of the others is faulty", async () => {
+    await writeClustersFile(file, entry("red", { server: "x" }), entry("blue"));
+    const { hash } = Cluster.parse(entry("blue"));
+    expect(await clusters("hash", "blue")).toEqual({ code: 0, stdout: `${hash}\n`, stderr: "" });
+  });
+
+  test.each([
+    ["red", "clusters.yaml:5:7: cluster red: server: "],
+    ["grey", "clusters.yaml: grey: has no cluster of this name; `serverless-ccm clusters list`"],
+  ])("of %s ends with 2", async (name, words) => {
+    await writeClustersFile(file, entry("red", { server: "x" }), entry("blue"));
+    const { code, stderr } = await clusters("hash", name);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(words) });
+  });
+});
+
+test("clusters list prints a line for each", async () => {
+  const cloud = { provider: "aws", region: "eu-central-1", vpc: "vpc-0a" };
+  await writeClustersFile(file, entry("red", { server: "x" }), entry("blue", { cloud }));
+  const { hash } = Cluster.parse(entry("blue", { cloud }));
+  expect(
+    (await clusters("list")).stdout
+      .trim()
+      .split("\n")
+      .map((line) => line.split(/ {2,}/)),
+  ).toEqual([
+    ["NAME", "HASH", "SERVER", "CLOUD", "CONTROLLERS"],
+    ["blue", hash, "https://127.0.0.1:6443", "aws eu-central-1", "cloud-node-controller"],
+    ["red", "faulty", "see `clusters check`"],
+  ]);
+});

@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { parseCloudConfig } from "#cli/cloud-config.ts";
+import { translateStockConfig } from "#cli/stock-cloud-config.ts";
+
+const INI = `
+; of the stock controller
+[Global]
+Zone = us-west-2-lax-1a
+Region = eu-central-1
+VPC=vpc-0a ; ours
+subnetid=subnet-1
+RoleARN="arn:aws:iam::123456789012:role/a-role-with-a-name-that-is-longer-than-a-line-of-eighty-characters"
+SourceARN=arn:aws:eks:eu-central-1:123456789012:cluster/a
+KubernetesClusterID=tenant-a
+NodeIPFamilies=ipv6
+NodeIPFamilies=ipv4
+SupportedTopologyInstanceTypePattern=^p5
+DisableSecurityGroupIngress=true
+
+[ServiceOverride "1"]
+Region=eu-west-1
+`;
+
+test("the stock controller's INI is translated to what says the same", () => {
+  const { yaml, leftOut } = translateStockConfig(INI);
+  expect(parse(yaml)).toEqual({
+    region: "us-west-2",
+    vpc: "vpc-0a",
+    clusterTag: "tenant-a",
+    roleArn:
+      "arn:aws:iam::123456789012:role/a-role-with-a-name-that-is-longer-than-a-line-of-eighty-characters",
+    sourceArn: "arn:aws:eks:eu-central-1:123456789012:cluster/a",
+    nodeIPFamilies: ["ipv6", "ipv4"],
+    topologyInstanceTypePattern: "^p5",
+  });
+  expect(leftOut).toEqual(["subnetid", "DisableSecurityGroupIngress", '[ServiceOverride "1"] Region']);
+  expect(parseCloudConfig("aws", yaml, {}).kind).toBe("cloud");
+});
+
+test("a region stands for a zone that is not given", () => {
+  expect(parse(translateStockConfig("[Global]\nRegion=eu-central-1\n").yaml)).toEqual({
+    region: "eu-central-1",
+  });
+});
+
+test("a cloud-config in that form is a fault that shows the YAML, and the only one", () => {
+  expect(
+    parseCloudConfig("aws", "[Global]\nZone=eu-central-1a\nVPC=vpc-0a\nSubnetID=subnet-1\n", {}),
+  ).toEqual({
+    kind: "faults",
+    faults: [
+      {
+        name: "--cloud-config",
+        message:
+          "is INI, as the stock controller reads it; write it as YAML:\n      region: eu-central-1\n      vpc: vpc-0a\n    without SubnetID, which nothing here corresponds to",
+      },
+    ],
+  });
+});
