@@ -58,9 +58,22 @@ function oneOfEachProvider(clusters: readonly Cluster[]): Cluster[] {
 }
 
 async function connectTo(cluster: Cluster): Promise<Transport> {
-  return connect({ server: cluster.server, ...(await signIn(cluster, "functions")) });
+  const { answerBytes } = cluster.limits;
+  const access = await signIn(cluster, "functions");
+  return connect({
+    server: cluster.server,
+    ...access,
+    maxBodyBytes: answerBytes,
+    maxWriteBodyBytes: answerBytes,
+  });
 }
 
-function signInKey({ name, server, certificateAuthorityFile, signIn: { functions } }: Cluster): string {
-  return JSON.stringify([name, server, certificateAuthorityFile, functions]);
+function signInKey({
+  name,
+  server,
+  certificateAuthorityFile,
+  limits,
+  signIn: { functions },
+}: Cluster): string {
+  return JSON.stringify([name, server, certificateAuthorityFile, limits.answerBytes, functions]);
 }

@@ -43,6 +43,7 @@ export interface Applied {
  */
 export async function applyDecisions(options: ApplyOptions): Promise<Applied> {
   const grace = startGrace(options.signal, options.graceMs ?? DEFAULT_GRACE_MS);
+  const halting = new AbortController();
   const context: ApplyContext = {
     transport: options.transport,
     controller: options.controller,
@@ -50,10 +51,15 @@ export async function applyDecisions(options: ApplyOptions): Promise<Applied> {
     act: options.act,
     gate: createGate(options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT),
     deadline: options.signal,
-    giveUp: grace.signal,
+    giveUp: AbortSignal.any([grace.signal, halting.signal]),
     now: options.now,
     usage: { writes: 0, reads: 0, conflicts: 0, throttled: 0, events: 0, eventsDropped: 0 },
     halted: undefined,
+    halt(stop) {
+      context.halted ??= stop;
+      halting.abort();
+    },
+    unanswered: 0,
   };
   const applied = await Promise.all(options.items.map((item) => applyDecision(item, context)));
   grace.end();

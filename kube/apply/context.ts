@@ -42,8 +42,12 @@ export interface ApplyContext {
   readonly now: Date;
   /** Counted up. */
   readonly usage: { -readonly [Count in keyof ClusterUsage]: ClusterUsage[Count] };
-  /** Set once it is clear that no object of this batch can be written. */
+  /** Set once it is clear that no object of this batch can be written … */
   halted: Stop | undefined;
+  /** … and what is in flight by then is given up. */
+  readonly halt: (stop: Stop) => void;
+  /** Requests that came to no answer, or to one that is not read. */
+  unanswered: number;
 }
 
 /** How far an object has come: as it stands after the writes so far. */

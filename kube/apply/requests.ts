@@ -3,6 +3,7 @@ import type { Parsed } from "#core/controller.ts";
 import type { ClusterWrite } from "#core/decision.ts";
 import { creationPath, type ObjectName, objectPath, type Resource } from "#core/resources/resource.ts";
 import { type Answer, classifyAnswer, classifyFailure, parseJson } from "#kube/client/answer.ts";
+import { MAX_OBJECT_VALUES } from "#kube/client/json-values.ts";
 import type { ApiRequest, Transport } from "#kube/client/transport.ts";
 
 /** Asks the server to answer with an object's metadata alone. */
@@ -33,7 +34,12 @@ export async function readObject<T>(
   parse: (value: unknown) => Parsed<T>,
   signal: AbortSignal,
 ): Promise<ObjectRead<T>> {
-  const { answer, body } = await ask(transport, { method: "GET", path: objectPath(resource, name), signal });
+  const { answer, body } = await ask(transport, {
+    method: "GET",
+    path: objectPath(resource, name),
+    maxValues: MAX_OBJECT_VALUES,
+    signal,
+  });
   if (answer.kind !== "applied") return answer;
   const raw = parseJson(body);
   const parsed = parse(raw);

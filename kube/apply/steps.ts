@@ -4,7 +4,7 @@ import { patched } from "#core/json-patch.ts";
 import type { ApplyContext, Progress } from "#kube/apply/context.ts";
 import { guardOf } from "#kube/apply/guard.ts";
 import { type ObjectRead, readObject, sendWrite } from "#kube/apply/requests.ts";
-import { conflict, DEADLINE_REACHED, type Stop, stopFor } from "#kube/apply/stop.ts";
+import { conflict, DEADLINE_REACHED, isUnanswered, type Stop, stopFor } from "#kube/apply/stop.ts";
 import type { Answer } from "#kube/client/answer.ts";
 
 /** What came of one write or read of a batch; a stop says why nothing did. */
@@ -124,10 +124,19 @@ function failed(
   context: ApplyContext,
 ): Stop {
   const stop = stopFor(answer, { object, resource: context.controller.resource, now: context.now });
+  // What was given up because the batch is halted was not given up for want of time.
+  if (context.halted !== undefined && stop === DEADLINE_REACHED) return context.halted;
   if (stop.kind === "conflict") context.usage.conflicts += 1;
   if (stop.kind === "retry" && stop.halts) context.halted = stop;
+  if (answer.kind === "unavailable" && isUnanswered(answer)) {
+    context.unanswered += 1;
+    if (context.unanswered === MAX_UNANSWERED) context.halt(stop);
+  }
   return stop;
 }
+
+/** Of one batch, until the server is left alone: each keeps the whole invocation waiting for as long as a request may take. */
+const MAX_UNANSWERED = 3;
 
 /** Whether the write is to the object that was decided on, rather than to another one for its sake. */
 function isAbout(

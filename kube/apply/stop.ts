@@ -56,10 +56,24 @@ export function stopFor(answer: Exclude<Answer, { readonly kind: "applied" }>, s
       return { kind: "retry", because: because("Unauthenticated"), afterSeconds: 5, halts: true };
     case "unavailable": {
       if (answer.code === "Aborted") return DEADLINE_REACHED;
+      if (answer.code === "AnswerTooLarge")
+        return { kind: "retry", because: because("ClusterLimited"), afterSeconds: UNREADABLE_WAIT_SECONDS };
+      if (answer.code === "TimedOut")
+        return { kind: "retry", because: because("Unavailable"), afterSeconds: UNANSWERED_WAIT_SECONDS };
       const stop: Stop = { kind: "retry", because: because("Unavailable"), afterSeconds: 2 };
       return answer.code !== undefined && UNREACHED.has(answer.code) ? { ...stop, halts: true } : stop;
     }
   }
+}
+
+/** A server that answers like that is not well, or not meant well. */
+const UNREADABLE_WAIT_SECONDS = 30;
+/** As long as the answer was waited for. */
+const UNANSWERED_WAIT_SECONDS = 10;
+
+/** Whether nothing of an answer was of use, and it took as long as one may. */
+export function isUnanswered({ code }: { readonly code: string | undefined }): boolean {
+  return code === "TimedOut" || code === "AnswerTooLarge";
 }
 
 /** No connection can be made at all: the other objects of the batch would only wait for the same. */

@@ -3,6 +3,7 @@ import { openConnection, type TlsCredentials } from "#kube/client/connection.ts"
 import { createConnectionPool } from "#kube/client/connection-pool.ts";
 import { ApiUnreachable } from "#kube/client/errors.ts";
 import { type AnswerBounds, CANCEL, endedWell, readAnswer, readHead } from "#kube/client/exchange.ts";
+import { MAX_OBJECT_VALUES } from "#kube/client/json-values.ts";
 import { createRenewal } from "#kube/client/renewal.ts";
 import { createRequester, ended } from "#kube/client/requester.ts";
 import { createSlots } from "#kube/client/slots.ts";
@@ -169,8 +170,6 @@ const DEFAULTS = {
   now: Date.now,
 } satisfies Partial<ConnectOptions>;
 
-/** JSON values of one object; one of etcd's largest has not half as many. */
-const MAX_OBJECT_VALUES = 100_000;
 /** Of an answer that may hold many. */
 const MAX_VALUES = 5_000_000;
 

@@ -1,3 +1,6 @@
+/** JSON values of one object; one of the largest that etcd takes has not half as many. */
+export const MAX_OBJECT_VALUES = 100_000;
+
 /**
  * Whether a JSON text has more than `max` values, told by the signs that open or part them, before it is parsed: a few characters each,
  * they take many times their bytes then. Signs within strings count too. Half a millisecond for a megabyte.

@@ -1,6 +1,7 @@
 import type { ObjectName } from "#core/resources/resource.ts";
 import { shown } from "#core/shown-text.ts";
 import type { Excess } from "#kube/client/errors.ts";
+import { MAX_OBJECT_VALUES } from "#kube/client/json-values.ts";
 import { collectionOfNamespace } from "#kube/client/resource-path.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { DEFAULT_BOUNDS, type FollowBounds } from "#kube/follow/bounds.ts";
@@ -196,7 +197,7 @@ async function tooLarge(
     accept: METADATA_ONLY,
     signal,
     maxBytes: MAX_METADATA_BYTES,
-    maxValues: MAX_METADATA_VALUES,
+    maxValues: MAX_OBJECT_VALUES,
   } as const;
   const page = await transport.send(request).then(
     ({ body }) => pageOf(body),
@@ -213,7 +214,6 @@ async function tooLarge(
 
 /** Metadata can be as large as any object, but then its name is not worth reading it. */
 const MAX_METADATA_BYTES = 2 * 1024 * 1024;
-const MAX_METADATA_VALUES = 100_000;
 
 /** Characters that a token or a version may have; a token of kube-apiserver's has the name of an object and little more. */
 const MAX_TOKEN = 4_096;

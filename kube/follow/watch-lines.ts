@@ -1,10 +1,7 @@
 import { createGatheredBytes } from "#kube/client/gathered-bytes.ts";
-import { hasMoreValues } from "#kube/client/json-values.ts";
+import { hasMoreValues, MAX_OBJECT_VALUES } from "#kube/client/json-values.ts";
 import type { LimitName } from "#kube/client/limit-name.ts";
 import { DEFAULT_BOUNDS } from "#kube/follow/bounds.ts";
-
-/** JSON values of a line; one with an object of the largest that etcd takes has not half as many. */
-const MAX_LINE_VALUES = 100_000;
 
 /** A line of the stream is larger than it can rightly be. */
 export class LineTooLarge extends Error {
@@ -56,10 +53,10 @@ export function createLineSplitter(
 }
 
 function text(line: Buffer): string {
-  if (hasMoreValues(line, MAX_LINE_VALUES))
+  if (hasMoreValues(line, MAX_OBJECT_VALUES))
     throw new LineTooLarge(
       "watchLineValues",
-      `a line of the watch has more than ${MAX_LINE_VALUES} JSON values`,
+      `a line of the watch has more than ${MAX_OBJECT_VALUES} JSON values`,
     );
   return line.toString("utf8");
 }

@@ -9,7 +9,9 @@ import { type Applied, type ApplyOptions, applyDecisions } from "#kube/apply/app
 import { connect } from "#kube/client/connect.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
+import { unreachable } from "#test/kube/apply/fake-api.ts";
 import { decidesByPlace, factsNumber, initialize } from "#test/kube/apply/initialization.ts";
+import { type Act, startScriptedServer } from "#test/kube/client/scripted-server.ts";
 
 let cluster: ClusterUnderTest;
 let control: EmbeddedControl;
@@ -136,6 +138,63 @@ describe("an API server in trouble", () => {
       writes: 4,
       connections: 1,
     });
+  });
+
+  it.each<{ given: string; act: Act; code: string; afterSeconds: number }>([
+    { given: "never answers", act: "hang", code: "Unavailable", afterSeconds: 10 },
+    {
+      given: "answers with megabytes",
+      act: { answer: 200, body: `{"a":${"[".repeat(3_000_000)}` },
+      code: "ClusterLimited",
+      afterSeconds: 30,
+    },
+    {
+      given: "answers with hundreds of thousands of values",
+      act: { answer: 200, body: `{"a":${"[".repeat(500_000)}${"]".repeat(500_000)}}` },
+      code: "ClusterLimited",
+      afterSeconds: 30,
+    },
+  ])("that $given is left alone after the first requests in flight", async ({ act, code, afterSeconds }) => {
+    const nodes = await join(40);
+    const hostile = await startScriptedServer(() => act);
+    const { url, certificateAuthority } = hostile;
+    const requestTimeoutMs = act === "hang" ? 300 : 20_000;
+    const transport = connect({ server: url, certificateAuthority, requestTimeoutMs });
+    const applied = await bringUp(nodes, { transport, maxInFlight: 4 });
+    await transport.close();
+    await hostile.close();
+    expect(outcomes(applied)).toEqual({ [code]: 40 });
+    expect(new Set(applied.objects.map((object) => object.afterSeconds))).toEqual(new Set([afterSeconds]));
+    // One more for each that gave its place up before the third.
+    expect(applied.usage.writes).toBeLessThanOrEqual(6);
+  });
+
+  it("answers byte by byte: it is left alone soon, on whatever connection", async () => {
+    const nodes = await join(40);
+    const hostile = await startScriptedServer(() => ({ piece: " ", pieces: Number.POSITIVE_INFINITY }));
+    const { url, certificateAuthority } = hostile;
+    const transport = connect({ server: url, certificateAuthority });
+    const applied = await bringUp(nodes, { transport, maxInFlight: 4 });
+    await transport.close();
+    await hostile.close();
+    expect(applied.objects.filter(({ outcome }) => outcome !== "retry")).toEqual([]);
+    expect(applied.usage.writes).toBeLessThan(20);
+  });
+
+  it("leaves two requests unanswered: those objects alone are due again", async () => {
+    const nodes = await join(10);
+    let writes = 0;
+    const transport: Transport = {
+      ...cluster.functions,
+      send(request) {
+        if (request.method === "PATCH") writes += 1;
+        return request.method === "PATCH" && writes <= 2
+          ? Promise.reject(unreachable("TimedOut"))
+          : cluster.functions.send(request);
+      },
+    };
+    const applied = await bringUp(nodes, { transport });
+    expect(outcomes(applied)).toEqual({ Unavailable: 2, changed: 8 });
   });
 
   it("lets go of an object whose decision cannot be made again", async () => {

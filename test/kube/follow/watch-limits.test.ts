@@ -218,8 +218,8 @@ describe("a list that goes on and on", () => {
       bounds: { listSeconds: 60 },
       random: () => 0.5,
       prepare(fake, clock) {
-        fake.send = async () => {
-          await pause(clock, 25_000, new AbortController().signal);
+        fake.send = async ({ signal = new AbortController().signal }) => {
+          await pause(clock, 25_000, signal);
           return { status: 200, headers: {}, body: page([], "t") };
         };
       },
