@@ -102,8 +102,12 @@ async function isAnyUsable(clusters: readonly Cluster[]): Promise<boolean> {
   return false;
 }
 
-/** What a worker's heap may hold; a cluster of 10,000 nodes fits several times. Follows from docs/decisions/0012-bulkheads.md. */
-const HEAP_MEBIBYTES = 192;
+/**
+ * What a worker's heap may hold: a cluster of 10,000 nodes beside fifty small ones. Follows from docs/decisions/0012-bulkheads.md, as
+ * does the size of the young generation, which is what cli/small-heap.ts gives the main thread.
+ */
+const OLD_GENERATION_MEBIBYTES = 256;
+const YOUNG_GENERATION_MEBIBYTES = 12;
 
 function spawnWith({ flags, program, serving, region }: RelayInWorkersOptions): Spawn {
   const identity = randomBytes(4).toString("hex");
@@ -120,7 +124,10 @@ function spawnWith({ flags, program, serving, region }: RelayInWorkersOptions): 
     return new Worker(new URL(program), {
       name: `relay-worker-${start.id}`,
       workerData: data,
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MEBIBYTES },
+      resourceLimits: {
+        maxOldGenerationSizeMb: OLD_GENERATION_MEBIBYTES,
+        maxYoungGenerationSizeMb: YOUNG_GENERATION_MEBIBYTES,
+      },
     });
   };
 }

@@ -4,8 +4,8 @@ import type { ConfigurationFault } from "#cli/configuration-error.ts";
 export type WorkersFor = (clusters: number) => number;
 
 /** Clusters that share a worker by default, and workers at most; both follow from docs/decisions/0012-bulkheads.md. */
-const CLUSTERS_PER_WORKER = 25;
-const MAX_DEFAULT_WORKERS = 8;
+const CLUSTERS_PER_WORKER = 50;
+const MAX_DEFAULT_WORKERS = 4;
 
 const MAX_WORKERS = 64;
 

@@ -31,9 +31,9 @@ export interface Running {
   end(signal: "SIGTERM" | "SIGKILL"): Promise<number | null>;
 }
 
-/** Starts the command line and leaves it running; whoever starts it ends it. */
-export function startProgram(flags: readonly string[], environment = {}): Running {
-  const child = spawn(process.execPath, [MAIN, ...flags], {
+/** Starts the command line, from its sources or as it was built, and leaves it running; whoever starts it ends it. */
+export function startProgram(flags: readonly string[], environment = {}, program = MAIN): Running {
+  const child = spawn(process.execPath, [program, ...flags], {
     env: { ...process.env, ...environment },
     stdio: ["ignore", "ignore", "pipe"],
   });
