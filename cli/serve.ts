@@ -94,12 +94,11 @@ export async function serveUntilSignal(served: Served): Promise<void> {
       throw listenError(error, serving.bindAddress, serving.port);
     });
     log({ level: "info", event: "Serving", url: server.url, clusters: served.clusters });
-    const signal = await firstSignal();
+    const { first, second } = endingSignals();
+    const signal = await first;
     log({ level: "info", event: "Draining", signal });
     served.stop();
-    const finished = await relay.drain(
-      AbortSignal.any([AbortSignal.timeout(DRAIN_TIMEOUT_MS), secondSignal()]),
-    );
+    const finished = await relay.drain(AbortSignal.any([AbortSignal.timeout(DRAIN_TIMEOUT_MS), second]));
     log({ level: finished ? "info" : "warn", event: "Drained", finished });
     await server.close();
   } finally {
@@ -117,14 +116,21 @@ export function log(line: Readonly<Record<string, unknown>>): void {
   process.stderr.write(`${logText(line, new Date())}\n`);
 }
 
-function firstSignal(): Promise<string> {
-  return new Promise((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => resolve(signal));
+/** The first ends the relay in good order, the second at once; there is no moment between them at which a signal would kill it. */
+function endingSignals(): { readonly first: Promise<string>; readonly second: AbortSignal } {
+  const second = new AbortController();
+  const first = new Promise<string>((resolve) => {
+    let count = 0;
+    const onSignal = (signal: string): void => {
+      count += 1;
+      resolve(signal);
+      if (count < 2) return;
+      second.abort();
+      for (const each of ENDING) process.off(each, onSignal);
+    };
+    for (const each of ENDING) process.on(each, onSignal);
   });
+  return { first, second: second.signal };
 }
 
-function secondSignal(): AbortSignal {
-  const controller = new AbortController();
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => controller.abort());
-  return controller.signal;
-}
+const ENDING = ["SIGTERM", "SIGINT"] as const;

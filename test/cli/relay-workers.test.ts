@@ -1,0 +1,191 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { ClusterEntry } from "#config/cluster.ts";
+import { Event } from "#core/event.ts";
+import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
+import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { connect } from "#kube/client/connect.ts";
+import { type Running, runProgram, startProgram } from "#test/cli/program.ts";
+import { reportOn } from "#test/relay/reports.ts";
+import { untilTrue } from "#test/until-true.ts";
+import { buildCommandLine } from "../../build/build.ts";
+
+const NAMES = ["blue", "green", "red"] as const;
+
+let folder: string;
+let file: string;
+let planes: readonly EmbeddedControlPlane[];
+let lambda: Server;
+let program: Running | undefined;
+/** By cluster, the objects of all events. */
+let invoked: Map<string, string[]>;
+/** Answers that the functions have not given yet, where they are held back. */
+let held: (() => void)[] | undefined;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "relay-workers-"));
+  file = join(folder, "clusters.yaml");
+  await buildCommandLine(join(folder, "dist"));
+  planes = await Promise.all(NAMES.map((name) => startEmbeddedControlPlane({ folder: join(folder, name) })));
+  for (const [index, plane] of planes.entries()) await register(plane, `node-of-${NAMES[index]}`);
+  lambda = createServer(async (request, response) => {
+    const event = Event.parse(JSON.parse(await text(request)));
+    const names = event.objects.map((object) => (object as { metadata: { name: string } }).metadata.name);
+    invoked.set(event.cluster, [...(invoked.get(event.cluster) ?? []), ...names]);
+    if (held !== undefined) await new Promise<void>((resolve) => held?.push(resolve));
+    response.end(JSON.stringify(reportOn(event, () => ({ outcome: "unchanged" }))));
+  });
+  await new Promise<void>((resolve) => lambda.listen(0, "127.0.0.1", resolve));
+});
+afterAll(async () => {
+  lambda.closeAllConnections();
+  await new Promise((resolve) => lambda.close(resolve));
+  for (const plane of planes) await plane.close();
+  await rm(folder, { recursive: true });
+});
+beforeEach(() => {
+  invoked = new Map();
+  held = undefined;
+});
+afterEach(async () => {
+  await program?.end("SIGKILL");
+  program = undefined;
+});
+
+const entry = (name: (typeof NAMES)[number], difference: Partial<ClusterEntry> = {}): ClusterEntry => {
+  const plane = planes[NAMES.indexOf(name)];
+  if (plane === undefined) throw new Error(`no control plane of ${name}`);
+  return clusterEntryOf(plane, {
+    name,
+    cloud: { provider: "memory", instancesFile: "none.json" },
+    ...difference,
+  });
+};
+
+/** Starts what is built and published. */
+function start(...flags: readonly string[]): Running {
+  const { port } = lambda.address() as AddressInfo;
+  program = startProgram(
+    ["relay", `--clusters-file=${file}`, "--function-prefix=x-", "--port=0", ...flags],
+    {
+      AWS_REGION: "us-east-1",
+      AWS_ACCESS_KEY_ID: "x",
+      AWS_SECRET_ACCESS_KEY: "x",
+      AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${port}`,
+    },
+    join(folder, "dist/serverless-ccm.mjs"),
+  );
+  return program;
+}
+
+async function page(path: string): Promise<[number, string]> {
+  const { url } = (await program?.line("Serving")) ?? {};
+  const answer = await fetch(`${url}${path}`);
+  return [answer.status, await answer.text()];
+}
+
+const ready = (name: string): Promise<void> =>
+  untilTrue(`${name} to be ready`, async () => (await page(`/readyz/clusters/${name}`))[0] === 200);
+
+async function valueIn(series: string): Promise<number | undefined> {
+  const [, metrics] = await page("/metrics");
+  const line = metrics.split("\n").find((each) => each.startsWith(`${series} `));
+  return line === undefined ? undefined : Number(line.slice(series.length));
+}
+
+/** Worker threads, by the relay's own metrics. */
+async function threads(): Promise<number | undefined> {
+  return valueIn("serverless_ccm_workers");
+}
+
+describe("a relay of several clusters, as it is published", () => {
+  test("has them in workers, invokes for each, follows the file, and ends with 0", async () => {
+    await writeClustersFile(file, entry("blue"), entry("green"));
+    start("--workers=2");
+    await Promise.all([ready("blue"), ready("green")]);
+    expect(await threads()).toBe(2);
+    await untilTrue("an event of each", () => invoked.size === 2);
+    expect([...invoked].sort()).toEqual([
+      ["blue", ["node-of-blue"]],
+      ["green", ["node-of-green"]],
+    ]);
+    const labels = 'controller="cloud-node-controller",reason="watch",outcome="report"';
+    await untilTrue(
+      "the report to be counted",
+      async () => (await valueIn(`serverless_ccm_invocations_total{cluster="blue",${labels}}`)) === 1,
+    );
+
+    await writeClustersFile(file, entry("red"), entry("green"));
+    await ready("red");
+    await untilTrue("blue to be gone", async () => (await page("/readyz/clusters/blue"))[0] === 404);
+    expect(await valueIn('serverless_ccm_cluster_ready{cluster="blue"}')).toBeUndefined();
+    expect(await valueIn('serverless_ccm_cluster_ready{cluster="green"}')).toBe(1);
+    const events = program?.lines.map(({ event, cluster }) => `${event} ${cluster}`);
+    expect(events).toEqual(expect.arrayContaining(["ClusterAdded red", "ClusterRemoved blue"]));
+    expect(events).not.toContain("ClusterAdded green");
+    expect(await program?.end("SIGTERM")).toBe(0);
+  });
+
+  test("lets what is in flight finish before it ends", async () => {
+    held = [];
+    await writeClustersFile(file, entry("blue"), entry("green"));
+    start("--workers=2");
+    await untilTrue("events in flight", () => held?.length === 2);
+    const ended = program?.end("SIGTERM");
+    await program?.line("Draining");
+    for (const release of held) release();
+    expect(await ended).toBe(0);
+    expect(await program?.line("Drained")).toMatchObject({ finished: true });
+    const reports = program?.lines.filter(({ event }) => event === "Report");
+    expect(reports?.map(({ cluster }) => cluster).sort()).toEqual(["blue", "green"]);
+  });
+
+  test("ends at once at the second signal", async () => {
+    held = [];
+    await writeClustersFile(file, entry("blue"));
+    start();
+    await untilTrue("an event in flight", () => held?.length === 1);
+    const ended = program?.end("SIGTERM");
+    await program?.line("Draining");
+    program?.child.kill("SIGTERM");
+    expect(await ended).toBe(0);
+    expect(await program?.line("Drained")).toMatchObject({ finished: false });
+    for (const release of held) release();
+  });
+
+  test("has no workers where none are wanted", async () => {
+    await writeClustersFile(file, entry("blue"));
+    start("--workers=0");
+    await ready("blue");
+    expect(await threads()).toBeUndefined();
+    expect(await program?.end("SIGTERM")).toBe(0);
+  });
+});
+
+test("a number of workers that is none is a fault", async () => {
+  const { code, stderr } = await runProgram([
+    "relay",
+    "--clusters-file=x",
+    "--function-prefix=x-",
+    "--workers=many",
+  ]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--workers: "many" is no number')]);
+});
+
+async function register(plane: EmbeddedControlPlane, name: string): Promise<void> {
+  const token = (await readFile(plane.tokenFile("admin"), "utf8")).trim();
+  const admin = connect({
+    server: plane.server,
+    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
+    authorization: async () => `Bearer ${token}`,
+  });
+  const { status } = await admin.send({ method: "POST", path: "/api/v1/nodes", body: joiningNode({ name }) });
+  expect(status).toBe(201);
+  await admin.close();
+}
