@@ -60,7 +60,7 @@ export function startMember(id: number, options: MemberOptions, handler: MemberH
       case "log":
         for (const line of message.lines) options.log(line);
         if (message.dropped > 0)
-          options.log({ level: "warn", event: "LogLinesDropped", worker: id, lines: message.dropped });
+          options.log({ level: "warn", event: "LogLinesDropped", worker: id, leftOut: message.dropped });
         break;
       case "metrics":
         metrics.receive(message.id, message.metrics);
