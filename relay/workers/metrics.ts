@@ -1,9 +1,12 @@
 import { Counter, Gauge, Registry } from "prom-client";
+import type { MetricDefinition } from "#relay/report/metrics.ts";
 import type { Metrics } from "#relay/workers/messages.ts";
 import type { DeathReason } from "#relay/workers/running-worker.ts";
 
 /** The metrics of a pool itself, in a registry of their own. */
 export interface WorkerMetrics {
+  /** What there is, in the order of the text. */
+  readonly definitions: readonly MetricDefinition[];
   died(reason: DeathReason): void;
   /** Where gauges read the state from, whenever they are asked. */
   follow(state: () => WorkersState): void;
@@ -24,31 +27,24 @@ export function createWorkerMetrics(): WorkerMetrics {
   let state = (): WorkersState => ({ workers: 0, quarantined: new Map() });
 
   new Gauge({
-    name: "serverless_ccm_workers",
-    help: "Worker threads that run.",
+    ...WORKERS,
     registers,
     collect() {
       this.set(state().workers);
     },
   });
   new Gauge({
-    name: "serverless_ccm_cluster_quarantined",
-    help: "1 while the cluster is kept alone, because it ended its worker again and again.",
-    labelNames: ["cluster"],
+    ...QUARANTINED,
     registers,
     collect() {
       this.reset();
       for (const [cluster, is] of state().quarantined) this.set({ cluster }, Number(is));
     },
   });
-  const restarts = new Counter({
-    name: "serverless_ccm_worker_restarts_total",
-    help: "Workers that ended without having been told to, by why.",
-    labelNames: ["reason"],
-    registers,
-  });
+  const restarts = new Counter({ ...RESTARTS, registers });
 
   return {
+    definitions: [WORKERS, QUARANTINED, RESTARTS],
     died: (reason) => restarts.inc({ reason }),
     follow(read) {
       state = read;
@@ -57,3 +53,24 @@ export function createWorkerMetrics(): WorkerMetrics {
     values: () => registry.getMetricsAsJSON(),
   };
 }
+
+const WORKERS = {
+  name: "serverless_ccm_workers",
+  type: "gauge",
+  help: "Worker threads that run.",
+  labelNames: [],
+} as const satisfies MetricDefinition;
+
+const QUARANTINED = {
+  name: "serverless_ccm_cluster_quarantined",
+  type: "gauge",
+  help: "1 while the cluster is kept alone, because it ended its worker again and again.",
+  labelNames: ["cluster"],
+} as const satisfies MetricDefinition;
+
+const RESTARTS = {
+  name: "serverless_ccm_worker_restarts_total",
+  type: "counter",
+  help: "Workers that ended without having been told to, by why.",
+  labelNames: ["reason"],
+} as const satisfies MetricDefinition;

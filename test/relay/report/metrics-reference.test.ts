@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { createRelayMetrics, DELAY_BUCKETS, type RelayMetrics } from "#relay/report/metrics.ts";
 import { createProcessMetrics } from "#relay/report/process-metrics.ts";
+import { createWorkerMetrics } from "#relay/workers/metrics.ts";
 
 const reference = await readFile(new URL("../../../docs/reference/metrics.md", import.meta.url), "utf8");
 
@@ -19,16 +20,25 @@ const rowsOf = (heading: string): readonly string[] =>
     ?.split("\n")
     .filter((line) => line.startsWith("| `")) ?? [];
 
-test("the reference lists every metric with its type, labels and help, and no other", () => {
-  const expected = createWhole().definitions.map(({ name, type, help, labelNames }) => {
-    const labels = labelNames.map((label) => `\`${label}\``).join(", ") || "–";
-    return `| \`${name}\` | ${type} | ${labels} | ${help} |`;
-  });
-  expect(rowsOf("Clusters")).toEqual(expected);
-});
+test.each([
+  ["Clusters", createWhole],
+  ["Workers", createWorkerMetrics],
+])(
+  "the reference lists every metric of %s with its type, labels and help, and no other",
+  (heading, create) => {
+    const expected = create().definitions.map(({ name, type, help, labelNames }) => {
+      const labels = labelNames.map((label) => `\`${label}\``).join(", ") || "–";
+      return `| \`${name}\` | ${type} | ${labels} | ${help} |`;
+    });
+    expect(rowsOf(heading)).toEqual(expected);
+  },
+);
 
-test("what is defined is what is served", async () => {
-  const metrics = createWhole();
+test.each([
+  ["clusters", createWhole],
+  ["workers", createWorkerMetrics],
+])("what is defined of %s is what is served", async (_, create) => {
+  const metrics = create();
   const served = [...(await metrics.text()).matchAll(/^# HELP (\w+) (.+)\n# TYPE \1 (\w+)$/gm)];
   expect(served.map(([, name, help, type]) => ({ name, help, type }))).toEqual(
     metrics.definitions.map(({ name, help, type }) => ({ name, help, type })),

@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import type { Transport } from "#kube/client/transport.ts";
+import { createHandling, handledIn, handlingBuffer } from "#relay/workers/handling.ts";
+
+const NOTHING = Symbol("nothing was ever handled");
+
+/** A transport that has these answers and pieces. */
+const transport = (pieces: readonly string[]): Transport => ({
+  send: async () => ({ status: 200, headers: {}, body: "" }),
+  stream: async () => ({
+    status: 200,
+    headers: {},
+    body: (async function* () {
+      for (const piece of pieces) yield Buffer.from(piece);
+    })(),
+    close: () => {},
+  }),
+  close: async () => {},
+});
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const REQUEST = { method: "GET", path: "/" } as const;
+
+test("whose data is handled is known while it is, and not afterwards", async () => {
+  const buffer = handlingBuffer();
+  const handling = createHandling(buffer);
+  const seen: unknown[] = [NOTHING];
+  const see = (): void => void seen.push(handledIn(buffer));
+  see();
+  await handling.take(transport([]), 7).send(REQUEST);
+  see();
+  await turn();
+  await turn();
+  see();
+  const stream = await handling.take(transport(["one", "two"]), 3).stream(REQUEST);
+  see();
+  for await (const piece of stream.body) {
+    see();
+    await turn();
+    await turn();
+    if (piece.length === 3) see();
+  }
+  handling.begin(0);
+  see();
+  await handling.take(transport([]), 9).send(REQUEST);
+  see();
+  await turn();
+  await turn();
+  see();
+  expect(seen).toEqual([NOTHING, undefined, 7, undefined, 3, 3, undefined, 3, undefined, 0, 9, undefined]);
+});
