@@ -93,10 +93,10 @@ describe("a faulty entry", () => {
     ],
     [
       "without any word for a key says which there are",
-      "  - { name: red, server: https://x, cloud: { provider: memory, instancesFile: x }, limits: { cpu: 1 } }\n",
+      "  - { name: red, server: https://x, cloud: { provider: memory, instancesFile: x }, policies: { cpu: 1 } }\n",
       "red",
       [
-        "5:94: cluster red: limits.cpu: unknown key; known here are invocations, requestsPerFunction, floorShare",
+        "5:96: cluster red: policies.cpu: unknown key; known here are dryRun, labelsOnly",
       ],
     ],
     [
