@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { shown } from "#core/shown-text.ts";
 import { ApiUnreachable, type UnreachableCode } from "#kube/client/errors.ts";
 import type { ApiResponse } from "#kube/client/transport.ts";
 
@@ -138,11 +139,9 @@ function isFailedTest(failure: Failure): boolean {
   );
 }
 
-const MAX_WORDS = 600;
-
 function wordsOf(failure: Failure, response: ApiResponse): string {
   const words = failure.message ?? `an answer that is not Kubernetes' (${response.body.length} characters)`;
-  return `${response.status}: ${words.length > MAX_WORDS ? `${words.slice(0, MAX_WORDS)}…` : words}`;
+  return `${response.status}: ${shown(words)}`;
 }
 
 const MAX_RETRY_AFTER_SECONDS = 30;
