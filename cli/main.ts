@@ -2,6 +2,7 @@
 import { isMainThread, workerData } from "node:worker_threads";
 import { Command, CommanderError, Option } from "commander";
 import { ConfigurationError } from "#cli/configuration-error.ts";
+import { MAX_NODES, MIN_NODES } from "#cli/demo/node-range.ts";
 import { outliveHangups } from "#cli/hangup.ts";
 import { keepHeapSmall } from "#cli/small-heap.ts";
 import { messageOf } from "#core/message-of.ts";
@@ -56,7 +57,8 @@ program
   .description("Shows in four short acts how nodes come up, on an embedded API server and EC2 endpoint.")
   .option("--lambda", "invoke the packaged functions through AWS's Invoke API on a local function platform")
   .option("--keep", "leave everything running at the end, and print the kubeconfig")
-  .option("--nodes <count>", "nodes of each burst", "200")
+  .option("--nodes <count>", `nodes of each burst, ${MIN_NODES} to ${MAX_NODES}`, "200")
+  .option("--json", "the values of the first act whole, as JSON")
   .action(async (flags) => (await import("#cli/demo/demo.ts")).demo(flags));
 
 const clusters = program

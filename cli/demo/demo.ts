@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import type { ChildRelay, LogLine } from "#cli/demo/child-relay.ts";
+import { MAX_NODES, MIN_NODES } from "#cli/demo/node-range.ts";
 import { type Machine, registerNode, registerNodes } from "#cli/demo/nodes.ts";
 import { createCounter, print, printJson, title } from "#cli/demo/screen.ts";
 import { type Stage, setStage } from "#cli/demo/stage.ts";
 import { summarize } from "#cli/demo/summary.ts";
+import { walkLines } from "#cli/demo/walk-lines.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import type { NodeRecord } from "#emulators/harness/node-history.ts";
 
@@ -12,8 +14,16 @@ import type { NodeRecord } from "#emulators/harness/node-history.ts";
 export interface DemoFlags {
   readonly lambda?: boolean;
   readonly keep?: boolean;
+  /** The values of the first act whole, as JSON. */
+  readonly json?: boolean;
   readonly nodes: string;
 }
+
+/** The signals that end the demo, and the codes by which shells know them. */
+const INTERRUPTS = [
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+] as const;
 
 /** How long a burst may take to come up, in milliseconds. */
 const BURST_TIMEOUT_MS = 120_000;
@@ -21,15 +31,17 @@ const BURST_TIMEOUT_MS = 120_000;
 /** When things go wrong in the third act, in nodes registered. */
 const PLATFORM_OFF_AT = 50;
 const PLATFORM_ON_AT = 100;
-const RELAY_KILLED_AT = 120;
+const RELAY_KILLED_AT = MIN_NODES - 10;
 
 /** Shows in four acts how nodes come up. Throws, so that the process fails, unless every node did. */
 export async function demo(flags: DemoFlags): Promise<void> {
-  const count = Number(flags.nodes);
-  if (!Number.isInteger(count) || count < RELAY_KILLED_AT + 10 || count > 2_000) {
-    const message = `"${flags.nodes}" is no number of nodes from ${RELAY_KILLED_AT + 10} to 2000`;
+  const count = /^\d+$/.test(flags.nodes) ? Number(flags.nodes) : Number.NaN;
+  if (!(count >= MIN_NODES && count <= MAX_NODES)) {
+    const message = `"${flags.nodes}" is no number of nodes; give one from ${MIN_NODES} to ${MAX_NODES}`;
     throw new ConfigurationError([{ name: "--nodes", message }]);
   }
+  // Whoever leaves by `process.exit` takes along what was started and made: see the stage's handlers of "exit".
+  for (const [signal, code] of INTERRUPTS) process.on(signal, () => process.exit(code));
   const stage = await setStage({
     lambda: flags.lambda === true,
     binaries: process.env["KUBEBUILDER_ASSETS"],
@@ -38,7 +50,7 @@ export async function demo(flags: DemoFlags): Promise<void> {
     introduce(stage);
     const relay = await stage.startRelay(() => undefined);
     const acts = [
-      { name: "one node", machines: await oneNode(stage) },
+      { name: "one node", machines: await oneNode(stage, flags.json === true) },
       { name: `burst of ${count}`, machines: await burst(stage, count) },
       { name: "burst with failures", machines: await burstWithFailures(stage, count, relay) },
     ];
@@ -61,33 +73,17 @@ function introduce({ plane, platform }: Stage): void {
   );
 }
 
-async function oneNode(stage: Stage): Promise<Machine[]> {
+async function oneNode(stage: Stage, asJson: boolean): Promise<Machine[]> {
   title(1, "one node joins");
   const machines = addMachines(stage, 1);
   const [machine] = machines;
   if (machine === undefined) return machines;
-  const node = await registerNode(stage.admin, machine);
-  print("the node as its kubelet registered it:");
-  printJson({ taints: node.spec.taints, addresses: node.status.addresses });
+  const before = await registerNode(stage.admin, machine);
   await allUp(stage, machines);
-  for (const { event, answers, decisions, report } of stage.platform.walks()) {
-    print("event:");
-    printJson(event);
-    print("instance:");
-    for (const answer of answers) printJson(answer);
-    print("decision:");
-    for (const decision of decisions) printJson(decision);
-    print("report:");
-    printJson(report);
-  }
-  const { metadata, spec, status } = recordOf(stage, machine.name).latest;
-  print("the node after:");
-  printJson({
-    providerID: spec.providerID,
-    taints: spec.taints,
-    addresses: status.addresses,
-    labels: metadata.labels,
-  });
+  const after = recordOf(stage, machine.name).latest;
+  const [walk] = stage.platform.walks();
+  if (asJson) printJson({ before, walks: stage.platform.walks(), after });
+  else for (const line of walkLines(before, walk, after)) print(line);
   return machines;
 }
 
@@ -185,6 +181,6 @@ async function keepRunning({ plane }: Stage): Promise<void> {
     `\neverything goes on until Ctrl-C: kubectl --kubeconfig ${await plane.kubeconfig("admin")} get nodes`,
   );
   await new Promise<void>((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+    for (const [signal] of INTERRUPTS) process.removeAllListeners(signal).once(signal, () => resolve());
   });
 }

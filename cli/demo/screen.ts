@@ -1,3 +1,5 @@
+import { styleText } from "node:util";
+
 /** Milliseconds between two looks at a count, on a terminal and elsewhere. */
 const TERMINAL_INTERVAL_MS = 100;
 const PLAIN_INTERVAL_MS = 1_000;
@@ -9,14 +11,14 @@ export function print(line: string): void {
   process.stdout.write(liveLine === "" ? `${line}\n` : `\r\x1b[2K${line}\n${liveLine}`);
 }
 
-/** Prints a value as one line of JSON. */
+/** Prints a value as JSON, as people read it. */
 export function printJson(value: unknown): void {
-  print(`  ${JSON.stringify(value)}`);
+  print(JSON.stringify(value, undefined, 2));
 }
 
 /** The heading of an act. */
 export function title(act: number, text: string): void {
-  print(`\n── ${act}. ${text} ──`);
+  print(`\n${styleText("bold", `── ${act}. ${text} ──`)}`);
 }
 
 /** Shows a text that changes: in place on a terminal, as lines elsewhere, and once more when it stops. */

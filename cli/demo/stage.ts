@@ -1,4 +1,5 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtempSync, rmSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ChildRelay, type LogLine, startChildRelay } from "#cli/demo/child-relay.ts";
@@ -51,8 +52,16 @@ const AWS_ENVIRONMENT = {
 
 /** Starts an API server, an EC2 endpoint and a function platform, all on this machine. */
 export async function setStage(options: StageOptions): Promise<Stage> {
-  const folder = await mkdtemp(join(tmpdir(), "serverless-ccm-demo-"));
-  const closers: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true })];
+  // In one step with what removes it: tokens lie in it, and the process may be told to end at any time.
+  const folder = mkdtempSync(join(tmpdir(), "serverless-ccm-demo-"));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  process.once("exit", remove);
+  const closers: (() => Promise<void>)[] = [
+    async () => {
+      remove();
+      process.off("exit", remove);
+    },
+  ];
   const closing = <T extends { close(): Promise<void> }>(part: T): T => {
     closers.unshift(() => part.close());
     return part;
