@@ -35,6 +35,7 @@ beforeAll(async () => {
   planes = await Promise.all(NAMES.map((name) => startEmbeddedControlPlane({ folder: join(folder, name) })));
   for (const [index, plane] of planes.entries()) await register(plane, `node-of-${NAMES[index]}`);
   lambda = createServer(async (request, response) => {
+    if (request.headers["x-amz-invocation-type"] === "DryRun") return void response.writeHead(204).end();
     const event = Event.parse(JSON.parse(await text(request)));
     const names = event.objects.map((object) => (object as { metadata: { name: string } }).metadata.name);
     invoked.set(event.cluster, [...(invoked.get(event.cluster) ?? []), ...names]);
