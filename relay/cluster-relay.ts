@@ -31,6 +31,8 @@ export interface ClusterRelayOptions {
   readonly note: (note: RelayNote) => void;
   /** The controllers that there are; those of this build without it. */
   readonly watches?: readonly Watch[] | undefined;
+  /** Called before each object is looked at. */
+  readonly onObject?: (() => void) | undefined;
 }
 
 /** How a cluster fares: all controllers together, and each. */

@@ -32,6 +32,8 @@ export interface RelayOptions {
   readonly nodeStatusUpdateFrequencySeconds: number;
   readonly metrics?: RelayMetrics | undefined;
   /** One structured line for every outcome, ready for the log. */
+  /** Told whose object it is before each is looked at; for whoever must know what a process was at that ended. */
+  readonly onHandle?: ((cluster: string) => void) | undefined;
   readonly onOutcome?: ((line: OutcomeLine) => void) | undefined;
   /** The controllers that there are; those of this build without it. */
   readonly watches?: readonly Watch[] | undefined;
@@ -59,7 +61,7 @@ export interface Relay {
 
 /** Starts to follow the clusters; each by itself, so that the trouble of one delays no other. */
 export function startRelay(options: RelayOptions): Relay {
-  const { clock = systemClock, random = Math.random } = options;
+  const { clock = systemClock, random = Math.random, onHandle } = options;
   const gate = options.gate ?? createGate({ clock, random });
   const turns = createReadingTurns(clock);
   const followed = new Map<string, Followed>();
@@ -105,6 +107,7 @@ export function startRelay(options: RelayOptions): Relay {
         return `${name.slice(0, 80)}.${options.identity.slice(0, 24)}.${events}`;
       },
       watches: options.watches,
+      onObject: onHandle && (() => onHandle(cluster.name)),
     });
     followed.set(cluster.name, { relay, transport, log });
   }

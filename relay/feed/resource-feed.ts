@@ -47,6 +47,8 @@ export interface ResourceFeedOptions {
   readonly pace?: Pace;
   readonly signal: AbortSignal;
   readonly note: (note: FeedNote) => void;
+  /** Called before each object is looked at. */
+  readonly onObject?: (() => void) | undefined;
 }
 
 /** What a feed has to tell of itself. */
@@ -125,7 +127,10 @@ export function startResourceFeed(options: ResourceFeedOptions): ResourceFeed {
   const following = watchResource<readonly unknown[]>({
     transport,
     path,
-    project: (object) => subscribers.map((subscriber) => subscriber.read(object)),
+    project(object) {
+      options.onObject?.();
+      return subscribers.map((subscriber) => subscriber.read(object));
+    },
     clock,
     random,
     signal,

@@ -80,6 +80,7 @@ export function startWorkerHost(options: WorkerHostOptions): void {
     metrics: { ...metrics, follow: () => {} },
     identity: options.identity,
     nodeStatusUpdateFrequencySeconds: options.nodeStatusUpdateFrequencySeconds,
+    onHandle: handled,
     onOutcome: log.add,
     watches: options.watches,
   });
