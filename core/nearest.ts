@@ -43,7 +43,7 @@ function editsBetween(one: string, other: string): number {
   return cell(last, other.length);
 }
 
-/** Beyond the table's edge nothing is ever cheapest. */
+/** The table has this cell: nobody asks beyond its edge. */
 function cell(row: readonly number[], column: number): number {
-  return row[column] ?? Number.POSITIVE_INFINITY;
+  return Number(row[column]);
 }

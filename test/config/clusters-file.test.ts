@@ -95,9 +95,7 @@ describe("a faulty entry", () => {
       "without any word for a key says which there are",
       "  - { name: red, server: https://x, cloud: { provider: memory, instancesFile: x }, policies: { cpu: 1 } }\n",
       "red",
-      [
-        "5:96: cluster red: policies.cpu: unknown key; known here are dryRun, labelsOnly",
-      ],
+      ["5:96: cluster red: policies.cpu: unknown key; known here are dryRun, labelsOnly"],
     ],
     [
       "whose name is none is told by its place",
