@@ -1,5 +1,5 @@
-import { chmod, readdir, rm, writeFile } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { chmod, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { type Bundle, type BundleOptions, bundle, ROOT, rawBytes } from "./bundle.ts";
 import { functionNames } from "./function-names.ts";
@@ -86,10 +86,18 @@ async function measured(sizes: readonly Size[], folder: string, importTimes: boo
   return complete;
 }
 
+/** In a checkout, too, `npx serverless-ccm` is what is built: npm links the programs of other packages there, and not its own. */
+async function linkCommandLine(folder: string): Promise<void> {
+  const link = join(ROOT, "node_modules/.bin", CLI_NAME);
+  await rm(link, { force: true });
+  await symlink(relative(dirname(link), join(folder, `${CLI_NAME}.mjs`)), link);
+}
+
 if (import.meta.main) {
   const { values } = parseArgs({ options: { "import-times": { type: "boolean", default: false } } });
   const folder = join(ROOT, "dist");
   const built = [...(await buildFunctions(folder)), await buildCommandLine(folder)];
+  await linkCommandLine(folder);
   const sizes = await measured(built, folder, values["import-times"]);
   await writeFile(join(folder, "sizes.json"), `${JSON.stringify(sizes, undefined, 2)}\n`);
   process.stdout.write(`${tableOf(sizes)}\n`);

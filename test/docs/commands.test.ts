@@ -1,0 +1,153 @@
+import { execFile } from "node:child_process";
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { parse } from "yaml";
+import { createAwsCloud } from "#clouds/aws/cloud.ts";
+import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { Cluster } from "#config/cluster.ts";
+import { readClustersFile } from "#config/read-clusters-file.ts";
+import { nodeController } from "#core/node/controller.ts";
+import { Report } from "#core/report.ts";
+import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
+import { type LambdaServer, startLambda } from "#emulators/lambda/server.ts";
+import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { commandsOf, namedFiles, shellBlocks } from "#test/docs/shell-blocks.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+import { buildCommandLine } from "../../build/build.ts";
+import { ROOT } from "../../build/bundle.ts";
+import { writeZip } from "../../build/zip.ts";
+
+const run = promisify(execFile);
+
+const GUIDE = "docs/how-to/deploy-to-aws.md";
+const REGION = "eu-central-1";
+
+const PAGES = ["README.md", ...(await pagesIn("docs/how-to")), ...(await pagesIn("docs/reference"))];
+
+async function pagesIn(folder: string): Promise<string[]> {
+  return (await readdir(join(ROOT, folder))).map((name) => join(folder, name));
+}
+
+const read = (page: string): Promise<string> => readFile(join(ROOT, page), "utf8");
+
+test.each(PAGES)("%s has no commands but in blocks that are run, or that say why not", async (page) => {
+  const text = await read(page);
+  const known = text.replaceAll(/```(sh|yaml)\n[\s\S]*?```/g, "");
+  // What begins with a program's name outside of them would be run by nobody.
+  expect(known.match(/^( {4}|)(npx|aws|npm|kubectl|serverless-ccm|node \S+\.m?[tj]s) .*/gm) ?? []).toEqual([]);
+});
+
+test("the example event is of the cluster that the guide has as its example", async () => {
+  const [[, text] = ["", ""]] = namedFiles(await read(GUIDE));
+  const { hash, name } = Cluster.parse(parse(text).clusters[0]);
+  expect(JSON.parse(await read("docs/examples/event.json")).event).toMatchObject({
+    cluster: name,
+    clusterHash: hash,
+  });
+});
+
+describeWithPart("aws-tools", "the commands of the guides", ({ aws }) => {
+  let folder = "";
+  let ec2: Ec2Server;
+  let lambda: LambdaServer;
+  let environment: NodeJS.ProcessEnv;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "commands-"));
+    await cp(join(ROOT, "docs/examples"), join(folder, "docs/examples"), { recursive: true });
+    await cp(join(ROOT, "infra"), join(folder, "infra"), { recursive: true });
+    await buildCommandLine(join(folder, "dist"));
+    const bin = join(folder, "node_modules/.bin");
+    await program(join(bin, "serverless-ccm"), process.execPath, [join(folder, "dist/serverless-ccm.mjs")]);
+    await program(join(folder, "bin/aws"), aws.program, aws.args);
+    await writeFile(join(folder, "package.json"), "{}");
+    ec2 = await startEc2({ region: REGION });
+    lambda = await startNodeFunction(join(folder, "layer/clusters.yaml"), ec2.url);
+    environment = {
+      PATH: [join(folder, "bin"), dirname(process.execPath), process.env["PATH"]].join(":"),
+      HOME: folder,
+      ...credentials,
+      AWS_REGION: REGION,
+      AWS_DEFAULT_REGION: REGION,
+      AWS_MAX_ATTEMPTS: "1",
+      AWS_ENDPOINT_URL: "http://127.0.0.1:1",
+      AWS_ENDPOINT_URL_LAMBDA: lambda.url,
+    };
+  });
+  afterAll(async () => {
+    await lambda?.close();
+    await ec2?.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test("run as they are written, one page after the other, and the guide's event comes back as a report", async () => {
+    for (const page of PAGES) {
+      const text = await read(page);
+      for (const [file, content] of namedFiles(text)) await write(join(folder, file), content);
+      for (const { line, commands, notRun } of shellBlocks(text)) {
+        if (notRun !== undefined) continue;
+        const ended = run("sh", ["-eu", "-c", commands], { cwd: folder, env: environment });
+        await ended.catch((cause) => {
+          throw new Error(`${page}:${line} failed: ${cause.stderr}`, { cause });
+        });
+      }
+    }
+    const report = Report.parse(JSON.parse(await readFile(join(folder, "report.json"), "utf8")));
+    expect(report.objects).toMatchObject([{ name: expect.stringMatching(/^ip-10-0-1-17/) }]);
+    expect(lambda.record()).toMatchObject([{ status: 200, functionError: false }]);
+  });
+
+  test("those of AWS's command line that need an account are such as it understands", async () => {
+    const blocks = (await Promise.all(PAGES.map(read))).flatMap(shellBlocks);
+    const commands = blocks
+      .filter(({ notRun }) => notRun !== undefined)
+      .flatMap((block) => commandsOf("aws", block));
+    expect(commands.length).toBeGreaterThan(0);
+    const nowhere = { ...environment, AWS_ENDPOINT_URL_LAMBDA: undefined };
+    // What it would send has to be a zip.
+    await writeZip(join(folder, "clusters.zip"), { "package.json": join(folder, "package.json") });
+    for (const command of commands) {
+      const said = await run("sh", ["-c", command], { cwd: folder, env: nowhere }).catch(
+        ({ stderr }) => stderr,
+      );
+      expect(`${command}: ${said}`).toContain("Could not connect to the endpoint URL");
+    }
+  });
+});
+
+const credentials = { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" };
+
+/** The deployed node function, whose layer lies in a folder; a dry run has no need of the cluster's API server. */
+async function startNodeFunction(clustersFile: string, ec2Url: string): Promise<LambdaServer> {
+  Object.assign(process.env, credentials, {
+    AWS_ENDPOINT_URL_EC2: ec2Url,
+    AWS_EC2_METADATA_DISABLED: "true",
+  });
+  const cloud = createAwsCloud(
+    AwsCloudConfig.parse({ provider: "aws", region: REGION, vpc: "vpc-0123456789abcdef0" }),
+  );
+  const api = async (): Promise<never> => {
+    throw new Error("a dry run asked for the API server");
+  };
+  const node = controllerFunction(nodeController, {
+    clusters: (name) => readClustersFile(clustersFile)(name),
+    cloud: async () => cloud,
+    api,
+    now: () => new Date(),
+  });
+  const functions = { "serverless-ccm-prod-node": node };
+  return startLambda({ functions, timeoutMs: 30_000, concurrency: 10 });
+}
+
+async function program(file: string, command: string, args: readonly string[]): Promise<void> {
+  await write(file, `#!/bin/sh\nexec "${[command, ...args].join('" "')}" "$@"\n`);
+  await chmod(file, 0o755);
+}
+
+async function write(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text);
+}
