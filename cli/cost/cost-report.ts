@@ -86,6 +86,8 @@ function notes({ stock, workload }: Bill, measured: Measured): string {
     `CPU time stretched to what Lambda gives. Nodes join ${countOf(workload.nodesPerInvocation)} at a time; each is looked at once more soon after,`,
     "alone, and every 5 minutes with the others of its cluster. The relay is reserved by the task, stock pods by",
     `their chart's ${reserved.vcpu} vCPU and the ${measured.stock.memoryMiB} MiB that one used; it used ${shareOf(used.vcpu)} vCPU.`,
+    "A stock pod is still needed where nodes that are shut down or deleted, routes, load balancers or tags have to be",
+    "looked after, which serverless-ccm does not do yet: there it comes on top, and this is not a saving.",
     "Not in it: data transfer, NAT gateways, log storage, metrics and alarms, EventBridge, control planes, free tiers.",
   ].join("\n");
 }

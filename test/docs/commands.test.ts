@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -37,7 +38,15 @@ test.each(PAGES)("%s has no commands but in blocks that are run, or that say why
   const text = await read(page);
   const known = text.replaceAll(/```(sh|yaml)\n[\s\S]*?```/g, "");
   // What begins with a program's name outside of them would be run by nobody.
-  expect(known.match(/^( {4}|)(npx|aws|npm|kubectl|serverless-ccm|node \S+\.m?[tj]s) .*/gm) ?? []).toEqual([]);
+  expect(known.match(/^( {4}|)(npx|aws|npm|kubectl|serverless-ccm|node \S+\.m?[tj]s) .*/gm) ?? []).toEqual(
+    [],
+  );
+});
+
+test.each(PAGES)("%s links to what is there, pictures too", async (page) => {
+  const links = [...(await read(page)).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = ""]) => link);
+  const missing = links.filter((link) => !existsSync(join(ROOT, dirname(page), link)));
+  expect(missing).toEqual([]);
 });
 
 test("the example event is of the cluster that the guide has as its example", async () => {
