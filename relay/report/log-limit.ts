@@ -43,6 +43,10 @@ const BURST_SECONDS = 10;
 const RESERVED_PER_SECOND = 1;
 const CHANGES: ReadonlySet<string> = new Set(["ClusterLimited", "LogLimited", "Recovered"]);
 
+/** Lines of single objects leave half of a burst to those that sum up: a batch of failures must not hide that there were more. */
+const OF_ONE_OBJECT: ReadonlySet<string> = new Set(["Object", "MalformedObject", "ObjectTooLarge"]);
+const LEFT_BY_OBJECTS = 1 / 2;
+
 /** Without a line that had to be left out for so long, the limit is in force no longer. */
 const FLOWS_AFTER_MS = 5_000;
 
@@ -85,7 +89,8 @@ export function createLogLimit({ linesPerSecond, clock, write, note }: LogLimitO
 
   return {
     take(line) {
-      const tokens = [usual, ...(isReserved(line) ? [reserved] : [])].find(({ areThere }) => areThere());
+      const part = OF_ONE_OBJECT.has(line.event) ? LEFT_BY_OBJECTS : 0;
+      const tokens = [usual, ...(isReserved(line) ? [reserved] : [])].find(({ areThere }) => areThere(part));
       if (tokens === undefined) return count();
       const { level, event, cluster } = line;
       const made = { ...fitForLog(line), level, event, cluster };
@@ -115,7 +120,8 @@ function isReserved({ level, event }: OutcomeLine): boolean {
 }
 
 interface Tokens {
-  areThere(): boolean;
+  /** Whether there are any beyond this part of a burst. */
+  areThere(part: number): boolean;
   /** They may be owed for a while. */
   take(count: number): void;
 }
@@ -125,11 +131,11 @@ function createTokens(perSecond: number, clock: Clock): Tokens {
   let tokens = most;
   let filledMs = clock.now();
   return {
-    areThere() {
+    areThere(part) {
       const nowMs = clock.now();
       tokens = Math.min(most, tokens + ((nowMs - filledMs) / 1_000) * perSecond);
       filledMs = nowMs;
-      return tokens >= 1;
+      return tokens >= Math.max(1, most * part);
     },
     take(count) {
       tokens -= count;

@@ -25,7 +25,7 @@ function start(linesPerSecond = 10): World {
 
 const line = (difference: Partial<OutcomeLine> = {}): OutcomeLine => ({
   level: "warn",
-  event: "MalformedObject",
+  event: "ReadFailed",
   cluster: "one",
   ...difference,
 });
@@ -47,6 +47,17 @@ describe("the lines of a cluster", () => {
     }
     expect(world.written.length).toBe(700);
   });
+
+  test.each(["Object", "MalformedObject", "ObjectTooLarge"])(
+    "of single objects (%s) leave room for those that sum up",
+    (event) => {
+      const world = start();
+      flood(world, 1_000, { event });
+      expect(world.written.length).toBe(51);
+      flood(world, 1_000, { event: "Report" });
+      expect(world.written.length).toBe(100);
+    },
+  );
 
   test("beyond that are counted, which is said at once, each minute and when they flow again", async () => {
     const world = start();
