@@ -12,6 +12,7 @@ import type { Gate } from "#relay/delivery/gate.ts";
 import type { Invoker } from "#relay/delivery/invoker.ts";
 import { parsingOnce } from "#relay/feed/parse-once.ts";
 import { type FeedSubscriber, type ResourceFeed, startResourceFeed } from "#relay/feed/resource-feed.ts";
+import { createAnswerLimit } from "#relay/report/answer-limit.ts";
 import type { ClusterNote, RelayNote } from "#relay/report/note.ts";
 import type { PendingCounts, Queue } from "#relay/work/pending.ts";
 
@@ -74,6 +75,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
   let cancelTimer: () => void = () => {};
 
   const quotaKey = quotaKeyOf(cluster);
+  const answers = createAnswerLimit(clock);
   const note = (value: ClusterNote): void => options.note({ cluster: cluster.name, ...value });
   const controllers = parsingOnce(enabled(cluster, options.watches ?? WATCHES, note)).map((watch) =>
     createControllerRelay({
@@ -81,7 +83,12 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
       watch,
       quotaKey,
       context: { labelPrefixes: labelPrefixesOf(cluster) },
-      note: (each) => note({ controller: watch.name, ...each }),
+      note(each) {
+        note({ controller: watch.name, ...each });
+        if (each.kind !== "delivered") return;
+        const told = answers.after(each.delivery, watch.resource.name);
+        if (told !== undefined) note(told);
+      },
       wake,
       onTurn: pump,
       isFull: () => cluster.limits.invocations > 1 && invocations() >= cluster.limits.invocations,
@@ -181,7 +188,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
           followed.length === 0
             ? NOTHING_TO_DO
             : followed.map((feed) => feed.failure()).find((failure) => failure !== undefined),
-        limited: eachOnce(followed.flatMap((feed) => feed.limited())),
+        limited: eachOnce([...followed.flatMap((feed) => feed.limited()), ...answers.limited()]),
         ...sumOf(each),
         controllers: each,
       };

@@ -277,6 +277,7 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
           return unknown.inc({ cluster });
         case "delay":
           return delays.get(note.metric)?.observe({ cluster }, note.seconds);
+        case "answer-limited":
         case "log-limited":
           return limits.inc({ cluster, limit: note.limit });
         case "log-left-out":

@@ -43,6 +43,7 @@ export function outcomeLinesOf(note: RelayNote): readonly OutcomeLine[] {
       const { resource, code, limit, durationMs } = note;
       return [{ level: "info", event: "Recovered", cluster, resource, code, limit, durationMs }];
     }
+    case "answer-limited":
     case "log-limited": {
       const { limit, message } = note;
       return [{ level: "warn", event: "ClusterLimited", cluster, limit, message }];

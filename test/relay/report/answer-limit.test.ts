@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import type { Delivery } from "#relay/delivery/deliver.ts";
+import { createAnswerLimit } from "#relay/report/answer-limit.ts";
+import { createManualClock } from "#test/kube/follow/manual-clock.ts";
+
+const reported = (...objects: readonly (readonly [outcome: string, code: string])[]): Delivery =>
+  ({
+    invocation: {
+      kind: "report",
+      report: {
+        objects: objects.map(([outcome, code]) => ({ outcome, because: { code, message: `said ${code}` } })),
+      },
+    },
+  }) as unknown as Delivery;
+const UNREAD = reported(["changed", "Initialized"], ["retry", "ClusterLimited"]);
+const WRITTEN = reported(["changed", "Initialized"]);
+const LEFT_ALONE = reported(["unchanged", "UpToDate"], ["retry", "Unavailable"]);
+const FAILED = { invocation: { kind: "failed", code: "TimedOut" } } as unknown as Delivery;
+
+const LIMIT = { limit: "answerBytes", message: "said ClusterLimited" };
+const BEGUN = { kind: "answer-limited", ...LIMIT };
+const recovered = (durationMs: number) => {
+  return { kind: "recovered", resource: "nodes", limit: "answerBytes", durationMs };
+};
+
+test.each<[string, readonly Delivery[], readonly unknown[], readonly unknown[]]>([
+  ["nothing is said of answers that are read", [WRITTEN, LEFT_ALONE, FAILED], [], []],
+  ["an answer that is not read is a limit", [UNREAD], [BEGUN], [LIMIT]],
+  ["each such report counts", [UNREAD, UNREAD], [BEGUN, BEGUN], [LIMIT]],
+  ["it stays in force until something is written", [UNREAD, LEFT_ALONE, FAILED], [BEGUN], [LIMIT]],
+  ["and is over then, once", [UNREAD, UNREAD, WRITTEN, WRITTEN], [BEGUN, BEGUN, recovered(2_000)], []],
+])("%s", async (_, deliveries, told, inForce) => {
+  const clock = createManualClock();
+  const answers = createAnswerLimit(clock);
+  const all: unknown[] = [];
+  for (const delivery of deliveries) {
+    const each = answers.after(delivery, "nodes");
+    if (each !== undefined) all.push(each);
+    await clock.advance(1_000);
+  }
+  expect(all).toEqual(told);
+  expect(answers.limited()).toEqual(inForce);
+});
