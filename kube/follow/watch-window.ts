@@ -41,6 +41,8 @@ export interface WindowOptions {
   readonly maxLineBytes: number;
   /** Asked before a line of so many characters is read: what is to be awaited first, if anything. */
   readonly admit: (characters: number) => Promise<void> | undefined;
+  /** Whether what was received already is so late that it is better asked for anew. */
+  readonly isLate: () => boolean;
 }
 
 /** Silence for this long ends a watch: bookmarks come about every minute, and PING only tells that the connection lives. */
@@ -118,6 +120,7 @@ async function readEvents(
         await wait;
         // It is we who did not read on.
         heard();
+        if (options.isLate()) return { kind: "ended" };
       }
       // After a close, what is still in the buffers is nobody's any more.
       if (options.signal.aborted || isStopped()) return { kind: "ended" };

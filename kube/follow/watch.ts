@@ -97,6 +97,9 @@ const WELL_BEHAVED_AFTER_MS = 20_000;
 /** After so many failures of the watch in a row the list is asked instead of the watch. */
 const FAILURES_UNTIL_LIST = 3;
 
+/** A watch that waits for its pace is asked anew after so long: megabytes that were received already may be of minutes ago by then. */
+const LATE_AFTER_MS = 10_000;
+
 /** So many watches that end early, one after another, are resumed at once; then they are waited between, whatever they brought. */
 const EARLY_ENDS_AT_ONCE = 30;
 
@@ -147,7 +150,7 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
   /** Lists, and tells what differs from what was known. */
   async function list(): Promise<RequestFailure | undefined> {
     earlyLists = clock.now() - listedMs < LISTS_APART_MS ? earlyLists + 1 : 0;
-    if (earlyLists > EARLY_LISTS_AT_ONCE) await pause(clock, delay(earlyLists - EARLY_LISTS_AT_ONCE), signal);
+    if (earlyLists > EARLY_LISTS_AT_ONCE) await waitBefore("list", earlyLists - EARLY_LISTS_AT_ONCE);
     const startedAtMs = clock.now();
     const request = followed.begin();
     const found = await listAll(options.transport, path, request.take, signal, { size, bounds, clock });
@@ -184,13 +187,14 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
       ...options,
       maxLineBytes: bounds.watchLineBytes,
       admit,
+      isLate: () => pace.isHeld() && clock.now() - openedAtMs >= LATE_AFTER_MS,
       resourceVersion: from,
       timeoutSeconds: 240 + Math.floor(random() * 61),
       onOpen() {
         openedAtMs = clock.now();
         cancelWell = clock.after(WELL_BEHAVED_AFTER_MS, () => {
           violations = 0;
-          limits.lift(...WATCH_LIMITS);
+          limits.lift(...WATCH_LIMITS, ...(pace.isHeld() ? [] : (["watchPace"] as const)));
         });
         handler.note({ kind: "opened" });
       },
@@ -238,8 +242,7 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
       case "ended":
       case "lost":
         if (progress) {
-          if (earlyEnds > EARLY_ENDS_AT_ONCE)
-            await pause(clock, delay(earlyEnds - EARLY_ENDS_AT_ONCE), signal);
+          if (earlyEnds > EARLY_ENDS_AT_ONCE) await waitBefore("watch", earlyEnds - EARLY_ENDS_AT_ONCE);
         } else if (durationMs >= SILENCE_MS) listNext("silent");
         else if (end.kind === "lost") await backOffWatch(end.failure);
         else await settleDown();
@@ -252,6 +255,13 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
   function listNext(why: ListCause): void {
     cause = why;
     listDueMs = 0;
+  }
+
+  /** Waits where the server has its way with nothing but the next request, again and again. */
+  async function waitBefore(what: "list" | "watch", times: number): Promise<void> {
+    const message = `each ${what} of ${path} leads to the next at once, again and again; they wait for each other`;
+    limits.enter("watchPace", message);
+    await pause(clock, delay(times), signal);
   }
 
   /** Waits where nothing failed but nothing came either, so that no loop can spin; the first time it hardly waits. */

@@ -94,7 +94,7 @@ describe("an answer", () => {
       given: "words without end",
       status: 403,
       body: { message: "x".repeat(5_000) },
-      meaning: { kind: "rejected", message: `403: ${"x".repeat(600)}…` },
+      meaning: { kind: "rejected", message: `403: ${"x".repeat(255)}…` },
     },
   ])("$given", ({ status, body, retryAfter, meaning }) => {
     const text = typeof body === "string" ? body : JSON.stringify(body ?? "");

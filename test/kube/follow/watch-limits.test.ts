@@ -357,6 +357,24 @@ describe("a watch that brings too much at once", () => {
   });
 });
 
+test("a watch that is late is asked anew, and what it had brought by then is no matter", async () => {
+  const { api, clock, told, notes } = await follow({
+    bounds: { watchEventsPerSecond: 10 },
+    prepare: (fake) => putMany(fake, 1),
+  });
+  told.length = 0;
+  api.hold(true);
+  for (let index = 0; index < 2_000; index += 1) api.put("n0");
+  api.hold(false);
+  await clock.advance(12_000);
+  expect(told.length).toBeLessThan(300);
+  api.compact("connect");
+  await clock.advance(12_000);
+  // Thirty seconds' worth instead of two hundred.
+  expect(told.length).toBeLessThan(450);
+  expect(notes.filter((note) => note.kind === "listed" && note.cause === "gone")).toHaveLength(1);
+});
+
 describe("a server that never lets a watch be", () => {
   test.each([
     {
@@ -374,19 +392,24 @@ describe("a server that never lets a watch be", () => {
       },
     },
   ])("$given: it is asked less and less", async ({ act }) => {
-    const { api, clock } = await follow({
+    let hostile = true;
+    const { api, clock, limited } = await follow({
       random: () => 0.999,
       prepare(fake) {
         putMany(fake, 1);
         const stream = fake.stream;
         fake.stream = async (request) => {
           const opened = await stream(request);
-          act(fake);
+          if (hostile) act(fake);
           return opened;
         };
       },
     });
     await clock.advance(10 * 60_000);
     expect(api.requests.length).toBeLessThan(150);
+    expect(limited()).toEqual(["watchPace"]);
+    hostile = false;
+    await clock.advance(60_000);
+    expect(limited()).toEqual([]);
   });
 });
