@@ -46,6 +46,8 @@ export const Limits = z.strictObject({
   floorShare: z.number().gt(0).max(1).prefault(0.05),
   /** Objects of one resource that are followed; those beyond are left out. */
   objects: z.int().min(1).max(1_000_000).prefault(DEFAULT_BOUNDS.objects),
+  /** What is kept of them, as JSON. */
+  objectBytes: z.int().min(MEBIBYTE).prefault(DEFAULT_BOUNDS.objectBytes),
   /** A page of a list: its bytes once decompressed, and its JSON values. */
   pageBytes: z
     .int()

@@ -2,6 +2,8 @@
 export interface FollowBounds {
   /** Objects of the resource that are followed. */
   readonly objects: number;
+  /** Of what is kept of them, as JSON. */
+  readonly objectBytes: number;
   readonly pageBytes: number;
   /** JSON values of a page, by the signs that part or open them. */
   readonly pageValues: number;
@@ -18,6 +20,7 @@ export interface FollowBounds {
 /** Several times what 10,000 nodes of 15 KB take. */
 export const DEFAULT_BOUNDS: FollowBounds = {
   objects: 10_000,
+  objectBytes: 64 * 1024 * 1024,
   pageBytes: 16 * 1024 * 1024,
   pageValues: 500_000,
   listBytes: 512 * 1024 * 1024,

@@ -7,7 +7,7 @@ import {
 } from "#kube/follow/known-objects.ts";
 import type { LimitsInForce } from "#kube/follow/limits-in-force.ts";
 import { createMalformedObjects, type MalformedNote } from "#kube/follow/malformed-objects.ts";
-import { isVersion, keyOf, metadataOf } from "#kube/follow/object-key.ts";
+import { isVersion, keyOf, metadataOf, type ObjectKey } from "#kube/follow/object-key.ts";
 import type { Pace } from "#kube/follow/pace.ts";
 import { limitMet, type RequestFailure } from "#kube/follow/request-failure.ts";
 import type { WatchEvent } from "#kube/follow/watch-window.ts";
@@ -46,13 +46,18 @@ export interface FollowRequest<T> {
 
 export function createFollowedObjects<T>(options: FollowedObjectsOptions<T>): FollowedObjects<T> {
   const { handler, limits, path, bounds, pace } = options;
-  const known = createKnownObjects(handler, bounds.objects, (change) => pace.count(change));
+  const known = createKnownObjects(
+    handler,
+    { maxObjects: bounds.objects, maxBytes: bounds.objectBytes },
+    (change) => pace.count(change),
+  );
   /** Objects that are there, by what is known, and not followed; a list counts them anew. */
   let leftOut = 0;
 
   function countLeftOut(change: number): void {
     leftOut = Math.max(0, leftOut + change);
-    const message = `${path} has more than ${bounds.objects} objects; those beyond are left out until there is room`;
+    const most = `${bounds.objects} objects, or ${bounds.objectBytes} bytes of them`;
+    const message = `${path} has more than ${most}; those beyond are left out until there is room`;
     if (leftOut === 0) limits.lift("objects");
     else limits.enter("objects", message);
   }
@@ -64,6 +69,12 @@ export function createFollowedObjects<T>(options: FollowedObjectsOptions<T>): Fo
       const malformed = createMalformedObjects(path, (note) => handler.note(note));
       /** Objects of a list for which there was no room, whatever else it may show. */
       let beyond = 0;
+      let keptBytes = 0;
+
+      function read(object: unknown, key: ObjectKey): ListedObject<T> {
+        const read = options.project(object as Readonly<Record<string, unknown>>);
+        return { key, object: read, bytes: sizeOf(read) };
+      }
 
       function tooMany(): RequestFailure | undefined {
         if (malformed.count <= bounds.malformedObjects) return undefined;
@@ -76,7 +87,10 @@ export function createFollowedObjects<T>(options: FollowedObjectsOptions<T>): Fo
         end: () => malformed.end(),
         take(object, kept) {
           // A list that began anew; nothing is beyond before as many are kept as there may be.
-          if (kept === 0) beyond = 0;
+          if (kept === 0) {
+            beyond = 0;
+            keptBytes = 0;
+          }
           const key = keyOf(object);
           if (key === undefined) {
             malformed.add(object);
@@ -87,7 +101,13 @@ export function createFollowedObjects<T>(options: FollowedObjectsOptions<T>): Fo
             beyond += 1;
             return undefined;
           }
-          return { key, object: options.project(object as Readonly<Record<string, unknown>>) };
+          const listed = read(object, key);
+          if (keptBytes + listed.bytes > bounds.objectBytes) {
+            beyond += 1;
+            return undefined;
+          }
+          keptBytes += listed.bytes;
+          return listed;
         },
         async replace(listed, signal) {
           const restarted = await known.replace(listed, signal);
@@ -112,12 +132,22 @@ export function createFollowedObjects<T>(options: FollowedObjectsOptions<T>): Fo
             if (!known.forget(key) && !known.isKnown(key)) countLeftOut(-1);
           } else if (known.isKnown(key) || known.count < bounds.objects) {
             const isNew = !known.isKnown(key);
-            known.apply(options.project(object), key);
-            if (isNew && type === "MODIFIED") countLeftOut(-1);
+            const isTaken = known.apply(read(object, key));
+            if (isTaken && isNew && type === "MODIFIED") countLeftOut(-1);
+            if (!isTaken && (!isNew || type === "ADDED" || leftOut === 0)) countLeftOut(1);
           } else if (type === "ADDED") countLeftOut(1);
           return key.resourceVersion;
         },
       };
     },
   };
+}
+
+/** About what keeping it takes, as JSON; what cannot be written out is too large. */
+function sizeOf(value: unknown): number {
+  try {
+    return JSON.stringify(value)?.length ?? 0;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }

@@ -6,6 +6,8 @@ import { isOlderVersion } from "#kube/follow/resource-version.ts";
 export interface ListedObject<T> {
   readonly key: ObjectKey;
   readonly object: T;
+  /** Of what is kept of it. */
+  readonly bytes: number;
 }
 
 /** What a list has shown. */
@@ -28,8 +30,8 @@ export interface KnownObjectsHandler<T> {
 export interface KnownObjects<T> {
   readonly count: number;
   isKnown(key: ObjectKey): boolean;
-  /** False where the object is not known and there is no room for another one. */
-  apply(object: T, key: ObjectKey): boolean;
+  /** False where there is no room for it: for another object, or for one that has grown so large, which is forgotten. */
+  apply(listed: ListedObject<T>): boolean;
   /** False where it was not known. */
   forget(key: ObjectKey): boolean;
   /**
@@ -39,13 +41,15 @@ export interface KnownObjects<T> {
   replace(listed: Listed<T>, signal: AbortSignal): Promise<boolean>;
 }
 
-/** Knows nothing at first, and never more than so many objects; `onCount` is called when there is one more or less. */
+/** Knows nothing at first, and never more than so many objects and bytes; `onCount` is called when there is one object more or less. */
 export function createKnownObjects<T>(
   handler: KnownObjectsHandler<T>,
-  maxObjects: number,
+  { maxObjects, maxBytes }: { readonly maxObjects: number; readonly maxBytes: number },
   onCount: (change: 1 | -1) => void,
 ): KnownObjects<T> {
   const known = new Map<string, ObjectKey>();
+  const sizes = new Map<string, number>();
+  let bytes = 0;
 
   /** Versions only ever grow, and a list shows the newest: an object that went back is from another history. */
   const wentBack = ({ key }: ListedObject<T>): boolean => {
@@ -54,14 +58,25 @@ export function createKnownObjects<T>(
     return isOlderVersion(key.resourceVersion, before.resourceVersion);
   };
 
-  function apply(object: T, key: ObjectKey): boolean {
+  function resize(name: string, size: number): void {
+    bytes += size - (sizes.get(name) ?? 0);
+    if (size === 0) sizes.delete(name);
+    else sizes.set(name, size);
+  }
+
+  function apply({ object, key, bytes: size }: ListedObject<T>): boolean {
     const name = fullNameOf(key);
     const before = known.get(name);
     if (before === undefined && known.size >= maxObjects) return false;
+    if (bytes - (sizes.get(name) ?? 0) + size > maxBytes) {
+      if (before !== undefined) forget(before);
+      return false;
+    }
     // A name that is taken again is another object: the end of the first was missed.
     if (before !== undefined && before.uid !== key.uid) forget(before);
     if (!known.has(name)) onCount(1);
     known.set(name, key);
+    resize(name, size);
     handler.applied(object, key);
     return true;
   }
@@ -70,6 +85,7 @@ export function createKnownObjects<T>(
     const name = fullNameOf(key);
     if (known.get(name)?.uid !== key.uid) return false;
     known.delete(name);
+    resize(name, 0);
     onCount(-1);
     handler.deleted(key);
     return true;
@@ -95,13 +111,14 @@ export function createKnownObjects<T>(
         if (signal.aborted) return restarted;
         forget(key);
       }
-      for (const { key, object } of items) {
+      for (const item of items) {
+        const { key } = item;
         const changed = known.get(fullNameOf(key))?.resourceVersion !== key.resourceVersion;
         if (!changed && !restarted) continue;
         const pause = breathe();
         if (pause !== undefined) await pause;
         if (signal.aborted) return restarted;
-        apply(object, key);
+        apply(item);
       }
       return restarted;
     },

@@ -145,6 +145,31 @@ describe("more objects than may be followed", () => {
   });
 });
 
+describe("objects that are too large together", () => {
+  const bounds = { objectBytes: 10_000 };
+  const spec = (bytes: number) => ({ spec: { text: "x".repeat(bytes) } });
+
+  test("in a list and in a watch are left out, and those that are known go on until they grow", async () => {
+    const { api, clock, told, limited } = await follow({
+      bounds,
+      prepare(fake) {
+        for (const name of ["a", "b", "c"]) fake.put(name, spec(4_000));
+      },
+    });
+    expect([told, limited()]).toEqual([["applied a", "applied b"], ["objects"]]);
+    told.length = 0;
+    api.put("d", spec(4_000));
+    api.put("small");
+    api.put("a", spec(9_000));
+    await clock.advance(0);
+    expect([told, limited()]).toEqual([["applied small", "deleted a"], ["objects"]]);
+    told.length = 0;
+    api.put("c", spec(3_000));
+    await clock.advance(0);
+    expect(told).toEqual(["applied c"]);
+  });
+});
+
 describe("a list that goes on and on", () => {
   const page = (items: unknown, next: string, text = "") =>
     JSON.stringify({ items, metadata: { resourceVersion: "1", continue: next }, text });
