@@ -3,17 +3,17 @@ import type { ConfigurationFault } from "#cli/configuration-error.ts";
 /** How many workers so many clusters have. */
 export type WorkersFor = (clusters: number) => number;
 
-/** Clusters that share a worker by default, and workers at most; both follow from docs/decisions/0012-bulkheads.md. */
+/** Clusters that share a worker by default, of the first two hundred and of all others; follows from docs/decisions/0012-bulkheads.md. */
 const CLUSTERS_PER_WORKER = 50;
-const MAX_DEFAULT_WORKERS = 4;
+const FIRST_CLUSTERS = 200;
+const FURTHER_CLUSTERS_PER_WORKER = 100;
+const MAX_DEFAULT_WORKERS = 16;
 
 const MAX_WORKERS = 64;
 
 /** Reads `--workers`; undefined is none: all clusters live in the main thread. */
 export function readWorkers(text: string | undefined, faults: ConfigurationFault[]): WorkersFor | undefined {
-  if (text === undefined)
-    return (clusters) =>
-      Math.min(MAX_DEFAULT_WORKERS, Math.max(1, Math.ceil(clusters / CLUSTERS_PER_WORKER)));
+  if (text === undefined) return workersByDefault;
   const count = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
   if (count === 0) return undefined;
   if (!(count <= MAX_WORKERS)) {
@@ -21,4 +21,10 @@ export function readWorkers(text: string | undefined, faults: ConfigurationFault
     faults.push({ name: "--workers", message });
   }
   return () => count;
+}
+
+function workersByDefault(clusters: number): number {
+  const first = Math.ceil(Math.min(clusters, FIRST_CLUSTERS) / CLUSTERS_PER_WORKER);
+  const further = Math.ceil(Math.max(0, clusters - FIRST_CLUSTERS) / FURTHER_CLUSTERS_PER_WORKER);
+  return Math.max(1, Math.min(MAX_DEFAULT_WORKERS, first + further));
 }

@@ -55,6 +55,9 @@ const DEATHS_AT_ONCE = 8;
 /** … this long after it. */
 const RESTART_MS = 10_000;
 
+/** So many deaths in `MEMORY_MS`, each somebody else's doing, are nobody's: together the clusters may be too much for one heap. */
+const UNCLEAR_DEATHS = 3;
+
 const START_BASE_MS = 1_000;
 const START_LIMIT_MS = 30_000;
 
@@ -85,8 +88,8 @@ interface Confined {
 
 /**
  * Spreads clusters evenly. A death whose culprit is known is a strike of the culprit's alone; one whose culprit is not known makes
- * suspects of all the worker's clusters, which are halved over two workers, so that further deaths single one out. Two strikes
- * in ten minutes put a cluster into quarantine: a worker of its own, at growing intervals when that dies too.
+ * suspects of all the worker's clusters, which are halved over two workers, so that further deaths single one out; so does the
+ * third in ten minutes where each has another culprit. Two strikes in ten minutes put a cluster into quarantine: a worker of its own, at growing intervals when that dies too.
  */
 export function createAssignment({ workersFor, random }: AssignmentOptions): Assignment {
   const groups = new Map<number, Group>();
@@ -134,9 +137,28 @@ export function createAssignment({ workersFor, random }: AssignmentOptions): Ass
     return strikesMs.length + (wasAlone ? suspectedMs.length : 0) >= 2;
   }
 
+  /** Without those of which somebody was the culprit who is alone now. */
+  function unexplained(culprit: string, deathsMs: readonly number[]): readonly number[] {
+    const strikesMs = suspicions.get(culprit)?.strikesMs ?? [];
+    return deathsMs.filter((deathMs) => !strikesMs.includes(deathMs));
+  }
+
   function suspect(name: string, nowMs: number): void {
     const before = suspicions.get(name) ?? { strikesMs: [], suspectedMs: [] };
     suspicions.set(name, { ...before, suspectedMs: [...recent(before.suspectedMs, nowMs), nowMs] });
+  }
+
+  /** Each of them may have been it; one worker as before where there are as many as there may be. */
+  function halve(
+    names: readonly string[],
+    next: Pick<Group, "startMs" | "isExtra" | "deathsMs">,
+    nowMs: number,
+  ): void {
+    for (const name of names) suspect(name, nowMs);
+    const half = Math.ceil(names.length / 2);
+    const mayHalve = ordinary().length + 2 <= workersFor(count() + names.length) + MAX_EXTRA_WORKERS;
+    open(mayHalve ? names.slice(0, half) : names, next);
+    if (mayHalve) open(names.slice(half), { ...next, isExtra: true });
   }
 
   function diedInQuarantine(name: string, nowMs: number): void {
@@ -203,18 +225,13 @@ export function createAssignment({ workersFor, random }: AssignmentOptions): Ass
       const isAlone = names.length === 1;
       const culprit =
         known !== undefined && group.clusters.has(known) ? known : isAlone ? names[0] : undefined;
-      if (culprit !== undefined) {
-        const isTwice = strike(culprit, isAlone, nowMs);
-        if (isTwice) confined.set(culprit, { deaths: 0, nextMs: nowMs });
-        const rest = isTwice ? names.filter((name) => name !== culprit) : names;
-        if (rest.length > 0) open(rest, next);
-      } else {
-        for (const name of names) suspect(name, nowMs);
-        const half = Math.ceil(names.length / 2);
-        const mayHalve = ordinary().length + 2 <= workersFor(count() + names.length) + MAX_EXTRA_WORKERS;
-        open(mayHalve ? names.slice(0, half) : names, next);
-        if (mayHalve) open(names.slice(half), { ...next, isExtra: true });
-      }
+      const isTwice = culprit !== undefined && strike(culprit, isAlone, nowMs);
+      if (isTwice) confined.set(culprit, { deaths: 0, nextMs: nowMs });
+      const rest = isTwice ? names.filter((name) => name !== culprit) : names;
+      const isUnclear = culprit === undefined || (!isTwice && deathsMs.length >= UNCLEAR_DEATHS);
+      if (isUnclear && rest.length > 1) halve(rest, next, nowMs);
+      else if (rest.length > 0)
+        open(rest, isTwice ? { ...next, deathsMs: unexplained(culprit, deathsMs) } : next);
       beginQuarantines(nowMs);
     },
     failedToStart(worker, nowMs) {

@@ -81,10 +81,13 @@ describe("of a dead worker", () => {
   });
 
   test("the clusters wait after the ninth death in ten minutes", () => {
-    const assignment = assigned("abcdefghij", () => 1);
-    const waits = [..."abcdefghi"].map((culprit, deaths) => {
-      die(assignment, culprit, culprit, deaths);
-      return (assignment.workers()[0]?.startMs ?? 0) - deaths;
+    const names = Array.from({ length: 1_024 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join("");
+    const [first = ""] = names;
+    const assignment = assigned(names, () => 1);
+    const waits = Array.from({ length: 9 }, (_, deaths) => {
+      die(assignment, first, undefined, deaths);
+      const worker = workerOf(assignment, first);
+      return (assignment.workers().find(({ id }) => id === worker)?.startMs ?? 0) - deaths;
     });
     expect(waits).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 10_000]);
   });
@@ -139,11 +142,14 @@ describe("a known culprit", () => {
     expect(assignment.quarantineOf("a") !== undefined).toBe(expected === "a|bc");
   });
 
-  test("is somebody else than the one before it", () => {
-    const assignment = assigned("abc", () => 1);
+  test("is somebody else than the one before it; the third is not believed, as together they may be too much", () => {
+    const assignment = assigned("abcd", () => 1);
     die(assignment, "a", "a", 0);
     die(assignment, "a", "b", 1);
-    expect(homes(assignment)).toBe("abc");
+    expect(homes(assignment)).toBe("abcd");
+    die(assignment, "a", "c", 2);
+    expect(homes(assignment)).toBe("ab|cd");
+    expect([..."abcd"].filter((name) => assignment.quarantineOf(name) !== undefined)).toEqual([]);
   });
 });
 
