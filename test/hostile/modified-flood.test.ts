@@ -1,5 +1,6 @@
 import { describeAttack } from "#test/hostile/describe-attack.ts";
 
-describeAttack("modified-flood", { limits: ["watchPace"] });
-describeAttack("bookmark-flood", { limits: ["watchPace"] });
-describeAttack("flapping-nodes", { limits: ["watchPace"] });
+// What has come of a flood is read at the cluster's pace, also once the flood is over: half a minute of it at most.
+describeAttack("modified-flood", { limits: ["watchPace"], healsLater: true });
+describeAttack("bookmark-flood", { healsLater: true });
+describeAttack("flapping-nodes", { healsLater: true });

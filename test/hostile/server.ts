@@ -88,6 +88,8 @@ export async function startHostileServer(options: HostileOptions): Promise<Hosti
       wire.setOneByteFrames(false);
       stream.close(CANCEL);
     }
+    // One from a version that the attack made up would be silent for long.
+    plane.control.endWatches();
     await removeAll(admin, joined.splice(0));
   }
 

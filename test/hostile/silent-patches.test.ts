@@ -1,16 +1,22 @@
 import { expect } from "vitest";
 import { describeAttack } from "#test/hostile/describe-attack.ts";
 
-// Of five tenants, as many invocations as the account has places for.
+/** More than the stuck ones could end in between. */
+const NODES = 5;
+
+// Of five tenants, as many invocations as the account has places for. The first of them are stuck before anybody can know it, for as
+// long as a write is waited for; from then on nobody waits for them.
 describeAttack("silent-patches", {
   hostileClusters: 5,
   async meanwhile({ honest }, logged) {
+    const stuckAndEnded = (): number =>
+      logged()
+        .split("\n")
+        .filter((line) => line.includes('"cluster":"hostile'))
+        .filter((line) => /"retry":[1-9]|"InvocationFailed"/.test(line)).length;
     await honest.getsANode();
-    // None of those that are stuck has ended: the others did not wait for them.
-    const lines = logged()
-      .split("\n")
-      .filter((line) => line.includes('"cluster":"hostile'));
-    const ended = lines.filter((line) => /"retry":[1-9]|"InvocationFailed"/.test(line));
-    expect(ended).toEqual([]);
+    const before = stuckAndEnded();
+    for (let node = 0; node < NODES; node += 1) await honest.getsANode();
+    expect(stuckAndEnded() - before).toBeLessThan(NODES);
   },
 });
