@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { constants, setPriority } from "node:os";
 import * as z from "zod";
 import { ALL_ATTACKS } from "#bench/hostile/attack-rows.ts";
-import { burn } from "#bench/hostile/burn.ts";
+import { type Burning, burn } from "#bench/hostile/burn.ts";
 import { tenantOf } from "#bench/idle/tenant.ts";
 import { startHostileServer } from "#test/hostile/server.ts";
 
@@ -26,7 +26,8 @@ setPriority(constants.priority.PRIORITY_LOW);
 const options = AttackerOptions.parse(JSON.parse(await readFile(optionsFile, "utf8")));
 const hostile = await startHostileServer(options);
 await writeFile(tenantFile, JSON.stringify(tenantOf("hostile", hostile.plane)));
-let noise: { stop(): Promise<void> } | undefined;
+let noise: Burning | undefined;
+let noiseBytes = 0;
 
 async function obey(order: string): Promise<string> {
   const [, name] = /^\/attack\/(.+)$/.exec(order) ?? [];
@@ -40,12 +41,13 @@ async function obey(order: string): Promise<string> {
       noise ??= await burn({ ...options, folder: `${options.folder}-noise` });
       return "burning";
     case "/rest":
+      noiseBytes += noise?.sentBytes() ?? 0;
       await noise?.stop();
       noise = undefined;
       await hostile.rest();
       return "at rest";
     case "/sent":
-      return String(hostile.sentBytes());
+      return String(hostile.sentBytes() + noiseBytes + (noise?.sentBytes() ?? 0));
     default:
       throw new Error(`there is no order ${order}`);
   }

@@ -1,8 +1,14 @@
 import { connectAs } from "#bench/hostile/connect-as.ts";
 import { type HostileOptions, startHostileServer } from "#test/hostile/server.ts";
 
+/** A server that floods nobody of ours. */
+export interface Burning {
+  sentBytes(): number;
+  stop(): Promise<void>;
+}
+
 /** A second hostile server that nobody of ours is connected to, flooding a client in this same process: what it costs the machine. */
-export async function burn(options: HostileOptions): Promise<{ stop(): Promise<void> }> {
+export async function burn(options: HostileOptions): Promise<Burning> {
   const server = await startHostileServer(options);
   const client = await connectAs(server.plane, "relay");
   await server.attack("modified-flood");
@@ -13,6 +19,7 @@ export async function burn(options: HostileOptions): Promise<{ stop(): Promise<v
     for await (const _ of watch.body) if (stopping.signal.aborted) return;
   })().catch(() => undefined);
   return {
+    sentBytes: () => server.sentBytes(),
     async stop() {
       stopping.abort();
       await reading;
