@@ -75,8 +75,8 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
   let cancelTimer: () => void = () => {};
 
   const quotaKey = quotaKeyOf(cluster);
-  const answers = createAnswerLimit(clock);
   const note = (value: ClusterNote): void => options.note({ cluster: cluster.name, ...value });
+  const answers = createAnswerLimit(clock, note);
   const controllers = parsingOnce(enabled(cluster, options.watches ?? WATCHES, note)).map((watch) =>
     createControllerRelay({
       ...options,
@@ -169,6 +169,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
   function stopFollowing(): void {
     following.abort();
     cancelTimer();
+    answers.close();
     for (const controller of controllers) controller.stop();
   }
 

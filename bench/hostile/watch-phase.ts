@@ -6,6 +6,7 @@ import type { RelayUnderAttack } from "#bench/hostile/relay-under-attack.ts";
 import type { HostileBenchStage } from "#bench/hostile/stage.ts";
 import {
   invocationsOf,
+  isUnreadyInMetrics,
   limitsInMetrics,
   metSince,
   troublesOnPage,
@@ -50,6 +51,7 @@ export async function watchPhase(
     for (const trouble of troublesOnPage(page, HOSTILE)) onPages.add(trouble);
     metrics = (await textOf(`${relay.url}/metrics`)) || metrics;
     for (const limit of metSince(limitsBefore, limitsInMetrics(metrics, HOSTILE))) inMetrics.add(limit);
+    if (isUnreadyInMetrics(metrics, HOSTILE)) inMetrics.add("not ready");
   }
   const elapsedSeconds = (performance.now() - startedAt) / 1000;
   const cpuAfter = await usageOf([relay.pid]);

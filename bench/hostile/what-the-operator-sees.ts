@@ -29,6 +29,11 @@ export function limitsInMetrics(metrics: string, cluster: string): ReadonlyMap<s
   return limits;
 }
 
+/** Whether metrics say of a cluster that it is not ready. */
+export function isUnreadyInMetrics(metrics: string, cluster: string): boolean {
+  return new RegExp(`^serverless_ccm_cluster_ready\\{cluster="${cluster}"\\} 0$`, "m").test(metrics);
+}
+
 /** Invocations by metrics, of all clusters or of one. */
 export function invocationsOf(metrics: string, cluster?: string): number {
   let sum = 0;

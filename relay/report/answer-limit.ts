@@ -13,32 +13,52 @@ export interface AnswerLimit {
   after(delivery: Delivery, resource: string): AnswerLimitNote | Recovered | undefined;
   /** What is in force now. */
   limited(): readonly LimitInForce[];
+  /** Nothing is told any more. */
+  close(): void;
 }
 
 /** The code by which a report says so of an object. */
 const LIMITED = "ClusterLimited";
 
-/** In force from a report with such an object until one whose writes were answered as they should be. */
-export function createAnswerLimit(clock: Clock): AnswerLimit {
-  let inForce: (LimitInForce & { readonly sinceMs: number }) | undefined;
+/** Such objects are due again after half of it: whoever is not heard of for so long has none any more. */
+const PASSES_AFTER_MS = 60_000;
 
-  function begin(message: string): AnswerLimitNote {
+/**
+ * In force from a report with such an object until one whose writes were answered as they should be, or until there was none such for a
+ * minute: then `note` is called.
+ */
+export function createAnswerLimit(clock: Clock, note: (note: Recovered) => void): AnswerLimit {
+  let inForce: (LimitInForce & { readonly sinceMs: number }) | undefined;
+  let cancelTimer: () => void = () => {};
+
+  function begin(message: string, resource: string): AnswerLimitNote {
     const limit = { limit: "answerBytes", message } as const;
     inForce = { ...limit, sinceMs: inForce?.sinceMs ?? clock.now() };
+    cancelTimer();
+    cancelTimer = clock.after(PASSES_AFTER_MS, () => {
+      const recovered = end(resource);
+      if (recovered !== undefined) note(recovered);
+    });
     return { kind: "answer-limited", ...limit };
+  }
+
+  function end(resource: string): Recovered | undefined {
+    if (inForce === undefined) return undefined;
+    const { limit, sinceMs } = inForce;
+    inForce = undefined;
+    cancelTimer();
+    return { kind: "recovered", resource, limit, durationMs: clock.now() - sinceMs };
   }
 
   return {
     after({ invocation }, resource) {
       if (invocation.kind === "failed") return undefined;
       const message = limitedIn(invocation.report);
-      if (message !== undefined) return begin(message);
-      if (inForce === undefined || !hasWritten(invocation.report)) return undefined;
-      const { limit, sinceMs } = inForce;
-      inForce = undefined;
-      return { kind: "recovered", resource, limit, durationMs: clock.now() - sinceMs };
+      if (message !== undefined) return begin(message, resource);
+      return hasWritten(invocation.report) ? end(resource) : undefined;
     },
     limited: () => (inForce === undefined ? [] : [{ limit: inForce.limit, message: inForce.message }]),
+    close: () => cancelTimer(),
   };
 }
 

@@ -31,8 +31,8 @@ test.each<[string, readonly Delivery[], readonly unknown[], readonly unknown[]]>
   ["and is over then, once", [UNREAD, UNREAD, WRITTEN, WRITTEN], [BEGUN, BEGUN, recovered(2_000)], []],
 ])("%s", async (_, deliveries, told, inForce) => {
   const clock = createManualClock();
-  const answers = createAnswerLimit(clock);
   const all: unknown[] = [];
+  const answers = createAnswerLimit(clock, (note) => all.push(note));
   for (const delivery of deliveries) {
     const each = answers.after(delivery, "nodes");
     if (each !== undefined) all.push(each);
@@ -40,4 +40,17 @@ test.each<[string, readonly Delivery[], readonly unknown[], readonly unknown[]]>
   }
   expect(all).toEqual(told);
   expect(answers.limited()).toEqual(inForce);
+});
+
+test("where nothing is written any more it passes a minute after the last such report", async () => {
+  const clock = createManualClock();
+  const told: unknown[] = [];
+  const answers = createAnswerLimit(clock, (note) => told.push(note));
+  answers.after(UNREAD, "nodes");
+  await clock.advance(30_000);
+  answers.after(UNREAD, "nodes");
+  await clock.advance(59_999);
+  expect([told, answers.limited()]).toEqual([[], [LIMIT]]);
+  await clock.advance(1);
+  expect([told, answers.limited()]).toEqual([[recovered(90_000)], []]);
 });
