@@ -16,6 +16,7 @@ import { systemClock } from "#kube/follow/clock.ts";
 import { createGate } from "#relay/delivery/create-gate.ts";
 import type { LambdaInvoker } from "#relay/delivery/invoke-lambda.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
+import { withSlowed } from "#relay/report/slowed.ts";
 import { mergeMetrics } from "#relay/workers/merge-metrics.ts";
 import { createWorkerMetrics } from "#relay/workers/metrics.ts";
 import { createPool } from "#relay/workers/pool.ts";
@@ -55,7 +56,8 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
     onDeath: workerMetrics.died,
   });
   const metrics = createRelayMetrics();
-  metrics.follow(pool.status);
+  const status = withSlowed(pool.status, gate.status);
+  metrics.follow(status);
   metrics.followGate(gate.status);
   workerMetrics.follow(() => ({
     workers: pool.workers(),
@@ -72,7 +74,7 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
     ...{ dryRun: flags.dryRun, log, onHangup },
   });
   await serveUntilSignal({
-    relay: pool,
+    relay: { drain: pool.drain, status },
     dryRun: invoker.dryRun,
     metrics: {
       followPlatform: metrics.followPlatform,

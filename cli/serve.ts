@@ -10,6 +10,7 @@ import type { Invoker } from "#relay/delivery/invoker.ts";
 import { type Relay, type RelayCluster, startRelay } from "#relay/relay.ts";
 import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
 import { createProcessMetrics, servedTogether } from "#relay/report/process-metrics.ts";
+import { withSlowed } from "#relay/report/slowed.ts";
 import { startRelayServer } from "#relay/server.ts";
 import packageJson from "../package.json" with { type: "json" };
 
@@ -52,7 +53,7 @@ export async function serve({ clusters, follow, invoker, serving, dryRun }: Serv
   });
   const follower = follow?.(relay);
   await serveUntilSignal({
-    relay,
+    relay: { drain: relay.drain, status: withSlowed(relay.status, gate.status) },
     metrics,
     serving,
     dryRun,

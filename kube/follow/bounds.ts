@@ -20,13 +20,13 @@ export interface FollowBounds {
 /** Several times what 10,000 nodes of 15 KB take. */
 export const DEFAULT_BOUNDS: FollowBounds = {
   objects: 10_000,
-  objectBytes: 64 * 1024 * 1024,
-  pageBytes: 16 * 1024 * 1024,
+  objectBytes: 32 * 1024 * 1024,
+  pageBytes: 8 * 1024 * 1024,
   pageValues: 500_000,
   listBytes: 512 * 1024 * 1024,
   listPages: 1_000,
   listSeconds: 600,
-  watchLineBytes: 8 * 1024 * 1024,
+  watchLineBytes: 4 * 1024 * 1024,
   watchEventsPerSecond: 500,
   malformedObjects: 100,
 };

@@ -2,6 +2,7 @@ import type { FollowBounds } from "#kube/follow/bounds.ts";
 import {
   createKnownObjects,
   type KnownObjectsHandler,
+  LARGEST_OBJECT_BYTES,
   type Listed,
   type ListedObject,
 } from "#kube/follow/known-objects.ts";
@@ -102,7 +103,7 @@ export function createFollowedObjects<T>(options: FollowedObjectsOptions<T>): Fo
             return undefined;
           }
           const listed = read(object, key);
-          if (keptBytes + listed.bytes > bounds.objectBytes) {
+          if (listed.bytes > LARGEST_OBJECT_BYTES || keptBytes + listed.bytes > bounds.objectBytes) {
             beyond += 1;
             return undefined;
           }

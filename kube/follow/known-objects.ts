@@ -41,6 +41,9 @@ export interface KnownObjects<T> {
   replace(listed: Listed<T>, signal: AbortSignal): Promise<boolean>;
 }
 
+/** Of what is kept of one object: etcd holds none that is larger. */
+export const LARGEST_OBJECT_BYTES = 1.5 * 1024 * 1024;
+
 /** Knows nothing at first, and never more than so many objects and bytes; `onCount` is called when there is one object more or less. */
 export function createKnownObjects<T>(
   handler: KnownObjectsHandler<T>,
@@ -68,7 +71,7 @@ export function createKnownObjects<T>(
     const name = fullNameOf(key);
     const before = known.get(name);
     if (before === undefined && known.size >= maxObjects) return false;
-    if (bytes - (sizes.get(name) ?? 0) + size > maxBytes) {
+    if (size > LARGEST_OBJECT_BYTES || bytes - (sizes.get(name) ?? 0) + size > maxBytes) {
       if (before !== undefined) forget(before);
       return false;
     }

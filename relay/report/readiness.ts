@@ -50,7 +50,7 @@ export function clustersPage(clusters: readonly FollowedCluster[]): Page {
 const OK: Page = { status: 200, text: "ok" };
 
 /** What these leave out are not the cluster's objects. */
-const HARMLESS: ReadonlySet<LimitInForce["limit"]> = new Set(["logLines"]);
+const HARMLESS: ReadonlySet<LimitInForce["limit"]> = new Set(["logLines", "unresponsive"]);
 
 function ready(cluster: FollowedCluster): Page {
   const { configurationFault: fault, limited } = cluster;

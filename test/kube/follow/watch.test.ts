@@ -406,7 +406,7 @@ describe("a watch that cannot be trusted", () => {
     { given: "no JSON", line: "{rubbish\n" },
     { given: "no event", line: '{"type":"ADDED"}\n' },
     { given: "an unknown type", line: '{"type":"OTHER","object":{}}\n' },
-    { given: "a line beyond the limit", line: "x".repeat(8 * 1024 * 1024 + 1), code: "ClusterLimited" },
+    { given: "a line beyond the limit", line: "x".repeat(4 * 1024 * 1024 + 1), code: "ClusterLimited" },
   ])("says $given: that is reported and followed by a list", async ({ line, code = "BadWatchEvent" }) => {
     const { api, clock, told, notes } = await follow((fake) => void fake.put("a"));
     api.raw(line);
