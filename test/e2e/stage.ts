@@ -8,6 +8,7 @@ import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import type { Ec2Instance } from "#emulators/ec2/instance.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
 import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
+import type { JoiningNodeOptions } from "#emulators/harness/joining-node.ts";
 import {
   type ControlPlaneBinaries,
   type KubeApiserver,
@@ -32,7 +33,7 @@ export interface Stage {
   /** Any command of the command line, ended with the stage. */
   program(flags: readonly string[], environment?: Readonly<Record<string, string>>): Running;
   /** Launches instances and registers their nodes, all at once. */
-  join(count: number): Promise<readonly Ec2Instance[]>;
+  join(count: number, kubelets?: Pick<JoiningNodeOptions, "nodeIP">): Promise<readonly Ec2Instance[]>;
   /** How many patches of ours the API server has carried out. */
   writes(): Promise<number>;
   /** Resolves once there have been so many. */
@@ -99,9 +100,9 @@ export async function startStage(binaries: ControlPlaneBinaries): Promise<Stage>
       access.push("--relay-kubeconfig", await started.kubeconfig("relay"));
       return program(["run", ...cloud, ...access, "--port", "0", ...flags]);
     },
-    join: async (count) => {
+    join: async (count, kubelets = {}) => {
       const instances = ec2.addInstances(Array.from({ length: count }, () => ({})));
-      await Promise.all(instances.map(register));
+      await Promise.all(instances.map((instance) => register(instance, kubelets)));
       return instances;
     },
     untilWrites: async (count) => {
@@ -135,8 +136,11 @@ export async function startStage(binaries: ControlPlaneBinaries): Promise<Stage>
     },
   };
 
-  function register({ id, availabilityZone, privateDnsName }: Ec2Instance): Promise<unknown> {
-    return cluster.join({ name: privateDnsName, providerID: `aws:///${availabilityZone}/${id}` });
+  function register(
+    { id, availabilityZone, privateDnsName }: Ec2Instance,
+    kubelet: Pick<JoiningNodeOptions, "nodeIP">,
+  ): Promise<unknown> {
+    return cluster.join({ name: privateDnsName, providerID: `aws:///${availabilityZone}/${id}`, ...kubelet });
   }
 
   async function listNodes(): Promise<readonly ListedNode[]> {
