@@ -82,6 +82,8 @@ export interface Served extends Pick<ServeOptions, "serving"> {
 /** Serves its endpoints until SIGTERM or SIGINT, and ends it then. */
 export async function serveUntilSignal(served: Served): Promise<void> {
   const { relay, metrics, serving, dryRun } = served;
+  // Before anything is said: whoever reads it may end the relay at once.
+  const { first, second } = endingSignals();
   const platform = dryRun && checkPlatform({ dryRun, controllers: () => controllersOf(relay.status()), log });
   if (platform !== undefined) metrics.followPlatform(platform.state);
   try {
@@ -95,7 +97,6 @@ export async function serveUntilSignal(served: Served): Promise<void> {
       throw listenError(error, serving.bindAddress, serving.port);
     });
     log({ level: "info", event: "Serving", url: server.url, clusters: served.clusters });
-    const { first, second } = endingSignals();
     const signal = await first;
     log({ level: "info", event: "Draining", signal });
     served.stop();
