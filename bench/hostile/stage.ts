@@ -2,17 +2,16 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
-import { awsEnvironment } from "#bench/contenders/process-contender.ts";
 import { type Attacker, startAttacker } from "#bench/hostile/attacker-process.ts";
 import { JoinedNode, joinSteadily, type Machine } from "#bench/hostile/join-steadily.ts";
 import type { JoiningPlan } from "#bench/hostile/joining-plan.ts";
 import { keepNodes, registerNodes } from "#bench/idle/kubelets.ts";
+import { startFunctions } from "#bench/idle/start-functions.ts";
 import { entryOf, Tenant, tenantOf } from "#bench/idle/tenant.ts";
 import { untilSaid } from "#bench/idle/until-said.ts";
 import { type BenchStage, CLUSTER_TAG, setBenchStage } from "#bench/stage.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { freePort } from "#emulators/harness/free-port.ts";
 import type { ControlPlaneBinaries } from "#emulators/harness/kube-apiserver.ts";
 import { startProcess } from "#emulators/harness/managed-process.ts";
 
@@ -50,7 +49,6 @@ const MACHINES_EACH = 6;
 const HOSTILE_MACHINES = 60;
 const START_TIMEOUT_MS = 120_000;
 const HEARTBEAT_SECONDS = 300;
-const PLATFORM = fileURLToPath(new URL("../contenders/lambda-platform.ts", import.meta.url));
 const TENANTS = fileURLToPath(new URL("tenants.ts", import.meta.url));
 
 type Closer = () => Promise<unknown>;
@@ -85,7 +83,7 @@ export async function setHostileBenchStage(options: HostileStageOptions): Promis
       clustersFile,
       ...[...tenants, attacker.tenant].map((tenant) => entryOf(tenant, cloud)),
     );
-    const environment = await startFunctions(bench, clustersFile, options.slots, closers);
+    const environment = await startFunctions(bench, clustersFile, closers, options.slots);
     return { clustersFile, environment, attacker, joined, close };
   } catch (error) {
     await close();
@@ -158,24 +156,4 @@ async function startEmbedded(
     tenants.push(...z.array(Tenant).parse(JSON.parse(await readFile(tenantsFile, "utf8"))));
   }
   return tenants;
-}
-
-/** Starts the packaged functions; answers with the environment in which a relay finds them. */
-async function startFunctions(
-  { ec2 }: BenchStage,
-  clustersFile: string,
-  slots: number,
-  closers: Closer[],
-): Promise<HostileBenchStage["environment"]> {
-  const port = await freePort();
-  const environment = {
-    ...awsEnvironment(ec2.url, ec2.region),
-    CLUSTERS_FILE: clustersFile,
-    AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${port}`,
-  };
-  const platform = startProcess(process.execPath, [PLATFORM, String(port), String(slots)], { environment });
-  closers.push(() => platform.stop("SIGKILL"));
-  const isListening = (): boolean => platform.output().includes("listening");
-  await untilSaid(platform, isListening, "the function platform", START_TIMEOUT_MS);
-  return environment;
 }

@@ -2,15 +2,14 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
-import { awsEnvironment } from "#bench/contenders/process-contender.ts";
 import { keepNodes, registerNodes } from "#bench/idle/kubelets.ts";
+import { startFunctions } from "#bench/idle/start-functions.ts";
 import { connectAsAdmin, entryOf, Tenant, type TenantPlan, tenantOf } from "#bench/idle/tenant.ts";
 import { untilSaid } from "#bench/idle/until-said.ts";
 import { type BenchStage, CLUSTER_TAG, setBenchStage } from "#bench/stage.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { freePort } from "#emulators/harness/free-port.ts";
 import { type ControlPlaneBinaries, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import { startProcess } from "#emulators/harness/managed-process.ts";
 import { listAll } from "#kube/follow/list.ts";
@@ -69,7 +68,6 @@ export async function setIdleStage(options: IdleStageOptions): Promise<IdleStage
 type Closer = () => Promise<unknown>;
 
 const START_TIMEOUT_MS = 120_000;
-const PLATFORM = fileURLToPath(new URL("../contenders/lambda-platform.ts", import.meta.url));
 const TENANTS = fileURLToPath(new URL("tenants.ts", import.meta.url));
 
 async function planTenants(
@@ -134,25 +132,6 @@ async function startEmbedded(
     tenants.push(...z.array(Tenant).parse(JSON.parse(await readFile(tenantsFile, "utf8"))));
   }
   return tenants;
-}
-
-/** Starts the packaged functions; answers with the environment in which a relay finds them. */
-async function startFunctions(
-  { ec2 }: BenchStage,
-  clustersFile: string,
-  closers: Closer[],
-): Promise<IdleStage["environment"]> {
-  const port = await freePort();
-  const environment = {
-    ...awsEnvironment(ec2.url, ec2.region),
-    CLUSTERS_FILE: clustersFile,
-    AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${port}`,
-  };
-  const platform = startProcess(process.execPath, [PLATFORM, String(port)], { environment });
-  closers.push(() => platform.stop("SIGKILL"));
-  const isListening = (): boolean => platform.output().includes("listening");
-  await untilSaid(platform, isListening, "the function platform", START_TIMEOUT_MS);
-  return environment;
 }
 
 const Tainted = z.object({
