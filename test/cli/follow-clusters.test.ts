@@ -11,9 +11,8 @@ import { readClusters } from "#config/read-clusters-file.ts";
 import type { Event } from "#core/event.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
-import { connect } from "#kube/client/connect.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
+import { registerNode } from "#test/cli/register-node.ts";
 import { reportOn } from "#test/relay/reports.ts";
 import { untilTrue } from "#test/until-true.ts";
 
@@ -33,7 +32,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "follow-clusters-"));
   file = join(folder, "clusters.yaml");
   plane = await startEmbeddedControlPlane({ folder: join(folder, "plane") });
-  await register("node-1");
+  await registerNode(plane, "node-1");
   lines = [];
   events = [];
   held = undefined;
@@ -275,19 +274,3 @@ describe("a sign-in that cannot be used", () => {
     expect(JSON.stringify([lines, relay.status()])).not.toContain("s3cret");
   });
 });
-
-async function register(name: string): Promise<void> {
-  const token = (await readFile(plane.tokenFile("admin"), "utf8")).trim();
-  const admin = connect({
-    server: plane.server,
-    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
-    authorization: async () => `Bearer ${token}`,
-  });
-  const { status } = await admin.send({
-    method: "POST",
-    path: "/api/v1/nodes",
-    body: joiningNode({ name }),
-  });
-  expect(status).toBe(201);
-  await admin.close();
-}

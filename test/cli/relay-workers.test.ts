@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -9,9 +9,8 @@ import type { ClusterEntry } from "#config/cluster.ts";
 import { Event } from "#core/event.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
-import { connect } from "#kube/client/connect.ts";
 import { type Running, runProgram, startProgram } from "#test/cli/program.ts";
+import { registerNode } from "#test/cli/register-node.ts";
 import { reportOn } from "#test/relay/reports.ts";
 import { untilTrue } from "#test/until-true.ts";
 import { buildCommandLine } from "../../build/build.ts";
@@ -33,7 +32,7 @@ beforeAll(async () => {
   file = join(folder, "clusters.yaml");
   await buildCommandLine(join(folder, "dist"));
   planes = await Promise.all(NAMES.map((name) => startEmbeddedControlPlane({ folder: join(folder, name) })));
-  for (const [index, plane] of planes.entries()) await register(plane, `node-of-${NAMES[index]}`);
+  for (const [index, plane] of planes.entries()) await registerNode(plane, `node-of-${NAMES[index]}`);
   lambda = createServer(async (request, response) => {
     if (request.headers["x-amz-invocation-type"] === "DryRun") return void response.writeHead(204).end();
     const event = Event.parse(JSON.parse(await text(request)));
@@ -180,15 +179,3 @@ test("a number of workers that is none is a fault", async () => {
   ]);
   expect([code, stderr]).toEqual([2, expect.stringContaining('--workers: "many" is no number')]);
 });
-
-async function register(plane: EmbeddedControlPlane, name: string): Promise<void> {
-  const token = (await readFile(plane.tokenFile("admin"), "utf8")).trim();
-  const admin = connect({
-    server: plane.server,
-    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
-    authorization: async () => `Bearer ${token}`,
-  });
-  const { status } = await admin.send({ method: "POST", path: "/api/v1/nodes", body: joiningNode({ name }) });
-  expect(status).toBe(201);
-  await admin.close();
-}

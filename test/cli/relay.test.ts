@@ -10,10 +10,9 @@ import { Cluster, type ClusterEntry } from "#config/cluster.ts";
 import { Event } from "#core/event.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { joiningNode } from "#emulators/harness/joining-node.ts";
 import { type LambdaHandler, startLambda } from "#emulators/lambda/server.ts";
-import { connect } from "#kube/client/connect.ts";
 import { type Running, runProgram, startProgram } from "#test/cli/program.ts";
+import { registerNode } from "#test/cli/register-node.ts";
 import { untilTrue } from "#test/until-true.ts";
 
 let folder: string;
@@ -183,7 +182,7 @@ describe("a relay with --dry-run", () => {
     ["sends dry runs alone, for clusters of the start and for those that come and change", true],
     ["is needed for that: without it events are live", false],
   ])("%s", async (_, isDry) => {
-    await register("node-1");
+    await registerNode(plane, "node-1");
     await writeClustersFile(file, entry("blue"), entry("green"));
     program = startProgram([...flags(), ...(isDry ? ["--dry-run"] : [])], withLambda());
     const sent = (name: string) => events.filter(({ cluster }) => cluster === name);
@@ -198,19 +197,3 @@ describe("a relay with --dry-run", () => {
     expect(program.lines.some(({ event }) => event === "DryRun")).toBe(isDry);
   });
 });
-
-async function register(name: string): Promise<void> {
-  const token = (await readFile(plane.tokenFile("admin"), "utf8")).trim();
-  const admin = connect({
-    server: plane.server,
-    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
-    authorization: async () => `Bearer ${token}`,
-  });
-  const { status } = await admin.send({
-    method: "POST",
-    path: "/api/v1/nodes",
-    body: joiningNode({ name }),
-  });
-  expect(status).toBe(201);
-  await admin.close();
-}
