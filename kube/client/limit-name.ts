@@ -26,7 +26,6 @@ export type LimitName =
   | "malformedObjects"
   /** Of the answer to a write, or of an object that is read alone. */
   | "answerBytes"
-  | "answerValues"
   | "logLines"
   | "unresponsive";
 
