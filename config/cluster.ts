@@ -2,8 +2,10 @@ import * as z from "zod";
 import { CloudConfig, cloudKindOf } from "#clouds/kinds.ts";
 import { hashOfEntry } from "#config/cluster-hash.ts";
 import { checkWriting } from "#config/fault-words.ts";
+import type { WatchContext } from "#core/controller.ts";
 import { ClusterName, ControllerName } from "#core/event.ts";
 import { Policies } from "#core/policies.ts";
+import { NodeSettings, type Settings } from "#core/settings.ts";
 import { DEFAULT_BOUNDS } from "#kube/follow/bounds.ts";
 
 const filePath = z.string().min(1);
@@ -97,6 +99,7 @@ export const ClusterEntry = z.strictObject({
   controllers: z.array(ControllerName).min(1).prefault(["cloud-node-controller"]),
   limits: Limits.prefault({}),
   policies: Policies.prefault({}),
+  nodes: NodeSettings.prefault({}),
 });
 /** An entry as it is written, without the defaults. */
 export type ClusterEntry = z.input<typeof ClusterEntry>;
@@ -127,9 +130,14 @@ export function quotaKeyOf({ cloud }: Pick<Cluster, "cloud">): string {
   return cloudKindOf(cloud).quotaKey(cloud);
 }
 
-/** Prefixes of the labels that a cluster's cloud writes. */
-export function labelPrefixesOf({ cloud }: Pick<Cluster, "cloud">): readonly string[] {
-  return cloudKindOf(cloud).labelPrefixes;
+/** What of a cluster decisions depend on. */
+export function settingsOf({ nodes }: Pick<Cluster, "nodes">): Settings {
+  return { nodes };
+}
+
+/** What of a cluster the watch half of a controller depends on. */
+export function watchContextOf(cluster: Pick<Cluster, "cloud" | "nodes">): WatchContext {
+  return { labelPrefixes: cloudKindOf(cluster.cloud).labelPrefixes, settings: settingsOf(cluster) };
 }
 
 /**

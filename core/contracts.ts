@@ -37,5 +37,26 @@ export const LABEL_PAIRS: readonly LabelPair[] = [INSTANCE_TYPE_LABELS, ZONE_LAB
 /** Who we are in `managedFields`; witnesses and `TaintRestored` tell writers apart by it. */
 export const FIELD_MANAGER = "serverless-ccm";
 
+/** Taint of a node whose instance is stopped; matched by key and effect. */
+export const SHUTDOWN_TAINT = {
+  key: "node.cloudprovider.kubernetes.io/shutdown",
+  effect: "NoSchedule",
+} as const;
+
+/** Taint of a node that the cluster autoscaler is about to remove; matched by key. */
+export const TO_BE_DELETED_TAINT = "ToBeDeletedByClusterAutoscaler";
+
+/** The `source.component` of the Events of the node lifecycle: the stock controller's. */
+export const NODE_LIFECYCLE_EVENT_SOURCE = "cloud-node-lifecycle-controller";
+
+/** The Lease in `kube-system` with which a relay vouches that changes in the cluster reach the functions. */
+export const RELAY_LEASE = "serverless-ccm-relay";
+
+/** The ConfigMap in `kube-system` that holds what deletion has to remember. */
+export const STATE_CONFIG_MAP = "serverless-ccm";
+
+/** Where both are. */
+export const SYSTEM_NAMESPACE = "kube-system";
+
 /** The `source.component` of the Events of node initialization: the stock controller's, so that existing tooling finds them. */
 export const NODE_EVENT_SOURCE = "cloud-node-controller";

@@ -4,6 +4,7 @@ import type { Fault } from "#core/faults.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import type { ObjectName, Resource } from "#core/resources/resource.ts";
+import type { Settings } from "#core/settings.ts";
 
 /** What every object of Kubernetes has, as far as it is read here. */
 export interface ApiObject {
@@ -26,10 +27,11 @@ export type Parsed<T> =
       readonly faults: readonly Fault[];
     };
 
-/** What a snapshot depends on beside the object. */
-export interface SnapshotContext {
+/** What of its cluster the watch half of a controller depends on beside the object. */
+export interface WatchContext {
   /** Prefixes of the labels that the cluster's cloud writes. */
   readonly labelPrefixes: readonly string[];
+  readonly settings: Settings;
 }
 
 /**
@@ -54,9 +56,9 @@ export interface Watch<T extends ApiObject = ApiObject> {
   /** Parses a whole object or a snapshot of one; never throws. */
   parse(value: unknown): Parsed<T>;
   /** The part that decisions read. Deciding on it and on the object give the same; a snapshot's snapshot is itself. */
-  snapshot(object: T, context: SnapshotContext): T;
+  snapshot(object: T, context: WatchContext): T;
   /** Whether an object, by what it is now, has something to be done on it; level-triggered. */
-  needsWork(object: T): boolean;
+  needsWork(object: T, context: WatchContext): boolean;
   /** Objects of other resources that decisions read. */
   readonly related: readonly Related<T>[];
   /** Looks at objects that need no work; without it there are none. */
@@ -125,6 +127,7 @@ export interface AskContext {
   readonly reason: EventReason;
   readonly now: Date;
   readonly related: RelatedObjects;
+  readonly settings: Settings;
 }
 
 /** A question to a capability of the cloud; all questions of a batch to one capability are one call. */
@@ -143,10 +146,7 @@ export interface Subject<T extends ApiObject = ApiObject, A = unknown> {
 }
 
 /** What a decision depends on beside its subjects. */
-export interface DecisionContext {
-  readonly reason: EventReason;
-  readonly now: Date;
-  readonly related: RelatedObjects;
+export interface DecisionContext extends AskContext {
   /** What `stateOf` named: the object as JSON, or why it could not be had. */
   readonly state?: ReadState | undefined;
 }

@@ -6,6 +6,7 @@ import { parseEvent } from "#core/event-door.ts";
 import { type Fault, faultsOf } from "#core/faults.ts";
 import { InstanceAnswer } from "#core/instance.ts";
 import { applyPolicies } from "#core/policies.ts";
+import { DEFAULT_SETTINGS } from "#core/settings.ts";
 
 /** An event with the cloud's answers beside it, in the order of its objects. */
 export const EventWithInstances = z
@@ -53,7 +54,12 @@ export function decideEvent(
           },
         ],
   );
-  const plan = controller.decide(subjects, { reason: event.reason, now, related: event.related ?? {} });
+  const plan = controller.decide(subjects, {
+    reason: event.reason,
+    now,
+    related: event.related ?? {},
+    settings: DEFAULT_SETTINGS,
+  });
   if (plan.kind === "shared") return { kind: "shared", plan };
   const policies = { dryRun: event.dryRun === true, labelsOnly: false };
   const decided = plan.decisions.map((decision) => applyPolicies(decision, policies));

@@ -1,4 +1,4 @@
-import { type Cluster, labelPrefixesOf, quotaKeyOf } from "#config/cluster.ts";
+import { type Cluster, quotaKeyOf, watchContextOf } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
 import type { ControllerName } from "#core/event.ts";
 import { collectionPath, type Resource } from "#core/resources/resource.ts";
@@ -82,7 +82,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
       ...options,
       watch,
       quotaKey,
-      context: { labelPrefixes: labelPrefixesOf(cluster) },
+      context: watchContextOf(cluster),
       note(each) {
         note({ controller: watch.name, ...each });
         if (each.kind !== "delivered") return;

@@ -1,5 +1,5 @@
 import type { Cluster } from "#config/cluster.ts";
-import type { SnapshotContext, Watch } from "#core/controller.ts";
+import type { Watch, WatchContext } from "#core/controller.ts";
 import type { EventReason } from "#core/event.ts";
 import type { Resource } from "#core/resources/resource.ts";
 import type { Clock } from "#kube/follow/clock.ts";
@@ -27,7 +27,7 @@ export interface ControllerRelayOptions {
   readonly watch: Watch;
   readonly cluster: Cluster;
   readonly clusterHash: string;
-  readonly context: SnapshotContext;
+  readonly context: WatchContext;
   readonly gate: Gate;
   readonly invoker: Pick<Invoker, "invoke">;
   /** Of the cluster's cloud account. */

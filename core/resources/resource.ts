@@ -26,6 +26,22 @@ export const CERTIFICATE_SIGNING_REQUESTS: Resource = {
   namespaced: false,
 };
 
+/** The ConfigMaps of a cluster. */
+export const CONFIG_MAPS: Resource = {
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  name: "configmaps",
+  namespaced: true,
+};
+
+/** The Leases of a cluster. */
+export const LEASES: Resource = {
+  apiVersion: "coordination.k8s.io/v1",
+  kind: "Lease",
+  name: "leases",
+  namespaced: true,
+};
+
 /** The path of all objects of a resource, over all namespaces. */
 export function collectionPath({ apiVersion, name }: Pick<Resource, "apiVersion" | "name">): string {
   return `${groupPath(apiVersion)}/${name}`;

@@ -1,4 +1,4 @@
-import type { Cluster } from "#config/cluster.ts";
+import { type Cluster, settingsOf } from "#config/cluster.ts";
 import type { AskContext, Controller } from "#core/controller.ts";
 import type { Event } from "#core/event.ts";
 import type { Deadline } from "#functions/parts/deadline.ts";
@@ -16,8 +16,8 @@ export interface Invocation {
 }
 
 /** What questions to the cloud depend on beside the object. */
-export function askContextOf({ event: { reason, related = {} }, now }: Invocation): AskContext {
-  return { reason, now, related };
+export function askContextOf({ cluster, event: { reason, related = {} }, now }: Invocation): AskContext {
+  return { reason, now, related, settings: settingsOf(cluster) };
 }
 
 /** The share of the cloud account's quotas that it may spend: the event's, or the floor of the cluster. */

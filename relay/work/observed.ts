@@ -1,4 +1,4 @@
-import type { ApiObject, SnapshotContext, Watch } from "#core/controller.ts";
+import type { ApiObject, Watch, WatchContext } from "#core/controller.ts";
 import type { Fault } from "#core/faults.ts";
 
 /** An object as a controller's watch half sees it. */
@@ -16,10 +16,10 @@ export interface ObservedObject {
 export type Observed = ObservedObject | { readonly kind: "malformed"; readonly faults: readonly Fault[] };
 
 /** Reads an object, at the door, as a controller sees it. */
-export function observe(watch: Watch, object: unknown, context: SnapshotContext): Observed {
+export function observe(watch: Watch, object: unknown, context: WatchContext): Observed {
   const parsed = watch.parse(object);
   if (parsed.kind === "malformed") return { kind: "malformed", faults: parsed.faults };
-  const needsWork = watch.needsWork(parsed.object);
+  const needsWork = watch.needsWork(parsed.object, context);
   return {
     kind: "object",
     needsWork,

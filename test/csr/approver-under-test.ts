@@ -7,6 +7,7 @@ import { csrWatch } from "#core/csr/watch.ts";
 import { MAX_BATCH_OBJECTS } from "#core/event.ts";
 import type { ObjectReport } from "#core/report.ts";
 import { Report } from "#core/report.ts";
+import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import type { InstanceSpec } from "#emulators/ec2/instance-spec.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
@@ -21,6 +22,8 @@ import type { ApiRequest, Transport } from "#kube/client/transport.ts";
 import { createImpersonator } from "#test/csr/impersonated.ts";
 import { base64 } from "#test/csr/signing-request.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
+
+const CONTEXT = { labelPrefixes: [], settings: DEFAULT_SETTINGS };
 
 /** A CertificateSigningRequest as the API server has it, and what it answered with. */
 export interface Answered {
@@ -188,8 +191,8 @@ export async function startApprover(binaries: ControlPlaneBinaries): Promise<App
   async function pass(): Promise<readonly Report[]> {
     const pending = (await list(CSRS)).flatMap((item) => {
       const parsed = csrWatch.parse(item);
-      if (parsed.kind !== "object" || !csrWatch.needsWork(parsed.object)) return [];
-      return [csrWatch.snapshot(parsed.object, { labelPrefixes: [] })];
+      if (parsed.kind !== "object" || !csrWatch.needsWork(parsed.object, CONTEXT)) return [];
+      return [csrWatch.snapshot(parsed.object, CONTEXT)];
     });
     const reports: Report[] = [];
     for (let start = 0; start < pending.length; start += MAX_BATCH_OBJECTS) {

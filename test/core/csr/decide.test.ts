@@ -6,6 +6,7 @@ import { createCsrController } from "#core/csr/controller.ts";
 import type { CertificateSigningRequest } from "#core/csr/csr.ts";
 import { type ApproveWrite, type Decision, Decision as DecisionSchema } from "#core/decision.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
+import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import {
   asked,
   csr,
@@ -33,6 +34,7 @@ function decide(
       reason: "watch",
       now: NOW,
       related: nodes,
+      settings: DEFAULT_SETTINGS,
     },
   );
   if (plan.kind === "shared" || plan.decisions[0] === undefined) throw new Error("not one decision");
@@ -381,7 +383,7 @@ describe("left alone", () => {
     ["asked for by a node without a name", csr({ spec: { username: "system:node:" } })],
     ["asked for under too long a name", csr({ spec: { username: `system:node:${"a".repeat(254)}` } })],
   ])("%s", (_, object) => {
-    expect(csrController.needsWork(object)).toBe(false);
+    expect(csrController.needsWork(object, { labelPrefixes: [], settings: DEFAULT_SETTINGS })).toBe(false);
     expect(decide(object)).toMatchObject({ kind: "unchanged" });
     expect(question(object)).toBeUndefined();
   });
@@ -454,7 +456,12 @@ test("a request is read once, for question and decision, and one that is too lon
   for (const value of [csr(), long]) {
     const parsed = controller.parse(value);
     if (parsed.kind === "malformed") throw new Error("not a request");
-    const context = { reason: "watch", now: NOW, related: related(relatedNode()) } as const;
+    const context = {
+      reason: "watch",
+      now: NOW,
+      related: related(relatedNode()),
+      settings: DEFAULT_SETTINGS,
+    } as const;
     const question = controller.asks(parsed.object, context);
     controller.decide([{ object: parsed.object, answer: FOUND, hint: undefined }], context);
     expect(question === undefined).toBe(value === long);
@@ -463,7 +470,12 @@ test("a request is read once, for question and decision, and one that is too lon
 });
 
 function question(object: CertificateSigningRequest, nodes: RelatedObjects = related(relatedNode())) {
-  return csrController.asks(object, { reason: "watch", now: NOW, related: nodes });
+  return csrController.asks(object, {
+    reason: "watch",
+    now: NOW,
+    related: nodes,
+    settings: DEFAULT_SETTINGS,
+  });
 }
 
 function conditionsOf(decision: Decision): { type: string; lastUpdateTime: string }[] {

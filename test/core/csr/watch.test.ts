@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { MAX_REQUEST_LENGTH } from "#core/csr/csr.ts";
 import { csrWatch } from "#core/csr/watch.ts";
+import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { csr, csrController, NODE_NAME, related, relatedNode } from "#test/core/csr/builders.ts";
 import { bornSecondsAgo, found, NOW } from "#test/core/node/builders.ts";
 
-const CONTEXT = { labelPrefixes: [] };
+const CONTEXT = { labelPrefixes: [], settings: DEFAULT_SETTINGS };
 const [RELATED] = csrWatch.related;
 
 /** As the API server has it: with more than decisions read. */
@@ -40,6 +41,7 @@ describe("a snapshot", () => {
         reason: "watch",
         now: NOW,
         related: related(relatedNode()),
+        settings: DEFAULT_SETTINGS,
       });
     expect(decide(snapshot)).toEqual(decide(object));
   });
@@ -56,7 +58,10 @@ describe("a snapshot", () => {
     const request = "x".repeat(MAX_REQUEST_LENGTH + more);
     const parsed = csrWatch.parse({ ...WHOLE, spec: { ...WHOLE.spec, request } });
     expect(parsed.kind === "object" && parsed.object.spec.request !== undefined).toBe(kept);
-    expect(parsed.kind === "object" && csrWatch.needsWork(parsed.object)).toBe(true);
+    expect(
+      parsed.kind === "object" &&
+        csrWatch.needsWork(parsed.object, { labelPrefixes: [], settings: DEFAULT_SETTINGS }),
+    ).toBe(true);
   });
 });
 

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { nodeController } from "#core/node/controller.ts";
 import { nodeWatch } from "#core/node/watch.ts";
+import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { found, initialized, internal, LABEL_PREFIXES, NOW, node } from "#test/core/node/builders.ts";
 
-const CONTEXT = { reason: "watch", now: NOW, related: {} } as const;
+const CONTEXT = { reason: "watch", now: NOW, related: {}, settings: DEFAULT_SETTINGS } as const;
 
 describe("the fingerprint of a node", () => {
   const before = nodeWatch.looks?.fingerprint(initialized());
@@ -22,9 +23,11 @@ describe("the fingerprint of a node", () => {
   test("is the same of its snapshot, and with other labels and versions", () => {
     const other = initialized({ metadata: { resourceVersion: "2", labels: { a: "b" } } });
     expect(nodeWatch.looks?.fingerprint(other)).toBe(before);
-    expect(nodeWatch.looks?.fingerprint(nodeWatch.snapshot(other, { labelPrefixes: LABEL_PREFIXES }))).toBe(
-      before,
-    );
+    expect(
+      nodeWatch.looks?.fingerprint(
+        nodeWatch.snapshot(other, { labelPrefixes: LABEL_PREFIXES, settings: DEFAULT_SETTINGS }),
+      ),
+    ).toBe(before);
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Watch } from "#core/controller.ts";
 import { nodeWatch } from "#core/node/watch.ts";
+import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { observe } from "#relay/work/observed.ts";
 import { createPending, type Settlement } from "#relay/work/pending.ts";
 import {
@@ -246,7 +247,7 @@ describe("looks", () => {
     const watch = rest as Watch;
     const pending = createPending(watch, () => 0);
     const at = (version: number, fields: object, nowMs: number): void => {
-      const seen = observe(watch, nodeOf(version, fields), { labelPrefixes: [] });
+      const seen = observe(watch, nodeOf(version, fields), { labelPrefixes: [], settings: DEFAULT_SETTINGS });
       if (seen.kind === "object") pending.applied(seen, keyOf(version), nowMs);
     };
     at(1, waitingBy("other"), 0);
@@ -290,11 +291,15 @@ describe("observe", () => {
     },
     { given: "rubbish", object: { spec: 1 }, seen: { kind: "malformed" } },
   ])("$given", ({ object, seen }) => {
-    expect(observe(nodeWatch, object, { labelPrefixes: [] })).toMatchObject(seen);
+    expect(observe(nodeWatch, object, { labelPrefixes: [], settings: DEFAULT_SETTINGS })).toMatchObject(seen);
   });
 
   test("keeps of an object what its controller's snapshot has, and no more", () => {
-    const seen = observe(nodeWatch, { ...nodeOf(1, waitingBy("other")), secret: 1 }, { labelPrefixes: [] });
+    const seen = observe(
+      nodeWatch,
+      { ...nodeOf(1, waitingBy("other")), secret: 1 },
+      { labelPrefixes: [], settings: DEFAULT_SETTINGS },
+    );
     expect(seen).toMatchObject({ snapshot: { metadata: { uid: "u", resourceVersion: "1" } } });
     expect(JSON.stringify(seen)).not.toMatch(/secret|managedFields/);
   });

@@ -1,6 +1,7 @@
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import { nodeWatch } from "#core/node/watch.ts";
 import type { ObjectReport } from "#core/report.ts";
+import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { observe } from "#relay/work/observed.ts";
 import {
   createPending,
@@ -44,7 +45,10 @@ export function keyOf(version: number, uid = "u"): SeenObject {
 
 /** Shows a version of a node, as the watch would. */
 export function show(pending: Pending, version: number, fields: NodeFields, nowMs: number, uid = "u") {
-  const observed = observe(nodeWatch, nodeOf(version, fields, uid), { labelPrefixes: [] });
+  const observed = observe(nodeWatch, nodeOf(version, fields, uid), {
+    labelPrefixes: [],
+    settings: DEFAULT_SETTINGS,
+  });
   if (observed.kind === "malformed") throw new Error(JSON.stringify(observed.faults));
   return pending.applied(observed, keyOf(version, uid), nowMs);
 }
