@@ -10,6 +10,11 @@ export interface CloudCall {
   readonly signal: AbortSignal;
   /** 0 < share ≤ 1 of every API quota of the account, for this batch. */
   readonly share: number;
+  /**
+   * Whether "not-found" is to come with its `control`; where none of the batch is found, that may take one request more. What
+   * that fails with leaves the control out, and the answers as they are.
+   */
+  readonly control?: boolean | undefined;
 }
 
 /** `answers` has the length and the order of the nodes asked for. */

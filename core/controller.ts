@@ -132,8 +132,8 @@ export interface AskContext {
 
 /** A question to a capability of the cloud; all questions of a batch to one capability are one call. */
 export type Question =
-  /** Answered with an `InstanceAnswer`; of the node, what identifies its instance is read. */
-  | { readonly capability: "instances"; readonly node: Node }
+  /** Answered with an `InstanceAnswer`, "not-found" with its control where asked for; of the node, what identifies its instance is read. */
+  | { readonly capability: "instances"; readonly node: Node; readonly control?: boolean }
   /** Answered with what the capability says, as JSON. */
   | { readonly capability: string & {}; readonly ask: unknown };
 

@@ -49,14 +49,26 @@ export const InstanceErrorCode = z.enum([
 ]);
 export type InstanceErrorCode = z.output<typeof InstanceErrorCode>;
 
+/** Of an instance that is gone: the id of one of the cluster's that has the name by which the node's machine is known by now. */
+const takenOverBy = z.string().min(1).optional();
+
 /**
  * The cloud's answer for one node. "not-found" is a positive statement of the cloud that it has no such instance;
  * whatever else went wrong is an error, and an error never deletes, taints or denies. A `message` is for the operator,
  * with all details; none of it reaches the cluster.
  */
 export const InstanceAnswer = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("found"), instance: Instance }),
-  z.strictObject({ kind: z.literal("not-found"), message: z.string() }),
+  z.strictObject({ kind: z.literal("found"), instance: Instance, takenOverBy }),
+  z.strictObject({
+    kind: z.literal("not-found"),
+    message: z.string(),
+    /**
+     * The id of another instance of the cluster, or of its configured network, that the same pass showed with the same
+     * credentials and in the same region: the proof that it was looked for in the right place. Only where it was asked for.
+     */
+    control: z.string().min(1).optional(),
+    takenOverBy,
+  }),
   z.strictObject({ kind: z.literal("error"), code: InstanceErrorCode, message: z.string() }),
 ]);
 export type InstanceAnswer = z.output<typeof InstanceAnswer>;

@@ -103,6 +103,6 @@ async function answersOf(
   const instances = questions.filter((question) => "node" in question);
   return cloud.instances(
     instances.map(({ node }) => node),
-    call,
+    { ...call, control: instances.some(({ control }) => control === true) },
   );
 }
