@@ -14,6 +14,10 @@ const ONE_CLUSTER: Readonly<Record<string, string>> = {
   "--kubeconfig": "server and signIn.functions of each entry",
   "--relay-kubeconfig": "signIn.relay of each entry",
   "--controllers": "controllers of each entry",
+  "--node-monitor-period": "nodes.monitorSeconds of each entry",
+  "--node-deletion-grace": "nodes.deletion.graceSeconds of each entry",
+  "--delete-nodes": "nodes.deletion.enabled of each entry",
+  "--delete-unseen-nodes": "nodes.deletion.unseen of each entry",
 };
 
 /**

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { isMainThread, workerData } from "node:worker_threads";
-import { Command, CommanderError, Option } from "commander";
+import { Command, CommanderError } from "commander";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import { MAX_NODES, MIN_NODES } from "#cli/demo/node-range.ts";
 import { outliveHangups } from "#cli/hangup.ts";
@@ -152,7 +152,8 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-function withClusterOptions(command: Command): Command {
+/** Which cluster, and how to reach it. */
+function withCluster(command: Command): Command {
   return command
     .option(
       "--cloud-provider <name>",
@@ -163,8 +164,18 @@ function withClusterOptions(command: Command): Command {
     .option("--kubeconfig <file>", "reaches the API server (default: $KUBECONFIG)")
     .option("--relay-kubeconfig <file>", "the relay's own identity (default: that of --kubeconfig)")
     .option("--controllers <list>", "controllers to run: *, NAME, -NAME", "*")
+    .option(
+      "--node-monitor-period <duration>",
+      "how often nodes that are not Ready are looked at (default: 5s)",
+    )
+    .option("--node-deletion-grace <duration>", "between two answers that an instance is gone (default: 30s)")
+    .option("--delete-nodes [boolean]", "whether nodes whose instance is gone are deleted (default: true)")
+    .option("--delete-unseen-nodes [boolean]", "also those whose instance was never seen (default: false)");
+}
+
+function withClusterOptions(command: Command): Command {
+  return withCluster(command)
     .option("--node-status-update-frequency <duration>", "how often addresses are compared", "5m0s")
-    .addOption(new Option("--node-monitor-period <duration>", "no effect yet").hideHelp())
     .option("--bind-address <ip>", "of /healthz, /readyz, /metrics", "127.0.0.1")
     .option("--port <port>", "of the same; 0 picks a free one", "10258")
     .option("--dry-run", "decide and report, write nothing", false);

@@ -2,7 +2,6 @@ import { clusterSourceOf } from "#cli/cluster-source.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectRelay } from "#cli/connect-relay.ts";
 import { dryRunOf } from "#cli/dry-run.ts";
-import { warnOfFlagsWithoutEffect } from "#cli/flags-without-effect.ts";
 import { followClusters } from "#cli/follow-clusters.ts";
 import { type FunctionFlags, faultsOfOneFunction, readFunctionNames } from "#cli/function-names.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
@@ -60,7 +59,6 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
     if (source.unread !== undefined) sayThatFlagsWin(source.unread);
     sayThatNothingIsReadAgain();
     sayDoubts(cluster);
-    warnOfFlagsWithoutEffect(flags);
     const invoker = makeInvoker();
     const clusters = [{ cluster, transport: connect(relayAccess) }];
     return serve({ clusters, invoker, serving, dryRun: invoker.dryRun });
@@ -70,7 +68,6 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
   if (faults.length > 0) throw new ConfigurationError(faults);
   refuseOneFunction(flags, content.clusters);
   if (flags.dryRun) sayThatItIsDry();
-  warnOfFlagsWithoutEffect(flags);
   const invoker = makeInvoker();
   if (workersFor !== undefined) {
     return relayInWorkers({ flags, program, file, content, serving, workersFor, region, invoker });

@@ -1,6 +1,5 @@
 import * as z from "zod";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { warnOfFlagsWithoutEffect } from "#cli/flags-without-effect.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
 import { serve } from "#cli/serve.ts";
@@ -19,7 +18,6 @@ export async function run(flags: Flags): Promise<void> {
   const faults: ConfigurationFault[] = [];
   const serving = readServingSettings(flags, faults);
   const { cluster, relayAccess, functionsAccess } = await readClusterSettings(flags, process.env, faults);
-  warnOfFlagsWithoutEffect(flags);
   sayThatNothingIsReadAgain();
   sayDoubts(cluster);
   const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name }).catch((cause) => {

@@ -4,23 +4,27 @@ import { selectControllers } from "#cli/controllers.ts";
 import { parseDurationSeconds } from "#cli/duration.ts";
 import { type KubeconfigAccess, readKubeconfig } from "#cli/kubeconfig.ts";
 import { KubeconfigError } from "#cli/kubeconfig-error.ts";
+import { type NodeFlags, readNodeFlags } from "#cli/node-flags.ts";
 import { Cluster, ClusterEntry } from "#config/cluster.ts";
 import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
 import type { ControllerName } from "#core/event.ts";
 
-/** The flags of `run` and `relay`, as typed. */
-export interface Flags {
+/** The flags that describe one cluster, as typed. */
+export interface ClusterFlags extends NodeFlags {
   readonly cloudProvider?: string | undefined;
   readonly cloudConfig?: string | undefined;
   readonly clusterName: string;
   readonly kubeconfig?: string | undefined;
   readonly relayKubeconfig?: string | undefined;
   readonly controllers: string;
+  readonly dryRun: boolean;
+}
+
+/** The flags of `run` and `relay`, as typed. */
+export interface Flags extends ClusterFlags {
   readonly nodeStatusUpdateFrequency: string;
-  readonly nodeMonitorPeriod?: string | undefined;
   readonly bindAddress: string;
   readonly port: string;
-  readonly dryRun: boolean;
 }
 
 /** How a process serves and paces itself, whatever clusters it has. */
@@ -53,13 +57,14 @@ export function readServingSettings(flags: Flags, faults: ConfigurationFault[]):
 
 /** Reads one cluster from flags and the files they name; throws `ConfigurationError` with every fault found, `faults` included. */
 export async function readClusterSettings(
-  flags: Flags,
+  flags: ClusterFlags,
   environment: Readonly<Record<string, string | undefined>>,
   faults: ConfigurationFault[],
 ): Promise<ClusterSettings> {
   const cloud = await readCloud(flags, environment, faults);
   const selection = selectControllers(flags.controllers);
   if (selection.kind === "faults") faults.push(...selection.faults);
+  const nodes = readNodeFlags(flags, faults);
   const functionsAccess = await readAccess(
     "--kubeconfig",
     flags.kubeconfig ?? environment["KUBECONFIG"],
@@ -78,6 +83,7 @@ export async function readClusterSettings(
       ? { controllers: selection.controllers }
       : {}),
     ...(flags.dryRun ? { policies: { dryRun: true } } : {}),
+    ...(nodes === undefined ? {} : { nodes }),
   });
   for (const issue of cluster.error?.issues ?? []) {
     const name = issue.path[0] === "name" ? "--cluster-name" : issue.path.join(".");
@@ -119,7 +125,7 @@ function readPort(text: string, faults: ConfigurationFault[]): number {
 const MAX_CLOUD_CONFIG_BYTES = 1024 * 1024;
 
 async function readCloud(
-  flags: Flags,
+  flags: ClusterFlags,
   environment: Readonly<Record<string, string | undefined>>,
   faults: ConfigurationFault[],
 ): Promise<WrittenCloudConfig | undefined> {

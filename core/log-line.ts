@@ -8,7 +8,6 @@ export const LOG_EVENTS = {
   Serving: "the process answers at `url`; it has so many `clusters`",
   Draining: "a `signal` came: nothing new starts",
   Drained: "what was in flight has `finished`, or is given up",
-  FlagWithoutEffect: "a flag of the stock controller's that nothing obeys",
   PlatformReady: "the functions of these `controllers` can be invoked",
   PlatformUnreachable: "functions cannot be invoked, for these reasons (`codes`); it is looked at again",
   DryRun: "functions are told to write nothing, whatever the cluster",

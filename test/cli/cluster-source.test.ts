@@ -11,6 +11,10 @@ const ALL = [
   "--kubeconfig",
   "--relay-kubeconfig",
   "--controllers",
+  "--node-monitor-period",
+  "--node-deletion-grace",
+  "--delete-nodes",
+  "--delete-unseen-nodes",
 ];
 
 test.each<[string, string | undefined, string[], string | undefined, ClusterSource, string[]]>([

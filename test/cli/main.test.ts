@@ -20,7 +20,7 @@ describe("help", () => {
     const { code, stdout } = await runProgram(flags);
     const lines = stdout.split("\n");
     expect(code).toBe(0);
-    expect(lines.length).toBeLessThanOrEqual(24);
+    expect(lines.length).toBeLessThanOrEqual(28);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(120);
   });
 

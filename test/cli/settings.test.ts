@@ -50,6 +50,20 @@ describe("readClusterSettings", () => {
     ["no more than it must", {}, {}],
     ["all controllers", { controllers: "*" }, {}],
     ["a dry run", { dryRun: true }, { policies: { dryRun: true } }],
+    ["a monitor period", { nodeMonitorPeriod: "10s" }, { nodes: { monitorSeconds: 10 } }],
+    ["a grace", { nodeDeletionGrace: "1m30s" }, { nodes: { deletion: { graceSeconds: 90 } } }],
+    ["no deletion", { deleteNodes: "false" }, { nodes: { deletion: { enabled: false } } }],
+    ["deletion, in so many words", { deleteNodes: true }, { nodes: { deletion: { enabled: true } } }],
+    [
+      "deletion as the stock controller's",
+      { deleteUnseenNodes: "T" },
+      { nodes: { deletion: { unseen: true } } },
+    ],
+    [
+      "all that is said of nodes",
+      { nodeMonitorPeriod: "1m", nodeDeletionGrace: "45s", deleteNodes: "1", deleteUnseenNodes: "0" },
+      { nodes: { monitorSeconds: 60, deletion: { enabled: true, unseen: false, graceSeconds: 45 } } },
+    ],
   ])("hashes as an entry that says the same: %s", async (_, difference, written) => {
     const { cluster } = await read(difference);
     const cloud = { provider: "aws", ...parse(await readFile(file("aws.yaml"), "utf8")) };
@@ -128,6 +142,44 @@ describe("readClusterSettings", () => {
     ["a plain-text server", () => ({ kubeconfig: file("plain-http") }), "--kubeconfig", "is not https"],
     ["impersonation", () => ({ kubeconfig: file("impersonating") }), "--kubeconfig", "impersonation"],
     ["an unknown controller", () => ({ controllers: "router" }), "--controllers", "is no controller"],
+    [
+      "a monitor period that is none",
+      () => ({ nodeMonitorPeriod: "5" }),
+      "--node-monitor-period",
+      "no duration of 1s to 1m0s",
+    ],
+    [
+      "a monitor period without pause",
+      () => ({ nodeMonitorPeriod: "10ms" }),
+      "--node-monitor-period",
+      "no duration of 1s to 1m0s",
+    ],
+    [
+      "a monitor period longer than the longest pause",
+      () => ({ nodeMonitorPeriod: "61s" }),
+      "--node-monitor-period",
+      "no duration of 1s to 1m0s",
+    ],
+    ["no grace", () => ({ nodeDeletionGrace: "0s" }), "--node-deletion-grace", "no duration of 1s to 5m0s"],
+    [
+      "a grace longer than answers are remembered",
+      () => ({ nodeDeletionGrace: "1h" }),
+      "--node-deletion-grace",
+      "no duration of 1s to 5m0s",
+    ],
+    ["a switch that is none", () => ({ deleteNodes: "no" }), "--delete-nodes", "write true or false"],
+    [
+      "another switch that is none",
+      () => ({ deleteUnseenNodes: "yes" }),
+      "--delete-unseen-nodes",
+      "write true or false",
+    ],
+    [
+      "deletion of unseen nodes, and of none",
+      () => ({ deleteNodes: "false", deleteUnseenNodes: true }),
+      "--delete-unseen-nodes",
+      "contradicts --delete-nodes=false",
+    ],
   ])("%s is a fault by name", async (_given, difference, name, message) => {
     const faults = await faultsOf(difference());
     expect(faults).toContainEqual({ name, message: expect.stringContaining(message) });
@@ -146,12 +198,19 @@ describe("readClusterSettings", () => {
       controllers: "route",
       port: "70000",
       nodeStatusUpdateFrequency: "5",
+      nodeMonitorPeriod: "5",
+      nodeDeletionGrace: "5",
+      deleteNodes: "F",
+      deleteUnseenNodes: true,
     });
     expect(faults.map((fault) => fault.name)).toEqual([
       "--node-status-update-frequency",
       "--port",
       "--cloud-provider",
       "--controllers",
+      "--node-monitor-period",
+      "--node-deletion-grace",
+      "--delete-unseen-nodes",
       "--kubeconfig",
     ]);
     expect(JSON.stringify(faults)).not.toContain("s3cret");
