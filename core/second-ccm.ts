@@ -157,7 +157,7 @@ function summaryOf(manager: string, traces: readonly [Trace, ...Trace[]], now: D
     manager,
     lastSeen,
     isLive: isRecent(lastSeen, now),
-    controllers: [...controllers.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    controllers: [...controllers.values()].sort((a, b) => a.name.localeCompare(b.name)),
   };
 }
 
