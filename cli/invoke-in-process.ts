@@ -1,7 +1,7 @@
 import type { ControllerName } from "#core/event.ts";
 import { messageOf } from "#core/message-of.ts";
 import { Report } from "#core/report.ts";
-import type { Invocation, Invoker } from "#relay/delivery/invoker.ts";
+import type { Invocation, Invoker } from "#delivery/invoker.ts";
 
 /** What a function sees of its platform; the part of Lambda's context that ours use. */
 export interface FunctionContext {

@@ -5,7 +5,7 @@ import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { keepCluster } from "#cli/keep-cluster.ts";
 import { RELAY_WORKER, type RelayWorkerData } from "#cli/relay-worker-data.ts";
 import type { Watch } from "#core/controller.ts";
-import { createLambdaInvoker } from "#relay/delivery/invoke-lambda.ts";
+import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { startWorkerHost } from "#relay/workers/worker-host.ts";
 
 /** Sockets to Lambda at most. What is in flight is bounded by each cluster's limits, and clusters come and go. */

@@ -21,8 +21,8 @@ import {
 import { readWorkers } from "#cli/workers.ts";
 import { type ClustersFile, ClustersFileError, placeOf } from "#config/clusters-file.ts";
 import { readClusters } from "#config/read-clusters-file.ts";
+import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { connect } from "#kube/client/connect.ts";
-import { createLambdaInvoker } from "#relay/delivery/invoke-lambda.ts";
 import type { RelayCluster } from "#relay/relay.ts";
 
 /** The flags of `relay`, beyond those it shares with `run`. */

@@ -2,17 +2,18 @@ import type { Cluster } from "#config/cluster.ts";
 import type { Watch, WatchContext } from "#core/controller.ts";
 import type { EventReason } from "#core/event.ts";
 import type { Resource } from "#core/resources/resource.ts";
+import { fillBatch } from "#delivery/fill-batch.ts";
+import { type Invocation, type Invoker, isRefusal } from "#delivery/invoker.ts";
+import { type RelatedBatch, withRelated } from "#delivery/related-of-batch.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { ObjectKey } from "#kube/follow/object-key.ts";
 import { type Delivery, deliver } from "#relay/delivery/deliver.ts";
 import type { Gate, GateRequest, InvocationEnd, Place } from "#relay/delivery/gate.ts";
-import { type Invocation, type Invoker, isRefusal } from "#relay/delivery/invoker.ts";
-import { type RelatedBatch, withRelated } from "#relay/delivery/related-of-batch.ts";
 import { createRelatedSide } from "#relay/feed/related-side.ts";
 import type { FeedSubscriber } from "#relay/feed/resource-feed.ts";
 import { createDelays } from "#relay/report/delays.ts";
 import type { ControllerNote } from "#relay/report/note.ts";
-import { closesInMs, fillBatch, LINGER } from "#relay/work/batches.ts";
+import { closesInMs, LINGER } from "#relay/work/batches.ts";
 import { type Observed, observe } from "#relay/work/observed.ts";
 import {
   createPending,

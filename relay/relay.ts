@@ -1,12 +1,12 @@
 import type { Cluster } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
+import type { Invoker } from "#delivery/invoker.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, systemClock } from "#kube/follow/clock.ts";
+import { createReadingTurns } from "#kube/follow/reading-turns.ts";
 import { type ClusterRelay, startClusterRelay } from "#relay/cluster-relay.ts";
 import { createGate } from "#relay/delivery/create-gate.ts";
 import type { Gate } from "#relay/delivery/gate.ts";
-import type { Invoker } from "#relay/delivery/invoker.ts";
-import { createReadingTurns } from "#relay/feed/reading-turns.ts";
 import { type ConfigurationFault, type FollowedCluster, notFollowed } from "#relay/followed-cluster.ts";
 import { createLogLimit, type LogLimit } from "#relay/report/log-limit.ts";
 import type { RelayMetrics } from "#relay/report/metrics.ts";

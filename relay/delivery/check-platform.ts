@@ -1,13 +1,6 @@
 import type { ControllerName } from "#core/event.ts";
+import type { PlatformFault } from "#delivery/dry-run-lambda.ts";
 import { type Clock, pause, systemClock } from "#kube/follow/clock.ts";
-
-/** Why a function cannot be invoked. */
-export interface PlatformFault {
-  /** Stable: `RegionMissing`, `CredentialsMissing`, `CredentialsRefused`, `FunctionMissing`, `Denied`, `Unreachable`. */
-  readonly code: string;
-  /** Which function, the platform's words, and what to do. */
-  readonly message: string;
-}
 
 /** Whether the functions that the clusters need could be invoked when that was last looked at. */
 export interface PlatformState {

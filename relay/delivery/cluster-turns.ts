@@ -1,5 +1,5 @@
+import { ABANDONED } from "#delivery/invoker.ts";
 import type { InvocationEnd } from "#relay/delivery/gate.ts";
-import { ABANDONED } from "#relay/delivery/invoker.ts";
 
 /** What one cluster has in flight, what it has taken lately, and whether its invocations go well. */
 export interface ClusterTurns {

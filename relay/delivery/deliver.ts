@@ -1,15 +1,8 @@
-import type { Cluster } from "#config/cluster.ts";
-import {
-  type ControllerName,
-  EVENT_VERSION,
-  type Event,
-  type EventReason,
-  type ObjectHint,
-  type RelatedList,
-} from "#core/event.ts";
+import type { Event } from "#core/event.ts";
 import { messageOf } from "#core/message-of.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
-import { ABANDONED, type Invocation, type Invoker, isRefusal } from "#relay/delivery/invoker.ts";
+import { type EventFacts, eventOf } from "#delivery/event-of-batch.ts";
+import { ABANDONED, type Invocation, type Invoker, isRefusal } from "#delivery/invoker.ts";
 import type { ReadyObject, Settlement } from "#relay/work/pending.ts";
 
 /** What one event came to, for the log and the metrics. */
@@ -21,20 +14,6 @@ export interface Delivery {
   readonly settlements: readonly Settlement[];
   /** Objects that the report does not name. */
   readonly unnamed: number;
-}
-
-/** What an event is made of, beside its objects. */
-export interface EventFacts {
-  readonly id: string;
-  readonly cluster: Cluster;
-  readonly clusterHash: string;
-  readonly controller: ControllerName;
-  readonly reason: EventReason;
-  readonly share: number;
-  /** What decisions on these objects read of others, by the plural of their resource; none where the controller reads none. */
-  readonly related: Readonly<Record<string, RelatedList>> | undefined;
-  /** Whether the cluster has as much in flight as it may, or more than this batch to send. */
-  readonly busy: boolean;
 }
 
 /** Sends one event and says what became of each of its objects; given up as soon as the signal fires. Never rejects. */
@@ -78,34 +57,6 @@ async function invokeUntil(
 
 function failed(code: string, message: string): Invocation {
   return { kind: "failed", code, message, settleMs: 0 };
-}
-
-function eventOf(facts: EventFacts, objects: readonly ReadyObject[]): Event {
-  const hints = hintsOf(objects);
-  return {
-    version: EVENT_VERSION,
-    id: facts.id,
-    cluster: facts.cluster.name,
-    clusterHash: facts.clusterHash,
-    controller: facts.controller,
-    reason: facts.reason,
-    objects: objects.map((object) => object.snapshot),
-    ...(facts.related === undefined ? {} : { related: facts.related }),
-    budget: { share: facts.share },
-    ...(hints === undefined ? {} : { hints }),
-    ...(facts.busy ? { busy: true as const } : {}),
-    ...(facts.cluster.policies.dryRun ? { dryRun: true as const } : {}),
-  };
-}
-
-function hintsOf(objects: readonly ReadyObject[]): Record<string, ObjectHint> | undefined {
-  let hints: Record<string, ObjectHint> | undefined;
-  for (const { uid, hint } of objects) {
-    if (hint === undefined) continue;
-    hints ??= {};
-    hints[uid] = hint;
-  }
-  return hints;
 }
 
 function settlementOf(object: ReadyObject, index: number, event: Event, invocation: Invocation): Settlement {

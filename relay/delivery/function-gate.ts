@@ -1,6 +1,6 @@
+import { ABANDONED } from "#delivery/invoker.ts";
 import { type Breaker, createBreaker } from "#relay/delivery/breaker.ts";
 import type { InvocationEnd } from "#relay/delivery/gate.ts";
-import { ABANDONED } from "#relay/delivery/invoker.ts";
 
 /** A place for one invocation; it is free again after one of the two, which is called once. */
 export interface FunctionPlace {

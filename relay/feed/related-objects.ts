@@ -1,16 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Related } from "#core/controller.ts";
 import { keyOfName, type Resource } from "#core/resources/resource.ts";
+import type { Projection } from "#delivery/related-of-batch.ts";
 import type { ObjectKey } from "#kube/follow/object-key.ts";
 import { isOlderVersion } from "#kube/follow/resource-version.ts";
 import type { FeedSubscriber } from "#relay/feed/resource-feed.ts";
-
-/** A related object, cut down to what decisions read of it. */
-export interface Projection {
-  readonly value: unknown;
-  /** Of its JSON. */
-  readonly bytes: number;
-}
 
 /** The related objects of one resource, as far as one controller's decisions read them. */
 export interface RelatedObjects {

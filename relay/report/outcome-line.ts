@@ -1,5 +1,5 @@
 import type { Report } from "#core/report.ts";
-import { ABANDONED } from "#relay/delivery/invoker.ts";
+import { ABANDONED } from "#delivery/invoker.ts";
 import type { RelayNote } from "#relay/report/note.ts";
 
 /** One line of a log, as `LogLine` has it but for the time: a level, what happened, and the facts, without anything secret. */

@@ -1,6 +1,6 @@
+import { ABANDONED } from "#delivery/invoker.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { Gate, Place } from "#relay/delivery/gate.ts";
-import { ABANDONED } from "#relay/delivery/invoker.ts";
 import type { GateFromWorker, GateToWorker } from "#relay/workers/gate-messages.ts";
 
 /** One worker before the gate that all share. */

@@ -1,7 +1,7 @@
 import type { Cluster } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
+import type { Invoker } from "#delivery/invoker.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import type { Invoker } from "#relay/delivery/invoker.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
 import { createHandling } from "#relay/workers/handling.ts";

@@ -2,7 +2,7 @@ import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { Event } from "#core/event.ts";
 import { fingerprintOf } from "#core/node/fingerprint.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";
-import type { Invocation, Invoker } from "#relay/delivery/invoker.ts";
+import type { Invocation, Invoker } from "#delivery/invoker.ts";
 import type { FakeApi } from "#test/kube/apply/fake-api.ts";
 import { identityOf, reportOn, type Said } from "#test/relay/reports.ts";
 

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import type { ControllerName } from "#core/event.ts";
-import { checkPlatform, type PlatformCheck, type PlatformFault } from "#relay/delivery/check-platform.ts";
+import type { PlatformFault } from "#delivery/dry-run-lambda.ts";
+import { checkPlatform, type PlatformCheck } from "#relay/delivery/check-platform.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 
 const MINUTE_MS = 60_000;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { ABANDONED } from "#delivery/invoker.ts";
 import { createGate } from "#relay/delivery/create-gate.ts";
 import type { GateRequest, InvocationEnd, Place } from "#relay/delivery/gate.ts";
-import { ABANDONED } from "#relay/delivery/invoker.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 
 const GOOD: InvocationEnd = {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { ControllerName } from "#core/event.ts";
+import { ABANDONED } from "#delivery/invoker.ts";
 import { createGate } from "#relay/delivery/create-gate.ts";
 import type { InvocationEnd, Place } from "#relay/delivery/gate.ts";
-import { ABANDONED } from "#relay/delivery/invoker.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 
 const ended = (code: string | undefined, refused = false): InvocationEnd => ({

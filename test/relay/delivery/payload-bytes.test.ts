@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { MAX_BATCH_BYTES } from "#core/event.ts";
+import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
+import type { Invoker } from "#delivery/invoker.ts";
 import { type CountingProxy, startCountingProxy } from "#emulators/harness/counting-proxy.ts";
 import { type LambdaServer, startLambda } from "#emulators/lambda/server.ts";
-import { createLambdaInvoker } from "#relay/delivery/invoke-lambda.ts";
-import type { Invoker } from "#relay/delivery/invoker.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import type { OutcomeLine } from "#relay/report/outcome-line.ts";
 import { type FunctionUnderTest, startFunction } from "#test/functions/function-under-test.ts";

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Event } from "#core/event.ts";
-import { createLambdaInvoker } from "#relay/delivery/invoke-lambda.ts";
-import type { Invoker } from "#relay/delivery/invoker.ts";
+import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
+import type { Invoker } from "#delivery/invoker.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
-import { type FunctionUnderTest, startFunction } from "#test/functions/function-under-test.ts";
 import {
   answering,
   type DeadEndpoint,
@@ -12,7 +11,8 @@ import {
   refusingConnections,
   resetting,
   takingNoConnection,
-} from "#test/relay/delivery/dead-endpoints.ts";
+} from "#test/delivery/dead-endpoints.ts";
+import { type FunctionUnderTest, startFunction } from "#test/functions/function-under-test.ts";
 
 const NODES = 50;
 const WINDOW_MS = 4_000;

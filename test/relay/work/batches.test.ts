@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { closesInMs, fillBatch, LINGER, type Linger } from "#relay/work/batches.ts";
+import { fillBatch } from "#delivery/fill-batch.ts";
+import { closesInMs, LINGER, type Linger } from "#relay/work/batches.ts";
 
 describe("closesInMs", () => {
   const linger = { lingerMs: 50, quietMs: 5, busyMs: 100 };

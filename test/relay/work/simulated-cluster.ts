@@ -1,4 +1,5 @@
-import { closesInMs, fillBatch, LINGER } from "#relay/work/batches.ts";
+import { fillBatch } from "#delivery/fill-batch.ts";
+import { closesInMs, LINGER } from "#relay/work/batches.ts";
 import type { Pending, Queue, ReadyObject, Settlement } from "#relay/work/pending.ts";
 
 /** One flight of a simulation. */

@@ -2,9 +2,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { LambdaClientConfig } from "@aws-sdk/client-lambda";
 import { afterEach, expect, test } from "vitest";
+import type { PlatformFault } from "#delivery/dry-run-lambda.ts";
+import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { startLambda } from "#emulators/lambda/server.ts";
-import type { PlatformFault } from "#relay/delivery/check-platform.ts";
-import { createLambdaInvoker } from "#relay/delivery/invoke-lambda.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,26 +1,51 @@
+import type { ApiObject, Related } from "#core/controller.ts";
 import { MAX_BATCH_BYTES, MAX_EVENT_BYTES, type RelatedList } from "#core/event.ts";
-import type { Projection } from "#relay/feed/related-objects.ts";
-import type { RelatedSource } from "#relay/feed/related-side.ts";
-import type { ReadyObject } from "#relay/work/pending.ts";
+import type { Resource } from "#core/resources/resource.ts";
+
+/** A related object, cut down to what decisions read of it. */
+export interface Projection {
+  readonly value: unknown;
+  /** Of its JSON. */
+  readonly bytes: number;
+}
+
+/** Objects of another resource, as far as decisions read them. */
+export interface RelatedSource {
+  readonly related: Related;
+  readonly objects: {
+    readonly resource: Resource;
+    /** The newest version that was seen of any of them. */
+    resourceVersion(): string;
+    /** By `keyOfName`. */
+    readonly projections: ReadonlyMap<string, Projection>;
+  };
+}
 
 /** A batch with what its objects read of others. */
-export interface RelatedBatch {
+export interface RelatedBatch<T = unknown> {
   /** From the front of what was given, as many as fit with what they read. */
-  readonly objects: readonly ReadyObject[];
+  readonly objects: readonly T[];
   /** Objects that read more than an event can carry. */
-  readonly tooLarge: readonly ReadyObject[];
+  readonly tooLarge: readonly T[];
   /** By the plural of the resource. */
   readonly lists: Readonly<Record<string, RelatedList>>;
+}
+
+interface Snapshot {
+  readonly snapshot: ApiObject;
 }
 
 /** Bytes of an event around its objects and lists, generously. */
 const ENVELOPE_BYTES = 4_000;
 
 /** Takes of a filled batch what fits into one event together with what it reads of others, each of these once. */
-export function withRelated(batch: readonly ReadyObject[], sources: readonly RelatedSource[]): RelatedBatch {
+export function withRelated<T extends Snapshot>(
+  batch: readonly T[],
+  sources: readonly RelatedSource[],
+): RelatedBatch<T> {
   const taken = sources.map(() => new Map<string, Projection>());
-  const objects: ReadyObject[] = [];
-  const tooLarge: ReadyObject[] = [];
+  const objects: T[] = [];
+  const tooLarge: T[] = [];
   let room = MAX_EVENT_BYTES - ENVELOPE_BYTES - bytesOf(batch);
   for (const object of batch) {
     const needed = sources.map((source, index) => missing(source, object, taken[index]));
@@ -39,14 +64,14 @@ export function withRelated(batch: readonly ReadyObject[], sources: readonly Rel
 }
 
 /** A batch of several keeps to its limit; one alone may be larger. */
-function bytesOf(batch: readonly ReadyObject[]): number {
+function bytesOf(batch: readonly Snapshot[]): number {
   return batch.length > 1 ? MAX_BATCH_BYTES : Buffer.byteLength(JSON.stringify(batch[0]?.snapshot ?? null));
 }
 
 /** What an object reads and the batch does not have yet; what is not there is not there for the function either. */
 function missing(
   { related, objects: { projections } }: RelatedSource,
-  { snapshot }: ReadyObject,
+  { snapshot }: Snapshot,
   taken: ReadonlyMap<string, Projection> | undefined,
 ): readonly (readonly [string, Projection])[] {
   if (taken === undefined || taken.size === projections.size) return [];

@@ -2,10 +2,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Event } from "#core/event.ts";
+import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
+import type { Invoker } from "#delivery/invoker.ts";
 import { type LambdaHandler, type LambdaServer, startLambda } from "#emulators/lambda/server.ts";
-import { createLambdaInvoker } from "#relay/delivery/invoke-lambda.ts";
-import type { Invoker } from "#relay/delivery/invoker.ts";
-import { hangingUp } from "#test/relay/delivery/dead-endpoints.ts";
+import { hangingUp } from "#test/delivery/dead-endpoints.ts";
 import { reportOn } from "#test/relay/reports.ts";
 
 const closing: (() => Promise<void>)[] = [];

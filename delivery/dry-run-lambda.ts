@@ -1,5 +1,12 @@
 import { InvokeCommand, type LambdaClient } from "@aws-sdk/client-lambda";
-import type { PlatformFault } from "#relay/delivery/check-platform.ts";
+
+/** Why a function cannot be invoked. */
+export interface PlatformFault {
+  /** Stable: `RegionMissing`, `CredentialsMissing`, `CredentialsRefused`, `FunctionMissing`, `Denied`, `Unreachable`. */
+  readonly code: string;
+  /** Which function, the platform's words, and what to do. */
+  readonly message: string;
+}
 
 /** Longest time until an answer, in milliseconds; nothing runs for it. */
 const TIMEOUT_MS = 10_000;

@@ -6,9 +6,8 @@ import {
 } from "@aws-sdk/client-lambda";
 import type { ControllerName, Event } from "#core/event.ts";
 import { Report } from "#core/report.ts";
-import type { PlatformFault } from "#relay/delivery/check-platform.ts";
-import { dryRunLambda } from "#relay/delivery/dry-run-lambda.ts";
-import type { Invocation, Invoker } from "#relay/delivery/invoker.ts";
+import { dryRunLambda, type PlatformFault } from "#delivery/dry-run-lambda.ts";
+import type { Invocation, Invoker } from "#delivery/invoker.ts";
 
 export interface LambdaInvokerOptions {
   /** Name or ARN of the function that carries out a controller's events. */

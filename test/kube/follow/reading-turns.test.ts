@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
-import { createReadingTurns } from "#relay/feed/reading-turns.ts";
+import { createReadingTurns } from "#kube/follow/reading-turns.ts";
 import { createManualClock, type ManualClock, quiet } from "#test/kube/follow/manual-clock.ts";
 
 const LONGEST_TURN_MS = 500;
