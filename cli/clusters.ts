@@ -8,13 +8,14 @@ import type { Cluster } from "#config/cluster.ts";
 import { type ClustersFile, ClustersFileError, faultLine, placeOf } from "#config/clusters-file.ts";
 import { readClusters } from "#config/read-clusters-file.ts";
 import { type SignInRole, signIn } from "#config/sign-in.ts";
+import { FUNCTION_IDENTITIES } from "#core/identities.ts";
 
 /** Where the clusters are read from. */
 export interface ClustersFlags {
   readonly clustersFile?: string | undefined;
 }
 
-/** Whose sign-ins `clusters check` tries; nobody's for `none`. */
+/** Whose sign-ins `clusters check` tries: the relay's, one function's, those of all `functions`, or nobody's for `none`. */
 export interface CheckFlags extends ClustersFlags {
   readonly signIn: string;
 }
@@ -28,13 +29,13 @@ type Write = (line: string) => void;
 
 /** Writes a line for every fault of the file's entries and sign-ins; throws `FoundFaults` where there is one. */
 export async function checkClusters(flags: CheckFlags, write: Write): Promise<void> {
-  const role = roleOf(flags.signIn);
+  const whose = whoseOf(flags.signIn);
   const file = fileOf(flags);
   const { clusters, faulty } = await contentOf(file);
   for (const { faults } of faulty) for (const fault of faults) write(faultLine(file, fault));
   for (const cluster of clusters)
     for (const doubt of doubtsOf(cluster)) write(`${file}: cluster ${cluster.name}: warning: ${doubt}`);
-  const unusable = role === undefined ? [] : await signInFaults(clusters, role);
+  const unusable = whose === undefined ? [] : await signInFaults(clusters, whose);
   for (const line of unusable) write(line);
   const total = clusters.length + faulty.length;
   const summary = `${total} ${total === 1 ? "cluster" : "clusters"}, ${faulty.length} faulty, ${unusable.length} that cannot be signed in to`;
@@ -87,12 +88,20 @@ function fileOf({ clustersFile }: ClustersFlags): string {
   ]);
 }
 
-function roleOf(flag: string): SignInRole | undefined {
-  if (flag === "relay" || flag === "functions") return flag;
+function whoseOf(flag: string): SignInRole | undefined {
   if (flag === "none") return undefined;
-  throw new ConfigurationError([
-    { name: "--sign-in", message: `"${flag}" is none; give one of relay, functions, none` },
-  ]);
+  const known: readonly SignInRole[] = ["relay", "functions", ...FUNCTION_IDENTITIES];
+  const whose = known.find((role) => role === flag);
+  if (whose !== undefined) return whose;
+  const message = `"${flag}" is none; give one of ${[...known, "none"].join(", ")}`;
+  throw new ConfigurationError([{ name: "--sign-in", message }]);
+}
+
+/** Of all functions: those that an entry has something for, or the one of all where it has nothing. */
+function rolesOf({ signIn }: Cluster, whose: SignInRole): readonly SignInRole[] {
+  if (whose !== "functions") return [whose];
+  const own = FUNCTION_IDENTITIES.filter((name) => signIn[name] !== undefined);
+  return signIn.functions === undefined && own.length > 0 ? own : ["functions", ...own];
 }
 
 async function contentOf(file: string): Promise<ClustersFile> {
@@ -106,12 +115,13 @@ async function contentOf(file: string): Promise<ClustersFile> {
   }
 }
 
-async function signInFaults(clusters: readonly Cluster[], role: SignInRole): Promise<string[]> {
-  const tried = await Promise.allSettled(clusters.map((cluster) => trySignIn(cluster, role)));
+async function signInFaults(clusters: readonly Cluster[], whose: SignInRole): Promise<string[]> {
+  const tries = clusters.flatMap((cluster) => rolesOf(cluster, whose).map((role) => ({ cluster, role })));
+  const tried = await Promise.allSettled(tries.map(({ cluster, role }) => trySignIn(cluster, role)));
   return tried.flatMap((each, index) => {
     if (each.status === "fulfilled") return [];
     const { message } = signInFaultOf(each.reason);
-    const name = `cluster ${clusters[index]?.name}`;
+    const name = `cluster ${tries[index]?.cluster.name}`;
     return [message.startsWith(name) ? message : `${name}: ${message}`];
   });
 }

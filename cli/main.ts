@@ -27,6 +27,12 @@ const program = new Command("serverless-ccm")
 withClusterOptions(program.command("run"))
   .summary("relay and functions in one process, outside the cluster")
   .description("Watches one cluster and initializes its nodes, relay and functions in this one process.")
+  .option(
+    "--function-kubeconfig <name=file>",
+    "a function's own identity, such as node-lifecycle=FILE; once for each (default: that of --kubeconfig)",
+    (each: string, before: readonly string[]) => [...before, each],
+    [],
+  )
   .action(async (flags) => {
     outliveHangups();
     keepHeapSmall();
@@ -71,7 +77,11 @@ withClustersFile(clusters.command("check"))
   .description(
     "Prints every fault of a clusters file, a line each, by cluster, line and column.\nEnds with 0 where there is none, 1 where an entry or sign-in is faulty, 2 where it is no clusters file.",
   )
-  .option("--sign-in <whose>", "tries the sign-ins of relay or functions, or none", "relay")
+  .option(
+    "--sign-in <whose>",
+    "tries the sign-ins of relay, functions (all), one function such as node, or none",
+    "relay",
+  )
   .action(async (flags) => (await import("#cli/clusters.ts")).checkClusters(flags, print));
 
 withClustersFile(clusters.command("hash"))

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { readFunctionAccess } from "#cli/function-kubeconfigs.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
 import { serve } from "#cli/serve.ts";
@@ -12,27 +13,38 @@ import { controllerFunction } from "#functions/parts/controller-function.ts";
 import { loadControllers } from "#functions/parts/controllers.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { connect } from "#kube/client/connect.ts";
+import type { Transport } from "#kube/client/transport.ts";
+
+/** The flags of `run`, as typed. */
+export interface RunFlags extends Flags {
+  readonly functionKubeconfig: readonly string[];
+}
 
 /** Relay and functions in this process, for one cluster, until a signal ends it. */
-export async function run(flags: Flags): Promise<void> {
+export async function run(flags: RunFlags): Promise<void> {
   const faults: ConfigurationFault[] = [];
   const serving = readServingSettings(flags, faults);
+  const functionAccess = await readFunctionAccess(flags.functionKubeconfig, faults);
   const { cluster, relayAccess, functionsAccess } = await readClusterSettings(flags, process.env, faults);
   sayThatNothingIsReadAgain();
   sayDoubts(cluster);
   const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name }).catch((cause) => {
     throw new ConfigurationError(faultsOfCloud(cause));
   });
-  const api = connect(functionsAccess);
-  const dependencies: Dependencies = {
+  const shared = connect(functionsAccess);
+  const own = new Map<string, Transport>(
+    [...functionAccess].map(([name, access]) => [name, connect(access)] as const),
+  );
+  const dependenciesOf = (functionName: string): Dependencies => ({
     clusters: async (name) => (name === cluster.name ? cluster : undefined),
     cloud: async () => cloud,
-    api: async () => api,
+    api: async () => own.get(functionName) ?? shared,
     now: () => new Date(),
-  };
+  });
   const controllers = await loadControllers(cluster.controllers);
   const functions = controllers.map(
-    (controller) => [controller.name, controllerFunction(controller, dependencies)] as const,
+    (controller) =>
+      [controller.name, controllerFunction(controller, dependenciesOf(controller.functionName))] as const,
   );
   try {
     await serve({
@@ -41,7 +53,7 @@ export async function run(flags: Flags): Promise<void> {
       serving,
     });
   } finally {
-    await Promise.all([api.close(), cloud.close()]);
+    await Promise.all([...[shared, ...own.values()].map((api) => api.close()), cloud.close()]);
   }
 }
 

@@ -144,7 +144,8 @@ async function readCloud(
   return undefined;
 }
 
-async function readAccess(
+/** Reads the kubeconfig that a flag names, or adds to `faults` why it cannot be used. */
+export async function readAccess(
   name: string,
   file: string | undefined,
   faults: ConfigurationFault[],

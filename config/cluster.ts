@@ -4,6 +4,7 @@ import { hashOfEntry } from "#config/cluster-hash.ts";
 import { checkWriting } from "#config/fault-words.ts";
 import type { WatchContext } from "#core/controller.ts";
 import { ClusterName, ControllerName } from "#core/event.ts";
+import type { Identity } from "#core/identities.ts";
 import { Policies } from "#core/policies.ts";
 import { NodeSettings, type Settings } from "#core/settings.ts";
 import { DEFAULT_BOUNDS } from "#kube/follow/bounds.ts";
@@ -82,6 +83,16 @@ export const Limits = z.strictObject({
 });
 export type Limits = z.output<typeof Limits>;
 
+const SIGN_INS = {
+  relay: SignIn.optional(),
+  functions: SignIn.optional(),
+  node: SignIn.optional(),
+  "node-lifecycle": SignIn.optional(),
+  csr: SignIn.optional(),
+  sweep: SignIn.optional(),
+  "ec2-events": SignIn.optional(),
+} satisfies Record<Identity | "functions", z.ZodType>;
+
 const SERVER = "the https:// base URL of the API server, such as https://tenant-a.example.com:6443";
 
 /** A cluster's entry in a clusters file. */
@@ -93,8 +104,11 @@ export const ClusterEntry = z.strictObject({
     .refine(hasNoCredentials, "holds a user name or password; how one signs in stands under signIn"),
   /** PEM file with the API server's certificate authority; the system's authorities without it. */
   certificateAuthorityFile: filePath.optional(),
-  /** Two identities, so that neither can do what only the other must. */
-  signIn: z.strictObject({ relay: SignIn.optional(), functions: SignIn.optional() }).prefault({}),
+  /**
+   * An identity for the relay and one for each function, so that none can do what only another must; `functions` is that of
+   * every function without one of its own.
+   */
+  signIn: z.strictObject(SIGN_INS).prefault({}),
   cloud: CloudConfig,
   controllers: z.array(ControllerName).min(1).prefault(["cloud-node-controller"]),
   limits: Limits.prefault({}),

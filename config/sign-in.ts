@@ -1,13 +1,25 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { Cluster, SignIn } from "#config/cluster.ts";
 import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
+import { FUNCTION_IDENTITIES } from "#core/identities.ts";
 import type { ReadTls } from "#kube/client/connect.ts";
 import type { ClientCertificate } from "#kube/client/connection.ts";
 import { systemCode } from "#kube/client/errors.ts";
 import type { Authorization } from "#kube/client/transport.ts";
 
-/** The two identities of a cluster entry. */
+/** Who signs in to a cluster: the relay, one of the functions, or `functions`: a function that need not say which. */
 export type SignInRole = keyof Cluster["signIn"];
+
+/** The key of an entry's `signIn` by which the role signs in: its own, or that of all functions; undefined where there is none. */
+export function signInKeyOf({ signIn }: Pick<Cluster, "signIn">, role: SignInRole): SignInRole | undefined {
+  const keys: readonly SignInRole[] = role === "relay" ? ["relay"] : [role, "functions"];
+  return keys.find((key) => signIn[key] !== undefined);
+}
+
+/** As whom a function of this name signs in; as one of all functions where the name is not among ours. */
+export function signInRoleOf(functionName: string): SignInRole {
+  return FUNCTION_IDENTITIES.find((name) => name === functionName) ?? "functions";
+}
 
 /** What `connect` needs beside the server. */
 export interface SignedIn {
@@ -34,7 +46,7 @@ export class SignInError extends Error {
   readonly file: string | undefined;
 
   constructor(code: SignInCode, about: SignInSubject, what: string, file?: string, cause?: unknown) {
-    super(`cluster ${about.cluster}, sign-in of the ${about.role}: ${what}`, { cause });
+    super(`cluster ${about.cluster}, sign-in of the ${WHO[about.role]}: ${what}`, { cause });
     this.code = code;
     this.cluster = about.cluster;
     this.role = about.role;
@@ -51,10 +63,15 @@ export async function signIn(
   role: SignInRole,
   options: { readonly now?: () => number } = {},
 ): Promise<SignedIn> {
-  const about = { cluster: cluster.name, role };
-  const how = cluster.signIn[role];
+  const key = signInKeyOf(cluster, role);
+  const about = { cluster: cluster.name, role, key: key ?? role };
+  const how = key === undefined ? undefined : cluster.signIn[key];
   if (how === undefined)
-    throw new SignInError("NotConfigured", about, `there is none; add signIn.${role} to the cluster's entry`);
+    throw new SignInError(
+      "NotConfigured",
+      about,
+      `there is none; add ${keysOf(role)} to the cluster's entry`,
+    );
   const readAuthority = authorityOf(cluster, about);
   const { readPair, authorization } = identity(how, about, options.now ?? Date.now);
   const tls: ReadTls = async ({ fresh = false } = {}) => ({
@@ -68,7 +85,7 @@ export async function signIn(
 
 /** How the authority of a cluster's entry is read for each connection; undefined where it names none. Rejects with `SignInError`. */
 export async function readAuthority(cluster: Cluster, role: SignInRole): Promise<ReadTls | undefined> {
-  const read = authorityOf(cluster, { cluster: cluster.name, role });
+  const read = authorityOf(cluster, { cluster: cluster.name, role, key: role });
   if (read === undefined) return undefined;
   await read(false);
   return async ({ fresh = false } = {}) => ({ certificateAuthority: await read(fresh) });
@@ -85,6 +102,22 @@ function authorityOf(
 interface SignInSubject {
   readonly cluster: string;
   readonly role: SignInRole;
+  readonly key: SignInRole;
+}
+
+/** For people, behind "the". */
+const WHO: Readonly<Record<SignInRole, string>> = {
+  relay: "relay",
+  functions: "functions",
+  node: "function node",
+  "node-lifecycle": "function node-lifecycle",
+  csr: "function csr",
+  sweep: "function sweep",
+  "ec2-events": "function ec2-events",
+};
+
+function keysOf(role: SignInRole): string {
+  return role === "relay" || role === "functions" ? `signIn.${role}` : `signIn.${role} or signIn.functions`;
 }
 
 const MAX_TOKEN_BYTES = 64 * 1024;
@@ -107,7 +140,7 @@ function identity(how: SignIn, about: SignInSubject, now: () => number): Identit
       throw new SignInError(
         "NotSupported",
         about,
-        `kubeconfig files are for the command line; use token-file or client-certificate in signIn.${about.role}`,
+        `kubeconfig files are for the command line; use token-file or client-certificate in signIn.${about.key}`,
         how.file,
       );
   }

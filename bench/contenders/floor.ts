@@ -14,7 +14,7 @@ export function floor(name: ContenderName, withEvents: boolean): Contender {
   return {
     name,
     title: `a Go loop that only watches and writes: two patches a node${withEvents ? " and one Event" : ""}`,
-    users: [CONTROL_PLANE_USERS.relay.name, CONTROL_PLANE_USERS.functions.name],
+    users: [CONTROL_PLANE_USERS.relay.name, CONTROL_PLANE_USERS.node.name],
     async start({ stage, programs, instances }) {
       const table = join(stage.folder, "table.json");
       const entries = instances.map((each) => [each.privateDnsName, entryOf(each, stage.ec2)]);
@@ -23,7 +23,7 @@ export function floor(name: ContenderName, withEvents: boolean): Contender {
         `--server=${stage.plane.server}`,
         `--certificate-authority=${stage.plane.certificateAuthorityFile}`,
         `--relay-token-file=${stage.plane.tokenFile("relay")}`,
-        `--functions-token-file=${stage.plane.tokenFile("functions")}`,
+        `--functions-token-file=${stage.plane.tokenFile("node")}`,
         `--table=${table}`,
         `--events=${withEvents}`,
       ]);

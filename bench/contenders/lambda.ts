@@ -7,7 +7,7 @@ import { PROGRAM } from "#bench/contenders/run.ts";
 import { CLUSTER_TAG } from "#bench/stage.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
+import { OUR_USERS } from "#emulators/harness/control-plane.ts";
 import { freePort } from "#emulators/harness/free-port.ts";
 import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
 
@@ -15,7 +15,7 @@ import { type ManagedProcess, startProcess } from "#emulators/harness/managed-pr
 export const lambda: Contender = {
   name: "lambda",
   title: "serverless-ccm relay, and the packaged function behind Lambda's Invoke API",
-  users: [CONTROL_PLANE_USERS.relay.name, CONTROL_PLANE_USERS.functions.name],
+  users: OUR_USERS,
   async start({ stage }) {
     const { plane, ec2, folder } = stage;
     const clustersFile = join(folder, "clusters.yaml");

@@ -5,14 +5,15 @@ import type { Contender } from "#bench/contenders/contender.ts";
 import { awsEnvironment, runningProcesses } from "#bench/contenders/process-contender.ts";
 import { CLUSTER_TAG } from "#bench/stage.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
-import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
+import { OUR_USERS } from "#emulators/harness/control-plane.ts";
+import { identityFlags } from "#emulators/harness/identity-flags.ts";
 import { startProcess } from "#emulators/harness/managed-process.ts";
 
 /** `serverless-ccm run` as it is published, with nothing set but what it must be told. */
 export const run: Contender = {
   name: "run",
   title: "serverless-ccm run, defaults",
-  users: [CONTROL_PLANE_USERS.relay.name, CONTROL_PLANE_USERS.functions.name],
+  users: OUR_USERS,
   async start({ stage }) {
     const { plane, ec2, folder } = stage;
     const cloudConfig = join(folder, "cloud.yaml");
@@ -25,8 +26,7 @@ export const run: Contender = {
         "--cloud-provider=aws",
         `--cloud-config=${cloudConfig}`,
         `--cluster-name=${CLUSTER_TAG}`,
-        `--kubeconfig=${await plane.kubeconfig("functions")}`,
-        `--relay-kubeconfig=${await plane.kubeconfig("relay")}`,
+        ...(await identityFlags(plane)),
         "--port=0",
       ],
       { environment: awsEnvironment(ec2.url, ec2.region) },

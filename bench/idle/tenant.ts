@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import * as z from "zod";
 import type { ClusterEntry } from "#config/cluster.ts";
+import { IDENTITIES } from "#core/identities.ts";
 import { clusterEntryOf } from "#emulators/harness/clusters-file.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { connect } from "#kube/client/connect.ts";
@@ -15,12 +16,15 @@ export const TenantPlan = z.strictObject({
 });
 export type TenantPlan = z.output<typeof TenantPlan>;
 
+const TOKENS_OF = ["admin", ...IDENTITIES] as const;
+
 /** A cluster whose API server runs, and where everything about it is. */
 export const Tenant = z.strictObject({
   name: z.string(),
   server: z.string(),
   certificateAuthorityFile: z.string(),
-  tokenFiles: z.strictObject({ admin: z.string(), relay: z.string(), functions: z.string() }),
+  /** By the key of the user whose it is. */
+  tokenFiles: z.record(z.enum(TOKENS_OF), z.string()),
 });
 export type Tenant = z.output<typeof Tenant>;
 
@@ -30,11 +34,10 @@ export function tenantOf(name: string, plane: ControlPlane): Tenant {
     name,
     server: plane.server,
     certificateAuthorityFile: plane.certificateAuthorityFile,
-    tokenFiles: {
-      admin: plane.tokenFile("admin"),
-      relay: plane.tokenFile("relay"),
-      functions: plane.tokenFile("functions"),
-    },
+    tokenFiles: Object.fromEntries(TOKENS_OF.map((user) => [user, plane.tokenFile(user)])) as Record<
+      (typeof TOKENS_OF)[number],
+      string
+    >,
   };
 }
 

@@ -76,7 +76,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     const clustersFile = join(folder, "clusters.yaml");
     await writeClustersFile(clustersFile, entryOf(plane));
     const admin = closing(await connectAs(plane, "admin"));
-    const functions = closing(await connectAs(plane, "functions"));
+    const functions = closing(await connectAs(plane, "node"));
     // The SDK takes endpoint and keys from the environment, as it does for users.
     Object.assign(process.env, environment);
     const cloud = createAwsCloud(cloudConfig());
@@ -117,7 +117,7 @@ async function startPlane(binaries: string | undefined, folder: string): Promise
   return startKubeApiserver({ folder, binaries: { kubeApiserver, etcd } });
 }
 
-async function connectAs(plane: ControlPlane, user: "admin" | "functions"): Promise<Transport> {
+async function connectAs(plane: ControlPlane, user: "admin" | "node"): Promise<Transport> {
   const token = (await readFile(plane.tokenFile(user), "utf8")).trim();
   return connect({
     server: plane.server,

@@ -38,7 +38,7 @@ function rowOf(name: string, records: readonly NodeRecord[]): string[] {
 async function requestsLine({ plane }: Stage, nodes: number): Promise<string> {
   const record = await plane.record();
   const ours = record.filter(
-    ({ user, resource }) => user === CONTROL_PLANE_USERS.functions.name && resource === "nodes",
+    ({ user, resource }) => user === CONTROL_PLANE_USERS.node.name && resource === "nodes",
   );
   const writes = ours.filter(({ verb, code }) => verb === "patch" && code === 200).length;
   const refused = ours.filter(({ verb, code }) => verb === "patch" && code !== 200).length;

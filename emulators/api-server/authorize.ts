@@ -1,31 +1,32 @@
+import { IDENTITIES, userOf } from "#core/identities.ts";
+import { RIGHTS, type Right } from "#core/rights.ts";
 import type { ResourceRequest } from "#emulators/api-server/request-info.ts";
 import { Refusal } from "#emulators/api-server/status.ts";
-import { CONTROL_PLANE_USERS, type ControlPlaneUser } from "#emulators/harness/control-plane.ts";
+import type { ControlPlaneUser } from "#emulators/harness/control-plane.ts";
 
 /** Throws the Refusal that Kubernetes' RBAC would answer with, unless the user may do this. */
 export function authorize(user: ControlPlaneUser, request: ResourceRequest): void {
   if (user.groups.includes("system:masters")) return;
-  const what = target(request);
-  const rules = RULES[user.name] ?? {};
-  if (rules[what]?.includes(request.verb)) return;
+  if (rightsOfUser(user).some((right) => allows(right, request))) return;
   const { resource, name, namespace } = request;
   const subject = name === undefined ? resource.name : `${resource.name} "${name}"`;
   const where = namespace === undefined ? "at the cluster scope" : `in the namespace "${namespace}"`;
   throw new Refusal(
     403,
     "Forbidden",
-    `${subject} is forbidden: User "${user.name}" cannot ${request.verb} resource "${what}" in API group "${groupOf(resource)}" ${where}`,
+    `${subject} is forbidden: User "${user.name}" cannot ${request.verb} resource "${target(request)}" in API group "${groupOf(resource)}" ${where}`,
     { details: { ...(name === undefined ? {} : { name }), kind: resource.name } },
   );
 }
 
-/** The signer whose requests the functions may decide on. */
-const SIGNER = "kubernetes.io/kubelet-serving";
-
 /** Throws the Refusal of kube-apiserver's admission, unless the user may decide on requests of this signer. */
 export function authorizeSigner(user: ControlPlaneUser, name: string, signerName: unknown): void {
   if (user.groups.includes("system:masters")) return;
-  if (signerName === SIGNER && RULES[user.name]?.["signers"]?.includes("approve")) return;
+  const mayApprove = rightsOfUser(user).some(
+    ({ verb, resource, name: signer }) =>
+      verb === "approve" && resource === "signers" && signer === signerName,
+  );
+  if (mayApprove) return;
   throw new Refusal(
     403,
     "Forbidden",
@@ -34,21 +35,22 @@ export function authorizeSigner(user: ControlPlaneUser, name: string, signerName
   );
 }
 
-/** What the roles in infra/rbac/ allow: per user, resource and verbs. */
-export const RULES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  [CONTROL_PLANE_USERS.relay.name]: {
-    nodes: ["list", "watch"],
-    certificatesigningrequests: ["list", "watch"],
-  },
-  [CONTROL_PLANE_USERS.functions.name]: {
-    nodes: ["get", "patch"],
-    "nodes/status": ["patch"],
-    events: ["create"],
-    certificatesigningrequests: ["get"],
-    "certificatesigningrequests/approval": ["patch"],
-    signers: ["approve"],
-  },
-};
+/** What the manifests of infra/rbac grant, those of the csr-approver included. */
+function rightsOfUser({ name }: ControlPlaneUser): readonly Right[] {
+  const identity = IDENTITIES.find((each) => userOf(each) === name);
+  return identity === undefined ? [] : RIGHTS[identity];
+}
+
+function allows(right: Right, { verb, resource, subresource, namespace, name }: ResourceRequest): boolean {
+  return (
+    right.verb === verb &&
+    right.group === groupOf(resource) &&
+    right.resource === resource.name &&
+    right.subresource === subresource &&
+    (right.namespace === undefined || right.namespace === namespace) &&
+    (right.name === undefined || right.name === name)
+  );
+}
 
 function target({ resource, subresource }: ResourceRequest): string {
   return subresource === undefined ? resource.name : `${resource.name}/${subresource}`;

@@ -1,11 +1,13 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseAllDocuments } from "yaml";
+import { objectPath } from "#core/resources/resource.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /**
  * Applies the manifests of a YAML file, or of all YAML files of a folder, as `kubectl apply --server-side` does; rejects
- * with the server's words at the first that it refuses. Knows cluster-wide kinds alone.
+ * with the server's words at the first that it refuses. A namespace that a server is still making is waited for.
  */
 export async function applyManifests(transport: Transport, path: string): Promise<void> {
   for (const file of await filesOf(path)) {
@@ -19,14 +21,20 @@ export async function applyManifests(transport: Transport, path: string): Promis
 interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string };
+  readonly metadata: { readonly name: string; readonly namespace?: string };
 }
+
+const NAMESPACE_TIMEOUT_MS = 30_000;
 
 const RESOURCES: Readonly<Record<string, string>> = {
   ClusterRole: "clusterroles",
   ClusterRoleBinding: "clusterrolebindings",
+  ConfigMap: "configmaps",
   FlowSchema: "flowschemas",
+  Lease: "leases",
   PriorityLevelConfiguration: "prioritylevelconfigurations",
+  Role: "roles",
+  RoleBinding: "rolebindings",
   ValidatingAdmissionPolicy: "validatingadmissionpolicies",
   ValidatingAdmissionPolicyBinding: "validatingadmissionpolicybindings",
 };
@@ -35,13 +43,22 @@ async function applyManifest(transport: Transport, manifest: Manifest, file: str
   const { apiVersion, kind, metadata } = manifest;
   const resource = RESOURCES[kind];
   if (resource === undefined) throw new Error(`${file}: ${kind} ${metadata.name} is of no kind known here`);
-  const answer = await transport.send({
-    method: "PATCH",
-    path: `/apis/${apiVersion}/${resource}/${metadata.name}?fieldManager=operator&force=true`,
-    // JSON is YAML.
-    contentType: "application/apply-patch+yaml",
-    body: manifest,
-  });
+  const path = objectPath({ apiVersion, name: resource }, metadata);
+  const send = () =>
+    transport.send({
+      method: "PATCH",
+      path: `${path}?fieldManager=operator&force=true`,
+      // JSON is YAML.
+      contentType: "application/apply-patch+yaml",
+      body: manifest,
+    });
+  let answer = await send();
+  const deadline = performance.now() + NAMESPACE_TIMEOUT_MS;
+  // kube-apiserver makes kube-system itself, some time after it is ready.
+  while (metadata.namespace !== undefined && answer.status === 404 && performance.now() < deadline) {
+    await sleep(50);
+    answer = await send();
+  }
   if (answer.status < 300) return;
   throw new Error(`${file}: applying ${kind} ${metadata.name} was answered ${answer.status}: ${answer.body}`);
 }

@@ -1,11 +1,12 @@
 import { writeFile } from "node:fs/promises";
 import type { ClusterEntry } from "#config/cluster.ts";
+import { FUNCTION_IDENTITIES } from "#core/identities.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 
 /** What an entry takes of a control plane. */
 export type EntryPlane = Pick<ControlPlane, "server" | "certificateAuthorityFile" | "tokenFile">;
 
-/** The entry of a control plane in a clusters file: relay and functions sign in with the tokens that it made for them. */
+/** The entry of a control plane in a clusters file: the relay and each function sign in with the token that it made for them. */
 export function clusterEntryOf(
   plane: EntryPlane,
   entry: Pick<ClusterEntry, "name" | "cloud"> & Partial<ClusterEntry>,
@@ -15,7 +16,9 @@ export function clusterEntryOf(
     certificateAuthorityFile: plane.certificateAuthorityFile,
     signIn: {
       relay: { kind: "token-file", file: plane.tokenFile("relay") },
-      functions: { kind: "token-file", file: plane.tokenFile("functions") },
+      ...Object.fromEntries(
+        FUNCTION_IDENTITIES.map((name) => [name, { kind: "token-file", file: plane.tokenFile(name) }]),
+      ),
     },
     ...entry,
   };

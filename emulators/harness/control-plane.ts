@@ -1,3 +1,5 @@
+import { IDENTITIES, type Identity, userOf } from "#core/identities.ts";
+
 /** A user of a test or demo API server, known by a bearer token. */
 export interface ControlPlaneUser {
   readonly name: string;
@@ -19,18 +21,25 @@ export interface RequestRecord {
 }
 
 /** The identities that tests, demo and bench use. `admin` is in system:masters and is the world outside, never ours. */
-export interface ControlPlaneUsers {
-  readonly admin: ControlPlaneUser;
-  readonly relay: ControlPlaneUser;
-  readonly functions: ControlPlaneUser;
-}
+export type ControlPlaneUsers = Readonly<Record<"admin" | Identity, ControlPlaneUser>>;
 
 /** The users' names are those that the bindings in infra/rbac/ name. */
 export const CONTROL_PLANE_USERS: ControlPlaneUsers = {
   admin: { name: "admin", groups: ["system:masters"] },
-  relay: { name: "serverless-ccm-relay", groups: ["serverless-ccm"] },
-  functions: { name: "serverless-ccm-functions", groups: ["serverless-ccm"] },
+  relay: ourUser("relay"),
+  node: ourUser("node"),
+  "node-lifecycle": ourUser("node-lifecycle"),
+  csr: ourUser("csr"),
+  sweep: ourUser("sweep"),
+  "ec2-events": ourUser("ec2-events"),
 };
+
+/** The names of all users that are ours. */
+export const OUR_USERS: readonly string[] = IDENTITIES.map(userOf);
+
+function ourUser(identity: Identity): ControlPlaneUser {
+  return { name: userOf(identity), groups: ["serverless-ccm"] };
+}
 
 /**
  * A running API server with its store, embedded or real; both are started for a folder that holds all their files,

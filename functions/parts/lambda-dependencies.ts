@@ -2,7 +2,7 @@ import type { Cloud } from "#clouds/cloud.ts";
 import { loadCloud } from "#clouds/kinds.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { type ClustersOfFile, readClustersFile } from "#config/read-clusters-file.ts";
-import { signIn } from "#config/sign-in.ts";
+import { type SignInRole, signIn, signInKeyOf } from "#config/sign-in.ts";
 import { createBoundedCache } from "#functions/parts/bounded-cache.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
@@ -21,8 +21,12 @@ export interface LambdaDependencies extends Dependencies {
   prepare(): Promise<void>;
 }
 
-/** The dependencies of a deployed function: clusters from the file that CLUSTERS_FILE names, and what a warm function keeps. */
+/**
+ * The dependencies of a deployed function: clusters from the file that CLUSTERS_FILE names, what it signs in with there as the
+ * function that it is (`signInRoleOf`), and what a warm function keeps.
+ */
 export function lambdaDependencies(
+  role: SignInRole,
   environment: Readonly<Record<string, string | undefined>>,
 ): LambdaDependencies {
   const clouds = createBoundedCache<Cloud>(MAX_KEPT, (cloud) => cloud.close());
@@ -34,7 +38,7 @@ export function lambdaDependencies(
   return {
     clusters,
     cloud: cloudOf,
-    api: (cluster) => transports.get(signInKey(cluster), () => connectTo(cluster)),
+    api: (cluster) => transports.get(connectionKey(cluster, role), () => connectTo(cluster, role)),
     now: () => new Date(),
     log: logToStandardOutput,
     async prepare() {
@@ -57,9 +61,9 @@ function oneOfEachProvider(clusters: readonly Cluster[]): Cluster[] {
   return [...new Map(clusters.map((cluster) => [cluster.cloud.provider, cluster])).values()];
 }
 
-async function connectTo(cluster: Cluster): Promise<Transport> {
+async function connectTo(cluster: Cluster, role: SignInRole): Promise<Transport> {
   const { answerBytes } = cluster.limits;
-  const access = await signIn(cluster, "functions");
+  const access = await signIn(cluster, role);
   return connect({
     server: cluster.server,
     ...access,
@@ -68,12 +72,9 @@ async function connectTo(cluster: Cluster): Promise<Transport> {
   });
 }
 
-function signInKey({
-  name,
-  server,
-  certificateAuthorityFile,
-  limits,
-  signIn: { functions },
-}: Cluster): string {
-  return JSON.stringify([name, server, certificateAuthorityFile, limits.answerBytes, functions]);
+function connectionKey(cluster: Cluster, role: SignInRole): string {
+  const { name, server, certificateAuthorityFile, limits } = cluster;
+  const key = signInKeyOf(cluster, role);
+  const how = key === undefined ? undefined : cluster.signIn[key];
+  return JSON.stringify([name, server, certificateAuthorityFile, limits.answerBytes, how]);
 }

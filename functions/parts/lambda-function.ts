@@ -1,3 +1,4 @@
+import { signInRoleOf } from "#config/sign-in.ts";
 import type { Controller } from "#core/controller.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import { lambdaDependencies } from "#functions/parts/lambda-dependencies.ts";
@@ -8,7 +9,7 @@ import type { PlatformFunction } from "#functions/parts/platform-function.ts";
  * module that exports it, and nobody but the platform may import that module.
  */
 export async function lambdaFunction(controller: Controller): Promise<PlatformFunction> {
-  const dependencies = lambdaDependencies(process.env);
+  const dependencies = lambdaDependencies(signInRoleOf(controller.functionName), process.env);
   await dependencies.prepare();
   return controllerFunction(controller, dependencies);
 }

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
+import { identityFlags } from "#emulators/harness/identity-flags.ts";
 import { joiningNode } from "#emulators/harness/joining-node.ts";
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { connect } from "#kube/client/connect.ts";
@@ -98,12 +99,7 @@ describe("run", () => {
 });
 
 async function start(...flags: string[]): Promise<Running> {
-  const kubeconfigs = [
-    "--kubeconfig",
-    await plane.kubeconfig("functions"),
-    "--relay-kubeconfig",
-    await plane.kubeconfig("relay"),
-  ];
+  const kubeconfigs = await identityFlags(plane);
   const cloud = ["--cloud-provider", "memory", "--cloud-config", join(folder, "cloud.yaml")];
   return startProgram(["run", ...cloud, ...kubeconfigs, "--port", "0", ...flags]);
 }

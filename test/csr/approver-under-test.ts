@@ -116,12 +116,13 @@ export async function startApprover(binaries: ControlPlaneBinaries): Promise<App
   const cloud = await loadCloud(entry.cloud, { clusterName: entry.name });
   const admin = await cluster.transport("admin");
   const relay = await cluster.transport("relay");
+  const api = await cluster.transport("csr");
   const impersonator = await createImpersonator(cluster.plane);
   const kubelets = new Map<string, Transport>();
   const invoked = controllerFunction(csrController, {
     clusters: async () => entry,
     cloud: async () => cloud,
-    api: async () => cluster.functions,
+    api: async () => api,
     now: () => new Date(),
   });
 
@@ -258,7 +259,7 @@ export async function startApprover(binaries: ControlPlaneBinaries): Promise<App
       const records = await cluster.plane.record();
       const since = records.slice(recordsSeen);
       recordsSeen = records.length;
-      return since.filter(({ user }) => user === "serverless-ccm-functions").map(describe);
+      return since.filter(({ user }) => user === "serverless-ccm-csr").map(describe);
     },
     async clear() {
       // There may be 10,000 of them.

@@ -33,15 +33,12 @@ test("the documented costs are those that are counted", async () => {
 
 describeWithPart("control-plane", "what a node costs on a real API server", (binaries) => {
   let stage: Stage;
-  let proxies: Readonly<Record<"functions" | "relay" | "ec2", CountingProxy>>;
+  let proxies: Readonly<Record<"node" | "relay" | "ec2", CountingProxy>>;
   beforeEach(async () => {
     stage = await startStage(binaries);
     const { plane, ec2 } = stage;
-    const [functions, relay] = [
-      await startCountingProxy(plane.server),
-      await startCountingProxy(plane.server),
-    ];
-    proxies = { functions, relay, ec2: await startCountingProxy(ec2.url) };
+    const [node, relay] = [await startCountingProxy(plane.server), await startCountingProxy(plane.server)];
+    proxies = { node, relay, ec2: await startCountingProxy(ec2.url) };
   });
   afterEach(async () => {
     await stage?.close();
@@ -93,7 +90,7 @@ describeWithPart("control-plane", "what a node costs on a real API server", (bin
     const cloud = ["--cloud-provider", "aws", "--cloud-config", join(stage.folder, "cloud.yaml")];
     const access = [
       "--kubeconfig",
-      await kubeconfig("functions"),
+      await kubeconfig("node"),
       "--relay-kubeconfig",
       await kubeconfig("relay"),
     ];
@@ -102,7 +99,7 @@ describeWithPart("control-plane", "what a node costs on a real API server", (bin
     return stage.program(["run", ...flags], { AWS_ENDPOINT_URL_EC2: proxies.ec2.url });
   }
 
-  async function kubeconfig(user: "functions" | "relay"): Promise<string> {
+  async function kubeconfig(user: "node" | "relay"): Promise<string> {
     const file = join(stage.folder, `${user}.kubeconfig`);
     const { certificateAuthorityFile } = stage.plane;
     const [server, tokenFile] = [proxies[user].url, stage.plane.tokenFile(user)];
@@ -134,7 +131,7 @@ describeWithPart("control-plane", "what a node costs on a real API server", (bin
 
   async function countAll(relay: Running, nodes: number): Promise<Costs> {
     const records = await stage.plane.record();
-    const requests = (user: "functions" | "relay", resource: string, verb: string): number =>
+    const requests = (user: "node" | "relay", resource: string, verb: string): number =>
       records.filter(
         (each) =>
           each.user === CONTROL_PLANE_USERS[user].name && each.resource === resource && each.verb === verb,
@@ -144,16 +141,16 @@ describeWithPart("control-plane", "what a node costs on a real API server", (bin
     const failed = relay.lines.filter(({ event }) => event === "InvocationFailed");
     const callsOfLooks = sum(looks.flatMap(({ usage }) => Object.values(usage.cloud.calls)));
     const [functions, watching, ec2] = [
-      proxies.functions.traffic(),
+      proxies.node.traffic(),
       proxies.relay.traffic(),
       proxies.ec2.traffic(),
     ];
     return {
       invocations: work.length + failed.length,
       ec2Calls: stage.ec2.record().length - callsOfLooks,
-      nodeWrites: requests("functions", "nodes", "patch"),
-      nodeReads: requests("functions", "nodes", "get") + requests("relay", "nodes", "get"),
-      eventWrites: requests("functions", "events", "create"),
+      nodeWrites: requests("node", "nodes", "patch"),
+      nodeReads: requests("node", "nodes", "get") + requests("relay", "nodes", "get"),
+      eventWrites: requests("node", "events", "create"),
       lists: requests("relay", "nodes", "list"),
       functionsConnections: functions.connections,
       relayConnections: watching.connections,

@@ -4,35 +4,30 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
+import { identityFlags } from "#emulators/harness/identity-flags.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
 import { type Answered, type ApproverUnderTest, CSRS, startApprover } from "#test/csr/approver-under-test.ts";
 import { signingRequest } from "#test/csr/signing-request.ts";
-import { type ClusterRole, type Right, readRole, rightsOf, roleWithout } from "#test/e2e/granted-rights.ts";
+import { describeRight, grant, readRoles, rightsOf, rolesWithout } from "#test/e2e/granted-rights.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { rightsUsed } from "#test/witness/requests.ts";
 
-const [RELAY, FUNCTIONS] = await Promise.all([
-  readRole("csr-approver/relay.yaml"),
-  readRole("csr-approver/functions.yaml"),
-]);
+const ROLES = {
+  relay: await readRoles("csr-approver/relay.yaml"),
+  csr: await readRoles("csr-approver/csr.yaml"),
+};
 
 /** What each right is for, as seen where it is missing. */
-const LOSSES: readonly { readonly role: ClusterRole; readonly without: Right; readonly loss: Loss }[] = [
-  { role: RELAY, without: { verb: "list", resource: "certificatesigningrequests" }, loss: "not ready" },
-  { role: RELAY, without: { verb: "watch", resource: "certificatesigningrequests" }, loss: "not ready" },
-  {
-    role: FUNCTIONS,
-    without: { verb: "patch", resource: "certificatesigningrequests/approval" },
-    loss: "pending",
-  },
-  { role: FUNCTIONS, without: { verb: "approve", resource: "signers" }, loss: "pending" },
-  {
-    role: FUNCTIONS,
-    without: { verb: "get", resource: "certificatesigningrequests" },
-    loss: "conflict unread",
-  },
-];
-type Loss = "not ready" | "pending" | "conflict unread";
+const LOSSES: readonly { readonly of: keyof typeof ROLES; readonly without: string; readonly loss: Loss }[] =
+  [
+    { of: "relay", without: "list certificatesigningrequests", loss: "not ready" },
+    { of: "relay", without: "watch certificatesigningrequests", loss: "not ready" },
+    { of: "csr", without: "patch certificatesigningrequests/approval", loss: "pending" },
+    { of: "csr", without: "approve signers", loss: "pending" },
+    { of: "csr", without: "get certificatesigningrequests", loss: "conflict unread" },
+    { of: "csr", without: "create events", loss: "no Event" },
+  ];
+type Loss = "not ready" | "pending" | "conflict unread" | "no Event";
 
 /** Long enough for somebody else to be faster, in milliseconds. */
 const LATENCY_MS = 1_000;
@@ -67,14 +62,13 @@ describeWithPart("control-plane", "run with the csr-approver", (binaries) => {
     ccm = undefined;
     approver.ec2.set({ latencyMs: 0 });
     await approver.clear();
-    for (const role of [RELAY, FUNCTIONS]) await grant(role);
+    for (const of of ["relay", "csr"] as const) await grant(approver.cluster, of, ROLES[of], ROLES[of]);
   });
 
   async function start(controllers = "csr-approver"): Promise<void> {
     const { plane } = approver.cluster;
     const flags = ["--cloud-provider", "aws", "--cloud-config", join(folder, "cloud.yaml"), "--port", "0"];
-    flags.push("--kubeconfig", await plane.kubeconfig("functions"));
-    flags.push("--relay-kubeconfig", await plane.kubeconfig("relay"), "--controllers", controllers);
+    flags.push(...(await identityFlags(plane)), "--controllers", controllers);
     ccm = startProgram(["run", ...flags], { AWS_ENDPOINT_URL_EC2: approver.ec2.url });
     await ccm.line("Serving");
   }
@@ -159,7 +153,7 @@ describeWithPart("control-plane", "run with the csr-approver", (binaries) => {
     await vi.waitFor(async () => expect(await approver.events(hostile.name)).toHaveLength(1), WAIT);
     // Each batch asks at most once, and there are not many more batches than it takes to look at each once.
     expect(approver.ec2.record().length - before).toBeLessThan((3 * FLOOD) / 100);
-    const records = (await since()).filter(({ user }) => user === CONTROL_PLANE_USERS.functions.name);
+    const records = (await since()).filter(({ user }) => user === CONTROL_PLANE_USERS.csr.name);
     expect(
       records.filter(({ verb, resource }) => verb === "patch" && resource === "certificatesigningrequests"),
     ).toHaveLength(1);
@@ -177,43 +171,46 @@ describeWithPart("control-plane", "run with the csr-approver", (binaries) => {
     const records = await since();
     const used = (user: string) => rightsUsed(records, user);
     expect(used(CONTROL_PLANE_USERS.relay.name)).toEqual(
-      [...granted(RELAY), "list nodes", "watch nodes"].sort(),
+      [...granted("relay"), "list nodes", "watch nodes"].sort(),
     );
     // Admission asks for `approve signers` without a request of its own; the row below shows that it does.
     const approve = "approve signers";
-    expect([...used(CONTROL_PLANE_USERS.functions.name), approve].sort()).toEqual(
-      [...granted(FUNCTIONS), "create events"].sort(),
-    );
+    expect([...used(CONTROL_PLANE_USERS.csr.name), approve].sort()).toEqual(granted("csr").sort());
+    expect(used(CONTROL_PLANE_USERS.node.name)).toEqual([]);
   });
 
   test("the roles are looked at right by right", () => {
-    expect(LOSSES.map(({ without }) => describeRight(without)).sort()).toEqual(
-      [RELAY, FUNCTIONS].flatMap(granted).sort(),
+    expect(LOSSES.map(({ of, without }) => `${of} ${without}`).sort()).toEqual(
+      (["relay", "csr"] as const).flatMap((of) => granted(of).map((right) => `${of} ${right}`)).sort(),
     );
   });
 
-  test.each(LOSSES.map((row) => ({ ...row, right: describeRight(row.without) })))(
-    "without $right: $loss",
-    async ({ role, without, loss }) => {
-      approver.ec2.set({ latencyMs: LATENCY_MS });
-      await grant(roleWithout(role, without));
-      await start();
-      const node = await approver.node();
-      if (loss === "conflict unread") {
-        await conflict(node);
-        await refused("get", 403);
-        return;
-      }
-      const request = await submitted(node);
-      if (loss === "pending") await refused("patch", 403);
-      else await vi.waitFor(async () => expect(await readiness()).toMatch(/403|forbidden/i), WAIT);
-      expect(await approver.conditions(request)).toEqual([]);
-    },
-  );
+  test.each(LOSSES)("without $without of the $of: $loss", async ({ of, without, loss }) => {
+    approver.ec2.set({ latencyMs: LATENCY_MS });
+    await grant(approver.cluster, of, rolesWithout(ROLES[of], without), ROLES[of]);
+    await start();
+    const node = await approver.node();
+    if (loss === "conflict unread") {
+      await conflict(node);
+      await refused("get", 403);
+      return;
+    }
+    if (loss === "no Event") {
+      const wrong = await signingRequest(node.name, { names: [] });
+      await untilDecided(await approver.submit(node.name, wrong), "Denied NoNames");
+      await refused("create", 403);
+      expect(await approver.events(node.name)).toEqual([]);
+      return;
+    }
+    const request = await submitted(node);
+    if (loss === "pending") await refused("patch", 403);
+    else await vi.waitFor(async () => expect(await readiness()).toMatch(/403|forbidden/i), WAIT);
+    expect(await approver.conditions(request)).toEqual([]);
+  });
 
   async function refused(verb: string, code: number): Promise<void> {
     await vi.waitFor(async () => {
-      const records = (await since()).filter((record) => record.user === CONTROL_PLANE_USERS.functions.name);
+      const records = (await since()).filter((record) => record.user === CONTROL_PLANE_USERS.csr.name);
       expect(records.filter((record) => record.verb === verb && record.code === code)).not.toEqual([]);
     }, WAIT);
   }
@@ -233,7 +230,7 @@ describeWithPart("control-plane", "run with the csr-approver", (binaries) => {
     expect(answer.status).toBe(200);
     await vi.waitFor(async () => {
       const seen = (await since()).filter(
-        ({ name, user }) => name === request.metadata.name && user.endsWith("functions"),
+        ({ name, user }) => name === request.metadata.name && user === CONTROL_PLANE_USERS.csr.name,
       );
       expect(seen.map(({ verb }) => verb)).toContain("get");
     }, WAIT);
@@ -244,21 +241,8 @@ describeWithPart("control-plane", "run with the csr-approver", (binaries) => {
     const answer = await fetch(`${url}/readyz`);
     return `${answer.status} ${await answer.text()}`;
   }
-
-  /** Replaces a role; what goes by it comes to see that. */
-  async function grant(role: ClusterRole): Promise<void> {
-    const admin = await approver.cluster.transport("admin");
-    const path = `/apis/rbac.authorization.k8s.io/v1/clusterroles/${role.metadata.name}`;
-    const contentType = "application/merge-patch+json";
-    const { status } = await admin.send({ method: "PATCH", path, contentType, body: { rules: role.rules } });
-    expect(status).toBe(200);
-  }
 });
 
-function granted(role: ClusterRole): string[] {
-  return rightsOf(role).map(describeRight);
-}
-
-function describeRight({ verb, resource }: Right): string {
-  return `${verb} ${resource}`;
+function granted(of: keyof typeof ROLES): string[] {
+  return rightsOf(ROLES[of]).map(describeRight);
 }

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { INSTANCE_ANNOTATION, UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import { identityFlags } from "#emulators/harness/identity-flags.ts";
 import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import { type NodeHistory, type NodeRecord, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
@@ -74,8 +75,7 @@ describeWithPart("control-plane", "a hundred nodes on a real API server and Digi
     const cloud = { vpc: VPC, dropletTag: TAG, tokenFile: join(folder, "token") };
     await writeFile(join(folder, "cloud.yaml"), JSON.stringify(cloud));
     const flags = ["--cloud-provider", "digitalocean", "--cloud-config", join(folder, "cloud.yaml")];
-    flags.push("--kubeconfig", await plane.kubeconfig("functions"));
-    flags.push("--relay-kubeconfig", await plane.kubeconfig("relay"), "--port", "0");
+    flags.push(...(await identityFlags(plane)), "--port", "0");
     ccm = startProgram(["run", ...flags], { DO_OVERRIDE_URL: fake.url, REGION, DO_ACCESS_TOKEN: undefined });
     await ccm.line("Listed");
   }

@@ -1,18 +1,20 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { expect, vi } from "vitest";
 import { parseAllDocuments } from "yaml";
 import * as z from "zod";
-
-/** One verb on one resource, such as `patch` on `nodes/status`. */
-export interface Right {
-  readonly verb: string;
-  readonly resource: string;
-}
+import { objectPath } from "#core/resources/resource.ts";
+import type { Right } from "#core/rights.ts";
+import type { ControlPlaneUsers } from "#emulators/harness/control-plane.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import type { ClusterUnderTest } from "#test/kube/apply/cluster-under-test.ts";
 
 const Manifest = z.looseObject({ kind: z.string() });
 
-const ClusterRole = z.looseObject({
-  metadata: z.looseObject({ name: z.string() }),
+/** A role of a manifest: of the whole cluster, or of a namespace. */
+export const Role = z.looseObject({
+  kind: z.enum(["ClusterRole", "Role"]),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
   rules: z.array(
     z.strictObject({
       apiGroups: z.array(z.string()),
@@ -22,36 +24,107 @@ const ClusterRole = z.looseObject({
     }),
   ),
 });
-export type ClusterRole = z.output<typeof ClusterRole>;
+export type Role = z.output<typeof Role>;
 
-/** The one role of a manifest of infra/rbac. */
-export async function readRole(
-  file: `${"" | "csr-approver/"}${"relay" | "functions"}.yaml`,
-): Promise<ClusterRole> {
+/** The documents of a manifest of infra/rbac, such as `csr-approver/csr.yaml`. */
+export async function readManifests(file: string): Promise<readonly unknown[]> {
   const path = fileURLToPath(new URL(`../../infra/rbac/${file}`, import.meta.url));
-  const documents = parseAllDocuments(await readFile(path, "utf8")).map((each) =>
-    Manifest.parse(each.toJS()),
-  );
-  const [role, ...others] = documents.filter(({ kind }) => kind === "ClusterRole");
-  if (role === undefined || others.length > 0) throw new Error(`${path} is to have one ClusterRole`);
-  return ClusterRole.parse(role);
+  return parseAllDocuments(await readFile(path, "utf8")).map((each) => each.toJS());
 }
 
-/** Everything that a role allows, one by one. */
-export function rightsOf({ rules }: ClusterRole): readonly Right[] {
-  return rules.flatMap(({ resources, verbs }) =>
-    resources.flatMap((resource) => verbs.map((verb) => ({ verb, resource }))),
+/** The roles of manifests of infra/rbac. */
+export async function readRoles(...files: readonly string[]): Promise<readonly Role[]> {
+  const documents = (await Promise.all(files.map(readManifests))).flat();
+  return documents
+    .filter((document) => Manifest.parse(document).kind.endsWith("Role"))
+    .map((document) => Role.parse(document));
+}
+
+/** Everything that roles allow, one by one. */
+export function rightsOf(roles: readonly Role[]): readonly Right[] {
+  return roles.flatMap(({ metadata: { namespace }, rules }) =>
+    rules.flatMap(({ apiGroups, resources, resourceNames = [undefined], verbs }) =>
+      apiGroups.flatMap((group) =>
+        resources.flatMap((target) =>
+          resourceNames.flatMap((name) =>
+            verbs.map((verb) => {
+              const [resource = "", subresource] = target.split("/");
+              return {
+                verb,
+                group,
+                resource,
+                ...(subresource === undefined ? {} : { subresource }),
+                ...(namespace === undefined ? {} : { namespace }),
+                ...(name === undefined ? {} : { name }),
+              };
+            }),
+          ),
+        ),
+      ),
+    ),
   );
 }
 
-/** The role without one of its rights. */
-export function roleWithout(role: ClusterRole, right: Right): ClusterRole {
-  const rules = role.rules.flatMap((rule) =>
-    rule.resources.map((resource) => ({
-      ...rule,
-      resources: [resource],
-      verbs: rule.verbs.filter((verb) => verb !== right.verb || resource !== right.resource),
-    })),
+/** In the words in which rows name them and requests are counted, such as `patch nodes/status`. */
+export function describeRight({ verb, resource, subresource }: Right): string {
+  return `${verb} ${subresource === undefined ? resource : `${resource}/${subresource}`}`;
+}
+
+/** The roles without one of their rights. */
+export function rolesWithout(roles: readonly Role[], right: string): readonly Role[] {
+  return roles.map((role) => {
+    const rules = role.rules.flatMap((rule) =>
+      rule.resources.map((resource) => ({
+        ...rule,
+        resources: [resource],
+        verbs: rule.verbs.filter((verb) => `${verb} ${resource}` !== right),
+      })),
+    );
+    return { ...role, rules: rules.filter(({ verbs }) => verbs.length > 0) };
+  });
+}
+
+/** Replaces roles of a user, and waits until the API server goes by them; `all` are those of the manifests. */
+export async function grant(
+  cluster: ClusterUnderTest,
+  user: keyof ControlPlaneUsers,
+  roles: readonly Role[],
+  all: readonly Role[],
+): Promise<void> {
+  const admin = await cluster.transport("admin");
+  for (const role of roles) {
+    const { kind, metadata, rules } = role;
+    const resource = { apiVersion: "rbac.authorization.k8s.io/v1", name: `${kind.toLowerCase()}s` };
+    const path = objectPath(resource, metadata);
+    const contentType = "application/merge-patch+json";
+    const answer = await admin.send({ method: "PATCH", path, contentType, body: { rules } });
+    expect(answer.status).toBe(200);
+  }
+  const granted = rightsOf(roles).map(describeRight);
+  const transport = await cluster.transport(user);
+  await vi.waitFor(
+    async () => {
+      for (const right of rightsOf(all))
+        expect([describeRight(right), await mayUse(transport, right)]).toEqual([
+          describeRight(right),
+          granted.includes(describeRight(right)),
+        ]);
+    },
+    { timeout: 30_000, interval: 50 },
   );
-  return { ...role, rules: rules.filter(({ verbs }) => verbs.length > 0) };
+}
+
+/** Whether the API server says that the user may. */
+export async function mayUse(transport: Transport, right: Right): Promise<boolean> {
+  const { controller: _, ...resourceAttributes } = right;
+  const answer = await transport.send({
+    method: "POST",
+    path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+    body: {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SelfSubjectAccessReview",
+      spec: { resourceAttributes },
+    },
+  });
+  return JSON.parse(answer.body).status.allowed;
 }

@@ -5,7 +5,8 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { INSTANCE_ANNOTATION, LABEL_PAIRS } from "#core/contracts.ts";
 import { isUninitialized } from "#core/node/taints.ts";
-import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
+import { CONTROL_PLANE_USERS, OUR_USERS } from "#emulators/harness/control-plane.ts";
+import { identityFlags } from "#emulators/harness/identity-flags.ts";
 import type { JoiningNodeOptions } from "#emulators/harness/joining-node.ts";
 import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import { type NodeHistory, type NodeRecord, recordNodeHistory } from "#emulators/harness/node-history.ts";
@@ -96,8 +97,7 @@ describeWithBoth("a hundred nodes on a real API server and moto", (binaries, pro
     const cloud = { region: REGION, vpc: network.vpc, clusterTag: "e2e", nodeIPFamilies: ["ipv4", "ipv6"] };
     await writeFile(join(folder, "cloud.yaml"), JSON.stringify(cloud));
     const flags = ["--cloud-provider", "aws", "--cloud-config", join(folder, "cloud.yaml"), "--port", "0"];
-    flags.push("--kubeconfig", await plane.kubeconfig("functions"));
-    flags.push("--relay-kubeconfig", await plane.kubeconfig("relay"));
+    flags.push(...(await identityFlags(plane)));
     const environment = { ...CREDENTIALS, AWS_ENDPOINT_URL_EC2: moto.url, AWS_ENDPOINT_URL_STS: moto.url };
     ccm = startProgram(["run", ...flags], environment);
     await ccm.line("Listed");
@@ -223,9 +223,10 @@ describeWithBoth("a hundred nodes on a real API server and moto", (binaries, pro
   });
 
   it("is never refused a right and never told to slow down", async () => {
-    const ours = [CONTROL_PLANE_USERS.relay.name, CONTROL_PLANE_USERS.functions.name];
-    const records = (await plane.record()).filter(({ user }) => ours.includes(user));
-    expect(new Set(records.map(({ user }) => user)).size).toBe(2);
+    const records = (await plane.record()).filter(({ user }) => OUR_USERS.includes(user));
+    expect(records.map(({ user }) => user)).toEqual(
+      expect.arrayContaining([CONTROL_PLANE_USERS.relay.name, CONTROL_PLANE_USERS.node.name]),
+    );
     expect(records.filter(({ code }) => code === 401 || code === 403 || code === 429)).toEqual([]);
   });
 });

@@ -49,7 +49,7 @@ describeWithPart("control-plane", "a thousand nodes that all fail, on a real API
     const records = await stage.plane.record();
     const posts = records.filter(
       ({ user, resource, verb }) =>
-        user === CONTROL_PLANE_USERS.functions.name && resource === "events" && verb === "create",
+        user === CONTROL_PLANE_USERS.node.name && resource === "events" && verb === "create",
     );
     expect(posts.filter(({ code }) => code !== 201)).toEqual([]);
     expect(posts.length).toBeLessThanOrEqual(NODES);

@@ -7,7 +7,8 @@ import { isUninitialized } from "#core/node/taints.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import type { Ec2Instance } from "#emulators/ec2/instance.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
-import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
+import { OUR_USERS } from "#emulators/harness/control-plane.ts";
+import { identityFlags } from "#emulators/harness/identity-flags.ts";
 import type { JoiningNodeOptions } from "#emulators/harness/joining-node.ts";
 import {
   type ControlPlaneBinaries,
@@ -28,7 +29,7 @@ export interface Stage {
   readonly history: NodeHistory;
   /** For processes that talk to the endpoints of this stage. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Starts `serverless-ccm run` with the two identities; it is ended with the stage at the latest. */
+  /** Starts `serverless-ccm run` with the relay and each function as themselves; it is ended with the stage at the latest. */
   run(...flags: readonly string[]): Promise<Running>;
   /** Any command of the command line, ended with the stage. */
   program(flags: readonly string[], environment?: Readonly<Record<string, string>>): Running;
@@ -82,8 +83,9 @@ export async function startStage(binaries: ControlPlaneBinaries): Promise<Stage>
   };
   const writes = async (): Promise<number> => {
     const records = await started.record();
-    const { name } = CONTROL_PLANE_USERS.functions;
-    return records.filter(({ user, verb, code }) => user === name && verb === "patch" && code === 200).length;
+    return records.filter(
+      ({ user, verb, code }) => OUR_USERS.includes(user) && verb === "patch" && code === 200,
+    ).length;
   };
   return {
     folder,
@@ -96,8 +98,7 @@ export async function startStage(binaries: ControlPlaneBinaries): Promise<Stage>
     writes,
     run: async (...flags) => {
       const cloud = ["--cloud-provider", "aws", "--cloud-config", join(folder, "cloud.yaml")];
-      const access = ["--kubeconfig", await started.kubeconfig("functions")];
-      access.push("--relay-kubeconfig", await started.kubeconfig("relay"));
+      const access = await identityFlags(started);
       return program(["run", ...cloud, ...access, "--port", "0", ...flags]);
     },
     join: async (count, kubelets = {}) => {

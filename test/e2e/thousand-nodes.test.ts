@@ -39,7 +39,7 @@ describeWithPart("control-plane", "a thousand nodes on a real API server", (bina
 
   async function expectTwoWritesEach(): Promise<void> {
     const records = await stage.plane.record();
-    const { name: functions } = CONTROL_PLANE_USERS.functions;
+    const { name: functions } = CONTROL_PLANE_USERS.node;
     const ours = records.filter(({ user, resource }) => user === functions && resource === "nodes");
     const byNode = Map.groupBy(ours, ({ name }) => name);
     expect(byNode.size).toBe(NODES);

@@ -4,8 +4,6 @@ import type { IncomingMessage } from "node:http";
 import { connect } from "node:http2";
 import { get } from "node:https";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { parse, parseAllDocuments } from "yaml";
-import { RULES } from "#emulators/api-server/authorize.ts";
 import {
   type EmbeddedControl,
   type EmbeddedControlPlane,
@@ -223,20 +221,6 @@ describe("HTTP/1.1", () => {
 });
 
 describe("access", () => {
-  test.each(["relay", "functions"])("what the %s may is what its role in infra/rbac/ says", async (role) => {
-    const files = [`${role}.yaml`, `csr-approver/${role}.yaml`];
-    const texts = await Promise.all(
-      files.map((file) => readFile(new URL(`../../infra/rbac/${file}`, import.meta.url), "utf8")),
-    );
-    const documents = texts
-      .flatMap((text) => parseAllDocuments(text))
-      .map((document) => parse(document.toString()) as Manifest);
-    const rules = documents.flatMap((document) => document.rules ?? []);
-    const [subject] = documents.flatMap((document) => document.subjects ?? []);
-    const allowed = rules.flatMap(({ resources, verbs }) => resources.map((resource) => [resource, verbs]));
-    expect(RULES[subject?.name ?? ""]).toEqual(Object.fromEntries(allowed));
-  });
-
   test("tokens are secret to their user and new at every start", async () => {
     const other = await startCluster((folder) => startEmbeddedControlPlane({ folder }));
     const tokens = [plane, other.plane].map(({ tokenFile }) => readFile(tokenFile("admin"), "utf8"));
@@ -246,8 +230,3 @@ describe("access", () => {
     expect(first).toMatch(/^[\w-]{32}$/);
   });
 });
-
-interface Manifest {
-  readonly rules?: readonly { readonly resources: readonly string[]; readonly verbs: readonly string[] }[];
-  readonly subjects?: readonly { readonly name: string }[];
-}

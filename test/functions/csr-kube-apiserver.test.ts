@@ -223,7 +223,7 @@ describeWithPart("control-plane", "the csr-approver on a real API server", (bina
       const csr = await parsed(request);
       const metadata = { ...csr.metadata, uid: uid ?? csr.metadata.uid };
       const write = approvalOf({ ...csr, metadata }, { code: verdicts[type], facts: {} }, new Date());
-      return sendWrite(approver.cluster.functions, write, new AbortController().signal);
+      return sendWrite(await approver.cluster.transport("csr"), write, new AbortController().signal);
     };
 
     test("of another request of that name is refused", async () => {

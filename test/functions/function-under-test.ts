@@ -106,7 +106,7 @@ export async function startFunction(): Promise<FunctionUnderTest> {
     },
     requests: async () => {
       const records = await plane.record();
-      return records.filter(({ user }) => user === "serverless-ccm-functions").length;
+      return records.filter(({ user }) => user === "serverless-ccm-node").length;
     },
     close: () => api.close(),
   };

@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 async function invoke(environment: Record<string, string>, event: Record<string, unknown>) {
-  const world = lambdaDependencies(environment);
+  const world = lambdaDependencies("node", environment);
   const cluster = await world.clusters("tenant-a").catch(() => undefined);
   const hash = cluster?.hash ?? "0123456789abcdef";
   const quiet = { clusters: world.clusters, cloud: world.cloud, api: world.api, now: world.now };
@@ -46,7 +46,7 @@ test("a deployed function finds its clusters, cloud and sign-in by CLUSTERS_FILE
 
 test("the same cluster is answered with the same cloud and the same connection", async () => {
   await writeFile(join(folder, "instances.json"), JSON.stringify({ instances: [] }));
-  const world = lambdaDependencies({ CLUSTERS_FILE: clustersFile });
+  const world = lambdaDependencies("node", { CLUSTERS_FILE: clustersFile });
   const cluster = await world.clusters("tenant-a");
   if (cluster === undefined) throw new Error("the clusters file has no tenant-a");
   const transport = await world.api(cluster);
@@ -62,13 +62,13 @@ test.each([
 ])("preparing fails at nothing where %s", async (_, name, text) => {
   const file = join(folder, name);
   if (text !== undefined) await writeFile(file, text);
-  await expect(lambdaDependencies({ CLUSTERS_FILE: file }).prepare()).resolves.toBeUndefined();
+  await expect(lambdaDependencies("node", { CLUSTERS_FILE: file }).prepare()).resolves.toBeUndefined();
 });
 
 test("a prepared world has the cloud of its file", async () => {
   const instances = join(folder, "instances.json");
   await writeFile(instances, JSON.stringify({ instances: [] }));
-  const world = lambdaDependencies({ CLUSTERS_FILE: clustersFile });
+  const world = lambdaDependencies("node", { CLUSTERS_FILE: clustersFile });
   await world.prepare();
   await rm(instances);
   const cluster = await world.clusters("tenant-a");

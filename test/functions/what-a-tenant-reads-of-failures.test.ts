@@ -87,7 +87,7 @@ describe("of a failure", () => {
   test("a sign-in that the API server refuses", async () => {
     const made = await nodes();
     const authorization = async () => `Bearer ${SECRET}`;
-    const api = () => world.api.transport("functions", { authorization });
+    const api = () => world.api.transport("node", { authorization });
     const read = await world.run(made, { ...cloudOf(numbers), api });
     expectSecretsKept(read, false);
     expect(read.operator).toContain("Unauthenticated");

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { IDENTITIES, type Identity } from "#core/identities.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { type JoiningNodeOptions, joiningNode } from "#emulators/harness/joining-node.ts";
 import { connect } from "#kube/client/connect.ts";
@@ -73,7 +74,8 @@ export async function startHostileServer(options: HostileOptions): Promise<Hosti
         },
       }),
   });
-  for (const user of ["relay", "functions"] as const) users.set(await tokenOf(plane, user), user);
+  for (const identity of IDENTITIES)
+    users.set(await tokenOf(plane, identity), identity === "relay" ? "relay" : "functions");
   const admin = connect({
     server: plane.server,
     certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
@@ -139,7 +141,7 @@ function isOfTheAttack({ kind, url }: HostileCall): boolean {
   return kind === "watch" && !(Number(version) < FIRST_HOSTILE_VERSION);
 }
 
-async function tokenOf(plane: EmbeddedControlPlane, user: "admin" | HostileCall["user"]): Promise<string> {
+async function tokenOf(plane: EmbeddedControlPlane, user: "admin" | Identity): Promise<string> {
   return (await readFile(plane.tokenFile(user), "utf8")).trim();
 }
 

@@ -12,7 +12,7 @@ export function writesByNode(
 ): ReadonlyMap<string, Readonly<Record<string, number>>> {
   const nodes = new Map<string, Record<string, number>>();
   for (const record of records) {
-    if (record.user !== CONTROL_PLANE_USERS.functions.name || record.verb !== "patch") continue;
+    if (record.user !== CONTROL_PLANE_USERS.node.name || record.verb !== "patch") continue;
     if (record.name === undefined || record.resource !== "nodes") continue;
     const counts = nodes.get(record.name) ?? {};
     const key = `${resourceOf(record)} ${record.code}`;

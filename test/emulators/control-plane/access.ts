@@ -35,11 +35,11 @@ export function describeAccess(running: Running): void {
 
     test("the record tells who asked for what, and what came of it", async () => {
       const { name } = (await createNode(running())).metadata;
-      await ask(running(), { method: "DELETE", path: `${NODES}/${name}` }, "functions");
+      await ask(running(), { method: "DELETE", path: `${NODES}/${name}` }, "node");
       const records = (await running().plane.record()).filter((record) => record.name === name);
       expect(records).toMatchObject([
         { user: "admin", verb: "create", resource: "nodes", code: 201 },
-        { user: "serverless-ccm-functions", verb: "delete", resource: "nodes", code: 403 },
+        { user: "serverless-ccm-node", verb: "delete", resource: "nodes", code: 403 },
       ]);
     });
   });
@@ -60,10 +60,10 @@ const events = "/api/v1/namespaces/default/events";
 const ALLOWED: readonly AccessRow[] = [
   { user: "relay", what: "list nodes", method: "GET", path: NODES },
   { user: "relay", what: "watch nodes", method: "GET", path: `${NODES}?watch=true&timeoutSeconds=1` },
-  { user: "functions", what: "get a node", method: "GET", path: `${NODES}/NAME` },
-  { user: "functions", what: "patch a node", path: `${NODES}/NAME`, ...patch },
-  { user: "functions", what: "patch a node's status", path: `${NODES}/NAME/status`, ...patch },
-  { user: "functions", what: "record an event", method: "POST", path: events, body: event },
+  { user: "node", what: "get a node", method: "GET", path: `${NODES}/NAME` },
+  { user: "node", what: "patch a node", path: `${NODES}/NAME`, ...patch },
+  { user: "node", what: "patch a node's status", path: `${NODES}/NAME/status`, ...patch },
+  { user: "node", what: "record an event", method: "POST", path: events, body: event },
 ];
 
 const FORBIDDEN: readonly (AccessRow & { readonly wording: string })[] = [
@@ -99,26 +99,26 @@ const FORBIDDEN: readonly (AccessRow & { readonly wording: string })[] = [
       'events is forbidden: User "serverless-ccm-relay" cannot create resource "events" in API group "" in the namespace "default"',
   },
   {
-    user: "functions",
+    user: "node",
     what: "list nodes",
     method: "GET",
     path: NODES,
-    wording: 'nodes is forbidden: User "serverless-ccm-functions" cannot list resource "nodes"',
+    wording: 'nodes is forbidden: User "serverless-ccm-node" cannot list resource "nodes"',
   },
   {
-    user: "functions",
+    user: "node",
     what: "delete a node",
     method: "DELETE",
     path: `${NODES}/NAME`,
-    wording: 'nodes "NAME" is forbidden: User "serverless-ccm-functions" cannot delete resource "nodes"',
+    wording: 'nodes "NAME" is forbidden: User "serverless-ccm-node" cannot delete resource "nodes"',
   },
   {
-    user: "functions",
+    user: "node",
     what: "create a node",
     method: "POST",
     path: NODES,
     body: { metadata: { name: "forged" } },
-    wording: 'nodes is forbidden: User "serverless-ccm-functions" cannot create resource "nodes"',
+    wording: 'nodes is forbidden: User "serverless-ccm-node" cannot create resource "nodes"',
   },
 ];
 

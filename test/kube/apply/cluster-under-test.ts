@@ -8,10 +8,10 @@ import { parseJson } from "#kube/client/answer.ts";
 import { type ConnectOptions, connect } from "#kube/client/connect.ts";
 import type { ApiRequest, Transport } from "#kube/client/transport.ts";
 
-/** A control plane, the transport of our functions, and the world outside, which acts as admin. */
+/** A control plane, the transport of our node function, and the world outside, which acts as admin. */
 export interface ClusterUnderTest {
   readonly plane: ControlPlane;
-  /** Signed in as the functions are. */
+  /** Signed in as the node function is. */
   readonly functions: Transport;
   transport(user: keyof ControlPlaneUsers, options?: Partial<ConnectOptions>): Promise<Transport>;
   /** Registers a node as a kubelet does, and answers it as it was stored. */
@@ -48,7 +48,7 @@ export async function startCluster(
     return made;
   };
   const admin = await transport("admin");
-  const functions = await transport("functions");
+  const functions = await transport("node");
   const ask = async (request: ApiRequest): Promise<unknown> => {
     const { status, body } = await admin.send(request);
     if (status >= 300) throw new Error(`${request.method} ${request.path}: ${status} ${body}`);

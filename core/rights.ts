@@ -1,0 +1,72 @@
+import { RELAY_LEASE, STATE_CONFIG_MAP, SYSTEM_NAMESPACE } from "#core/contracts.ts";
+import { KUBELET_SERVING_SIGNER } from "#core/csr/csr.ts";
+import type { Identity } from "#core/identities.ts";
+
+/** One verb on one resource, in the words of RBAC and of a SelfSubjectAccessReview. */
+export interface Right {
+  readonly verb: string;
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource?: string;
+  /** In this namespace alone. */
+  readonly namespace?: string;
+  /** Of the object of this name alone. */
+  readonly name?: string;
+  /** Needed where this controller is on, and granted by manifests of its own. */
+  readonly controller?: "csr-approver";
+}
+
+type What = Omit<Right, "verb">;
+
+const NODES: What = { group: "", resource: "nodes" };
+/** Events on what has no namespace stand in this one. */
+const EVENTS: What = { group: "", resource: "events", namespace: "default" };
+const LEASE: What = {
+  group: "coordination.k8s.io",
+  resource: "leases",
+  namespace: SYSTEM_NAMESPACE,
+  name: RELAY_LEASE,
+};
+const STATE: What = {
+  group: "",
+  resource: "configmaps",
+  namespace: SYSTEM_NAMESPACE,
+  name: STATE_CONFIG_MAP,
+};
+const REQUESTS: What = {
+  group: "certificates.k8s.io",
+  resource: "certificatesigningrequests",
+  controller: "csr-approver",
+};
+
+/** Exactly what each identity needs in a cluster: infra/rbac grants it, `doctor` asks for it, and nothing wider is used. */
+export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
+  relay: [
+    ...verbs(NODES, "list", "watch"),
+    ...verbs(LEASE, "get", "update"),
+    ...verbs(REQUESTS, "list", "watch"),
+  ],
+  node: [
+    ...verbs(NODES, "get", "patch"),
+    ...verbs({ ...NODES, subresource: "status" }, "patch"),
+    ...verbs(EVENTS, "create"),
+  ],
+  "node-lifecycle": [
+    ...verbs(NODES, "get", "list", "patch", "delete"),
+    ...verbs(EVENTS, "create"),
+    ...verbs(STATE, "get", "update"),
+  ],
+  csr: [
+    ...verbs(REQUESTS, "get"),
+    ...verbs({ ...REQUESTS, subresource: "approval" }, "patch"),
+    ...verbs({ ...REQUESTS, resource: "signers", name: KUBELET_SERVING_SIGNER }, "approve"),
+    ...verbs({ ...EVENTS, controller: "csr-approver" }, "create"),
+  ],
+  sweep: [...verbs(NODES, "list"), ...verbs(LEASE, "get"), ...verbs(REQUESTS, "list")],
+  "ec2-events": [...verbs(NODES, "list")],
+};
+
+function verbs(what: What, ...names: readonly string[]): Right[] {
+  return names.map((verb) => ({ verb, ...what }));
+}
