@@ -63,6 +63,8 @@ export interface Watch<T extends ApiObject = ApiObject> {
   readonly related: readonly Related<T>[];
   /** Looks at objects that need no work; without it there are none. */
   readonly looks?: Looks<T>;
+  /** The controller looks after states that last, rather than does what others wait for; without it that is not so. */
+  readonly monitors?: Monitors<T>;
   /**
    * The field manager that last wrote what our work had changed, other than ours, of an object as it came (with its
    * `managedFields`) that needs work again soon after; without it nobody is told who.
@@ -103,6 +105,12 @@ export interface Looks<T extends ApiObject = ApiObject> {
   fingerprint(object: T): string;
   /** Once more after a change of ours, between so many seconds. */
   readonly againSeconds: readonly [from: number, to: number];
+}
+
+/** How states that last are looked at: with the reason `monitor`, and behind what other controllers have to do. */
+export interface Monitors<T extends ApiObject = ApiObject> {
+  /** Seconds until the first look at an object that has come to need one. */
+  afterSeconds(object: T, context: WatchContext): number;
 }
 
 /** A controller: the watch half, and what a function needs to decide. Pure; `T` is the object, `A` what the cloud answers for it. */

@@ -13,6 +13,8 @@ export const NodeCondition = z.object({
   type: z.string(),
   status: z.string(),
   reason: z.string().optional(),
+  /** Since when it has this status; what a heartbeat changes is not kept. */
+  lastTransitionTime: z.string().optional(),
 });
 export type NodeCondition = z.output<typeof NodeCondition>;
 

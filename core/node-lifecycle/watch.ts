@@ -1,0 +1,23 @@
+import { NODE_LIFECYCLE_EVENT_SOURCE } from "#core/contracts.ts";
+import type { Watch } from "#core/controller.ts";
+import type { Node } from "#core/node/node.ts";
+import { parseNode, snapshotOf } from "#core/node/snapshot.ts";
+import { isReady, needsWork } from "#core/node-lifecycle/needs-work.ts";
+import { NODES } from "#core/resources/resource.ts";
+
+/** The cloud-node-lifecycle-controller, as far as it watches: nodes that are not Ready, and marks that outlive their reason. */
+export const nodeLifecycleWatch: Watch<Node> = {
+  name: NODE_LIFECYCLE_EVENT_SOURCE,
+  aliases: ["cloud-node-lifecycle"],
+  onByDefault: true,
+  functionName: "node-lifecycle",
+  resource: NODES,
+  scope: "batch",
+  parse: parseNode,
+  snapshot: (node, { labelPrefixes }) => snapshotOf(node, labelPrefixes),
+  needsWork: (node, { settings }) => needsWork(node, settings.nodes),
+  monitors: {
+    afterSeconds: (node, { settings }) => (isReady(node) ? 0 : settings.nodes.monitorSeconds),
+  },
+  related: [],
+};
