@@ -110,7 +110,10 @@ export const ClusterEntry = z.strictObject({
    */
   signIn: z.strictObject(SIGN_INS).prefault({}),
   cloud: CloudConfig,
-  controllers: z.array(ControllerName).min(1).prefault(["cloud-node-controller"]),
+  controllers: z
+    .array(ControllerName)
+    .min(1)
+    .prefault(["cloud-node-controller", "cloud-node-lifecycle-controller"]),
   limits: Limits.prefault({}),
   policies: Policies.prefault({}),
   nodes: NodeSettings.prefault({}),

@@ -14,12 +14,17 @@ import { TenantFact } from "#core/tenant-fact.ts";
 /** The Events of one reason. */
 interface EventsOfReason {
   readonly type: "Normal" | "Warning";
+  /** Recorded even while other objects wait, which Normal ones are not otherwise. */
+  readonly always?: true;
   /** The kind that they are recorded on. */
   readonly on: string;
   /** By code, which tells them apart and goes into their names. */
   readonly says: Readonly<Record<string, Saying>>;
 }
 
+const HELD =
+  "no more nodes are deleted until whoever runs the cloud controller has looked. If the instance is gone, delete the node.";
+const GONE_BUT = "The node's instance is gone, and the node is not deleted:";
 const NOT_APPROVED = "CertificateSigningRequest {request} is not approved";
 
 /** Sentences of the Events that tell a node of a denial: the condition's own. */
@@ -143,6 +148,83 @@ export const EVENTS = {
       },
     },
   },
+  DeletingNode: {
+    type: "Normal",
+    always: true,
+    on: "Node",
+    says: {
+      InstanceGone: {
+        // In the stock controller's words, so that what looks for them finds them.
+        sentence: "Deleting node {node} because it does not exist in the cloud provider",
+        when: "The node was deleted.",
+      },
+    },
+  },
+  DeletingNodeFailed: {
+    type: "Warning",
+    on: "Node",
+    says: {
+      Forbidden: {
+        sentence: "Failed deleting node {node}: {words}",
+        when: "The API server answered the deletion with 403.",
+      },
+      Rejected: {
+        sentence: "Failed deleting node {node}: {words}",
+        when: "The API server answered the deletion with another refusal that the same deletion will meet again.",
+      },
+    },
+  },
+  DeletionUnproven: {
+    type: "Warning",
+    on: "Node",
+    says: {
+      NoControl: {
+        sentence:
+          "The cloud does not find the node's instance, and shows no other one of this cluster either: the node is not deleted. If its instance is gone, delete the node; else ask whoever runs the cloud controller, whose log says more.",
+        when: "At once.",
+      },
+    },
+  },
+  DeletionBrakePulled: {
+    type: "Warning",
+    on: "Node",
+    says: {
+      TenMinutes: {
+        sentence: `The cloud does not find the node's instance, and that of too many nodes within ten minutes: ${HELD}`,
+        when: "More nodes would have been deleted in ten minutes than the cluster's configuration allows.",
+      },
+      Day: {
+        sentence: `The cloud does not find the node's instance, and that of too many nodes within a day: ${HELD}`,
+        when: "More nodes would have been deleted in a day than the cluster's configuration allows.",
+      },
+      AllNodes: {
+        sentence: `The cloud does not find the node's instance, and no other node would be left: ${HELD}`,
+        when: "No node would have been left.",
+      },
+    },
+  },
+  DeletionStateUnusable: {
+    type: "Warning",
+    on: "Node",
+    says: {
+      StateMissing: {
+        sentence: `${GONE_BUT} the ConfigMap kube-system/serverless-ccm is missing. Apply infra/state/config-map.yaml of serverless-ccm.`,
+        when: "At once.",
+      },
+      StateUnreadable: {
+        sentence: `${GONE_BUT} the ConfigMap kube-system/serverless-ccm cannot be read. Ask whoever runs the cloud controller, whose log says more.`,
+        when: "At once.",
+      },
+      StateMalformed: {
+        sentence: `${GONE_BUT} key "state" of the ConfigMap kube-system/serverless-ccm was edited into something else. Delete the key.`,
+        when: "At once.",
+      },
+      StateOfOtherVersion: {
+        sentence: `${GONE_BUT} key "state" of the ConfigMap kube-system/serverless-ccm is of another version of the cloud controller. Ask whoever runs it.`,
+        when: "At once.",
+      },
+    },
+  },
   "{kind}UpdateRejected": {
     type: "Warning",
     on: "any kind",
@@ -250,6 +332,12 @@ export function inWords({ reason, code, facts }: Told): {
     reason: sentenceWith(reason, facts),
     message: sentenceWith(sentenceOf({ reason, code }), facts),
   };
+}
+
+/** Whether the Event may be left out while other objects wait. */
+export function isDispensable({ reason }: Pick<Told, "reason">): boolean {
+  const { type, always }: EventsOfReason = EVENTS[reason];
+  return type === "Normal" && always === undefined;
 }
 
 function sentenceOf({ reason, code }: Pick<Told, "reason" | "code">): string {

@@ -120,7 +120,7 @@ export interface Controller<T extends ApiObject = ApiObject, A = unknown> extend
   /** What the cloud is to be asked about an object; undefined where the decision does not depend on the cloud. */
   asks(object: T, context: AskContext): Question | undefined;
   /** What of the cluster a batch is decided under, beside its objects; read in each round, before deciding. Scope `batch` alone. */
-  stateOf?(batch: readonly T[]): StateReference | undefined;
+  stateOf?(batch: readonly Subject<T, A>[], context: AskContext): StateReference | undefined;
   /** A plan for the batch; the same for the same arguments, and one decision for each subject, in their order. */
   decide(batch: readonly Subject<T, A>[], context: DecisionContext): Plan;
   /**
@@ -157,6 +157,10 @@ export interface Subject<T extends ApiObject = ApiObject, A = unknown> {
 export interface DecisionContext extends AskContext {
   /** What `stateOf` named: the object as JSON, or why it could not be had. */
   readonly state?: ReadState | undefined;
+  /** How many objects there are of what `stateOf` had counted, right after the state was read. */
+  readonly count?: ObjectCount | undefined;
+  /** Names the process whose clock `now` is of: times that several of them wrote are not compared to the second. */
+  readonly clock?: string | undefined;
 }
 
 /** Related objects of an event, by the plural of their resource. */
@@ -165,7 +169,16 @@ export type RelatedObjects = Readonly<
 >;
 
 /** An object of the cluster that a batch is decided under. */
-export type StateReference = Pick<Resource, "apiVersion" | "name"> & { readonly at: ObjectName };
+export type StateReference = Pick<Resource, "apiVersion" | "name"> & {
+  readonly at: ObjectName;
+  /** A resource whose objects are counted, too. */
+  readonly counted?: Pick<Resource, "apiVersion" | "name"> | undefined;
+};
+
+/** How many objects of a resource the API server has, or why that cannot be said. */
+export type ObjectCount =
+  | { readonly kind: "count"; readonly count: number }
+  | { readonly kind: "unknown"; readonly message: string };
 
 /** The state of a batch as it was read, right before deciding. */
 export type ReadState =

@@ -11,6 +11,7 @@ export interface Saying {
 export const FACTS = {
   kind: { what: "the kind of the object", maxCharacters: 64 },
   manager: { what: "the field manager in the node's `managedFields`", maxCharacters: 128 },
+  node: { what: "the name of the node", maxCharacters: 253 },
   request: { what: "the name of the CertificateSigningRequest", maxCharacters: 253 },
   names: { what: "names and addresses that the request asks for", maxCharacters: 500 },
   usages: { what: "usages that the request asks for", maxCharacters: 256 },

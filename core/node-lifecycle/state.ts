@@ -80,13 +80,7 @@ export const DeletionState = z.strictObject({
 export type DeletionState = z.output<typeof DeletionState>;
 
 /** Why the state cannot be used: nothing is deleted then. */
-export const UnusableCode = z.enum([
-  "StateMissing",
-  "StateUnreadable",
-  "StateMalformed",
-  "StateOfOtherVersion",
-]);
-export type UnusableCode = z.output<typeof UnusableCode>;
+export type UnusableCode = "StateMissing" | "StateUnreadable" | "StateMalformed" | "StateOfOtherVersion";
 
 /** The state as it was read, with what a write of it has to name; or why it cannot be used. */
 export type StoredState =
@@ -131,7 +125,8 @@ export function writeState(state: DeletionState, { metadata, ...others }: StateC
  * go on to count.
  */
 export function resetBrake({ brake: _, ...state }: DeletionState, now: Date): DeletionState {
-  const isUnderWay = ({ at }: Deletion): boolean => secondsSince(at, now) < INTENT_SECONDS + CLOCK_SECONDS;
+  const isUnderWay = ({ at }: Deletion): boolean =>
+    Math.abs(secondsSince(at, now)) < INTENT_SECONDS + CLOCK_SECONDS;
   const underWay = Object.entries(state.deletions).filter(([, deletion]) => isUnderWay(deletion));
   return { ...state, written: now.toISOString(), absences: {}, deletions: Object.fromEntries(underWay) };
 }
@@ -149,7 +144,8 @@ const StateConfigMap = z.looseObject({
   metadata: z.looseObject({ uid: z.string().min(1), resourceVersion: z.string().min(1) }),
   data: z.record(z.string(), z.string()).optional(),
 });
-type StateConfigMap = z.output<typeof StateConfigMap>;
+/** The ConfigMap as it was read. */
+export type StateConfigMap = z.output<typeof StateConfigMap>;
 
 const AnyVersion = z.looseObject({ version: z.unknown() });
 

@@ -1,5 +1,6 @@
+import { randomUUID } from "node:crypto";
 import type { ActionAnswer } from "#core/capability.ts";
-import type { ApiObject, ReadState, Subject } from "#core/controller.ts";
+import type { ApiObject, ObjectCount, ReadState, Subject } from "#core/controller.ts";
 import type { CloudAction, Decision, Plan } from "#core/decision.ts";
 import { referenceTo, retry } from "#core/decisions.ts";
 import { applyPolicies } from "#core/policies.ts";
@@ -10,10 +11,16 @@ import type { ObjectEntry } from "#functions/parts/parse-objects.ts";
 import { addUsage } from "#functions/parts/usage.ts";
 import type { ApplyItem, Decider } from "#kube/apply/context.ts";
 
+/** What a batch is decided under, as it was read. */
+export interface ReadUnder {
+  readonly state: ReadState;
+  readonly count: ObjectCount | undefined;
+}
+
 /** What is known of the objects of one event by now, and how to decide on them. */
 export interface Batch {
   /** One plan for all that are still open. */
-  plan(state: ReadState | undefined): Plan;
+  plan(under: ReadUnder | undefined): Plan;
   /** A plan's decisions with the objects that they are on, under the cluster's policies. */
   itemsOf(decisions: readonly Decision[]): ApplyItem[];
   /** Decides on one object of them, after a change or after it was read again. */
@@ -21,6 +28,8 @@ export interface Batch {
   /** Carries out one action of the cloud within the event's share of its quotas. */
   act(action: CloudAction, signal: AbortSignal): Promise<ActionAnswer>;
   objects(): readonly ObjectEntry[];
+  /** The same with what is known of them. */
+  subjects(): readonly Subject[];
   /** The object as it was read again; undefined where it is gone, or another one by now. */
   replace(index: number, object: ApiObject | undefined): void;
   /** What the cloud took so far. */
@@ -37,14 +46,19 @@ export function createBatch(
   const subjects = new Map(entries.map(({ index, object }) => [index, subjectOf(object, answers)]));
   let usage = answers.usage;
   // What only the batch as a whole can be decided on has read its state by then.
-  let lastState: ReadState | undefined;
+  let lastRead: ReadUnder | undefined;
 
   function subjectOf(object: ApiObject, { byObject }: Answers): Subject {
     return { object, answer: byObject.get(object), hint: event.hints?.[object.metadata.uid] };
   }
 
   const decide = (batch: readonly Subject[]): Plan =>
-    controller.decide(batch, { ...askContextOf(invocation), state: lastState });
+    controller.decide(batch, {
+      ...askContextOf(invocation),
+      state: lastRead?.state,
+      count: lastRead?.count,
+      clock: CLOCK,
+    });
 
   const underPolicies = (decision: Decision): Decision =>
     applyPolicies(decision, { dryRun: false, labelsOnly: cluster.policies.labelsOnly });
@@ -66,8 +80,8 @@ export function createBatch(
   }
 
   return {
-    plan(state) {
-      lastState = state;
+    plan(under) {
+      lastRead = under;
       return decide([...subjects.values()]);
     },
     itemsOf(decisions) {
@@ -110,13 +124,19 @@ export function createBatch(
       return result.answer;
     },
     objects: () => [...subjects].map(([index, { object }]) => ({ kind: "object", index, object })),
+    subjects: () => [...subjects.values()],
     replace(index, object) {
       const before = subjects.get(index);
       if (object === undefined || before === undefined) subjects.delete(index);
-      else subjects.set(index, { ...before, object });
+      else if (isSameQuestion(invocation, before.object, object)) subjects.set(index, { ...before, object });
+      // What the cloud said was said of another instance, or is not asked of this object any more.
+      else subjects.set(index, { ...before, object, answer: undefined });
     },
     cloudUsage: () => usage,
   };
 }
+
+/** Names this process: all its invocations go by the same clock. */
+const CLOCK = randomUUID().slice(0, 8);
 
 const CHANGED = { code: "Conflict", message: "the object is not as it was read with its batch" } as const;

@@ -1,13 +1,13 @@
 import type { Cluster } from "#config/cluster.ts";
-import type { ApiObject, ReadState } from "#core/controller.ts";
+import type { ApiObject } from "#core/controller.ts";
 import type { Because, Decision, Plan } from "#core/decision.ts";
 import { messageOf } from "#core/message-of.ts";
 import { dryRun, labelsOnlyOfWrites } from "#core/policies.ts";
 import type { ClusterUsage, ObjectReport } from "#core/report.ts";
-import type { Batch } from "#functions/parts/batch.ts";
+import type { Batch, ReadUnder } from "#functions/parts/batch.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
-import type { Invocation } from "#functions/parts/invocation.ts";
-import { readAgain, readState } from "#functions/parts/read.ts";
+import { askContextOf, type Invocation } from "#functions/parts/invocation.ts";
+import { countObjects, readAgain, readState } from "#functions/parts/read.ts";
 import { addClusterUsage, NO_CLUSTER_USAGE } from "#functions/parts/usage.ts";
 import { applyDecisions } from "#kube/apply/apply.ts";
 import { applyShared } from "#kube/apply/apply-shared.ts";
@@ -57,8 +57,7 @@ async function rounds(
     usage = addClusterUsage(usage, { ...NO_CLUSTER_USAGE, ...more });
   };
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const state = await stateOf(invocation, batch, transport, count);
-    const plan = batch.plan(state);
+    const plan = batch.plan(await readUnder(invocation, batch, transport, count));
     if (isDryRun) return { objects: [...gone, ...withoutWriting(batch, plan)], usage };
     if (plan.kind === "each") {
       const applied = await applyEach(invocation, batch, plan.decisions, transport);
@@ -92,16 +91,21 @@ const ROUNDS_EXHAUSTED: Because = {
   message: `${MAX_ROUNDS} rounds are done, and something is left`,
 };
 
-function stateOf(
-  { controller, deadline }: Invocation,
+/** Reads what the batch is decided under. The state is first: whoever deletes after it was read makes the swap of it fail. */
+async function readUnder(
+  invocation: Invocation,
   batch: Batch,
   transport: Transport,
   count: (more: Partial<ClusterUsage>) => void,
-): Promise<ReadState | undefined> {
-  const reference = controller.stateOf?.(batch.objects().map(({ object }) => object));
-  if (reference === undefined) return Promise.resolve(undefined);
-  count({ reads: 1 });
-  return readState(transport, reference, deadline.signal);
+): Promise<ReadUnder | undefined> {
+  const { controller, deadline } = invocation;
+  const reference = controller.stateOf?.(batch.subjects(), askContextOf(invocation));
+  if (reference === undefined) return undefined;
+  const { counted, ...at } = reference;
+  count({ reads: counted === undefined ? 1 : 2 });
+  const state = await readState(transport, at, deadline.signal);
+  if (counted === undefined) return { state, count: undefined };
+  return { state, count: await countObjects(transport, counted, deadline.signal) };
 }
 
 async function applyEach(

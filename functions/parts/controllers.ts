@@ -6,6 +6,8 @@ import type { Controller } from "#core/controller.ts";
  */
 const CONTROLLERS: Readonly<Record<string, () => Promise<Controller>>> = {
   "cloud-node-controller": async () => (await import("#core/node/controller.ts")).nodeController,
+  "cloud-node-lifecycle-controller": async () =>
+    (await import("#core/node-lifecycle/controller.ts")).nodeLifecycleController,
   "csr-approver": async () => (await import("#functions/parts/csr-controller.ts")).csrController,
 };
 

@@ -1,8 +1,10 @@
 import * as z from "zod";
-import type { ApiObject, Controller, ReadState, StateReference } from "#core/controller.ts";
+import type { ApiObject, Controller, ObjectCount, ReadState, StateReference } from "#core/controller.ts";
 import type { ObjectReport } from "#core/report.ts";
+import { collectionPath, type Resource } from "#core/resources/resource.ts";
 import type { ObjectEntry } from "#functions/parts/parse-objects.ts";
 import { readObject } from "#kube/apply/requests.ts";
+import { classifyAnswer, classifyFailure, parseJson } from "#kube/client/answer.ts";
 import { untilAborted } from "#kube/client/on-abort.ts";
 import { createSlots } from "#kube/client/slots.ts";
 import type { Transport } from "#kube/client/transport.ts";
@@ -25,13 +27,47 @@ const MAX_AT_ONCE = 32;
 /** Reads the object that a batch is decided under. */
 export async function readState(
   transport: Transport,
-  { at, ...resource }: StateReference,
+  { at, ...resource }: Omit<StateReference, "counted">,
   signal: AbortSignal,
 ): Promise<ReadState> {
   const read = await readObject(transport, resource, at, parseAny, signal);
   if (read.kind === "object") return { kind: "object", object: read.raw };
   return read.kind === "gone" ? { kind: "absent" } : { kind: "unreadable", message: read.message };
 }
+
+/** How many objects of a resource there are, by a list of one of them. */
+export async function countObjects(
+  transport: Transport,
+  resource: Pick<Resource, "apiVersion" | "name">,
+  signal: AbortSignal,
+): Promise<ObjectCount> {
+  const unknown = (message: string): ObjectCount => ({ kind: "unknown", message });
+  try {
+    const path = `${collectionPath(resource)}?limit=1`;
+    const response = await transport.send({ method: "GET", path, accept: METADATA_ONLY_LIST, signal });
+    const answer = classifyAnswer(response);
+    if (answer.kind !== "applied") return unknown(answer.message);
+    const list = CountedList.safeParse(parseJson(response.body));
+    if (!list.success) return unknown("an answer of success that is no list");
+    const { items, metadata } = list.data;
+    // With more to come it has to say how much.
+    if (metadata.remainingItemCount === undefined && (metadata.continue ?? "") !== "")
+      return unknown("the list does not say how many more there are");
+    return { kind: "count", count: items.length + (metadata.remainingItemCount ?? 0) };
+  } catch (error) {
+    return unknown(classifyFailure(error).message);
+  }
+}
+
+const METADATA_ONLY_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+const CountedList = z.looseObject({
+  metadata: z.looseObject({
+    continue: z.string().optional(),
+    remainingItemCount: z.int().min(0).optional(),
+  }),
+  items: z.array(z.unknown()),
+});
 
 /** Reads the objects of a batch again, after a write that they all had to wait for. */
 export async function readAgain(

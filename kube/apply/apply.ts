@@ -1,5 +1,5 @@
 import type { ActionAnswer } from "#core/capability.ts";
-import { inWords } from "#core/cluster-events.ts";
+import { isDispensable } from "#core/cluster-events.ts";
 import type { CloudAction } from "#core/decision.ts";
 import type { ClusterUsage, ObjectReport } from "#core/report.ts";
 import { applyDecision } from "#kube/apply/apply-decision.ts";
@@ -22,7 +22,7 @@ export interface ApplyOptions {
   /** Names this function or process in Events. */
   readonly reportingInstance: string;
   readonly now: Date;
-  /** Whether other objects wait for the same server: Normal Events are dropped then, as a patch of a node is worth more. */
+  /** Whether other objects wait for the same server: dispensable Events are dropped then, as a patch of a node is worth more. */
   readonly busy?: boolean;
   /** Requests in flight at a time. */
   readonly maxInFlight?: number;
@@ -81,7 +81,7 @@ async function recordAll(
   context: ApplyContext,
 ): Promise<RecordedEvents["said"]> {
   const events = applied.flatMap((object) => object.events);
-  const wanted = options.busy ? events.filter(({ event }) => inWords(event).type !== "Normal") : events;
+  const wanted = options.busy ? events.filter(({ event }) => !isDispensable(event)) : events;
   const { recorded, dropped, said } = await recordEvents(wanted, {
     transport: options.transport,
     now: options.now,

@@ -20,7 +20,8 @@ export async function send(write: ClusterWrite, progress: Progress, context: App
     return sendWrite(context.transport, write, context.giveUp);
   });
   if (answer.kind === "stop") return answer;
-  if (answer.kind !== "applied") return { kind: "stop", stop: failed(answer, progress.object, context) };
+  if (answer.kind !== "applied")
+    return { kind: "stop", stop: failed(answer, progress.object, context, write.verb) };
   if (isAbout(write, progress.object, context)) {
     progress.resourceVersion = answer.metadata?.resourceVersion;
     if (write.verb === "patch") progress.object = patched(progress.object, write.patch);
@@ -122,8 +123,9 @@ function failed(
   answer: Exclude<Answer, { readonly kind: "applied" }>,
   object: ApiObject,
   context: ApplyContext,
+  verb?: ClusterWrite["verb"],
 ): Stop {
-  const stop = stopFor(answer, { object, resource: context.controller.resource, now: context.now });
+  const stop = stopFor(answer, { object, resource: context.controller.resource, now: context.now, verb });
   // What was given up because the batch is halted was not given up for want of time.
   if (context.halted !== undefined && stop === DEADLINE_REACHED) return context.halted;
   if (stop.kind === "conflict") context.usage.conflicts += 1;

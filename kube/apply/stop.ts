@@ -1,9 +1,9 @@
 import { tell } from "#core/cluster-events.ts";
 import type { ApiObject } from "#core/controller.ts";
-import type { Because, ClusterEvent } from "#core/decision.ts";
+import type { Because, ClusterEvent, ClusterWrite } from "#core/decision.ts";
 import { referenceTo } from "#core/decisions.ts";
-import type { Resource } from "#core/resources/resource.ts";
-import { kindOf, wordsOfServer } from "#core/tenant-fact.ts";
+import { NODES, type Resource } from "#core/resources/resource.ts";
+import { kindOf, nameOf, wordsOfServer } from "#core/tenant-fact.ts";
 import type { Answer } from "#kube/client/answer.ts";
 
 /** Why an object is left as it is. */
@@ -25,6 +25,8 @@ export interface Subject {
   readonly object: ApiObject;
   readonly resource: Resource;
   readonly now: Date;
+  /** Of the write; undefined where it was a read. */
+  readonly verb?: ClusterWrite["verb"] | undefined;
 }
 
 /** The time of an invocation is up. */
@@ -91,17 +93,20 @@ const UNREACHED: ReadonlySet<string> = new Set([
 
 function rejection(
   answer: Extract<Answer, { readonly kind: "rejected" }>,
-  { object, resource, now }: Subject,
+  { object, resource, now, verb }: Subject,
 ): Stop {
   const code = answer.status === 403 ? "Forbidden" : "Rejected";
   return {
     kind: "retry",
     because: { code, message: answer.message },
     afterSeconds: rejectionBackOffSeconds(object, now),
-    event: tell("{kind}UpdateRejected", code, {
-      kind: kindOf(referenceTo(resource, object)),
-      words: wordsOfServer(answer),
-    }),
+    event:
+      verb === "delete" && resource.kind === NODES.kind
+        ? tell("DeletingNodeFailed", code, { node: nameOf(object), words: wordsOfServer(answer) })
+        : tell("{kind}UpdateRejected", code, {
+            kind: kindOf(referenceTo(resource, object)),
+            words: wordsOfServer(answer),
+          }),
   };
 }
 

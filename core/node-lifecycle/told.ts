@@ -1,0 +1,37 @@
+import { tell } from "#core/cluster-events.ts";
+import type { Because, ClusterEvent } from "#core/decision.ts";
+import type { WaitCode } from "#core/node-lifecycle/plan.ts";
+import type { Brake, BrakeLimit, UnusableCode } from "#core/node-lifecycle/state.ts";
+
+/** What people in the cluster are told of a node that is not deleted because the state cannot be used. */
+export const UNUSABLE_EVENTS: Readonly<Record<UnusableCode, ClusterEvent>> = {
+  StateMissing: tell("DeletionStateUnusable", "StateMissing", {}),
+  StateUnreadable: tell("DeletionStateUnusable", "StateUnreadable", {}),
+  StateMalformed: tell("DeletionStateUnusable", "StateMalformed", {}),
+  StateOfOtherVersion: tell("DeletionStateUnusable", "StateOfOtherVersion", {}),
+};
+
+/** The same of one that the brake holds. */
+export const BRAKE_EVENTS: Readonly<Record<BrakeLimit, ClusterEvent>> = {
+  TenMinutes: tell("DeletionBrakePulled", "TenMinutes", {}),
+  Day: tell("DeletionBrakePulled", "Day", {}),
+  AllNodes: tell("DeletionBrakePulled", "AllNodes", {}),
+};
+
+/** The same of one that may well be gone, which nothing proves. */
+export const UNPROVEN_EVENT: ClusterEvent = tell("DeletionUnproven", "NoControl", {});
+
+/** For the operator: why a node waits whose instance is gone. */
+export const WAIT_MESSAGES: Readonly<Record<WaitCode, string>> = {
+  InstanceMissed: "its instance was not found, and has to be missed once more",
+  DeletionIntended: "an invocation that has announced its deletion may still be at it",
+  DeletionsUnderWay: "other nodes are being deleted, and one has to stay",
+  DeletionStateFull: "the state remembers as many deletions as it can: they are forgotten after a day",
+  NodeCountUnknown: "the API server does not say how many nodes the cluster has",
+};
+
+/** For the operator: why the brake holds a node. */
+export function becauseOfBrake({ since, limit, nodes, deleted, waiting }: Brake): Because {
+  const message = `the brake is pulled since ${since} (${limit}: ${deleted} deleted, ${waiting} more to be, of ${nodes} nodes): see that their instances are gone, then run "serverless-ccm brake --reset CLUSTER"`;
+  return { code: "BrakePulled", message };
+}

@@ -1,0 +1,5 @@
+import { nodeLifecycleController } from "#core/node-lifecycle/controller.ts";
+import { lambdaFunction } from "#functions/parts/lambda-function.ts";
+
+/** The cloud-node-lifecycle-controller as Lambda calls it: marks nodes that are shut down, and deletes those whose instance is gone. */
+export const handler = await lambdaFunction(nodeLifecycleController);
