@@ -15,6 +15,11 @@ export interface CloudCall {
    * that fails with leaves the control out, and the answers as they are.
    */
   readonly control?: boolean | undefined;
+  /**
+   * Of which labels of initialized nodes the cloud is asked, where they take requests of their own: those that a node lacks, or
+   * all. Without it of none; a node that is to be initialized is always told those that it lacks.
+   */
+  readonly labels?: "missing" | "all" | undefined;
 }
 
 /** `answers` has the length and the order of the nodes asked for. */
@@ -59,6 +64,8 @@ export interface Capability {
  *   they say all that helps, and nothing of them is written to the cluster.
  * - A provider ID with another cloud's scheme is `ForeignProviderID`, one of this cloud's that cannot name an instance is
  *   `InvalidProviderID`; neither costs a request.
+ * - An instance that has ended is "found" as long as the cloud shows it and it can be told to have been the cluster's: by what
+ *   the cloud still knows of it, else by the node's own annotation, which must name the configured network.
  * - A batch costs calls in proportion to its size divided by the API's page, never one call per node.
  * - Nodes are read, never changed.
  */

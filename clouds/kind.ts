@@ -35,6 +35,8 @@ export interface CloudKind<Schema extends CloudSchema = CloudSchema> {
   doubts?(config: z.output<Schema>): readonly string[];
   /** Prefixes of the labels that this cloud adds beyond type, zone and region; a node's snapshot keeps labels under them. */
   readonly labelPrefixes: readonly string[];
+  /** Labels that it adds beyond those because of its configuration; a node's snapshot keeps them too. */
+  labelsOf?(config: z.output<Schema>): readonly string[];
   /** Makes the cloud; its code, and with it its SDK, is imported here and nowhere else. Rejects where files it names are unusable. */
   load(config: z.output<Schema>, options: LoadCloudOptions): Promise<Cloud>;
 }

@@ -154,7 +154,11 @@ export function settingsOf({ nodes }: Pick<Cluster, "nodes">): Settings {
 
 /** What of a cluster the watch half of a controller depends on. */
 export function watchContextOf(cluster: Pick<Cluster, "cloud" | "nodes">): WatchContext {
-  return { labelPrefixes: cloudKindOf(cluster.cloud).labelPrefixes, settings: settingsOf(cluster) };
+  const { labelPrefixes, labelsOf } = cloudKindOf(cluster.cloud);
+  return {
+    labelPrefixes: [...labelPrefixes, ...(labelsOf?.(cluster.cloud) ?? [])],
+    settings: settingsOf(cluster),
+  };
 }
 
 /**

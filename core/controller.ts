@@ -141,7 +141,13 @@ export interface AskContext {
 /** A question to a capability of the cloud; all questions of a batch to one capability are one call. */
 export type Question =
   /** Answered with an `InstanceAnswer`, "not-found" with its control where asked for; of the node, what identifies its instance is read. */
-  | { readonly capability: "instances"; readonly node: Node; readonly control?: boolean }
+  | {
+      readonly capability: "instances";
+      readonly node: Node;
+      readonly control?: boolean;
+      /** Of an initialized node, the labels that are asked for where they take requests of their own: those it lacks, or all. */
+      readonly labels?: "missing" | "all" | undefined;
+    }
   /** Answered with what the capability says, as JSON. */
   | { readonly capability: string & {}; readonly ask: unknown };
 

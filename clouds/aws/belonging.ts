@@ -41,6 +41,20 @@ export function isNobodys(
   return terminated === true && vpc === undefined && !isTagged;
 }
 
+/** The keys of the tags by which a resource may say that it is the cluster's. */
+export function clusterTagKeys(name: string): string[] {
+  return [`${TAG_PREFIX}${name}`, LEGACY_TAG];
+}
+
+/** Whether a resource carries tags of clusters, be it this one's or another's. */
+export function hasClusterTags({ tags = [] }: Belongings): boolean {
+  return tags.some(isClusterTag);
+}
+
+function isClusterTag({ Key: key }: Tag): boolean {
+  return key?.startsWith(TAG_PREFIX) || key === LEGACY_TAG;
+}
+
 function wrongVpc({ vpc }: Ownership, belongings: Belongings): string | undefined {
   if (vpc === undefined || belongings.vpc === vpc) return undefined;
   if (belongings.vpc === undefined && belongings.terminated) return undefined;
@@ -53,7 +67,7 @@ function wrongTag(
   { tags = [], seldomTagged = false }: Belongings,
 ): string | undefined {
   const name = clusterTag ?? clusterName;
-  const found = tags.filter((tag) => tag.Key?.startsWith(TAG_PREFIX) || tag.Key === LEGACY_TAG);
+  const found = tags.filter(isClusterTag);
   if (name !== undefined && found.some((tag) => isTagOf(name, tag))) return undefined;
   const isNeeded = clusterTag !== undefined && !(seldomTagged && vpc !== undefined);
   if (found.length === 0 && !isNeeded) return undefined;

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import { createBudget } from "#clouds/aws/budget.ts";
+import { findControl } from "#clouds/aws/control.ts";
 import { roleCredentials } from "#clouds/aws/credentials.ts";
 import { createEc2, type Ec2 } from "#clouds/aws/ec2.ts";
 import { answerOf } from "#clouds/aws/errors.ts";
@@ -9,9 +10,10 @@ import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { askAhead, type LabelSources, withLabels } from "#clouds/aws/labels.ts";
 import { resolve } from "#clouds/aws/resolve.ts";
 import { createSession, type Session, type Sleep } from "#clouds/aws/session.ts";
+import { findSuccessors } from "#clouds/aws/successors.ts";
 import { createTopology } from "#clouds/aws/topology.ts";
 import { createZones } from "#clouds/aws/zones.ts";
-import type { Cloud } from "#clouds/cloud.ts";
+import type { Cloud, CloudCall } from "#clouds/cloud.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 
@@ -42,13 +44,14 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
   };
   return {
     provider: "aws",
-    async instances(nodes, { signal, share }) {
+    async instances(nodes, call) {
+      const { signal, share } = call;
       // What was asked ahead of need, and not needed, ends with the batch: a function may be frozen after its answer.
       const done = new AbortController();
       const session = createSession({ ec2, budget, sleep, signal: AbortSignal.any([signal, done.signal]) });
       const leave = budget.enter(share);
       try {
-        const answers = await answer(nodes, session, cluster, sources);
+        const answers = await answer(nodes, session, cluster, sources, call);
         return { answers, usage: session.usage() };
       } catch (error) {
         // Nothing is known to come here; but the contract is that nobody's batch rejects.
@@ -70,11 +73,13 @@ async function answer(
   session: Session,
   cluster: AwsCluster,
   sources: LabelSources,
+  { control: isControlWanted, labels: wanted }: Pick<CloudCall, "control" | "labels">,
 ): Promise<InstanceAnswer[]> {
-  askAhead(nodes, session, sources);
+  askAhead(nodes, session, sources, wanted);
   const answers = new Map<Node, InstanceAnswer>();
   const facts = new Map<Node, Facts>();
-  for (const [node, resolution] of await resolve(nodes, session, cluster)) {
+  const resolutions = await resolve(nodes, session, cluster);
+  for (const [node, resolution] of resolutions) {
     if (resolution.kind === "answer") {
       answers.set(node, resolution.answer);
       continue;
@@ -86,8 +91,34 @@ async function answer(
     if (described.kind === "ok") facts.set(node, described.value);
     else answers.set(node, answerOf(described.fault));
   }
-  for (const [node, found] of await withLabels(facts, session, sources)) answers.set(node, found);
-  return nodes.map((node) => answers.get(node) ?? UNANSWERED);
+  const [labelled, successors, control] = await Promise.all([
+    withLabels(facts, session, sources, wanted),
+    findSuccessors(resolutions, session, cluster),
+    isControlWanted ? findControl(resolutions, session, cluster) : undefined,
+  ]);
+  for (const [node, found] of labelled) answers.set(node, found);
+  return nodes.map((node) =>
+    withEvidence(answers.get(node) ?? UNANSWERED, { control, takenOverBy: successors.get(node) }),
+  );
+}
+
+/** What was found beside the node's own instance belongs to the answer that it is gone. */
+function withEvidence(
+  answer: InstanceAnswer,
+  {
+    control,
+    takenOverBy,
+  }: { readonly control: string | undefined; readonly takenOverBy: string | undefined },
+): InstanceAnswer {
+  const isTakenOver = takenOverBy === undefined ? {} : { takenOverBy };
+  switch (answer.kind) {
+    case "not-found":
+      return { ...answer, ...(control === undefined ? {} : { control }), ...isTakenOver };
+    case "found":
+      return { ...answer, ...isTakenOver };
+    case "error":
+      return answer;
+  }
 }
 
 const UNANSWERED: InstanceAnswer = { kind: "error", code: "Unavailable", message: "EC2: no answer" };

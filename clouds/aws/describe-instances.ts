@@ -30,6 +30,37 @@ export interface Listing {
   readonly isWhole: boolean;
 }
 
+/** A page of a listing, and where the next one begins. */
+export interface Page extends Pick<Listing, "found" | "unnamed"> {
+  readonly next: string | undefined;
+}
+
+/** DescribeInstances with filters: one page, which may hold less than there is, or nothing. */
+export async function describePage(
+  session: Session,
+  filters: readonly Filter[],
+  size: number,
+  token?: string,
+): Promise<Outcome<Page>> {
+  const request = { Filters: [...filters], MaxResults: size, ...(token ? { NextToken: token } : {}) };
+  const answer = await session.send("DescribeInstances", (ec2, signal) =>
+    ec2.describeInstances(request, signal),
+  );
+  if (answer.kind === "fault") return answer;
+  const { Reservations: reservations, NextToken: next } = answer.value;
+  // The SDK makes an object without reservations out of any well-formed document, be it a proxy's error page.
+  if (reservations === undefined) {
+    return fault("Unavailable", "DescribeInstances: the answer is not a list of reservations");
+  }
+  const described = reservations.flatMap(({ OwnerId: account = "", Instances: instances = [] }) =>
+    instances.map((instance) => ({ account, instance })),
+  );
+  const found = described.flatMap(({ account, instance }): Found[] =>
+    instance.InstanceId ? [{ id: instance.InstanceId, account, instance }] : [],
+  );
+  return ok({ found, unnamed: described.length - found.length, next: next || undefined });
+}
+
 /** DescribeInstances with filters, page by page. */
 export async function describeInstances(
   session: Session,
@@ -39,23 +70,12 @@ export async function describeInstances(
   let unnamed = 0;
   let token: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
-    const request = { Filters: [...filters], MaxResults: PAGE_SIZE, ...(token ? { NextToken: token } : {}) };
-    const answer = await session.send("DescribeInstances", (ec2, signal) =>
-      ec2.describeInstances(request, signal),
-    );
-    if (answer.kind === "fault") return answer;
-    const { Reservations: reservations, NextToken: next } = answer.value;
-    // The SDK makes an object without reservations out of any well-formed document, be it a proxy's error page.
-    if (reservations === undefined) {
-      return fault("Unavailable", "DescribeInstances: the answer is not a list of reservations");
-    }
-    for (const { OwnerId: account = "", Instances: instances = [] } of reservations) {
-      for (const instance of instances) {
-        if (instance.InstanceId) found.push({ id: instance.InstanceId, account, instance });
-        else unnamed += 1;
-      }
-    }
-    if (!next) return ok({ found, unnamed, isWhole: true });
+    const listed = await describePage(session, filters, PAGE_SIZE, token);
+    if (listed.kind === "fault") return listed;
+    found.push(...listed.value.found);
+    unnamed += listed.value.unnamed;
+    const { next } = listed.value;
+    if (next === undefined) return ok({ found, unnamed, isWhole: true });
     token = next;
   }
   return ok({ found, unnamed, isWhole: false });

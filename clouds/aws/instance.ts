@@ -3,12 +3,13 @@ import { instanceAddresses, interfaceAddresses } from "#clouds/aws/addresses.ts"
 import type { Found } from "#clouds/aws/describe-instances.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
 import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { labelsOfTags } from "#clouds/aws/labels-from-tags.ts";
 import { formatProviderID } from "#clouds/aws/provider-id.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import { type Instance, InstanceState } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 
-/** An instance and what of its place EC2 told along with it; labels are still to be added. */
+/** An instance and what of its place EC2 told along with it; labels beyond its tags' are still to be added. */
 export interface Facts {
   readonly instance: Instance;
   /** The zone's id, where the answer had it. */
@@ -34,7 +35,7 @@ export function factsOfInstance(found: Found, node: Node, config: AwsCloudConfig
       zone: zone ?? "",
       region: config.region,
       addresses: instanceAddresses(instance, config.nodeIPFamilies),
-      labels: {},
+      labels: labelsOfTags(instance.Tags, config.labelsFromTags),
     };
     return ok({ instance: facts, zoneId: instance.Placement?.AvailabilityZoneId });
   } catch (error) {

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { LabelsFromTags, OWN_LABEL_PREFIX } from "#clouds/aws/labels-from-tags.ts";
 import { isRegionName, KNOWN_REGIONS, regionWords } from "#clouds/aws/regions.ts";
 import { cloudKind } from "#clouds/kind.ts";
 import { shown } from "#core/shown-text.ts";
@@ -33,6 +34,8 @@ export const AwsCloudConfig = z
     nodeIPFamilies: z.array(NodeIPFamily).min(1).max(2).prefault(["ipv4"]),
     /** Also finds an instance by the node's reported InternalIP; off because the address is the tenant's word. */
     matchByNodeIP: z.boolean().prefault(false),
+    /** Tags of an instance that its node gets as labels. */
+    labelsFromTags: LabelsFromTags.optional(),
     /** Instance types that are asked for their place in the network topology. */
     topologyInstanceTypePattern: z
       .string()
@@ -63,7 +66,8 @@ export const aws = cloudKind({
       : `the role ${roleArn}, by the AWS SDK's standard chain`,
   // Invocations with the same role (or none) in the same region spend from the same quotas.
   quotaKey: ({ roleArn, region }) => `aws ${roleArn?.split(":")[4] ?? "default"} ${region}`,
-  labelPrefixes: ["topology.k8s.aws/"],
+  labelPrefixes: [OWN_LABEL_PREFIX],
+  labelsOf: ({ labelsFromTags = [] }) => labelsFromTags.map(({ label }) => label),
   doubts: ({ region }) =>
     KNOWN_REGIONS.includes(region)
       ? []

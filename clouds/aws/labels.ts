@@ -4,9 +4,13 @@ import { queryOf } from "#clouds/aws/query.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { NETWORK_NODE_LABEL_PREFIX, type Topology } from "#clouds/aws/topology.ts";
 import { ZONE_ID_LABEL, type Zones } from "#clouds/aws/zones.ts";
+import type { CloudCall } from "#clouds/cloud.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
+
+/** Of which labels of initialized nodes EC2 is asked. */
+export type Wanted = CloudCall["labels"];
 
 /** Where labels beyond type, zone and region come from; `wallClock` is milliseconds since the epoch. */
 export interface LabelSources {
@@ -17,7 +21,7 @@ export interface LabelSources {
 
 /**
  * For how long after its birth a node waits for its zone's id and its place in the network if EC2 cannot tell them just
- * now. Labels are written with the first initialization, so leaving them out at once would lose them; but a node that
+ * now. Labels are written with the first initialization, and whether a later look adds them is a setting, so leaving them out at once would lose them; but a node that
  * never joins is worse than one without them, and after this time it joins without.
  */
 export const LABELS_PATIENCE_SECONDS = 300;
@@ -29,8 +33,13 @@ export const LABELS_PATIENCE_SECONDS = 300;
 export const LABELS_LIMIT_MS = 2_000;
 
 /** Starts to ask, beside the instances, for what nodes like these will need. */
-export function askAhead(nodes: readonly Node[], session: Session, { zones }: LabelSources): void {
-  if (nodes.some((node) => wants(node, ZONE_ID_LABEL) && IS_ASKED[queryOf(node).kind]))
+export function askAhead(
+  nodes: readonly Node[],
+  session: Session,
+  { zones }: LabelSources,
+  wanted: Wanted,
+): void {
+  if (nodes.some((node) => wants(node, ZONE_ID_LABEL, wanted) && IS_ASKED[queryOf(node).kind]))
     zones.askAhead(session);
 }
 
@@ -39,13 +48,17 @@ export async function withLabels(
   facts: ReadonlyMap<Node, Facts>,
   session: Session,
   sources: LabelSources,
+  wanted: Wanted,
 ): Promise<ReadonlyMap<Node, InstanceAnswer>> {
   const { zones, topology, wallClock } = sources;
   const alive = [...facts].filter(([, { instance }]) => ALIVE.has(instance.state));
   for (const [, { instance, zoneId }] of alive) if (zoneId !== undefined) zones.learn(instance.zone, zoneId);
-  const zoneless = alive.filter(([node, { zoneId }]) => zoneId === undefined && wants(node, ZONE_ID_LABEL));
+  const zoneless = alive.filter(
+    ([node, { zoneId }]) => zoneId === undefined && wants(node, ZONE_ID_LABEL, wanted),
+  );
   const placeless = alive.filter(
-    ([node, { instance }]) => topology.covers(instance.type) && wants(node, `${NETWORK_NODE_LABEL_PREFIX}1`),
+    ([node, { instance }]) =>
+      topology.covers(instance.type) && wants(node, `${NETWORK_NODE_LABEL_PREFIX}1`, wanted),
   );
   const isAsking = zoneless.length > 0 || placeless.length > 0;
   const limited = isAsking ? session.under(withinLimit(session.signal)) : session;
@@ -72,6 +85,7 @@ export async function withLabels(
       ? (zoneId ?? (zone?.kind === "ok" ? zone.value : undefined))
       : undefined;
     const labels = {
+      ...instance.labels,
       ...(id === undefined ? {} : { [ZONE_ID_LABEL]: id }),
       ...(place?.kind === "ok" ? place.value : {}),
     };
@@ -84,16 +98,20 @@ const ALIVE: ReadonlySet<string> = new Set(["pending", "running"]);
 
 const IS_ASKED = { "instance-id": true, fargate: true, name: true, foreign: false, invalid: false } as const;
 
-/** Whether a label is going to be written: with initialization, and where the node does not have it. */
-function wants(node: Node, label: string): boolean {
-  return isUninitialized(node) && node.metadata.labels?.[label] === undefined;
+/** Whether a label may be going to be written: where the node does not have it, or where it is to say what EC2 says. */
+function wants(node: Node, label: string, wanted: Wanted): boolean {
+  const isMissing = node.metadata.labels?.[label] === undefined;
+  if (isUninitialized(node)) return isMissing;
+  return wanted === "all" || (wanted === "missing" && isMissing);
 }
 
 function withinLimit(signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(LABELS_LIMIT_MS)]);
 }
 
+/** An initialized node gets what it lacks with a later look, and its addresses with this one. */
 function isPatient(node: Node, wallClock: number): boolean {
+  if (!isUninitialized(node)) return false;
   const age = (wallClock - Date.parse(node.metadata.creationTimestamp)) / 1000;
   return age < LABELS_PATIENCE_SECONDS;
 }

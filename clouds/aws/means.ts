@@ -22,7 +22,8 @@ export function meansOf({ matchByNodeIP }: AwsCloudConfig): readonly Means[] {
   return matchByNodeIP ? [...byName, PRIMARY_IPV4, IPV6] : byName;
 }
 
-const PRIVATE_DNS_NAME: Means = {
+/** The name that EC2 gives an instance, where it stands on the node as it is. */
+export const PRIVATE_DNS_NAME: Means = {
   name: "private DNS name",
   guess: false,
   filter: "private-dns-name",

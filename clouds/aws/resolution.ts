@@ -1,6 +1,13 @@
 import type { NetworkInterface } from "@aws-sdk/client-ec2";
-import { type Belongings, foreignBecause, isNobodys, type Ownership } from "#clouds/aws/belonging.ts";
+import {
+  type Belongings,
+  foreignBecause,
+  hasClusterTags,
+  isNobodys,
+  type Ownership,
+} from "#clouds/aws/belonging.ts";
 import type { Found } from "#clouds/aws/describe-instances.ts";
+import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
 import type { InstanceAnswer, InstanceErrorCode } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 
@@ -48,6 +55,24 @@ export function choose(
 /** Whether an instance is the cluster's. */
 export function isOurs({ instance }: Found, ownership: Ownership): boolean {
   return foreignBecause(ownership, belongingsOf(instance)) === undefined;
+}
+
+/**
+ * Whether an instance that has ended, and of which EC2 has forgotten VPC and cluster tags alike, was this node's: the node says
+ * so itself, in the annotation of its initialization, and the account and the configured VPC are the ones that it names there.
+ */
+export function wasOurs(node: Node, { id, account, instance }: Found, ownership: Ownership): boolean {
+  const belongings = belongingsOf(instance);
+  if (ownership.vpc === undefined || account === "") return false;
+  if (!isNobodys(ownership, belongings) || hasClusterTags(belongings)) return false;
+  return node.metadata.annotations?.[INSTANCE_ANNOTATION] === `${account}/${ownership.vpc}/${id}`;
+}
+
+/** Whether the cluster has nothing of the kind that was looked for: there is none, or it is somebody else's. */
+export function isUnseen(resolution: Resolution): boolean {
+  if (resolution.kind !== "answer") return false;
+  const { answer } = resolution;
+  return answer.kind === "not-found" || (answer.kind === "error" && answer.code === "Foreign");
 }
 
 function belongingsOf({ VpcId: vpc, Tags: tags, State: state }: Found["instance"]): Belongings {

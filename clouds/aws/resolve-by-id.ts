@@ -13,6 +13,7 @@ import {
   notFound,
   type Resolution,
   type Resolutions,
+  wasOurs,
 } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import type { Node } from "#core/node/node.ts";
@@ -54,6 +55,7 @@ function resolutionOf(
   const sought = `node ${node.metadata.name}, looked for by instance id ${id}`;
   if (known === undefined) return notFound(`${sought}: EC2 has no such instance`);
   if ("kind" in known) return known;
+  if (wasOurs(node, known, ownership)) return { kind: "instance", found: known };
   return (
     choose([known], ownership, sought) ?? notFound(`${sought}: it has ended, and nothing tells whose it was`)
   );

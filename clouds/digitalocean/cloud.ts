@@ -1,9 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Cloud } from "#clouds/cloud.ts";
+import { findControl } from "#clouds/digitalocean/control.ts";
 import { createDirectory } from "#clouds/digitalocean/directory.ts";
 import { instanceOf } from "#clouds/digitalocean/instance.ts";
 import { DEFAULT_API_URL, type DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
-import { listDroplets } from "#clouds/digitalocean/list-droplets.ts";
+import { listDroplets, listFew } from "#clouds/digitalocean/list-droplets.ts";
 import { subjectOf } from "#clouds/digitalocean/query.ts";
 import { readError } from "#clouds/digitalocean/read-error.ts";
 import { createReads } from "#clouds/digitalocean/reads.ts";
@@ -76,7 +77,7 @@ export function createDigitalOceanCloud(
   };
   return {
     provider: "digitalocean",
-    async instances(nodes, { signal, share }) {
+    async instances(nodes, { signal, share, control: isControlWanted }) {
       const meter = createMeter();
       const allAnswer = (answer: InstanceAnswer) => ({
         answers: nodes.map(() => answer),
@@ -86,8 +87,12 @@ export function createDigitalOceanCloud(
       if (budget.isLow() && !nodes.some(isUninitialized)) return allAnswer(HELD_BACK);
       const leave = budget.enter(share);
       try {
-        const resolutions = settleGuesses(await resolve(nodes, sources, config, { signal, meter }));
-        const answers = nodes.map((node) => answerFor(node, resolutions.get(node)));
+        const turn = { signal, meter };
+        const resolutions = settleGuesses(await resolve(nodes, sources, config, turn));
+        const control = isControlWanted
+          ? await findControl(resolutions, config, () => listFew(api, { tag }, turn))
+          : undefined;
+        const answers = nodes.map((node) => answerFor(node, resolutions.get(node), control));
         return { answers, usage: meter.usage() };
       } catch (error) {
         // Nothing is known to come here; but the contract is that nobody's batch rejects.
@@ -111,13 +116,19 @@ function quotaOf({ requestsPerSecond = QUOTA.refillPerSecond }: DigitalOceanClou
   return { refillPerSecond, burst: (QUOTA.burst * refillPerSecond) / QUOTA.refillPerSecond };
 }
 
-function answerFor(node: Node, resolution: Resolution | undefined): InstanceAnswer {
+function answerFor(
+  node: Node,
+  resolution: Resolution | undefined,
+  control: string | undefined,
+): InstanceAnswer {
   const subject = subjectOf(node);
   if (resolution === undefined)
     return { kind: "error", code: "Unavailable", message: `${subject}: no answer` };
   if (resolution.kind === "fault") return answerOf(resolution.fault, subject);
-  if (resolution.kind === "absent")
-    return { kind: "not-found", message: `${subject}: ${resolution.message}` };
+  if (resolution.kind === "absent") {
+    const message = `${subject}: ${resolution.message}`;
+    return { kind: "not-found", message, ...(control === undefined ? {} : { control }) };
+  }
   const instance = instanceOf(resolution.droplet);
   return instance.kind === "ok"
     ? { kind: "found", instance: instance.value }

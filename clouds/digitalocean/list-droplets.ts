@@ -56,6 +56,18 @@ export async function listDroplets(
   return createListing({ startedAt, pages, droplets, incomplete: faults[0] });
 }
 
+/** A few droplets of the first page, for what their being there proves. */
+export async function listFew(
+  api: Api,
+  filter: DropletFilter,
+  turn: Turn,
+): Promise<Outcome<readonly Droplet[]>> {
+  const answer = await fetchPage(api, filter, 1, turn, FEW);
+  return answer.kind === "fault" ? answer : ok(answer.value.droplets);
+}
+
+const FEW = 20;
+
 interface Page {
   readonly droplets: readonly Droplet[];
   readonly unreadable: number;
@@ -66,11 +78,17 @@ interface Page {
 
 const TEMPLATE = "GET /v2/droplets";
 
-async function fetchPage(api: Api, filter: DropletFilter, page: number, turn: Turn): Promise<Outcome<Page>> {
+async function fetchPage(
+  api: Api,
+  filter: DropletFilter,
+  page: number,
+  turn: Turn,
+  size = PAGE_SIZE,
+): Promise<Outcome<Page>> {
   const narrowed =
     "type" in filter ? { type: filter.type } : filter.tag === undefined ? {} : { tag_name: filter.tag };
   // The links in an answer name a host, and are not followed: page numbers are ours.
-  const query = new URLSearchParams({ page: String(page), per_page: String(PAGE_SIZE), ...narrowed });
+  const query = new URLSearchParams({ page: String(page), per_page: String(size), ...narrowed });
   const request = { operation: "droplets_list", template: TEMPLATE, path: `/v2/droplets?${query}` };
   const answer = await api.get(request, turn);
   if (answer.kind === "fault") return answer;

@@ -50,7 +50,7 @@ export function createMemoryCloud(world: MemoryInstances, options: { readonly sl
       if (nodes.length === 0) return { answers: [], usage: none };
       if (call.signal.aborted) return { answers: nodes.map(() => ABORTED), usage: none };
       if (world.latencyMs !== undefined) await sleep(world.latencyMs, call.signal);
-      const answers = nodes.map((node) => (call.signal.aborted ? ABORTED : answerFor(node, world)));
+      const answers = nodes.map((node) => (call.signal.aborted ? ABORTED : answerFor(node, world, call)));
       const throttled = world.outage === "Throttled" ? 1 : 0;
       return { answers, usage: { calls: { Instances: 1 }, throttled, waitedMs: 0 } };
     },
@@ -68,7 +68,7 @@ async function sleepFor(delayMs: number, signal: AbortSignal): Promise<void> {
   await delay(delayMs, undefined, { signal }).catch(() => undefined);
 }
 
-function answerFor(node: Node, world: MemoryInstances): InstanceAnswer {
+function answerFor(node: Node, world: MemoryInstances, call: CloudCall): InstanceAnswer {
   const subject = `node ${node.metadata.name}`;
   if (world.outage !== undefined) return error(world.outage, `${subject}: the cloud answers ${world.outage}`);
   const { providerID } = node.spec;
@@ -80,7 +80,15 @@ function answerFor(node: Node, world: MemoryInstances): InstanceAnswer {
   const [first, second] = visible.filter((instance) => instance.foreign !== true);
   if (first === undefined) {
     const [foreign] = visible;
-    if (foreign === undefined) return { kind: "not-found", message: `no instance for ${subject}` };
+    if (foreign === undefined) {
+      const [control] = call.control ? [...world.instances.values()].filter(isLive) : [];
+      return {
+        kind: "not-found",
+        message: `no instance for ${subject}`,
+        ...(control === undefined ? {} : { control: control.id }),
+        ...takenOver(node, world),
+      };
+    }
     return error(
       "Foreign",
       `${subject}: instance ${foreign.id} is not the cluster's but of ${foreign.network}`,
@@ -90,7 +98,30 @@ function answerFor(node: Node, world: MemoryInstances): InstanceAnswer {
   if (first.error !== undefined) {
     return error(first.error, `${subject}: instance ${first.id} answers ${first.error}`);
   }
-  return { kind: "found", instance: factsOf(first, providerID) };
+  const isGone = first.state === "terminated";
+  return {
+    kind: "found",
+    instance: factsOf(first, providerID),
+    ...(isGone ? takenOver(node, world) : {}),
+  };
+}
+
+/** Whether an instance is the cluster's, to be seen, and has not ended. */
+function isLive({ foreign, hidden, error, state }: MemoryInstance): boolean {
+  return !foreign && !hidden && error === undefined && state !== "shutting-down" && state !== "terminated";
+}
+
+/** The running instance that has by now the name of a node whose own instance, by provider ID, is gone. */
+function takenOver(node: Node, world: MemoryInstances): { takenOverBy?: string } {
+  if (!node.spec.providerID) return {};
+  const named = [...world.instances.values()].filter(
+    (instance) =>
+      isLive(instance) &&
+      instance.state === "running" &&
+      (instance.nodeName ?? instance.id) === node.metadata.name,
+  );
+  const [successor, second] = named;
+  return successor === undefined || second !== undefined ? {} : { takenOverBy: successor.id };
 }
 
 function isOf(instance: MemoryInstance, node: Node): boolean {

@@ -14,7 +14,8 @@ export const memory = cloudKind({
   environment: {},
   credentialSource: () => "nowhere: it needs none",
   quotaKey: ({ instancesFile }) => `memory ${instancesFile}`,
-  labelPrefixes: [],
+  // Its file may give an instance whatever label.
+  labelPrefixes: [""],
   async load({ instancesFile }) {
     const { createMemoryCloud, readMemoryInstances } = await import("#clouds/memory/cloud.ts");
     return createMemoryCloud(readMemoryInstances(instancesFile));

@@ -50,8 +50,10 @@ export function hasLabelsToReconcile(node: Node): boolean {
   return reconcileLabels(node).operations.length > 0;
 }
 
-/** What the cloud may not set beyond the pairs: these domains are Kubernetes' own. */
-const RESERVED = /(^|\.)(kubernetes|k8s)\.io\//;
+/** Whether a label is what the cloud may not set beyond the pairs: these domains are Kubernetes' own. */
+export function isReservedLabel(key: string): boolean {
+  return /(^|\.)(kubernetes|k8s)\.io\//.test(key);
+}
 
 interface Labels {
   readonly entries: readonly MapEntry[];
@@ -71,7 +73,7 @@ function pairFromCloud(node: Node, pair: LabelPair, value: string): Labels {
 }
 
 function additional(node: Node, key: string, value: string): Labels {
-  if (RESERVED.test(key))
+  if (isReservedLabel(key))
     return { ...NONE, ...leftOut("ReservedLabel", key, value, "its domain is Kubernetes' own") };
   const fault = faultOfLabelKey(key) ?? faultOfLabelValue(value);
   if (fault !== undefined) return { ...NONE, ...leftOut("InvalidLabel", key, value, fault) };

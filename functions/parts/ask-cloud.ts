@@ -103,6 +103,10 @@ async function answersOf(
   const instances = questions.filter((question) => "node" in question);
   return cloud.instances(
     instances.map(({ node }) => node),
-    { ...call, control: instances.some(({ control }) => control === true) },
+    {
+      ...call,
+      control: instances.some(({ control }) => control === true),
+      labels: instances.find(({ labels }) => labels !== undefined)?.labels,
+    },
   );
 }

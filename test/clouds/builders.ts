@@ -7,13 +7,14 @@ export interface NodeTraits {
   readonly providerID?: string;
   readonly addresses?: readonly { readonly type: string; readonly address: string }[];
   readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
   readonly taints?: readonly { readonly key: string; readonly effect: string }[];
   readonly creationTimestamp?: string;
 }
 
 /** A node that has just joined. */
 export function aNode(traits: NodeTraits = {}): Node {
-  const { name = "node-1", providerID, addresses, labels, taints, creationTimestamp } = traits;
+  const { name = "node-1", providerID, addresses, labels, annotations, taints, creationTimestamp } = traits;
   return Node.parse({
     metadata: {
       name,
@@ -21,6 +22,7 @@ export function aNode(traits: NodeTraits = {}): Node {
       resourceVersion: "1",
       creationTimestamp: creationTimestamp ?? "2026-01-01T00:00:00Z",
       labels,
+      annotations,
     },
     spec: {
       providerID,

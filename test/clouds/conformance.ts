@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { Cloud } from "#clouds/cloud.ts";
+import type { Cloud, CloudCall } from "#clouds/cloud.ts";
 import { type InstanceAnswer, Instance as InstanceSchema } from "#core/instance.ts";
 import { aCall, aNode } from "#test/clouds/builders.ts";
 
@@ -28,6 +28,8 @@ export interface CloudWorld {
   makeForeign(instance: WorldInstance): Promise<readonly string[]>;
   /** Another instance that answers to the same node name; returns both ids. */
   readonly makeAmbiguous?: (instance: WorldInstance) => Promise<readonly string[]>;
+  /** Ends the instance, and has another running one answer to its node's name; returns that one's id. */
+  readonly replace?: (instance: WorldInstance) => Promise<string>;
   readonly hide?: (instance: WorldInstance) => Promise<void>;
   readonly show?: (instance: WorldInstance) => Promise<void>;
   /** From now on the API answers every request so. */
@@ -41,9 +43,10 @@ export type Breakage = "Throttled" | "Denied" | "Unavailable" | "stalled";
 
 /**
  * Rows that need something not every cloud or emulator has: an instance hidden at first, two instances of one node name,
- * zones, instances that are still shown when they are terminated, and provider IDs that can be ill-formed.
+ * zones, instances that are still shown when they are terminated, another instance that takes the name of one that is gone, and
+ * provider IDs that can be ill-formed.
  */
-export type OptionalRow = "hiding" | "ambiguity" | "zones" | "termination" | "ill-formed";
+export type OptionalRow = "hiding" | "ambiguity" | "zones" | "termination" | "takeover" | "ill-formed";
 
 /** A row that a world cannot play, and why: it stands in the results as skipped, with the reason in its name. */
 export interface UnplayedRow {
@@ -187,6 +190,60 @@ export function cloudConformance(
       expect(await ask(identified(instance))).toMatchObject([
         { kind: "found", instance: { id: instance.id, state: "terminated" } },
       ]);
+    });
+
+    optional("takeover", "whoever has the name of an instance that is gone is named beside it", async () => {
+      const replace = powerOf(world.replace);
+      const [gone, alive] = [await world.addInstance(), await world.addInstance()];
+      const takenOverBy = await replace(gone);
+      const answers = await ask(
+        { name: gone.nodeName, providerID: gone.providerID },
+        { name: gone.nodeName, providerID: world.unknownProviderID },
+        { name: alive.nodeName, providerID: world.unknownProviderID },
+        { name: alive.nodeName, providerID: alive.providerID },
+      );
+      expect(answers).toMatchObject([
+        { takenOverBy },
+        { kind: "not-found", takenOverBy },
+        { kind: "not-found", takenOverBy: alive.id },
+        { kind: "found", instance: { id: alive.id } },
+      ]);
+      expect(answers[3]).not.toHaveProperty("takenOverBy");
+    });
+
+    describe("what is not found", () => {
+      const missed = async (call: Partial<CloudCall>, ...others: Parameters<typeof aNode>[0][]) => {
+        const nodes = [{ name: "some-node", providerID: world.unknownProviderID }, ...others].map(aNode);
+        const before = world.requests();
+        const { answers } = await world.cloud.instances(nodes, aCall(call));
+        return { answer: answers[0], requests: world.requests() - before };
+      };
+
+      test("is proved by another instance of the batch, at no cost", async () => {
+        const instance = await world.addInstance();
+        const plain = await missed({}, identified(instance));
+        const proved = await missed({ control: true }, identified(instance));
+        expect(plain.answer).not.toHaveProperty("control");
+        expect(proved.answer).toMatchObject({ kind: "not-found", control: expect.stringMatching(/./) });
+        expect(proved.requests).toBeLessThanOrEqual(plain.requests);
+      });
+
+      test("is proved by any other of the cluster where the batch has none, with one request", async () => {
+        const instance = await world.addInstance();
+        const foreign = await world.addInstance();
+        await world.makeForeign(foreign);
+        const plain = await missed({}, identified(foreign));
+        const proved = await missed({ control: true }, identified(foreign));
+        expect(plain.answer).not.toHaveProperty("control");
+        expect(proved.answer).toMatchObject({ kind: "not-found", control: expect.stringMatching(/./) });
+        expect(proved.answer).not.toMatchObject({ control: foreign.id });
+        expect(proved.requests).toBeLessThanOrEqual(plain.requests + 1);
+        // Whichever it was, it is one of the cluster's that has not ended.
+        await world.stop(instance);
+        expect((await missed({ control: true })).answer).toMatchObject({
+          control: expect.stringMatching(/./),
+        });
+      });
     });
 
     test.each(["Throttled", "Denied", "Unavailable"] as const)(

@@ -19,6 +19,8 @@ export class Ec2World implements Ec2 {
   readonly requests: { readonly operation: Operation; readonly at: number }[] = [];
   /** An error that the next requests of an operation are answered with. */
   readonly errors = new Map<Operation, Error>();
+  /** Requests of DescribeInstances that come after so many fail with this. */
+  later: { readonly after: number; readonly error: Error } | undefined;
   /** What the requests of an operation wait for before they are answered. */
   readonly held = new Map<Operation, Promise<void>>();
   /** Instances that DescribeInstanceTopology does not know yet. */
@@ -100,7 +102,9 @@ export class Ec2World implements Ec2 {
   async #arrive(operation: Operation): Promise<void> {
     this.requests.push({ operation, at: this.nowMs });
     await this.held.get(operation);
-    const error = this.errors.get(operation);
+    const isLate =
+      operation === "DescribeInstances" && this.count(operation) > (this.later?.after ?? Infinity);
+    const error = isLate ? this.later?.error : this.errors.get(operation);
     if (error !== undefined) throw error;
   }
 }
@@ -155,6 +159,7 @@ function instanceValues(instance: Ec2Instance): Readonly<Record<string, readonly
     "private-dns-name": [instance.PrivateDnsName],
     "private-ip-address": [instance.PrivateIpAddress],
     "vpc-id": [instance.VpcId],
+    "tag-key": (instance.Tags ?? []).map(({ Key: key }) => key),
     "instance-state-name": [instance.State?.Name],
     "network-interface.ipv6-addresses.ipv6-address": ipv6.map((each) => each.Ipv6Address),
   };

@@ -107,6 +107,10 @@ async function embeddedWorld(): Promise<CloudWorld> {
     async makeAmbiguous({ id, nodeName }) {
       return [id, add({ privateDnsName: nodeName }).id];
     },
+    async replace({ id, nodeName }) {
+      ec2.terminate(id);
+      return add({ privateDnsName: nodeName }).id;
+    },
     hide: async ({ id }) => ec2.hide(id),
     show: async ({ id }) => ec2.reveal(id),
     async breakApi(how) {

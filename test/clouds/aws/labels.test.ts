@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Operation } from "#clouds/aws/budget.ts";
+import { AwsCloudConfig, aws } from "#clouds/aws/kind.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
-import { anInstance, awsError, Ec2World } from "#test/clouds/aws/ec2-world.ts";
+import { aConfig, anInstance, awsError, Ec2World } from "#test/clouds/aws/ec2-world.ts";
 import { aCall, aNode, type NodeTraits } from "#test/clouds/builders.ts";
 
 const THROTTLE = awsError("RequestLimitExceeded", 503);
@@ -338,5 +339,86 @@ describe("the place in the network", () => {
     // What waited for it until the deadline of the function would be answered as aborted by that.
     const { answers } = await world.cloud().instances(nodes, aCall({ signal: AbortSignal.timeout(8_000) }));
     expect(answers.map(labelsOrCode)).toEqual(["Unavailable", ZONE, ZONE]);
+  });
+});
+
+describe("labels of nodes that have joined", () => {
+  const PLACE = {
+    "topology.k8s.aws/network-node-layer-1": "nn-1",
+    "topology.k8s.aws/network-node-layer-2": "nn-2",
+    "topology.k8s.aws/network-node-layer-3": "nn-3-1",
+  };
+  const joined = (labels: Readonly<Record<string, string>> = {}) => identified(1, { taints: [], labels });
+  const everyRequest = { zones: 1, topology: 1 };
+  const none = { zones: 0, topology: 0 };
+
+  test.each<[string, "missing" | "all" | undefined, Record<string, string>, object, object]>([
+    ["are not asked for unless they are wanted", undefined, {}, {}, none],
+    ["are asked for where they are missing", "missing", {}, { ...ZONE, ...PLACE }, everyRequest],
+    ["are not asked for where they are there", "missing", { ...ZONE, ...PLACE }, {}, none],
+    ["are asked for in any case", "all", { ...ZONE, ...PLACE }, { ...ZONE, ...PLACE }, everyRequest],
+  ])("%s", async (_, labels, present, expected, requests) => {
+    const world = aWorld();
+    const { answers } = await world.cloud().instances([joined(present)], aCall({ labels }));
+    expect(answers.map(labelsOrCode)).toEqual([expected]);
+    expect({
+      zones: world.count("DescribeAvailabilityZones"),
+      topology: world.count("DescribeInstanceTopology"),
+    }).toEqual(requests);
+  });
+
+  test("never stand in the way of what else is told", async () => {
+    const world = aWorld();
+    world.errors.set("DescribeInstanceTopology", THROTTLE);
+    world.errors.set("DescribeAvailabilityZones", THROTTLE);
+    const { answers } = await world.cloud().instances([joined()], aCall({ labels: "missing" }));
+    expect(answers.map(labelsOrCode)).toEqual([{}]);
+  });
+});
+
+describe("labels from tags", () => {
+  const labelsFromTags = AwsCloudConfig.shape.labelsFromTags.parse([
+    "team",
+    { tag: "aws:autoscaling:groupName", label: "example.com/group" },
+    "absent",
+  ]);
+
+  test("are those that are configured, by their tags", async () => {
+    const world = aWorld(1, "m7g.large");
+    const [instance] = world.instances;
+    Object.assign(instance ?? {}, {
+      Tags: [
+        ...(instance?.Tags ?? []),
+        { Key: "team", Value: "storage" },
+        { Key: "aws:autoscaling:groupName", Value: "workers" },
+        { Key: "other", Value: "x" },
+      ],
+    });
+    expect(await labelsIn(world.cloud({ labelsFromTags }))).toEqual([
+      { ...ZONE, team: "storage", "example.com/group": "workers" },
+    ]);
+    expect(aws.labelsOf?.(aConfig({ labelsFromTags }))).toEqual(["team", "example.com/group", "absent"]);
+  });
+
+  test.each<[string, unknown, RegExp]>([
+    ["a label of Kubernetes'", ["node.kubernetes.io/role"], /Kubernetes' own/],
+    ["a label under k8s.io", [{ tag: "a", label: "k8s.io/a" }], /Kubernetes' own/],
+    ["a label under a domain of k8s.io", [{ tag: "a", label: "x.k8s.io/a" }], /Kubernetes' own/],
+    ["a label that EC2's facts have", ["topology.k8s.aws/zone-id"], /say what EC2 says/],
+    ["a tag that is no label", ["aws:autoscaling:groupName"], /label of its own/],
+    ["a label that is none", [{ tag: "a", label: "-" }], /is refused: its name/],
+    ["the same label twice", ["a", { tag: "b", label: "a" }], /twice/],
+    ["an empty tag", [{ tag: "", label: "a" }], /1 to 128 characters/],
+    ["no list", "team", /a list of tag keys/],
+    ["too many", Array.from({ length: 51 }, (_, index) => `t-${index}`), /50/],
+  ])("refuse %s, with words", (_, labelsFromTags, words) => {
+    const { error } = AwsCloudConfig.safeParse({
+      provider: "aws",
+      region: "eu-central-1",
+      vpc: "vpc-1",
+      labelsFromTags,
+    });
+    expect(error?.issues.map(({ path }) => path[0])).toContain("labelsFromTags");
+    expect(error?.issues.map(({ message }) => message).join("; ")).toMatch(words);
   });
 });

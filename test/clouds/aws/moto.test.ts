@@ -18,6 +18,10 @@ describeWithPart("moto", "on moto", (program) => {
   cloudConformance("aws", () => awsHttpWorld(moto.url, IMAGE_ID), {
     cannotPlay: [
       { row: "hiding", because: "moto shows an instance at once" },
+      {
+        row: "takeover",
+        because: "moto fails where an instance is to have the address of one that has ended",
+      },
       { row: "ambiguity", because: "moto gives each instance a private name of its own" },
     ],
   });

@@ -19,6 +19,10 @@ import { aConfig } from "#test/clouds/digitalocean/world.ts";
 cloudConformance("digitalocean", digitalOceanWorld, {
   cannotPlay: [
     { row: "zones", because: "DigitalOcean has regions and no zones" },
+    {
+      row: "takeover",
+      because: "a droplet's name is its user's choice, so that another one of that name took nothing over",
+    },
     { row: "termination", because: "a droplet that was destroyed is not shown any more" },
   ],
 });

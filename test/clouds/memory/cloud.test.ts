@@ -128,6 +128,10 @@ function memoryWorld(): CloudWorld {
       const twin = await add(instance.nodeName);
       return [instance.id, twin.id];
     },
+    async replace(instance) {
+      await change(instance, { state: "terminated" });
+      return (await add(instance.nodeName)).id;
+    },
     hide: (instance) => change(instance, { hidden: true }),
     show: (instance) => change(instance, { hidden: false }),
     async breakApi(how) {
