@@ -55,13 +55,21 @@ export function readServingSettings(flags: Flags, faults: ConfigurationFault[]):
   };
 }
 
+/** What a command needs of the flags. */
+export interface ClusterNeeds {
+  /** Whether it asks no cloud, so that the flags of one may be left out. */
+  readonly noCloud?: boolean;
+}
+
 /** Reads one cluster from flags and the files they name; throws `ConfigurationError` with every fault found, `faults` included. */
 export async function readClusterSettings(
   flags: ClusterFlags,
   environment: Readonly<Record<string, string | undefined>>,
   faults: ConfigurationFault[],
+  { noCloud = false }: ClusterNeeds = {},
 ): Promise<ClusterSettings> {
-  const cloud = await readCloud(flags, environment, faults);
+  const saysNoCloud = noCloud && flags.cloudProvider === undefined && flags.cloudConfig === undefined;
+  const cloud = saysNoCloud ? undefined : await readCloud(flags, environment, faults);
   const selection = selectControllers(flags.controllers);
   if (selection.kind === "faults") faults.push(...selection.faults);
   const nodes = readNodeFlags(flags, faults);

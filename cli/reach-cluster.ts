@@ -1,0 +1,160 @@
+import { clusterSourceOf } from "#cli/cluster-source.ts";
+import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { connectRelay } from "#cli/connect-relay.ts";
+import { type ClusterFlags, type ClusterNeeds, readClusterSettings } from "#cli/settings.ts";
+import type { Environment } from "#clouds/kind.ts";
+import type { Cluster } from "#config/cluster.ts";
+import { type ClustersFault, type ClustersFile, ClustersFileError, placeOf } from "#config/clusters-file.ts";
+import { readClusters } from "#config/read-clusters-file.ts";
+import { type SignInRole, signIn } from "#config/sign-in.ts";
+import { nearest } from "#core/nearest.ts";
+import { shown } from "#core/shown-text.ts";
+import { connect } from "#kube/client/connect.ts";
+import type { Transport } from "#kube/client/transport.ts";
+
+/** The flags of commands that look at clusters; `given` are those that stand on the command line, defaults aside. */
+export interface ReachFlags extends Omit<ClusterFlags, "dryRun"> {
+  readonly clustersFile?: string | undefined;
+  readonly given: ReadonlySet<string>;
+}
+
+/** A cluster, and its API server as each identity sees it. */
+export interface ReachableCluster {
+  readonly cluster: Cluster;
+  /** Whether one sign-in serves for both roles, as with one `--kubeconfig`. */
+  readonly isOneIdentity: boolean;
+  /** Signs in, once for each role, and sends nothing yet; rejects where what is signed in with cannot be used. */
+  api(role: SignInRole): Promise<Transport>;
+  close(): Promise<void>;
+}
+
+/** The cluster of this name in a clusters file, or the one that flags describe; throws `ConfigurationError` with every fault. */
+export async function reachCluster(
+  name: string | undefined,
+  flags: ReachFlags,
+  environment: Environment,
+  needs?: ClusterNeeds,
+): Promise<ReachableCluster> {
+  const { clusters, faults } = await reachClusters(name, flags, environment, needs);
+  const [only] = clusters;
+  if (only !== undefined && clusters.length === 1) return only;
+  if (clusters.length === 0) throw new ConfigurationError(faults);
+  const names = clusters.map(({ cluster }) => cluster.name);
+  const message = `is missing: name one of the file's clusters, ${listOf(names)}`;
+  throw new ConfigurationError([{ name: "CLUSTER", message }]);
+}
+
+/** Clusters that can be used, and what is wrong with the entries of others. */
+export interface ReachableClusters {
+  readonly clusters: readonly ReachableCluster[];
+  readonly faults: readonly ConfigurationFault[];
+}
+
+/** The same; without a name all clusters of the file, whose faulty entries are none the others' fault. */
+export async function reachClusters(
+  name: string | undefined,
+  flags: ReachFlags,
+  environment: Environment,
+  needs?: ClusterNeeds,
+): Promise<ReachableClusters> {
+  const faults: ConfigurationFault[] = [];
+  const source = clusterSourceOf(flags.clustersFile, flags.given, environment, faults);
+  if (source.kind === "file") return reachInFile(name, source.file, faults);
+  const clusterName = nameOf(name, flags, faults);
+  const settings = await readClusterSettings(
+    { ...flags, clusterName, dryRun: false },
+    environment,
+    faults,
+    needs,
+  );
+  const { cluster, relayAccess, functionsAccess } = settings;
+  const { answerBytes } = cluster.limits;
+  const limits = { maxBodyBytes: Math.max(answerBytes, MAX_PAGE_BYTES), maxWriteBodyBytes: answerBytes };
+  const isOneIdentity = relayAccess === functionsAccess;
+  const reached = reachable(cluster, isOneIdentity, async (role) =>
+    connect({ ...(role === "relay" ? relayAccess : functionsAccess), ...limits }),
+  );
+  return { clusters: [reached], faults: [] };
+}
+
+/** Commands list nodes with either identity; a page of 500 is 2–10 MB. */
+const MAX_PAGE_BYTES = 16 * 1024 * 1024;
+
+function nameOf(name: string | undefined, flags: ReachFlags, faults: ConfigurationFault[]): string {
+  if (name === undefined || name === flags.clusterName) return flags.clusterName;
+  if (flags.given.has("--cluster-name")) {
+    const message = `says "${shown(flags.clusterName)}", and the command is for "${shown(name)}": leave one of the two out`;
+    faults.push({ name: "--cluster-name", message });
+  }
+  return name;
+}
+
+async function reachInFile(
+  name: string | undefined,
+  file: string,
+  faults: ConfigurationFault[],
+): Promise<ReachableClusters> {
+  const content = await readClusters(file).catch((error: unknown) => {
+    if (!(error instanceof ClustersFileError)) throw error;
+    throw new ConfigurationError([...faults, ...faultsOf(file, error.faults)]);
+  });
+  const isWanted = (entry: { readonly name: string | undefined }): boolean =>
+    name === undefined || entry.name === name;
+  const wanted = content.clusters.filter(isWanted);
+  const faulty = content.faulty.filter(isWanted).flatMap((entry) => faultsOf(file, entry.faults));
+  if (wanted.length + faulty.length === 0) faults.push(unknownCluster(name ?? "", file, content));
+  if (faults.length > 0) throw new ConfigurationError([...faults, ...faulty]);
+  const clusters = wanted.map((cluster) => reachable(cluster, false, (role) => signInTo(cluster, role)));
+  return { clusters, faults: faulty };
+}
+
+async function signInTo(cluster: Cluster, role: SignInRole): Promise<Transport> {
+  if (role === "relay") return connectRelay(cluster);
+  const { server, limits } = cluster;
+  const access = await signIn(cluster, role);
+  return connect({
+    server,
+    ...access,
+    maxBodyBytes: MAX_PAGE_BYTES,
+    maxWriteBodyBytes: limits.answerBytes,
+  });
+}
+
+function unknownCluster(name: string, file: string, { clusters }: ClustersFile): ConfigurationFault {
+  const names = clusters.map((cluster) => cluster.name);
+  const near = nearest(name, names);
+  const hint = near === undefined ? `it has ${listOf(names)}` : `did you mean ${near}?`;
+  return { name: file, message: `has no cluster "${shown(name)}"; ${hint}` };
+}
+
+function reachable(
+  cluster: Cluster,
+  isOneIdentity: boolean,
+  open: (role: SignInRole) => Promise<Transport>,
+): ReachableCluster {
+  const opened = new Map<SignInRole, Promise<Transport>>();
+  return {
+    cluster,
+    isOneIdentity,
+    api(role) {
+      const known = opened.get(role) ?? open(role);
+      opened.set(role, known);
+      return known;
+    },
+    async close() {
+      const all = await Promise.allSettled(opened.values());
+      await Promise.all(all.map((each) => (each.status === "fulfilled" ? each.value.close() : undefined)));
+    },
+  };
+}
+
+function faultsOf(file: string, faults: readonly ClustersFault[]): ConfigurationFault[] {
+  return faults.map((fault) => ({ name: placeOf(file, fault), message: fault.message }));
+}
+
+const MAX_NAMED = 10;
+
+function listOf(names: readonly string[]): string {
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
+  return names.length === 0 ? "none" : `${names.slice(0, MAX_NAMED).join(", ")}${more}`;
+}
