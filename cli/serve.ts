@@ -47,6 +47,7 @@ export async function serve({ clusters, follow, invoker, serving, dryRun }: Serv
     gate,
     invoker,
     metrics,
+    vouches: true,
     identity: randomBytes(4).toString("hex"),
     nodeStatusUpdateFrequencySeconds: serving.nodeStatusUpdateFrequencySeconds,
     onOutcome: log,

@@ -37,6 +37,9 @@ export const LOG_EVENTS = {
   Recovered: "what failed (`code`) or was limited (`limit`) is well again, `durationMs` after it began",
   ClusterLimited: "more came of the cluster than its `limit` allows, or comes still",
   LogLimited: "so many lines of the cluster were `leftOut` in `durationMs`",
+  LeaseRenewed: "the relay vouches from now on that what happens in the cluster reaches the functions",
+  LeaseNotRenewed:
+    "the relay does not or cannot vouch for that any more (`outcome`, `code`); after two minutes the sweep does its work",
   Refreshed: "all objects of the `resource` were looked at",
   MalformedObject: "an object that is not what the API server's schema promises is left out",
   ObjectTooLarge: "an object that no event can carry is left out",
@@ -87,7 +90,10 @@ export const LogLine = z.strictObject({
   durations: fact(Report.shape.durations, "milliseconds of the invocation, by what they were spent on"),
   usage: fact(z.object({ cloud: CloudUsage, cluster: ClusterUsage }), "requests to cloud and API server"),
   index: count("the object's place in the event"),
-  outcome: fact(ObjectReport.shape.outcome, "of the object"),
+  outcome: fact(
+    z.union([ObjectReport.shape.outcome, z.enum(["withheld", "missing", "forbidden", "failed"])]),
+    "of the object, or of the renewal of the Lease",
+  ),
   because: fact(Because, "why, by code and message"),
   afterSeconds: fact(z.number().min(0), "the object is tried again after so many"),
   resourceVersion: text("of the object, after the last write"),

@@ -12,6 +12,8 @@ import { type ControllerRelay, createControllerRelay } from "#relay/controller-r
 import type { Gate } from "#relay/delivery/gate.ts";
 import { parsingOnce } from "#relay/feed/parse-once.ts";
 import { type FeedSubscriber, type ResourceFeed, startResourceFeed } from "#relay/feed/resource-feed.ts";
+import { renewLease } from "#relay/lease/renew-lease.ts";
+import { vouchingOf } from "#relay/lease/vouching.ts";
 import { createAnswerLimit } from "#relay/report/answer-limit.ts";
 import type { ClusterNote, RelayNote } from "#relay/report/note.ts";
 import type { PendingCounts, Queue } from "#relay/work/pending.ts";
@@ -30,6 +32,8 @@ export interface ClusterRelayOptions {
   readonly nextEventId: (cluster: Cluster) => string;
   readonly refreshSeconds: number;
   readonly note: (note: RelayNote) => void;
+  /** The way to the API server on which the Lease is renewed; without it none is. */
+  readonly lease?: Transport | undefined;
   /** The controllers that there are; those of this build without it. */
   readonly watches?: readonly Watch[] | undefined;
   /** Called before each object is looked at. */
@@ -109,6 +113,17 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
       }),
     ]),
   );
+
+  const vouching =
+    options.lease === undefined || cluster.policies.dryRun
+      ? undefined
+      : renewLease({
+          ...options,
+          transport: options.lease,
+          signal: following.signal,
+          vouching: () => vouchingOf(feeds.values(), controllers, clock.now()),
+          note,
+        });
 
   function invocations(): number {
     let sum = 0;
@@ -201,7 +216,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
     async close() {
       stopFollowing();
       for (const controller of controllers) controller.abandon();
-      await Promise.all([...feeds.values()].map(({ ended }) => ended));
+      await Promise.all([...[...feeds.values()].map(({ ended }) => ended), vouching]);
     },
   };
 }

@@ -11,6 +11,7 @@ import { type Delivery, deliver } from "#relay/delivery/deliver.ts";
 import type { Gate, GateRequest, InvocationEnd, Place } from "#relay/delivery/gate.ts";
 import { createRelatedSide } from "#relay/feed/related-side.ts";
 import type { FeedSubscriber } from "#relay/feed/resource-feed.ts";
+import { createDeliveries } from "#relay/lease/deliveries.ts";
 import { createDelays } from "#relay/report/delays.ts";
 import type { ControllerNote } from "#relay/report/note.ts";
 import { closesInMs, LINGER } from "#relay/work/batches.ts";
@@ -55,6 +56,8 @@ export interface ControllerRelay {
   /** When it last sent something. */
   sentMs(): number;
   counts(): PendingCounts;
+  /** Why what needs work may not reach the function; undefined where it does, or where nothing needs it. */
+  undelivered(nowMs: number): string | undefined;
   /** Moves what has become due to its queue; answers with objects that are to be read. */
   advance(nowMs: number): readonly KnownObject[];
   /** When something becomes due by itself. */
@@ -82,6 +85,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
   };
   const pending = createPending(watch, options.random);
   const delays = createDelays(watch.delays ?? []);
+  const deliveries = createDeliveries();
   const running = new Map<number, AbortController>();
   /** When the last batch of each queue closed. */
   const closedMs: Partial<Record<Queue, number>> = {};
@@ -219,6 +223,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     const delivery = await deliver(options.invoker, facts, objects, abort.signal);
     const endedMs = clock.now();
     const { invocation, settlements } = delivery;
+    deliveries.ended(invocation);
     running.delete(flight);
     place.ended(endOf(invocation, endedMs - startedMs));
     const undone = pending.settle(flight, settlements, endedMs);
@@ -238,6 +243,12 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     invocations: () => running.size,
     sentMs: () => sentMs,
     counts: () => pending.counts(),
+    undelivered(nowMs) {
+      const { needed, objects } = pending.counts();
+      const { ready, oldestMs } = pending.queue("work");
+      const willSend = needed > 0 || (watch.looks !== undefined && objects > 0);
+      return deliveries.undelivered({ willSend, waitingSinceMs: ready > 0 ? oldestMs : undefined }, nowMs);
+    },
     advance: (nowMs) => pending.advance(nowMs),
     nextMs: () => pending.nextMs(),
     isReady: (queue) => pending.queue(queue).ready > 0 && !isHeld(),

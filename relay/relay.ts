@@ -31,6 +31,8 @@ export interface RelayOptions {
   /** How often the addresses of initialized nodes are compared; the stock flag's default is 300. */
   readonly nodeStatusUpdateFrequencySeconds: number;
   readonly metrics?: RelayMetrics | undefined;
+  /** Whether it vouches, by a Lease in each cluster, for what happens there reaching the functions. */
+  readonly vouches?: boolean | undefined;
   /** One structured line for every outcome, ready for the log. */
   /** Told whose object it is before each is looked at; for whoever must know what a process was at that ended. */
   readonly onHandle?: ((cluster: string) => void) | undefined;
@@ -95,6 +97,8 @@ export function startRelay(options: RelayOptions): Relay {
       cluster,
       clusterHash: cluster.hash,
       transport: turns.take(transport),
+      // Small, and for the clock: a renewal waits for nobody's lists.
+      lease: options.vouches === true ? transport : undefined,
       gate,
       invoker: options.invoker,
       clock,

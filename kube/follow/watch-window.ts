@@ -36,6 +36,8 @@ export interface WindowOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onOpen: () => void;
+  /** Called whenever anything arrives. */
+  readonly onHeard?: (() => void) | undefined;
   /** Answers with why the watch is to be ended, if it is. */
   readonly onEvent: (event: WatchEvent) => RequestFailure | undefined;
   readonly maxLineBytes: number;
@@ -114,6 +116,7 @@ async function readEvents(
   const split = createLineSplitter(options.maxLineBytes);
   for await (const piece of stream.body) {
     heard();
+    options.onHeard?.();
     for (const line of split(piece)) {
       const wait = options.admit(line.length);
       if (wait !== undefined) {

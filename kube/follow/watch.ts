@@ -79,6 +79,8 @@ export interface WatchOptions<T> {
   readonly bounds?: FollowBounds;
   /** Of all watches of the cluster together; one of its own without it. */
   readonly pace?: Pace;
+  /** Called whenever anything of the watch arrives, bookmarks included. */
+  readonly onHeard?: () => void;
 }
 
 /** Lists come at least this often, whatever the watch says; they start up to one window earlier than the limit. */

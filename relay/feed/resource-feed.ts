@@ -69,6 +69,8 @@ export interface ResourceFeed {
   readonly resource: Resource;
   /** A complete list is there and the watch is open, or being resumed without an error. */
   isReady(): boolean;
+  /** When the API server was last heard of it, by the watch or a whole list; undefined before the first list is there. */
+  heardMs(): number | undefined;
   /** Why it is not ready, where something failed. */
   failure(): Failure | undefined;
   /** The limits that are in force now, each once. */
@@ -87,6 +89,7 @@ export function startResourceFeed(options: ResourceFeedOptions): ResourceFeed {
   let listed = false;
   let opened = false;
   let failure: Failure | undefined;
+  let heardMs = 0;
   const limits = new Map<LimitName, LimitInForce>();
 
   const reader = createReader({ transport, resource, bounds, signal, onRead });
@@ -101,6 +104,7 @@ export function startResourceFeed(options: ResourceFeedOptions): ResourceFeed {
     switch (watch.kind) {
       case "listed":
         listed = true;
+        heardMs = clock.now();
         for (const subscriber of subscribers) subscriber.listed?.();
         break;
       case "opened":
@@ -134,6 +138,9 @@ export function startResourceFeed(options: ResourceFeedOptions): ResourceFeed {
     clock,
     random,
     signal,
+    onHeard() {
+      heardMs = clock.now();
+    },
     bounds,
     ...(options.pace === undefined ? {} : { pace: options.pace }),
     handler: {
@@ -172,6 +179,7 @@ export function startResourceFeed(options: ResourceFeedOptions): ResourceFeed {
   return {
     resource,
     isReady: () => listed && opened && !signal.aborted,
+    heardMs: () => (listed ? heardMs : undefined),
     failure: () => failure,
     limited: () => [...limits.values()].map(({ limit, message }) => ({ limit, message })),
     read: (objects) => reader.add(objects),

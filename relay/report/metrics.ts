@@ -140,6 +140,10 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
     "cluster",
     "limit",
   ]);
+  const renewals = counter("lease_renewals_total", "Renewals of the relay's Lease, by outcome.", [
+    "cluster",
+    "outcome",
+  ]);
   const leftOut = counter("log_lines_left_out_total", "Lines of the log beyond the cluster's limit.", [
     "cluster",
   ]);
@@ -280,6 +284,8 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
         case "answer-limited":
         case "log-limited":
           return limits.inc({ cluster, limit: note.limit });
+        case "lease":
+          return renewals.inc({ cluster, outcome: note.outcome });
         case "log-left-out":
           return leftOut.inc({ cluster }, note.lines);
         case "refreshed":

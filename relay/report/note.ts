@@ -2,6 +2,7 @@ import type { ControllerName } from "#core/event.ts";
 import type { Fault } from "#core/faults.ts";
 import type { Delivery } from "#relay/delivery/deliver.ts";
 import type { FeedNote } from "#relay/feed/resource-feed.ts";
+import type { LeaseNote } from "#relay/lease/renew-lease.ts";
 import type { AnswerLimitNote } from "#relay/report/answer-limit.ts";
 import type { MeasuredDelay } from "#relay/report/delays.ts";
 import type { LogLimitNote } from "#relay/report/log-limit.ts";
@@ -17,6 +18,7 @@ export type ClusterNote =
   | ({ readonly controller: ControllerName } & ControllerNote)
   | Recovered
   | AnswerLimitNote
+  | LeaseNote
   | LogLimitNote
   /** The cluster's entry names a controller that this version does not have; the others go on. */
   | { readonly kind: "unknown-controller"; readonly controller: string };

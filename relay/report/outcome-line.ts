@@ -1,5 +1,6 @@
 import type { Report } from "#core/report.ts";
 import { ABANDONED } from "#delivery/invoker.ts";
+import type { LeaseOutcome } from "#relay/lease/renew-lease.ts";
 import type { RelayNote } from "#relay/report/note.ts";
 
 /** One line of a log, as `LogLine` has it but for the time: a level, what happened, and the facts, without anything secret. */
@@ -50,6 +51,8 @@ export function outcomeLinesOf(note: RelayNote): readonly OutcomeLine[] {
     }
     case "delay":
       return [];
+    case "lease":
+      return note.isNews ? [leaseLine(note)] : [];
     case "log-left-out":
       return [logLimitedLine(note)];
     case "read": {
@@ -64,6 +67,20 @@ export function outcomeLinesOf(note: RelayNote): readonly OutcomeLine[] {
     }
   }
 }
+
+function leaseLine({ cluster, outcome, because }: Extract<RelayNote, { kind: "lease" }>): OutcomeLine {
+  if (outcome === "renewed") return { level: "info", event: "LeaseRenewed", cluster };
+  const message = `${LEASE_WORDS[outcome]}: ${because?.message}`;
+  return { level: "warn", event: "LeaseNotRenewed", cluster, outcome, code: because?.code, message };
+}
+
+/** What it means, and what to do. */
+const LEASE_WORDS = {
+  withheld: "the sweep will do the work of this relay",
+  missing: "apply infra/lease, or the sweep lists the cluster every minute",
+  forbidden: "give the relay the rights of infra/rbac, or the sweep lists the cluster every minute",
+  failed: "it is tried again",
+} as const satisfies Record<Exclude<LeaseOutcome, "renewed">, string>;
 
 function logLimitedLine(note: Extract<RelayNote, { kind: "log-left-out" }>): OutcomeLine {
   const { cluster, lines, durationMs, flows } = note;

@@ -78,6 +78,7 @@ export function startWorkerHost(options: WorkerHostOptions): void {
     },
     // How clusters fare the main thread knows of those too whose worker cannot be asked.
     metrics: { ...metrics, follow: () => {} },
+    vouches: true,
     identity: options.identity,
     nodeStatusUpdateFrequencySeconds: options.nodeStatusUpdateFrequencySeconds,
     onHandle: handled,
