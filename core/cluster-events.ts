@@ -18,6 +18,8 @@ interface EventsOfReason {
   readonly always?: true;
   /** The kind that they are recorded on. */
   readonly on: string;
+  /** In ten minutes one of them is recorded on an object, whatever its code. */
+  readonly once?: true;
   /** By code, which tells them apart and goes into their names. */
   readonly says: Readonly<Record<string, Saying>>;
 }
@@ -71,14 +73,56 @@ export const EVENTS = {
       },
     },
   },
-  InstanceNotFound: {
+  CloudInitializationFailed: {
     type: "Warning",
     on: "Node",
+    // Whatever keeps the node from joining, one such Warning at a time is enough to look at it.
+    once: true,
     says: {
       InstanceNotFound: {
         sentence:
           "No instance of the cloud is known to be both this node's and this cluster's. If the node's name or provider ID is wrong, delete the node and let its kubelet register again; else ask whoever runs the cloud controller, whose log says more.",
         when: "The node waits for a minute and longer: there is no such instance, it is not the cluster's, or it may not be seen.",
+      },
+      InstanceTerminated: {
+        sentence:
+          "The node's instance has ended, or is about to. Delete the node; its kubelet will not come back.",
+        when: "At once.",
+      },
+      Ambiguous: {
+        sentence:
+          "The node's name or address fits more than one instance of this cluster. Start its kubelet with --provider-id, or give the node the name that the cloud has for its instance.",
+        when: "At once.",
+      },
+      ForeignProviderID: {
+        sentence:
+          "The node's provider ID is another cloud's, and the node waits for this one. If it is that cloud's, its own controller has to initialize it; else delete the node and start its kubelet with the right --provider-id, or none.",
+        when: "At once.",
+      },
+      InvalidProviderID: {
+        sentence:
+          "The node's provider ID does not name an instance. Delete the node and start its kubelet with the right --provider-id, or none.",
+        when: "At once.",
+      },
+      ProvidedNodeIPInvalid: {
+        sentence:
+          "The annotation alpha.kubernetes.io/provided-node-ip is neither an IP address nor a pair of one IPv4 and one IPv6 address. Correct the kubelet's --node-ip.",
+        when: "At once.",
+      },
+      ProvidedNodeIPUnmatched: {
+        sentence:
+          "The annotation alpha.kubernetes.io/provided-node-ip names an address that the node's instance does not have. Correct the kubelet's --node-ip, or give the instance the address.",
+        when: "At once.",
+      },
+      NoNodeAddress: {
+        sentence:
+          "The cloud knows neither an InternalIP nor an ExternalIP of the node's instance. Give the instance an address of a family that is configured for the cluster.",
+        when: "The node waits for a minute and longer.",
+      },
+      CloudUnavailable: {
+        sentence:
+          "The cloud does not say at present which instance the node is, and is asked again. Nothing has to be done in the cluster; if it lasts, ask whoever runs the cloud controller, whose log says more.",
+        when: "The node waits for a minute and longer: the cloud throttles, fails, or was not asked.",
       },
     },
   },
@@ -89,18 +133,7 @@ export const EVENTS = {
       Ambiguous: {
         sentence:
           "The node's name or address fits more than one instance of this cluster. Start its kubelet with --provider-id, or give the node the name that the cloud has for its instance.",
-        when: "At once.",
-      },
-    },
-  },
-  ForeignProviderID: {
-    type: "Warning",
-    on: "Node",
-    says: {
-      ForeignProviderID: {
-        sentence:
-          "The node's provider ID is another cloud's, and the node waits for this one. If it is that cloud's, its own controller has to initialize it; else delete the node and start its kubelet with the right --provider-id, or none.",
-        when: "At once.",
+        when: "A node that has joined is refreshed.",
       },
     },
   },
@@ -111,40 +144,18 @@ export const EVENTS = {
       InvalidProviderID: {
         sentence:
           "The node's provider ID does not name an instance. Delete the node and start its kubelet with the right --provider-id, or none.",
-        when: "At once.",
+        when: "A node that has joined is refreshed.",
       },
     },
   },
-  ProvidedNodeIPInvalid: {
+  InstanceReplaced: {
     type: "Warning",
     on: "Node",
     says: {
-      ProvidedNodeIPInvalid: {
+      InstanceReplaced: {
         sentence:
-          "The annotation alpha.kubernetes.io/provided-node-ip is neither an IP address nor a pair of one IPv4 and one IPv6 address. Correct the kubelet's --node-ip.",
-        when: "At once.",
-      },
-    },
-  },
-  ProvidedNodeIPUnmatched: {
-    type: "Warning",
-    on: "Node",
-    says: {
-      ProvidedNodeIPUnmatched: {
-        sentence:
-          "The annotation alpha.kubernetes.io/provided-node-ip names an address that the node's instance does not have. Correct the kubelet's --node-ip, or give the instance the address.",
-        when: "At once.",
-      },
-    },
-  },
-  NoNodeAddress: {
-    type: "Warning",
-    on: "Node",
-    says: {
-      NoNodeAddress: {
-        sentence:
-          "The cloud knows neither an InternalIP nor an ExternalIP of the node's instance. Give the instance an address of a family that is configured for the cluster.",
-        when: "The node waits for a minute and longer.",
+          "The instance of this node ({providerID}) is gone, and instance {successor} of this cluster has the node's name by now. The node keeps its addresses. Delete it, and the kubelet of {successor} registers anew under the name.",
+        when: "A node that has joined is refreshed, once in ten minutes as long as it is so.",
       },
     },
   },
@@ -308,6 +319,11 @@ export type Told = { readonly [Key in keyof typeof told]: z.output<(typeof told)
 /** Whether there is such an Event. */
 export function isTold({ reason, code }: Pick<Told, "reason" | "code">): boolean {
   return Object.hasOwn(EVENTS[reason].says, code);
+}
+
+/** Whether one Event of this reason is enough on an object, whatever its code. */
+export function isSaidOnce(reason: ClusterEventReason): boolean {
+  return "once" in EVENTS[reason];
 }
 
 /** Tells an Event of the catalogue; of facts that its sentence has no room for nothing is kept. */

@@ -15,6 +15,11 @@ export const FACTS = {
   request: { what: "the name of the CertificateSigningRequest", maxCharacters: 253 },
   names: { what: "names and addresses that the request asks for", maxCharacters: 500 },
   usages: { what: "usages that the request asks for", maxCharacters: 256 },
+  providerID: { what: "the node's provider ID", maxCharacters: 253 },
+  successor: {
+    what: "the id of an instance of the cluster that has the node's name by now",
+    maxCharacters: 128,
+  },
   instance: { what: "the id of the node's own instance", maxCharacters: 128 },
   words: { what: "what the cluster's API server answered, in its words", maxCharacters: 600 },
 } as const;

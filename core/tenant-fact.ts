@@ -46,6 +46,24 @@ export function instanceIdOf({ id }: Instance): TenantFact {
   return own(id);
 }
 
+/** What a node of the cluster names as its instance. */
+export function providerIDOf({
+  spec,
+}: {
+  readonly spec: { readonly providerID?: string | undefined };
+}): TenantFact {
+  return own(spec.providerID ?? "");
+}
+
+/** The id of the instance that has taken a node's name over: it was checked to be the cluster's, as what is found is. */
+export function successorIn({
+  takenOverBy,
+}: {
+  readonly takenOverBy?: string | undefined;
+}): TenantFact | undefined {
+  return takenOverBy === undefined ? undefined : own(takenOverBy);
+}
+
 /** What the tenant's own API server said when it refused an update. */
 export function wordsOfServer(refusal: { readonly kind: "rejected"; readonly message: string }): TenantFact {
   return own(refusal.message);

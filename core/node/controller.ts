@@ -5,17 +5,26 @@ import { decideNode } from "#core/node/decide.ts";
 import { needsInstance } from "#core/node/needs-work.ts";
 import type { Node } from "#core/node/node.ts";
 import { nodeWatch } from "#core/node/watch.ts";
+import type { LabelSettings } from "#core/settings.ts";
 import { managerOf } from "#core/tenant-fact.ts";
 
 /** The cloud-node-controller: initializes nodes, and keeps them in line with their instances. */
 export const nodeController: InstanceController<Node> = {
   ...nodeWatch,
   eventSource: NODE_EVENT_SOURCE,
-  asks: (node, { reason }) => (needsInstance(node, reason) ? { capability: "instances", node } : undefined),
-  decide: (batch, { reason, now }) =>
+  asks: (node, { reason, settings }) =>
+    needsInstance(node, reason)
+      ? { capability: "instances", node, labels: labelsAsked(settings.nodes.labels) }
+      : undefined,
+  decide: (batch, { reason, now, settings }) =>
     each(
       batch.map(({ object, answer, hint }) =>
-        decideNode(object, answer, { reason, now, taintRestoredBy: managerOf(hint) }),
+        decideNode(object, answer, { reason, now, settings, taintRestoredBy: managerOf(hint) }),
       ),
     ),
 };
+
+function labelsAsked({ addMissing, correctDiffering }: LabelSettings): "missing" | "all" | undefined {
+  if (correctDiffering) return "all";
+  return addMissing ? "missing" : undefined;
+}

@@ -9,12 +9,15 @@ import type { Node } from "#core/node/node.ts";
 import { retryAfterProblem } from "#core/node/problems.ts";
 import { reconcile, refresh } from "#core/node/refresh.ts";
 import { isUninitialized } from "#core/node/taints.ts";
+import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
 import type { TenantFact } from "#core/tenant-fact.ts";
 
 /** What a decision depends on beside the node and its instance. */
 export interface DecisionContext {
   readonly reason: EventReason;
   readonly now: Date;
+  /** Without them, those of a configuration that says nothing. */
+  readonly settings?: Settings;
   /** Who keeps putting the uninitialized taint back, where somebody was seen to. */
   readonly taintRestoredBy?: TenantFact | undefined;
 }
@@ -26,13 +29,15 @@ export interface DecisionContext {
 export function decideNode(
   node: Node,
   answer: InstanceAnswer | undefined,
-  { reason, now, taintRestoredBy }: DecisionContext,
+  { reason, now, settings = DEFAULT_SETTINGS, taintRestoredBy }: DecisionContext,
 ): Decision {
   if (isBeingDeleted(node)) return skip(node, BEING_DELETED);
   if (!needsInstance(node, reason)) return reconcile(node);
   if (answer === undefined) return retryAfterProblem(node, NO_ANSWER, now);
-  if (isUninitialized(node)) return warnOfRestored(initialize(node, answer, now), taintRestoredBy);
-  return refresh(node, answer, now);
+  const { labels } = settings.nodes;
+  if (isUninitialized(node))
+    return warnOfRestored(initialize(node, answer, { now, labels }), taintRestoredBy);
+  return refresh(node, answer, { now, labels });
 }
 
 const BEING_DELETED = { code: "BeingDeleted", message: "the node is being deleted" } as const;

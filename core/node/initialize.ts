@@ -4,7 +4,7 @@ import type { InstanceAnswer } from "#core/instance.ts";
 import { desiredAddresses, setAddresses } from "#core/node/addresses.ts";
 import { changeOr, patchNode, unchanged } from "#core/node/decisions.ts";
 import { setInstanceAnnotation } from "#core/node/instance-annotation.ts";
-import { labelsFromInstance } from "#core/node/labels.ts";
+import { type LabelContext, labelsFromInstance } from "#core/node/labels.ts";
 import type { Node } from "#core/node/node.ts";
 import { problemOf, retryAfterProblem } from "#core/node/problems.ts";
 import { providedNodeIpUnchanged } from "#core/node/provided-node-ip.ts";
@@ -15,12 +15,16 @@ import { removeUninitialized } from "#core/node/taints.ts";
  * Initializes a node that carries the uninitialized taint: its addresses first, then in one patch its provider ID,
  * labels and instance, and the taint away. Any problem leaves the taint where it is.
  */
-export function initialize(node: Node, answer: InstanceAnswer, now: Date): Decision {
+export function initialize(
+  node: Node,
+  answer: InstanceAnswer,
+  { now, labels: settings }: LabelContext,
+): Decision {
   if (answer.kind !== "found") return retryAfterProblem(node, problemOf(answer), now);
   const { instance } = answer;
   const desired = desiredAddresses(node, instance);
   if (desired.kind === "problem") return retryAfterProblem(node, desired.problem, now);
-  const labels = labelsFromInstance(node, instance);
+  const labels = labelsFromInstance(node, instance, settings);
   return changeOr(
     node,
     [

@@ -1,8 +1,9 @@
-import { tell } from "#core/cluster-events.ts";
+import { type CodeOf, tell } from "#core/cluster-events.ts";
 import type { ClusterEvent, Decision } from "#core/decision.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { retry } from "#core/node/decisions.ts";
 import type { Node } from "#core/node/node.ts";
+import { isUninitialized } from "#core/node/taints.ts";
 
 /** What keeps us from deciding on a node now: a code of the table below, and a sentence. */
 export interface Problem {
@@ -20,10 +21,20 @@ export function problemOf(answer: Exclude<InstanceAnswer, { readonly kind: "foun
 
 /** Leaves the node as it is and comes back: the later the older the node is, which needs no memory of past tries. */
 export function retryAfterProblem(node: Node, problem: Problem, now: Date): Decision {
-  const { warning }: Handling = PROBLEMS[problem.code];
-  const isWarned = warning?.from === "at-once" || ageInSeconds(node, now) >= LASTING_SECONDS;
-  const events = warning !== undefined && isWarned ? [warning.event] : [];
+  const events = isUninitialized(node) ? ofInitialization(node, problem, now) : ofRefresh(problem);
   return retry(node, problem, waitSeconds(node, problem, now), events);
+}
+
+function ofInitialization(node: Node, { code }: Problem, now: Date): ClusterEvent[] {
+  const { warning }: Handling = PROBLEMS[code];
+  const isWarned = warning?.from === "at-once" || ageInSeconds(node, now) >= LASTING_SECONDS;
+  return warning !== undefined && isWarned ? [tell("CloudInitializationFailed", warning.code, {})] : [];
+}
+
+/** On a node that has joined, what only somebody's action mends; it stays as it is until then. */
+function ofRefresh({ code }: Problem): ClusterEvent[] {
+  if (code === "Ambiguous") return [tell("InstanceAmbiguous", code, {})];
+  return code === "InvalidProviderID" ? [tell("InvalidProviderID", code, {})] : [];
 }
 
 interface Handling {
@@ -31,14 +42,14 @@ interface Handling {
   readonly fromSeconds: number;
   /** … to here. */
   readonly toSeconds: number;
-  /** The Warning event on the node, for somebody to act on; none where absent. */
+  /** The Warning on a node that waits for its initialization, for somebody to act on. */
   readonly warning?: Warning;
 }
 
 /** What somebody has to act on, in the catalogue's words: a problem's own message goes to the report and the log alone. */
 interface Warning {
   readonly from: "at-once" | "when-it-lasts";
-  readonly event: ClusterEvent;
+  readonly code: CodeOf<"CloudInitializationFailed">;
 }
 
 /** Passes by itself within seconds; a cloud takes a moment to know its own new instances, and longer to show their tags. */
@@ -52,39 +63,27 @@ const FAULT = { fromSeconds: 30, toSeconds: 600 } satisfies Handling;
  */
 const NO_INSTANCE: Warning = {
   from: "when-it-lasts",
-  event: tell("InstanceNotFound", "InstanceNotFound", {}),
+  code: "InstanceNotFound",
 };
 
+/** The cloud could not be asked, or would not say: whatever the reason, it is not the node's. */
+const NO_CLOUD: Warning = { from: "when-it-lasts", code: "CloudUnavailable" };
+
 const PROBLEMS = {
-  NoAnswer: { fromSeconds: 1, toSeconds: 1 },
+  NoAnswer: { fromSeconds: 1, toSeconds: 1, warning: NO_CLOUD },
   InstanceNotFound: { ...SOON, warning: NO_INSTANCE },
-  InstanceTerminated: FAULT,
+  InstanceTerminated: { ...FAULT, warning: { from: "at-once", code: "InstanceTerminated" } },
   Foreign: { ...SOON, warning: NO_INSTANCE },
-  Ambiguous: { ...FAULT, warning: { from: "at-once", event: tell("InstanceAmbiguous", "Ambiguous", {}) } },
-  ForeignProviderID: {
-    ...FAULT,
-    warning: { from: "at-once", event: tell("ForeignProviderID", "ForeignProviderID", {}) },
-  },
-  InvalidProviderID: {
-    ...FAULT,
-    warning: { from: "at-once", event: tell("InvalidProviderID", "InvalidProviderID", {}) },
-  },
+  Ambiguous: { ...FAULT, warning: { from: "at-once", code: "Ambiguous" } },
+  ForeignProviderID: { ...FAULT, warning: { from: "at-once", code: "ForeignProviderID" } },
+  InvalidProviderID: { ...FAULT, warning: { from: "at-once", code: "InvalidProviderID" } },
   Denied: { ...SOON, warning: NO_INSTANCE },
-  Throttled: { fromSeconds: 3, toSeconds: 3 },
-  Unavailable: { fromSeconds: 2, toSeconds: 2 },
-  Aborted: { fromSeconds: 0.5, toSeconds: 0.5 },
-  ProvidedNodeIPInvalid: {
-    ...FAULT,
-    warning: { from: "at-once", event: tell("ProvidedNodeIPInvalid", "ProvidedNodeIPInvalid", {}) },
-  },
-  ProvidedNodeIPUnmatched: {
-    ...SOON,
-    warning: { from: "at-once", event: tell("ProvidedNodeIPUnmatched", "ProvidedNodeIPUnmatched", {}) },
-  },
-  NoNodeAddress: {
-    ...SOON,
-    warning: { from: "when-it-lasts", event: tell("NoNodeAddress", "NoNodeAddress", {}) },
-  },
+  Throttled: { fromSeconds: 3, toSeconds: 3, warning: NO_CLOUD },
+  Unavailable: { fromSeconds: 2, toSeconds: 2, warning: NO_CLOUD },
+  Aborted: { fromSeconds: 0.5, toSeconds: 0.5, warning: NO_CLOUD },
+  ProvidedNodeIPInvalid: { ...FAULT, warning: { from: "at-once", code: "ProvidedNodeIPInvalid" } },
+  ProvidedNodeIPUnmatched: { ...SOON, warning: { from: "at-once", code: "ProvidedNodeIPUnmatched" } },
+  NoNodeAddress: { ...SOON, warning: { from: "when-it-lasts", code: "NoNodeAddress" } },
 } as const satisfies Readonly<Record<string, Handling>>;
 
 /** A wait of a quarter of the node's age grows by a quarter each time. */

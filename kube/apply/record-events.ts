@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { inWords } from "#core/cluster-events.ts";
+import { inWords, isSaidOnce } from "#core/cluster-events.ts";
 import type { ClusterEvent, ObjectReference } from "#core/decision.ts";
 import { MAX_SAID } from "#core/event.ts";
 import { classifyAnswer } from "#kube/client/answer.ts";
@@ -73,7 +73,7 @@ export async function recordEvents(
 }
 
 /**
- * The name of an Event: the object's and a hash of uid, reason, code and a 10-minute window, so that whoever says the same again
+ * The name of an Event: the object's and a hash of uid, reason, code and a 10-minute window (without the code where one of the reason is enough), so that whoever says the same again
  * meets `AlreadyExists`, without any memory. A DNS subdomain, at most 253 characters.
  */
 export function eventName(event: ObjectEvent, now: Date): string {
@@ -85,7 +85,8 @@ export function eventName(event: ObjectEvent, now: Date): string {
 }
 
 function keyOf(objectEvent: ObjectEvent, now: Date): string {
-  const { code } = objectEvent.event;
+  const { event } = objectEvent;
+  const code = isSaidOnce(event.reason) ? "" : event.code;
   const { reason } = inWords(objectEvent.event);
   const window = Math.floor(now.getTime() / WINDOW_MS);
   const facts = JSON.stringify([aboutOf(objectEvent).uid, reason, code, window]);

@@ -79,7 +79,8 @@ describe("the build", () => {
     const inputs = inputsLoadedWith(outputs, "cli/relay.ts");
     expect(inputs).toContain("relay/cluster-relay.ts");
     // What a cloud is called and how it is configured is known to all; what it takes to ask it is not.
-    const isKind = (input: string): boolean => /^clouds\/(.+\/)?(kinds?|regions)\.ts$/.test(input);
+    const isKind = (input: string): boolean =>
+      /^clouds\/(.+\/)?(kinds?|regions|labels-from-tags)\.ts$/.test(input);
     expect(
       inputs.filter(
         (input) =>

@@ -70,7 +70,7 @@ const PACKAGES_OF_ONE: Readonly<Record<string, readonly string[]>> = {
 const ALLOWED_FOLDERS = ["clouds", "config", "core", "functions", "kube"];
 
 /** Of the clouds, what every function knows at once: that they are there. */
-const KIND_OF_CLOUD = /^clouds\/(kinds|kind|[a-z]+\/(kind|regions))\.ts$/;
+const KIND_OF_CLOUD = /^clouds\/(kinds|kind|[a-z]+\/(kind|regions|labels-from-tags))\.ts$/;
 
 const names = await functionNames();
 

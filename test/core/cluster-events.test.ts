@@ -1,5 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { type ClusterEventReason, EVENTS, inWords, isTold, type Told, tell } from "#core/cluster-events.ts";
+import {
+  type ClusterEventReason,
+  EVENTS,
+  inWords,
+  isSaidOnce,
+  isTold,
+  type Told,
+  tell,
+} from "#core/cluster-events.ts";
 import { CONDITIONS, conditionOf } from "#core/csr/conditions.ts";
 import { ClusterEvent } from "#core/decision.ts";
 import { FACTS, type FactName, factsIn } from "#core/saying.ts";
@@ -59,6 +67,11 @@ test("an Event of an API server's refusal names the kind and quotes the server",
     reason: "NodeUpdateRejected",
     message: "The API server does not accept the update of this Node: 403: no\\u{0007}",
   });
+});
+
+test("of a node that cannot be initialized one Event is enough, whatever its code", () => {
+  const once = (Object.keys(EVENTS) as ClusterEventReason[]).filter(isSaidOnce);
+  expect(once).toEqual(["CloudInitializationFailed"]);
 });
 
 test("a fact that an Event from elsewhere lacks is left out", () => {

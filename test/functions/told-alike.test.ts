@@ -161,7 +161,7 @@ describe("a node that waits for its instance", () => {
     const foreign = await seen(nodeController, object, await aws("foreign", config));
     const denied = await seen(nodeController, object, await aws("denied", config));
     const terminated = await seen(nodeController, object, await aws("terminated", config));
-    expect(unknown.looks.at(-1)).toMatchObject({ sent: [{ body: { reason: "InstanceNotFound" } }] });
+    expect(unknown.looks.at(-1)).toMatchObject({ sent: [{ body: { reason: "CloudInitializationFailed" } }] });
     expect(foreign.looks).toEqual(unknown.looks);
     expect(terminated.looks).toEqual(unknown.looks);
     expect(denied.codes).toEqual(["Denied"]);
@@ -177,7 +177,7 @@ describe("a node that waits for its instance", () => {
     const object = aNode(traits);
     const unknown = await seen(nodeController, object, await digitalocean("unknown", config));
     expect(unknown.codes).toEqual(["InstanceNotFound"]);
-    expect(unknown.looks.at(-1)).toMatchObject({ sent: [{ body: { reason: "InstanceNotFound" } }] });
+    expect(unknown.looks.at(-1)).toMatchObject({ sent: [{ body: { reason: "CloudInitializationFailed" } }] });
     for (const world of ["foreign", "denied", "denied by its VPC"] as const) {
       const other = await seen(nodeController, object, await digitalocean(world, config));
       expect({ world, looks: other.looks }).toEqual({ world, looks: unknown.looks });

@@ -290,5 +290,5 @@ describe("of DigitalOcean", () => {
 
 test("afterwards, nothing of it stands anywhere in the cluster, and the Events are there", async () => {
   await expectNothingLeft(world);
-  expect(await world.everything()).toContain("InstanceNotFound");
+  expect(await world.everything()).toContain("CloudInitializationFailed");
 });

@@ -72,6 +72,6 @@ test("another provider's node that waits is told that it waits in vain", async (
   expect(await decide(aWorld(), { providerID: HYBRID })).toMatchObject({
     kind: "retry",
     because: { code: "ForeignProviderID" },
-    events: [{ reason: "ForeignProviderID" }],
+    events: [{ reason: "CloudInitializationFailed", code: "ForeignProviderID" }],
   });
 });

@@ -8,6 +8,7 @@ import {
 import { EventReason } from "#core/event.ts";
 import { type Instance, type InstanceAnswer, InstanceErrorCode, InstanceState } from "#core/instance.ts";
 import type { Node, NodeAddress, Taint } from "#core/node/node.ts";
+import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
 import { bornSecondsAgo, IDENTITY, internal, LABEL_PREFIXES, NOW, TAINT } from "#test/core/node/builders.ts";
 
 const { constant, constantFrom, oneof, option, record, uniqueArray } = fc;
@@ -124,7 +125,10 @@ export const usableInstances: fc.Arbitrary<InstanceAnswer> = instances.map((inst
 }));
 
 export const failures: fc.Arbitrary<InstanceAnswer> = oneof(
-  record({ kind: constant("not-found"), message: constant("none") }),
+  record(
+    { kind: constant("not-found"), message: constant("none"), takenOverBy: constant("i-2") },
+    { requiredKeys: ["kind", "message"] },
+  ),
   record({
     kind: constant("error"),
     code: constantFrom(...InstanceErrorCode.options),
@@ -135,4 +139,7 @@ export const failures: fc.Arbitrary<InstanceAnswer> = oneof(
 export const answers: fc.Arbitrary<InstanceAnswer> = oneof({ arbitrary: founds, weight: 4 }, failures);
 export const possibleAnswers = option(answers, { nil: undefined, freq: 9 });
 export const reasons = constantFrom(...EventReason.options);
-export const contexts = record({ reason: reasons, now: constant(NOW) });
+export const settings = record({ addMissing: fc.boolean(), correctDiffering: fc.boolean() }).map(
+  (labels): Settings => ({ nodes: { ...DEFAULT_SETTINGS.nodes, labels } }),
+);
+export const contexts = record({ reason: reasons, now: constant(NOW), settings });

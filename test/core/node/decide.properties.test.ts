@@ -35,7 +35,9 @@ describe("whatever the node and its instance", { timeout: 60_000 }, () => {
       fc.pre(decision.kind === "change");
       const after = carriedOut(node, decision);
       const again = decideNode(after, answer, context);
-      expect(["unchanged", "skip"]).toContain(again.kind);
+      // Of a node whose name another instance has by now that is told as long as it is so.
+      const isReplaced = again.kind === "retry" && again.because.code === "InstanceReplaced";
+      expect(isReplaced || again.kind === "unchanged" || again.kind === "skip").toBe(true);
       if (decision.because.code === "Initialized") expect(again.kind).toBe("unchanged");
       expect(needsWork(after)).toBe(false);
     });
@@ -78,7 +80,10 @@ describe("whatever the node and its instance", { timeout: 60_000 }, () => {
     given([nodes, answers, contexts], (node, answer, context) => {
       const after = carriedOut(node, decideNode(node, answer, context));
       expect(foreignTaints(after)).toEqual(foreignTaints(node));
-      expect(after.metadata.labels ?? {}).toMatchObject(foreignLabels(node));
+      const { correctDiffering } = context.settings.nodes.labels;
+      const corrected = correctDiffering && answer.kind === "found" ? answer.instance.labels : {};
+      const foreign = Object.entries(foreignLabels(node)).filter(([key]) => !Object.hasOwn(corrected, key));
+      expect(after.metadata.labels ?? {}).toMatchObject(Object.fromEntries(foreign));
     });
   });
 

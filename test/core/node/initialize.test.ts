@@ -400,7 +400,7 @@ describe("the taint stays", () => {
       30,
       "ForeignProviderID",
     ],
-    ["where instances are ambiguous", node(), error("Ambiguous"), "Ambiguous", 30, "InstanceAmbiguous"],
+    ["where instances are ambiguous", node(), error("Ambiguous"), "Ambiguous", 30, "Ambiguous"],
     [
       "where the provider ID is none",
       node(),
@@ -416,7 +416,7 @@ describe("the taint stays", () => {
       found({ state: "shutting-down" }),
       "InstanceTerminated",
       30,
-      undefined,
+      "InstanceTerminated",
     ],
     [
       "where the instance is terminated",
@@ -424,7 +424,7 @@ describe("the taint stays", () => {
       found({ state: "terminated" }),
       "InstanceTerminated",
       30,
-      undefined,
+      "InstanceTerminated",
     ],
     ["without any address", node(), found({ addresses: [] }), "NoNodeAddress", 1.3, undefined],
     [
@@ -523,11 +523,11 @@ describe("the taint stays", () => {
       1.3,
       "ProvidedNodeIPUnmatched",
     ],
-  ])("%s", (_, subject, answer, code, afterSeconds, reason) => {
+  ])("%s", (_, subject, answer, code, afterSeconds, told) => {
     const { because, ...decision } = retried(subject, answer);
     expect({ code: because.code, afterSeconds: decision.afterSeconds }).toEqual({ code, afterSeconds });
-    expect(decision.events.map((event) => [inWords(event).type, event.reason])).toEqual(
-      reason ? [["Warning", reason]] : [],
+    expect(decision.events.map((event) => [inWords(event).type, event.reason, event.code])).toEqual(
+      told ? [["Warning", "CloudInitializationFailed", told]] : [],
     );
     expect(because.message.length).toBeLessThan(400);
   });
@@ -537,7 +537,8 @@ describe("the taint stays", () => {
     ["denied", error("Denied"), [0, 1, 60, 600], [0.5, 0.5, 15, 60], [0, 0, 1, 1]],
     ["foreign", error("Foreign"), [0, 1, 60, 600], [0.5, 0.5, 15, 60], [0, 0, 1, 1]],
     ["ambiguous", error("Ambiguous"), [0, 60, 600, 7_200], [30, 30, 150, 600], [1, 1, 1, 1]],
-    ["terminated", found({ state: "terminated" }), [0, 60, 600, 7_200], [30, 30, 150, 600], [0, 0, 0, 0]],
+    ["terminated", found({ state: "terminated" }), [0, 60, 600, 7_200], [30, 30, 150, 600], [1, 1, 1, 1]],
+    ["throttled", error("Throttled"), [0, 59, 60, 7_200], [3, 3, 3, 3], [0, 0, 1, 1]],
   ] as const)("the longer, the older the node is: %s", (_, answer, ages, waits, warnings) => {
     const decisions = ages.map((age) =>
       retried(node({ metadata: { creationTimestamp: bornSecondsAgo(age) } }), answer),
@@ -578,6 +579,7 @@ describe("what a Warning tells the cluster", () => {
     expect(because).toMatchObject({ code, message: expect.stringContaining(DETAIL) });
     const shown = JSON.stringify([events, events.map(inWords)]);
     for (const detail of [DETAIL, "10.0.1.17", "10.9.9.9"]) expect(shown).not.toContain(detail);
+    expect(events).toHaveLength(1);
     for (const { message } of events.map(inWords)) {
       expect(message).toMatch(/^[A-Z].{40,}\.$/);
       expect(message.length).toBeLessThanOrEqual(MAX_EVENT_MESSAGE);

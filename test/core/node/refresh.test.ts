@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { inWords } from "#core/cluster-events.ts";
 import type { Decision } from "#core/decision.ts";
 import type { EventReason } from "#core/event.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { decideNode } from "#core/node/decide.ts";
 import type { Node } from "#core/node/node.ts";
+import { DEFAULT_SETTINGS, type LabelSettings } from "#core/settings.ts";
 import { external, found, hostname, IDENTITY, initialized, internal, NOW } from "#test/core/node/builders.ts";
 import { carriedOut, patchesOf } from "#test/core/node/carry-out.ts";
 
@@ -72,7 +74,6 @@ describe.each(["refresh", "sweep", "replay"] as const)("%s of an initialized nod
     const answer = found({
       addresses: [internal("10.0.9.9")],
       zone: "elsewhere",
-      labels: { rack: "a" },
       providerID: "b",
     });
     expect(carriedOut(initialized(), decide(initialized(), answer, reason))).toEqual(
@@ -169,9 +170,11 @@ describe("a refresh", () => {
   test("reconciles labels in the same patch", () => {
     const subject = initialized({ metadata: { labels: { [BETA_ZONE]: "a" }, annotations: {} } });
     const decision = decide(subject, found());
-    expect(patchesOf(decision).map(({ patch }) => patch.map(({ path }) => path))).toEqual([
-      ["/metadata/labels/topology.kubernetes.io~1zone", "/metadata/annotations/serverless-ccm.io~1instance"],
-    ]);
+    expect(patchesOf(decision)).toHaveLength(1);
+    expect(carriedOut(subject, decision).metadata).toMatchObject({
+      labels: { [BETA_ZONE]: "a", [ZONE]: "a" },
+      annotations: { "serverless-ccm.io/instance": IDENTITY },
+    });
   });
 
   test.each(["Foreign", "Denied"] as const)("does of %s what it does of no instance", (code) => {
@@ -190,10 +193,184 @@ describe("a refresh", () => {
   });
 });
 
+describe("an instance whose name another one has by now", () => {
+  const takenOverBy = "i-0ffffffffffffffff";
+  const stale = initialized({ status: { addresses: [internal("10.0.1.17"), hostname("a")] } });
+
+  test.each<[string, InstanceAnswer]>([
+    ["not found", { kind: "not-found", message: "none", takenOverBy }],
+    [
+      "terminated",
+      { ...found({ state: "terminated", addresses: [], zone: "" }), takenOverBy } as InstanceAnswer,
+    ],
+  ])("%s: the node keeps its addresses, and a Warning names both", (_, answer) => {
+    const decision = decide(stale, answer);
+    expect(decision).toMatchObject({
+      kind: "retry",
+      because: { code: "InstanceReplaced" },
+      afterSeconds: 600,
+    });
+    const words = decision.kind === "retry" ? decision.events.map(inWords) : [];
+    expect(words).toEqual([
+      {
+        type: "Warning",
+        reason: "InstanceReplaced",
+        message: expect.stringMatching(/i-0a1b2c3d4e5f60718.* gone.*i-0ffffffffffffffff/),
+      },
+    ]);
+  });
+
+  test("is said along with what else is to be written", () => {
+    const subject = initialized({ metadata: { labels: { [BETA_ZONE]: "a" } } });
+    const decision = decide(subject, { kind: "not-found", message: "none", takenOverBy });
+    expect(decision).toMatchObject({ kind: "change", events: [{ code: "InstanceReplaced" }] });
+    expect(carriedOut(subject, decision).status).toEqual(subject.status);
+  });
+
+  test("is said of a node that names nothing, too", () => {
+    const subject = initialized({ spec: {} });
+    expect(decide(subject, { kind: "not-found", message: "none", takenOverBy })).toMatchObject({
+      events: [{ facts: { providerID: "" } }],
+    });
+  });
+});
+
+describe("labels of an initialized node, by what the cloud says", () => {
+  const BETA_TYPE = "beta.kubernetes.io/instance-type";
+  const TYPE = "node.kubernetes.io/instance-type";
+  const EXTRA = "topology.k8s.aws/zone-id";
+  const missing = { addMissing: true, correctDiffering: false };
+  const differing = { addMissing: false, correctDiffering: true };
+  const both = { addMissing: true, correctDiffering: true };
+  const neither = { addMissing: false, correctDiffering: false };
+  type Labels = Record<string, string>;
+
+  test.each<[string, LabelSettings, Labels, Labels]>([
+    ["a pair that is missing is added", missing, {}, { [BETA_TYPE]: "t", [TYPE]: "t", [EXTRA]: "x" }],
+    [
+      "the stable one follows the beta one, whatever the cloud says",
+      missing,
+      { [BETA_TYPE]: "old", [EXTRA]: "y" },
+      { [BETA_TYPE]: "old", [TYPE]: "old", [EXTRA]: "y" },
+    ],
+    [
+      "a beta one is added beside a stable one that says the same",
+      missing,
+      { [TYPE]: "t", [EXTRA]: "x" },
+      { [BETA_TYPE]: "t", [TYPE]: "t", [EXTRA]: "x" },
+    ],
+    [
+      "no beta one is added beside a stable one that says something else",
+      missing,
+      { [TYPE]: "own", [EXTRA]: "x" },
+      { [TYPE]: "own", [EXTRA]: "x" },
+    ],
+    [
+      "a stable one that differs from a beta one that is right is set",
+      missing,
+      { [BETA_TYPE]: "t", [TYPE]: "own", [EXTRA]: "x" },
+      { [BETA_TYPE]: "t", [TYPE]: "t", [EXTRA]: "x" },
+    ],
+    [
+      "what differs is corrected",
+      both,
+      { [BETA_TYPE]: "old", [TYPE]: "older", [EXTRA]: "y" },
+      { [BETA_TYPE]: "t", [TYPE]: "t", [EXTRA]: "x" },
+    ],
+    [
+      "what differs is corrected, and what is missing added",
+      both,
+      { [TYPE]: "own" },
+      { [BETA_TYPE]: "t", [TYPE]: "t", [EXTRA]: "x" },
+    ],
+    ["what is missing stays so where that alone is corrected", differing, {}, {}],
+    ["a stable one alone is corrected", differing, { [TYPE]: "own" }, { [TYPE]: "t" }],
+    [
+      "a beta one alone is corrected, and followed",
+      differing,
+      { [BETA_TYPE]: "old" },
+      { [BETA_TYPE]: "t", [TYPE]: "t" },
+    ],
+    ["nothing is done where neither is set", neither, { [EXTRA]: "y" }, { [EXTRA]: "y" }],
+    [
+      "but the stable one follows the beta one even then",
+      neither,
+      { [BETA_TYPE]: "old" },
+      { [BETA_TYPE]: "old", [TYPE]: "old" },
+    ],
+  ])("%s", (_, labels, present, expected) => {
+    const settings = { nodes: { ...DEFAULT_SETTINGS.nodes, labels } };
+    const answer = found({ type: "t", zone: "", region: "", labels: { [EXTRA]: "x" } });
+    const subject = initialized({
+      metadata: {
+        labels: { mine: "m", ...present },
+        annotations: { "serverless-ccm.io/instance": IDENTITY },
+      },
+    });
+    const decision = decide(subject, answer, "refresh", settings);
+    const after = carriedOut(subject, decision);
+    expect(after.metadata.labels).toEqual({ mine: "m", ...expected });
+    expect(decision.kind).toBe(
+      JSON.stringify(Object.entries(present).toSorted()) ===
+        JSON.stringify(Object.entries(expected).toSorted())
+        ? "unchanged"
+        : "change",
+    );
+    expect(decide(after, answer, "refresh", settings).kind).toBe("unchanged");
+    expect(decide(after, undefined, "watch", settings).kind).toBe("unchanged");
+  });
+
+  test("one that Kubernetes would refuse is left out, and the others are added", () => {
+    const answer = found({
+      type: "a b",
+      labels: { "kubernetes.io/x": "y", "-": "z", "example.com/ok": "a b", [EXTRA]: "x" },
+    });
+    const { [BETA_TYPE]: _, [TYPE]: __, ...labels } = initialized().metadata.labels ?? {};
+    const subject = initialized({ metadata: { labels } });
+    const decision = decide(subject, answer);
+    expect(decision).toMatchObject({
+      kind: "change",
+      warnings: [
+        { code: "InvalidLabel" },
+        { code: "ReservedLabel" },
+        { code: "InvalidLabel" },
+        { code: "InvalidLabel" },
+      ],
+    });
+    expect(carriedOut(subject, decision).metadata.labels).toEqual({ ...labels, [EXTRA]: "x" });
+    expect(decide(carriedOut(subject, decision), answer).kind).toBe("unchanged");
+  });
+
+  test.each(["shutting-down", "terminated"] as const)("are left alone once it is %s", (state) => {
+    const subject = initialized({ metadata: { labels: {} } });
+    const decision = decide(subject, found({ state, labels: { [EXTRA]: "x" } }));
+    expect(carriedOut(subject, decision).metadata.labels).toEqual({});
+  });
+
+  test("are written on the condition that nobody has written them meanwhile", () => {
+    const { labels: _, ...metadata } = initialized().metadata;
+    const bare = decide({ ...initialized(), metadata }, found());
+    expect(patchesOf(bare)[0]?.precondition.slice(1)).toEqual([
+      { op: "test", path: "/metadata/labels", value: null },
+    ]);
+    const some = decide(
+      initialized({ metadata: { labels: { [TYPE]: "m7g.large" }, annotations: {} } }),
+      found({ zone: "", region: "", labels: { [EXTRA]: "x" } }),
+    );
+    expect(patchesOf(some)[0]?.precondition.slice(1)).toEqual([
+      { op: "test", path: "/metadata/labels/beta.kubernetes.io~1instance-type", value: null },
+      { op: "test", path: "/metadata/labels/node.kubernetes.io~1instance-type", value: "m7g.large" },
+      { op: "test", path: "/metadata/labels/topology.k8s.aws~1zone-id", value: null },
+      { op: "test", path: "/metadata/annotations/serverless-ccm.io~1instance", value: null },
+    ]);
+  });
+});
+
 function decide(
   subject: Node,
   answer: InstanceAnswer | undefined,
   reason: EventReason = "refresh",
+  settings = DEFAULT_SETTINGS,
 ): Decision {
-  return decideNode(subject, answer, { reason, now: NOW });
+  return decideNode(subject, answer, { reason, now: NOW, settings });
 }

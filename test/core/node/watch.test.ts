@@ -71,8 +71,20 @@ describe("the node controller", () => {
     expect(nodeController.asks(node(), CONTEXT)).toEqual({
       capability: "instances",
       node: node(),
+      labels: "missing",
     });
     expect(nodeController.asks(initialized(), CONTEXT)).toBeUndefined();
+  });
+
+  test.each([
+    [{ addMissing: true, correctDiffering: false }, "missing"],
+    [{ addMissing: false, correctDiffering: true }, "all"],
+    [{ addMissing: false, correctDiffering: false }, undefined],
+  ] as const)("asks for the labels that it may write: %j", (labels, expected) => {
+    const settings = { nodes: { ...DEFAULT_SETTINGS.nodes, labels } };
+    expect(nodeController.asks(initialized(), { ...CONTEXT, settings, reason: "refresh" })).toMatchObject({
+      labels: expected,
+    });
   });
 
   test("decides on each, and tells on the node who undoes its work", () => {

@@ -26,11 +26,19 @@ describe("the name of an Event", () => {
     expect(eventName(said, now)).toBe(eventName(SAID, NOW));
   });
 
+  it("is the same whatever the code, where one of the reason is enough", () => {
+    const [one, other] = (["InstanceNotFound", "Ambiguous"] as const).map((code) => ({
+      ...SAID,
+      event: tell("CloudInitializationFailed", code, {}),
+    }));
+    expect(eventName(one ?? SAID, NOW)).toBe(eventName(other ?? SAID, NOW));
+  });
+
   it.each([
     { given: "another uid", said: { ...SAID, object: { ...SAID.object, uid: "other" } }, now: NOW },
     {
       given: "another reason",
-      said: { ...SAID, event: tell("InstanceNotFound", "InstanceNotFound", {}) },
+      said: { ...SAID, event: tell("CloudInitializationFailed", "InstanceNotFound", {}) },
       now: NOW,
     },
     { given: "another code", said: { ...SAID, event: { ...SAID.event, code: "NoNames" } }, now: NOW },
