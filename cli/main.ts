@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { isMainThread, workerData } from "node:worker_threads";
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, type Option } from "commander";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import { MAX_NODES, MIN_NODES } from "#cli/demo/node-range.ts";
 import { outliveHangups } from "#cli/hangup.ts";
@@ -24,15 +24,9 @@ const program = new Command("serverless-ccm")
   .configureHelp({ showGlobalOptions: false })
   .exitOverride();
 
-withClusterOptions(program.command("run"))
+withFunctionKubeconfig(withClusterOptions(program.command("run")))
   .summary("relay and functions in one process, outside the cluster")
   .description("Watches one cluster and initializes its nodes, relay and functions in this one process.")
-  .option(
-    "--function-kubeconfig <name=file>",
-    "a function's own identity, such as node-lifecycle=FILE; once for each (default: that of --kubeconfig)",
-    (each: string, before: readonly string[]) => [...before, each],
-    [],
-  )
   .action(async (flags) => {
     outliveHangups();
     keepHeapSmall();
@@ -66,6 +60,19 @@ program
   .option("--nodes <count>", `nodes of each burst, ${MIN_NODES} to ${MAX_NODES}`, "200")
   .option("--json", "the values of the first act whole, as JSON")
   .action(async (flags) => (await import("#cli/demo/demo.ts")).demo(flags));
+
+withReach(program.command("brake"))
+  .argument("[cluster]", "its name; needed with a clusters file that has several")
+  .summary("what holds back the deletion of nodes: show, reset")
+  .description(
+    "Shows what deletion remembers of a cluster: whether the brake is pulled, since when and why.\nEnds with 0, also where there was no brake to reset, and with 1 where the state cannot be used.",
+  )
+  .option("--reset", "let the brake go; deletions count from anew", false)
+  .option("--json", "as one line of JSON", false)
+  .action(async (name, flags, command: Command) => {
+    const { brake } = await import("#cli/brake.ts");
+    await brake(name, { ...flags, given: givenTo(command) }, print);
+  });
 
 const clusters = program
   .command("clusters")
@@ -181,6 +188,26 @@ function withCluster(command: Command): Command {
     .option("--node-deletion-grace <duration>", "between two answers that an instance is gone (default: 30s)")
     .option("--delete-nodes [boolean]", "whether nodes whose instance is gone are deleted (default: true)")
     .option("--delete-unseen-nodes [boolean]", "also those whose instance was never seen (default: false)");
+}
+
+/** For commands that look at clusters: the flags of one are those of `run`, and are told of by a line. */
+function withReach(command: Command): Command {
+  const shown = ["--kubeconfig", "--clusters-file"];
+  const hide = (option: Option): Option => (shown.includes(option.long ?? "") ? option : option.hideHelp());
+  withFunctionKubeconfig(withCluster(withClustersFile(command))).options.forEach(hide);
+  return command.addHelpText(
+    "after",
+    "\nA cluster by flags is described by those that `serverless-ccm run` has for it.",
+  );
+}
+
+function withFunctionKubeconfig(command: Command): Command {
+  return command.option(
+    "--function-kubeconfig <name=file>",
+    "a function's own identity, such as node-lifecycle=FILE; once for each (default: that of --kubeconfig)",
+    (each: string, before: readonly string[]) => [...before, each],
+    [],
+  );
 }
 
 function withClusterOptions(command: Command): Command {

@@ -1,29 +1,37 @@
 import { clusterSourceOf } from "#cli/cluster-source.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectRelay } from "#cli/connect-relay.ts";
-import { type ClusterFlags, type ClusterNeeds, readClusterSettings } from "#cli/settings.ts";
+import { type FunctionAccess, readFunctionAccess } from "#cli/function-kubeconfigs.ts";
+import type { KubeconfigAccess } from "#cli/kubeconfig.ts";
+import {
+  type ClusterFlags,
+  type ClusterNeeds,
+  type ClusterSettings,
+  readClusterSettings,
+} from "#cli/settings.ts";
 import type { Environment } from "#clouds/kind.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { type ClustersFault, type ClustersFile, ClustersFileError, placeOf } from "#config/clusters-file.ts";
 import { readClusters } from "#config/read-clusters-file.ts";
-import { type SignInRole, signIn } from "#config/sign-in.ts";
+import { type SignInRole, signIn, signInKeyOf } from "#config/sign-in.ts";
 import { nearest } from "#core/nearest.ts";
 import { shown } from "#core/shown-text.ts";
-import { connect } from "#kube/client/connect.ts";
+import { type ConnectOptions, connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** The flags of commands that look at clusters; `given` are those that stand on the command line, defaults aside. */
 export interface ReachFlags extends Omit<ClusterFlags, "dryRun"> {
   readonly clustersFile?: string | undefined;
+  readonly functionKubeconfig?: readonly string[] | undefined;
   readonly given: ReadonlySet<string>;
 }
 
 /** A cluster, and its API server as each identity sees it. */
 export interface ReachableCluster {
   readonly cluster: Cluster;
-  /** Whether one sign-in serves for both roles, as with one `--kubeconfig`. */
-  readonly isOneIdentity: boolean;
-  /** Signs in, once for each role, and sends nothing yet; rejects where what is signed in with cannot be used. */
+  /** What somebody signs in with, by name: equal for those who share it, and undefined for whom there is nothing. */
+  signInOf(role: SignInRole): string | undefined;
+  /** Signs in, once with each, and sends nothing yet; rejects where what is signed in with cannot be used. */
   api(role: SignInRole): Promise<Transport>;
   close(): Promise<void>;
 }
@@ -61,24 +69,32 @@ export async function reachClusters(
   const source = clusterSourceOf(flags.clustersFile, flags.given, environment, faults);
   if (source.kind === "file") return reachInFile(name, source.file, faults);
   const clusterName = nameOf(name, flags, faults);
-  const settings = await readClusterSettings(
-    { ...flags, clusterName, dryRun: false },
-    environment,
-    faults,
-    needs,
-  );
-  const { cluster, relayAccess, functionsAccess } = settings;
-  const { answerBytes } = cluster.limits;
-  const limits = { maxBodyBytes: Math.max(answerBytes, MAX_PAGE_BYTES), maxWriteBodyBytes: answerBytes };
-  const isOneIdentity = relayAccess === functionsAccess;
-  const reached = reachable(cluster, isOneIdentity, async (role) =>
-    connect({ ...(role === "relay" ? relayAccess : functionsAccess), ...limits }),
-  );
-  return { clusters: [reached], faults: [] };
+  const own = await readFunctionAccess(flags.functionKubeconfig ?? [], faults);
+  const wanted = { ...flags, clusterName, dryRun: false };
+  const settings = await readClusterSettings(wanted, environment, faults, needs);
+  return { clusters: [reachByFlags(settings, own)], faults: [] };
+}
+
+function reachByFlags(
+  { cluster, relayAccess, functionsAccess }: ClusterSettings,
+  own: FunctionAccess,
+): ReachableCluster {
+  const ofFunctions = new Map<SignInRole, KubeconfigAccess>(own);
+  const accessOf = (role: SignInRole): KubeconfigAccess =>
+    role === "relay" ? relayAccess : (ofFunctions.get(role) ?? functionsAccess);
+  const signInOf = (role: SignInRole): SignInRole => {
+    if (role === "relay") return relayAccess === functionsAccess ? "functions" : "relay";
+    return ofFunctions.has(role) ? role : "functions";
+  };
+  return reachable(cluster, signInOf, async (role) => connect({ ...accessOf(role), ...boundsOf(cluster) }));
 }
 
 /** Commands list nodes with either identity; a page of 500 is 2–10 MB. */
 const MAX_PAGE_BYTES = 16 * 1024 * 1024;
+
+function boundsOf({ limits }: Cluster): Pick<ConnectOptions, "maxBodyBytes" | "maxWriteBodyBytes"> {
+  return { maxBodyBytes: MAX_PAGE_BYTES, maxWriteBodyBytes: limits.answerBytes };
+}
 
 function nameOf(name: string | undefined, flags: ReachFlags, faults: ConfigurationFault[]): string {
   if (name === undefined || name === flags.clusterName) return flags.clusterName;
@@ -104,20 +120,19 @@ async function reachInFile(
   const faulty = content.faulty.filter(isWanted).flatMap((entry) => faultsOf(file, entry.faults));
   if (wanted.length + faulty.length === 0) faults.push(unknownCluster(name ?? "", file, content));
   if (faults.length > 0) throw new ConfigurationError([...faults, ...faulty]);
-  const clusters = wanted.map((cluster) => reachable(cluster, false, (role) => signInTo(cluster, role)));
+  const clusters = wanted.map((cluster) =>
+    reachable(
+      cluster,
+      (role) => signInKeyOf(cluster, role),
+      (role) => signInTo(cluster, role),
+    ),
+  );
   return { clusters, faults: faulty };
 }
 
 async function signInTo(cluster: Cluster, role: SignInRole): Promise<Transport> {
   if (role === "relay") return connectRelay(cluster);
-  const { server, limits } = cluster;
-  const access = await signIn(cluster, role);
-  return connect({
-    server,
-    ...access,
-    maxBodyBytes: MAX_PAGE_BYTES,
-    maxWriteBodyBytes: limits.answerBytes,
-  });
+  return connect({ server: cluster.server, ...(await signIn(cluster, role)), ...boundsOf(cluster) });
 }
 
 function unknownCluster(name: string, file: string, { clusters }: ClustersFile): ConfigurationFault {
@@ -129,16 +144,17 @@ function unknownCluster(name: string, file: string, { clusters }: ClustersFile):
 
 function reachable(
   cluster: Cluster,
-  isOneIdentity: boolean,
+  signInOf: (role: SignInRole) => SignInRole | undefined,
   open: (role: SignInRole) => Promise<Transport>,
 ): ReachableCluster {
-  const opened = new Map<SignInRole, Promise<Transport>>();
+  const opened = new Map<string | undefined, Promise<Transport>>();
   return {
     cluster,
-    isOneIdentity,
+    signInOf,
     api(role) {
-      const known = opened.get(role) ?? open(role);
-      opened.set(role, known);
+      const key = signInOf(role);
+      const known = opened.get(key) ?? open(role);
+      opened.set(key, known);
       return known;
     },
     async close() {

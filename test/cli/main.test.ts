@@ -10,6 +10,7 @@ describe("help", () => {
     [["run", "--help"]],
     [["relay", "--help"]],
     [["demo", "--help"]],
+    [["brake", "--help"]],
     [["decide", "--help"]],
     [["cost", "--help"]],
     [["clusters", "--help"]],

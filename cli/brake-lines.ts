@@ -1,0 +1,130 @@
+import type { BrakeLimit, Deletion, DeletionState } from "#core/node-lifecycle/state.ts";
+import { INTENT_SECONDS, secondsSince } from "#core/node-lifecycle/state.ts";
+import type { DeletionSettings } from "#core/settings.ts";
+
+/** What the state of deletion comes to at a moment. */
+export interface BrakeSummary {
+  readonly brake: DeletionState["brake"] | undefined;
+  /** Deletions that count, and how many may; how many may is not known where nobody knows how many nodes there are. */
+  readonly tenMinutes: Window;
+  readonly day: Window;
+  /** Deletions that may still be under way, those that do not count among them: of what the cloud shows as terminated. */
+  readonly underWay: number;
+  /** Nodes whose instance was not found, and when the first of them was missed. */
+  readonly absent: number;
+  readonly absentSince: string | undefined;
+  readonly written: string | undefined;
+}
+
+interface Window {
+  readonly deletions: number;
+  readonly most: number | undefined;
+}
+
+const TEN_MINUTES = 600;
+const DAY = 86_400;
+
+/** Sums the state up; `nodes` are those of the cluster, where that is known. */
+export function summaryOfBrake(
+  state: DeletionState,
+  settings: DeletionSettings,
+  nodes: number | undefined,
+  now: Date,
+): BrakeSummary {
+  const all = Object.values(state.deletions);
+  const within = (seconds: number) => all.filter(({ at }) => secondsSince(at, now) < seconds);
+  const windowOf = (seconds: number, percent: number, least: number): Window => {
+    const counted = within(seconds).filter((each) => each.counted);
+    const share = nodes === undefined ? undefined : Math.max(least, shareOf(counted, percent, nodes));
+    return { deletions: counted.length, most: share };
+  };
+  const { maxPercentIn10Minutes: percentIn10Minutes } = settings;
+  const absences = Object.values(state.absences).map(({ first }) => first);
+  return {
+    brake: state.brake,
+    // One node of a small cluster is more than a fifth of it.
+    tenMinutes: windowOf(TEN_MINUTES, percentIn10Minutes, percentIn10Minutes === 0 ? 0 : 1),
+    day: windowOf(DAY, settings.maxPercentIn24Hours, 0),
+    underWay: within(INTENT_SECONDS).length,
+    absent: absences.length,
+    absentSince: absences.sort()[0],
+    written: state.written,
+  };
+}
+
+/** Of the nodes that there were before these deletions, as the controller reckons. */
+function shareOf(deletions: readonly Deletion[], percent: number, nodes: number): number {
+  const [oldest] = deletions.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  const before = Math.min(oldest?.nodes ?? nodes, nodes + deletions.length);
+  return Math.floor((before * percent) / 100 + 1e-9);
+}
+
+/** The same for people. */
+export function brakeLines(summary: BrakeSummary, settings: DeletionSettings, now: Date): readonly string[] {
+  const { brake, tenMinutes, day, underWay, absent, absentSince, written } = summary;
+  return [
+    line("brake", brake === undefined ? "not pulled" : pulled(brake, settings, now)),
+    ...(brake === undefined ? [] : [line("", atThatMoment(brake))]),
+    ...(settings.enabled
+      ? []
+      : [line("deletion", "off by this cluster's configuration: no node is deleted")]),
+    line("10 minutes", windowOf(tenMinutes, settings.maxPercentIn10Minutes)),
+    line("24 hours", windowOf(day, settings.maxPercentIn24Hours)),
+    ...(underWay === 0 ? [] : [line("under way", count(underWay, "deletion"))]),
+    line(
+      "not found",
+      absent === 0 ? "no node" : `${count(absent, "node")}, the first ${ago(absentSince ?? "", now)}`,
+    ),
+    line("written", written === undefined ? "never" : ago(written, now)),
+  ];
+}
+
+function line(name: string, words: string): string {
+  return `${name.padEnd(12)}${words}`;
+}
+
+type Brake = NonNullable<DeletionState["brake"]>;
+
+function pulled({ since, limit, nodes }: Brake, settings: DeletionSettings, now: Date): string {
+  return `pulled ${ago(since, now)}: ${LIMITS[limit](settings)}, of ${count(nodes, "node")}`;
+}
+
+const LIMITS: Readonly<Record<BrakeLimit, (settings: DeletionSettings) => string>> = {
+  TenMinutes: ({ maxPercentIn10Minutes: percent }) => `more than ${percentOf(percent)} in 10 minutes`,
+  Day: ({ maxPercentIn24Hours: percent }) => `more than ${percentOf(percent)} in 24 hours`,
+  AllNodes: () => "all nodes",
+};
+
+function atThatMoment({ deleted, waiting }: Brake): string {
+  return `${count(deleted, "deletion")} by then, and ${count(waiting, "node")} that would have gone too`;
+}
+
+function windowOf({ deletions, most }: Window, percent: number): string {
+  const room =
+    most === undefined ? `at most ${percentOf(percent)}` : `of at most ${most} (${percentOf(percent)})`;
+  return `${count(deletions, "deletion")} that ${deletions === 1 ? "counts" : "count"}, ${room}`;
+}
+
+function percentOf(percent: number): string {
+  return `${Math.round(percent * 10) / 10} %`;
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
+}
+
+/** A moment, and how long ago it was. */
+function ago(moment: string, now: Date): string {
+  return `${moment} (${durationOf(secondsSince(moment, now))} ago)`;
+}
+
+function durationOf(seconds: number): string {
+  const [unit, size] = UNITS.find(([, length]) => seconds >= length) ?? ["s", 1];
+  return `${Math.max(0, Math.floor(seconds / size))} ${unit}`;
+}
+
+const UNITS: readonly (readonly [string, number])[] = [
+  ["d", 86_400],
+  ["h", 3_600],
+  ["min", 60],
+];

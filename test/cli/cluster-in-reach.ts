@@ -1,0 +1,60 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ReachFlags } from "#cli/reach-cluster.ts";
+import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
+import type { ControlPlaneUsers } from "#emulators/harness/control-plane.ts";
+import { connect } from "#kube/client/connect.ts";
+import type { Transport } from "#kube/client/transport.ts";
+
+/** A cluster that a command can be pointed at, on an embedded API server. */
+export interface ClusterInReach {
+  readonly folder: string;
+  readonly plane: EmbeddedControlPlane;
+  readonly admin: Transport;
+  /** The flags with which a command reaches it as this user. */
+  flags(as: keyof ControlPlaneUsers, more?: Partial<ReachFlags>): Promise<ReachFlags>;
+  /** Creates, or replaces, an object; rejects unless the server took it. */
+  put(path: string, body: object): Promise<void>;
+  get(path: string): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** Starts an embedded API server with nothing in it. */
+export async function startClusterInReach(): Promise<ClusterInReach> {
+  const folder = await mkdtemp(join(tmpdir(), "in-reach-"));
+  const plane = await startEmbeddedControlPlane({ folder: join(folder, "plane") });
+  const token = (await readFile(plane.tokenFile("admin"), "utf8")).trim();
+  const admin = connect({
+    server: plane.server,
+    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
+    authorization: async () => `Bearer ${token}`,
+  });
+  return {
+    folder,
+    plane,
+    admin,
+    async flags(as, more = {}) {
+      const kubeconfig = await plane.kubeconfig(as);
+      const given = new Set(["--kubeconfig"]);
+      return { clusterName: "tenant-a", controllers: "*", kubeconfig, given, ...more };
+    },
+    async put(path, body) {
+      const { pathname } = new URL(path, "https://a");
+      const collection = pathname.slice(0, pathname.lastIndexOf("/"));
+      await admin.send({ method: "DELETE", path });
+      const { status, body: said } = await admin.send({ method: "POST", path: collection, body });
+      if (status !== 201) throw new Error(`POST ${collection}: ${status} ${said}`);
+    },
+    async get(path) {
+      const { status, body } = await admin.send({ method: "GET", path });
+      if (status !== 200) throw new Error(`GET ${path}: ${status} ${body}`);
+      return JSON.parse(body);
+    },
+    async close() {
+      await admin.close();
+      await plane.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
