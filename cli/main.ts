@@ -204,7 +204,7 @@ function withReach(command: Command): Command {
 function withFunctionKubeconfig(command: Command): Command {
   return command.option(
     "--function-kubeconfig <name=file>",
-    "a function's own identity, such as node-lifecycle=FILE; once for each (default: that of --kubeconfig)",
+    "a function's own identity, such as csr=FILE; once for each",
     (each: string, before: readonly string[]) => [...before, each],
     [],
   );

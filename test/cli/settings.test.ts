@@ -39,7 +39,7 @@ describe("readClusterSettings", () => {
       name: "tenant-a",
       server: "https://127.0.0.1:6443",
       cloud: { provider: "aws", region: "eu-central-1", vpc: "vpc-0a", nodeIPFamilies: ["ipv4", "ipv6"] },
-      controllers: ["cloud-node-controller"],
+      controllers: ["cloud-node-controller", "cloud-node-lifecycle-controller"],
       policies: { dryRun: true },
     });
     expect(await settings.relayAccess.authorization()).toBe("Bearer other");
