@@ -14,7 +14,11 @@ export const NodeCondition = z.object({
   status: z.string(),
   reason: z.string().optional(),
   /** Since when it has this status; what a heartbeat changes is not kept. */
-  lastTransitionTime: z.string().optional(),
+  lastTransitionTime: z
+    .string()
+    .nullish()
+    .transform((time) => time ?? undefined)
+    .optional(),
 });
 export type NodeCondition = z.output<typeof NodeCondition>;
 

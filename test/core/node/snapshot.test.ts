@@ -136,3 +136,10 @@ function malformed(value: unknown) {
   if (result.kind !== "malformed") throw new Error("it is a node");
   return result;
 }
+
+test("a condition whose time is null, as the API server shows one that was never set, is a condition without", () => {
+  const written = node({ status: { conditions: [{ type: "Ready", status: "False" }] } });
+  const conditions = [{ type: "Ready", status: "False", lastTransitionTime: null }];
+  const parsed = parseNode({ ...written, status: { conditions } });
+  expect(parsed).toEqual({ kind: "object", object: written });
+});
