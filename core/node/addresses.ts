@@ -26,12 +26,23 @@ export function desiredAddresses(node: Node, instance: Instance): DesiredAddress
   return { kind: "addresses", addresses };
 }
 
-/** Replaces the whole list, guarded by what was read of it; nothing where it is the same list already, order included. */
+/**
+ * Replaces the whole list, guarded by what was read of it; nothing where it has the same addresses already, those of each type in
+ * the same order.
+ */
 export function setAddresses(node: Node, addresses: readonly NodeAddress[]): Edit {
   const present = node.status.addresses;
-  if (present !== undefined && isSameList(present, addresses)) return NO_EDIT;
+  if (present !== undefined && isSameList(byType(present), byType(addresses))) return NO_EDIT;
   const path = pointer("status", "addresses");
   return { tests: [test(path, present ?? null)], operations: [add(path, addresses)] };
+}
+
+/**
+ * Addresses as far as their order means something: that of each type. A strategic merge patch of the whole list, as the stock controller
+ * sends it, leaves the API server with them in groups by type; whoever answered that with a list of his own would write for ever.
+ */
+export function byType(addresses: readonly NodeAddress[]): readonly NodeAddress[] {
+  return addresses.toSorted((a, b) => Number(a.type > b.type) - Number(a.type < b.type));
 }
 
 /** States from which no instance comes back; its addresses are no longer its own. */

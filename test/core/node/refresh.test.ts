@@ -149,6 +149,14 @@ describe("a refresh", () => {
     expect(carriedOut(subject, turned).status.addresses).toEqual([...addresses].reverse());
   });
 
+  test("leaves addresses alone that the API server has by type, as the stock controller's patch makes it", () => {
+    const cloud = [internal("10.0.1.17"), hostname("a"), internal("2001:db8::17")];
+    const grouped = [internal("10.0.1.17"), internal("2001:db8::17"), hostname("a")];
+    const node = initialized({ status: { addresses: grouped } });
+    const decision = decideNode(node, found({ addresses: cloud }), { reason: "refresh", now: NOW });
+    expect(decision.kind).toBe("unchanged");
+  });
+
   test("writes addresses on the condition that they and the node IP are as they were read", () => {
     const { annotations: _, ...metadata } = initialized().metadata;
     const decision = decide({ ...initialized(), metadata }, found({ addresses: [internal("10.0.9.9")] }));

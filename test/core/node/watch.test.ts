@@ -2,7 +2,15 @@ import { describe, expect, test } from "vitest";
 import { nodeController } from "#core/node/controller.ts";
 import { nodeWatch } from "#core/node/watch.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
-import { found, initialized, internal, LABEL_PREFIXES, NOW, node } from "#test/core/node/builders.ts";
+import {
+  found,
+  hostname,
+  initialized,
+  internal,
+  LABEL_PREFIXES,
+  NOW,
+  node,
+} from "#test/core/node/builders.ts";
 
 const CONTEXT = { reason: "watch", now: NOW, related: {}, settings: DEFAULT_SETTINGS } as const;
 
@@ -18,6 +26,14 @@ describe("the fingerprint of a node", () => {
     ["all of it", initialized({ spec: {}, status: {} })],
   ])("differs with %s", (_, changed) => {
     expect(nodeWatch.looks?.fingerprint(changed)).not.toBe(before);
+  });
+
+  test("is the same where the API server has the same addresses by type", () => {
+    const [mixed, grouped] = [
+      [internal("10.0.1.17"), hostname("a"), internal("2001:db8::17")],
+      [internal("10.0.1.17"), internal("2001:db8::17"), hostname("a")],
+    ].map((addresses) => nodeWatch.looks?.fingerprint(initialized({ status: { addresses } })));
+    expect(grouped).toBe(mixed);
   });
 
   test("is the same of its snapshot, and with other labels and versions", () => {
