@@ -81,11 +81,25 @@ describe("clusters check", () => {
   test.each([
     ["relay", 0],
     ["functions", 1],
+    ["node-lifecycle", 1],
     ["none", 0],
     ["all", 2],
   ])("with --sign-in %s ends with %i where functions have none", async (whose, code) => {
     await writeClustersFile(file, entry("blue"));
     expect((await clusters("check", "--sign-in", whose)).code).toBe(code);
+  });
+
+  test.each([
+    ["functions", ["function csr", "function sweep"]],
+    ["csr", ["function csr"]],
+    ["node", ["function node"]],
+    ["sweep", ["function sweep"]],
+  ])("with --sign-in %s names the functions that cannot sign in", async (whose, failing) => {
+    const [csr, sweep] = ["absent", "gone"].map((name) => ({ kind: "token-file", file: join(folder, name) }));
+    await writeClustersFile(file, entry("blue", { signIn: { csr, sweep } }));
+    const { code, stdout } = await clusters("check", "--sign-in", whose);
+    expect(code).toBe(1);
+    expect([...stdout.matchAll(/sign-in of the ([a-z ]+): /g)].map(([, who]) => who)).toEqual(failing);
   });
 
   test.each([

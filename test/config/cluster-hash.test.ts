@@ -51,6 +51,7 @@ describe("the hash of a cluster's entry", () => {
     ["the order of keys", { policies: { labelsOnly: true, dryRun: false } }],
     ["a key that is not set", { limits: undefined }],
     ["the way to sign in", { signIn: { relay: { kind: "token-file", file: "t" } } }],
+    ["the way that a function signs in", { signIn: { "node-lifecycle": { kind: "token-file", file: "t" } } }],
     ["where the authority's certificate is", { certificateAuthorityFile: "/etc/ca.pem" }],
   ])("does not depend on %s", (_, difference) => {
     expect(hashOf(difference)).toBe(hashOf({}));

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Cluster, type SignIn } from "#config/cluster.ts";
-import { type SignedIn, SignInError, signIn } from "#config/sign-in.ts";
+import { type SignedIn, SignInError, type SignInRole, signIn, signInRoleOf } from "#config/sign-in.ts";
+import { WATCHES } from "#core/watches.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 import type { TlsCredentials } from "#kube/client/connection.ts";
 
@@ -188,6 +189,59 @@ describe("signing in", () => {
       expect((error as Error).message).not.toContain("s3cret");
     },
   );
+});
+
+describe("who signs in by what", () => {
+  const of = (token: string): SignIn => ({ kind: "token-file", file: join(folder, token) });
+  const clusterWith = (signIns: Readonly<Record<string, SignIn>>): Cluster =>
+    Cluster.parse({
+      name: "blue",
+      server: "https://api.blue.example",
+      signIn: signIns,
+      cloud: { provider: "memory", instancesFile: "unused" },
+    });
+
+  it.each<{ role: SignInRole; token: string }>([
+    { role: "relay", token: "relay" },
+    { role: "functions", token: "shared" },
+    { role: "node", token: "shared" },
+    { role: "node-lifecycle", token: "own" },
+    { role: "csr", token: "shared" },
+    { role: "sweep", token: "shared" },
+    { role: "ec2-events", token: "shared" },
+  ])("$role by $token", async ({ role, token }) => {
+    for (const name of ["relay", "shared", "own"]) await write(name, name);
+    const cluster = clusterWith({ relay: of("relay"), functions: of("shared"), "node-lifecycle": of("own") });
+    expect(await (await signIn(cluster, role)).authorization?.()).toBe(`Bearer ${token}`);
+  });
+
+  it.each<{ role: SignInRole; written: readonly string[]; says: string }>([
+    { role: "relay", written: ["functions", "node"], says: "relay: there is none; add signIn.relay to" },
+    {
+      role: "functions",
+      written: ["relay", "node"],
+      says: "functions: there is none; add signIn.functions to",
+    },
+    {
+      role: "sweep",
+      written: ["relay", "node"],
+      says: "function sweep: there is none; add signIn.sweep or signIn.functions to",
+    },
+  ])("never $role by another's", async ({ role, written, says }) => {
+    await write("token", "token");
+    const cluster = clusterWith(Object.fromEntries(written.map((key) => [key, of("token")])));
+    const error: unknown = await signIn(cluster, role).catch((failure: unknown) => failure);
+    expect(error).toMatchObject({ code: "NotConfigured", role });
+    expect((error as Error).message).toContain(`cluster blue, sign-in of the ${says}`);
+  });
+
+  it.each(WATCHES)("the function of $name as itself", ({ functionName }) => {
+    expect(signInRoleOf(functionName)).toBe(functionName);
+  });
+
+  it("a function of no name of ours as one of all", () => {
+    expect(signInRoleOf("shelves")).toBe("functions");
+  });
 });
 
 /** An authority and a pair of its own, to be put into place file by file. */

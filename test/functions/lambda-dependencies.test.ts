@@ -55,6 +55,21 @@ test("the same cluster is answered with the same cloud and the same connection",
   await transport.close();
 });
 
+test("each function signs in as itself, and a warm one goes on as whom it began", async () => {
+  await node.join("a");
+  const cluster = await lambdaDependencies("node", { CLUSTERS_FILE: clustersFile }).clusters("tenant-a");
+  if (cluster === undefined) throw new Error("the clusters file has no tenant-a");
+  for (const role of ["node", "node-lifecycle"] as const) {
+    const world = lambdaDependencies(role, { CLUSTERS_FILE: clustersFile });
+    const transport = await world.api(cluster);
+    await transport.send({ method: "GET", path: "/api/v1/nodes/a" });
+    expect(await world.api(cluster)).toBe(transport);
+    await transport.close();
+  }
+  const users = (await node.plane.record()).filter(({ verb }) => verb === "get").map(({ user }) => user);
+  expect(users).toEqual(expect.arrayContaining(["serverless-ccm-node", "serverless-ccm-node-lifecycle"]));
+});
+
 test.each([
   ["the clusters file cannot be read", "nowhere.yaml", undefined],
   ["the clusters file is faulty", "faulty.yaml", "clusters: 1"],
