@@ -17,14 +17,14 @@ import type { Transport } from "#kube/client/transport.ts";
 
 /** The flags of `run`, as typed. */
 export interface RunFlags extends Flags {
-  readonly functionKubeconfig: readonly string[];
+  readonly functionKubeconfig?: readonly string[];
 }
 
 /** Relay and functions in this process, for one cluster, until a signal ends it. */
 export async function run(flags: RunFlags): Promise<void> {
   const faults: ConfigurationFault[] = [];
   const serving = readServingSettings(flags, faults);
-  const functionAccess = await readFunctionAccess(flags.functionKubeconfig, faults);
+  const functionAccess = await readFunctionAccess(flags.functionKubeconfig ?? [], faults);
   const { cluster, relayAccess, functionsAccess } = await readClusterSettings(flags, process.env, faults);
   sayThatNothingIsReadAgain();
   sayDoubts(cluster);

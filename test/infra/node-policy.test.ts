@@ -7,7 +7,7 @@ import type { ApiResponse } from "#kube/client/transport.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
-const POLICY = fileURLToPath(new URL("../../infra/admission/functions-write-nodes.yaml", import.meta.url));
+const POLICY = fileURLToPath(new URL("../../infra/admission/node.yaml", import.meta.url));
 
 /** The node that all start from has a foreign taint, then ours; a label, an annotation and a condition of others. */
 const FOREIGN_TAINT = { key: "example.com/other", effect: "NoSchedule" };
@@ -38,8 +38,8 @@ const ALLOWED: readonly Row[] = [
 ];
 
 const REFUSED: readonly (Row & { readonly says: string })[] = [
-  { what: "removes another taint", patch: [remove("/spec/taints/0")], says: "remove no taint" },
-  { what: "removes all taints", patch: [remove("/spec/taints")], says: "remove no taint" },
+  { what: "removes another taint", patch: [remove("/spec/taints/0")], says: "removes no taint" },
+  { what: "removes all taints", patch: [remove("/spec/taints")], says: "removes no taint" },
   {
     what: "adds a taint",
     patch: [add("/spec/taints/-", { key: "example.com/mine", effect: "NoExecute" })],
@@ -50,15 +50,16 @@ const REFUSED: readonly (Row & { readonly says: string })[] = [
     patch: [add("/spec/taints/0/effect", "NoExecute")],
     says: "no taint",
   },
-  { what: "cordons", patch: [add("/spec/unschedulable", true)], says: "do not cordon" },
+  { what: "cordons", patch: [add("/spec/unschedulable", true)], says: "nothing else of the spec" },
+  { what: "sets a pod CIDR", patch: [add("/spec/podCIDR", "10.1.0.0/24")], says: "nothing else of the spec" },
   {
     what: "labels something else",
     patch: [add("/metadata/labels/node-role.kubernetes.io~1control-plane", "")],
-    says: "no labels",
+    says: "no labels but",
   },
-  { what: "changes a label", patch: [add("/metadata/labels/kubernetes.io~1os", "plan9")], says: "no labels" },
-  { what: "removes a label", patch: [remove("/metadata/labels/kubernetes.io~1os")], says: "no labels" },
-  { what: "labels by the status", patch: [add("/metadata/labels/a", "b")], on: "status", says: "no labels" },
+  { what: "changes a label", patch: [add("/metadata/labels/kubernetes.io~1os", "plan9")], says: "no labels but" },
+  { what: "removes a label", patch: [remove("/metadata/labels/kubernetes.io~1os")], says: "no labels but" },
+  { what: "labels by the status", patch: [add("/metadata/labels/a", "b")], on: "status", says: "no labels but" },
   {
     what: "annotates something else",
     patch: [add("/metadata/annotations/a", "b")],
@@ -90,7 +91,7 @@ const REFUSED: readonly (Row & { readonly says: string })[] = [
 
 describeWithPart(
   "control-plane",
-  "the optional policy of infra/admission: the functions' identity",
+  "infra/admission/node.yaml: the identity that initializes",
   (binaries) => {
     let plane: KubeApiserver;
     let cluster: ClusterUnderTest;
@@ -121,7 +122,7 @@ describeWithPart(
       const { status, body } = await patch(name, [add("/spec/providerID", "aws:///a/i-2")]);
       expect([status, JSON.parse(body).message]).toEqual([
         422,
-        expect.stringMatching(/set a provider ID once|providerID/),
+        expect.stringMatching(/sets a provider ID once|providerID/),
       ]);
     });
 
