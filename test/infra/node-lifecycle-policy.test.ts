@@ -36,12 +36,20 @@ const REFUSED = [
     says: "removes no taint",
   },
   { what: "cordons", patch: [add("/spec/unschedulable", true)], says: "nothing of the spec" },
-  { what: "sets a provider ID", patch: [add("/spec/providerID", "aws:///a/i-1")], says: "nothing of the spec" },
+  {
+    what: "sets a provider ID",
+    patch: [add("/spec/providerID", "aws:///a/i-1")],
+    says: "nothing of the spec",
+  },
   { what: "sets a pod CIDR", patch: [add("/spec/podCIDR", "10.1.0.0/24")], says: "nothing of the spec" },
   { what: "labels", patch: [add("/metadata/labels/a", "b")], says: "no labels" },
   { what: "removes a label", patch: [remove("/metadata/labels/kubernetes.io~1os")], says: "no labels" },
   { what: "annotates", patch: [add("/metadata/annotations/a", "b")], says: "no labels, annotations" },
-  { what: "holds with a finalizer", patch: [add("/metadata/finalizers", ["example.com/hold"])], says: "finalizers" },
+  {
+    what: "holds with a finalizer",
+    patch: [add("/metadata/finalizers", ["example.com/hold"])],
+    says: "finalizers",
+  },
   {
     what: "writes addresses",
     patch: [add("/status/addresses", [{ type: "InternalIP", address: "10.0.0.4" }])],
@@ -50,75 +58,88 @@ const REFUSED = [
   },
 ];
 
-describeWithPart("control-plane", "infra/admission/node-lifecycle.yaml: the identity that deletes", (binaries) => {
-  let under: PolicyUnderTest;
-  let count = 0;
+describeWithPart(
+  "control-plane",
+  "infra/admission/node-lifecycle.yaml: the identity that deletes",
+  (binaries) => {
+    let under: PolicyUnderTest;
+    let count = 0;
 
-  beforeAll(async () => {
-    under = await startPolicy(
-      binaries,
-      ["node-lifecycle.yaml"],
-      async (starting) => {
-        const { name } = await join(starting);
-        return starting.patchNode(USER, name, [add("/spec/unschedulable", true)]);
+    beforeAll(async () => {
+      under = await startPolicy(
+        binaries,
+        ["node-lifecycle.yaml"],
+        async (starting) => {
+          const { name } = await join(starting);
+          return starting.patchNode(USER, name, [add("/spec/unschedulable", true)]);
+        },
+        { manifests: [fileURLToPath(new URL("all-powerful.yaml", import.meta.url))] },
+      );
+    });
+    afterAll(() => under?.close());
+
+    it.each(ALLOWED)("$what", async ({ patch }) => {
+      const { name } = await join(under);
+      expect(saidBy(await under.patchNode(USER, name, patch))).toEqual([200, ""]);
+    });
+
+    it.each(REFUSED)("never $what", async ({ patch, says, on = "" }) => {
+      const { name } = await join(under);
+      expect(saidBy(await under.patchNode(USER, name + on, patch))).toEqual([
+        422,
+        expect.stringContaining(says),
+      ]);
+    });
+
+    it.each([
+      { ready: "False", byUid: true, code: 200, says: "" },
+      { ready: "Unknown", byUid: true, code: 200, says: "" },
+      { ready: undefined, byUid: true, code: 200, says: "" },
+      { ready: "True", byUid: true, code: 422, says: "deletes no node that is Ready" },
+      { ready: "False", byUid: false, code: 422, says: "deletes a node by its uid" },
+    ])(
+      "deletes a node whose Ready is $ready, by its uid: $byUid: $code",
+      async ({ ready, byUid, code, says }) => {
+        const { name, uid } = await join(under, ready);
+        const answer = await deleteNode(name, byUid ? uid : undefined);
+        expect(saidBy(answer)).toEqual([code, expect.stringContaining(says)]);
+        const { status } = await under.send("admin", { method: "GET", path: `/api/v1/nodes/${name}` });
+        expect(status).toBe(code === 200 ? 404 : 200);
       },
-      { manifests: [fileURLToPath(new URL("all-powerful.yaml", import.meta.url))] },
     );
-  });
-  afterAll(() => under?.close());
 
-  it.each(ALLOWED)("$what", async ({ patch }) => {
-    const { name } = await join(under);
-    expect(saidBy(await under.patchNode(USER, name, patch))).toEqual([200, ""]);
-  });
+    it("never creates a node", async () => {
+      const body = { apiVersion: "v1", kind: "Node", metadata: { name: "forged" } };
+      expect(saidBy(await under.send(USER, { method: "POST", path: "/api/v1/nodes", body }))).toEqual([
+        422,
+        expect.stringContaining("neither creates nodes"),
+      ]);
+    });
 
-  it.each(REFUSED)("never $what", async ({ patch, says, on = "" }) => {
-    const { name } = await join(under);
-    expect(saidBy(await under.patchNode(USER, name + on, patch))).toEqual([422, expect.stringContaining(says)]);
-  });
+    it("is the only one that it concerns", async () => {
+      const { name } = await join(under);
+      expect(saidBy(await under.patchNode("admin", name, [add("/spec/unschedulable", true)]))).toEqual([
+        200,
+        "",
+      ]);
+    });
 
-  it.each([
-    { ready: "False", byUid: true, code: 200, says: "" },
-    { ready: "Unknown", byUid: true, code: 200, says: "" },
-    { ready: undefined, byUid: true, code: 200, says: "" },
-    { ready: "True", byUid: true, code: 422, says: "deletes no node that is Ready" },
-    { ready: "False", byUid: false, code: 422, says: "deletes a node by its uid" },
-  ])("deletes a node whose Ready is $ready, by its uid: $byUid: $code", async ({ ready, byUid, code, says }) => {
-    const { name, uid } = await join(under, ready);
-    const answer = await deleteNode(name, byUid ? uid : undefined);
-    expect(saidBy(answer)).toEqual([code, expect.stringContaining(says)]);
-    const { status } = await under.send("admin", { method: "GET", path: `/api/v1/nodes/${name}` });
-    expect(status).toBe(code === 200 ? 404 : 200);
-  });
+    function deleteNode(name: string, uid: string | undefined): Promise<ApiResponse> {
+      const body = {
+        apiVersion: "v1",
+        kind: "DeleteOptions",
+        ...(uid === undefined ? {} : { preconditions: { uid } }),
+      };
+      return under.send(USER, { method: "DELETE", path: `/api/v1/nodes/${name}`, body });
+    }
 
-  it("never creates a node", async () => {
-    const body = { apiVersion: "v1", kind: "Node", metadata: { name: "forged" } };
-    expect(saidBy(await under.send(USER, { method: "POST", path: "/api/v1/nodes", body }))).toEqual([
-      422,
-      expect.stringContaining("neither creates nodes"),
-    ]);
-  });
-
-  it("is the only one that it concerns", async () => {
-    const { name } = await join(under);
-    expect(saidBy(await under.patchNode("admin", name, [add("/spec/unschedulable", true)]))).toEqual([200, ""]);
-  });
-
-  function deleteNode(name: string, uid: string | undefined): Promise<ApiResponse> {
-    const body = {
-      apiVersion: "v1",
-      kind: "DeleteOptions",
-      ...(uid === undefined ? {} : { preconditions: { uid } }),
-    };
-    return under.send(USER, { method: "DELETE", path: `/api/v1/nodes/${name}`, body });
-  }
-
-  async function join(of: PolicyUnderTest, ready?: string): Promise<{ name: string; uid: string }> {
-    count += 1;
-    const name = `node-${count}`;
-    const { metadata } = await of.cluster.join({ name, taints: [FOREIGN, SHUTDOWN_TAINT] });
-    const conditions = ready === undefined ? [] : [{ type: "Ready", status: ready }];
-    await of.cluster.patch(`${name}/status`, [add("/status/conditions", conditions)]);
-    return { name, uid: metadata.uid };
-  }
-});
+    async function join(of: PolicyUnderTest, ready?: string): Promise<{ name: string; uid: string }> {
+      count += 1;
+      const name = `node-${count}`;
+      const { metadata } = await of.cluster.join({ name, taints: [FOREIGN, SHUTDOWN_TAINT] });
+      const conditions = ready === undefined ? [] : [{ type: "Ready", status: ready }];
+      await of.cluster.patch(`${name}/status`, [add("/status/conditions", conditions)]);
+      return { name, uid: metadata.uid };
+    }
+  },
+);

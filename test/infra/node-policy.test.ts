@@ -1,3 +1,6 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { aws } from "#clouds/aws/kind.ts";
@@ -57,9 +60,18 @@ const REFUSED: readonly (Row & { readonly says: string })[] = [
     patch: [add("/metadata/labels/node-role.kubernetes.io~1control-plane", "")],
     says: "no labels but",
   },
-  { what: "changes a label", patch: [add("/metadata/labels/kubernetes.io~1os", "plan9")], says: "no labels but" },
+  {
+    what: "changes a label",
+    patch: [add("/metadata/labels/kubernetes.io~1os", "plan9")],
+    says: "no labels but",
+  },
   { what: "removes a label", patch: [remove("/metadata/labels/kubernetes.io~1os")], says: "no labels but" },
-  { what: "labels by the status", patch: [add("/metadata/labels/a", "b")], on: "status", says: "no labels but" },
+  {
+    what: "labels by the status",
+    patch: [add("/metadata/labels/a", "b")],
+    on: "status",
+    says: "no labels but",
+  },
   {
     what: "annotates something else",
     patch: [add("/metadata/annotations/a", "b")],
@@ -89,65 +101,77 @@ const REFUSED: readonly (Row & { readonly says: string })[] = [
   },
 ];
 
-describeWithPart(
-  "control-plane",
-  "infra/admission/node.yaml: the identity that initializes",
-  (binaries) => {
-    let plane: KubeApiserver;
-    let cluster: ClusterUnderTest;
-    let count = 0;
+describeWithPart("control-plane", "infra/admission/node.yaml: the identity that initializes", (binaries) => {
+  let folder: string;
+  let plane: KubeApiserver;
+  let cluster: ClusterUnderTest;
+  let count = 0;
 
-    beforeAll(async () => {
-      cluster = await startCluster(async (folder) => {
-        plane = await startKubeApiserver({ folder, binaries });
-        return plane;
-      });
-      await plane.apply(POLICY);
-      const [first] = REFUSED;
-      await vi.waitFor(async () => expect((await write(first as Row)).status).toBe(422), { timeout: 30_000 });
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), "node-policy-"));
+    cluster = await startCluster(async (folder) => {
+      plane = await startKubeApiserver({ folder, binaries });
+      return plane;
     });
-    afterAll(() => cluster?.close());
+    await plane.apply(POLICY);
+    const [first] = REFUSED;
+    await vi.waitFor(async () => expect((await write(first as Row)).status).toBe(422), { timeout: 30_000 });
+  });
+  afterAll(async () => {
+    await cluster?.close();
+    if (folder !== undefined) await rm(folder, { recursive: true });
+  });
 
-    it.each(ALLOWED)("$what", async (row) => {
-      expect(await write(row)).toMatchObject({ status: 200 });
-    });
+  it.each(ALLOWED)("$what", async (row) => {
+    expect(await write(row)).toMatchObject({ status: 200 });
+  });
 
-    it.each(REFUSED)("never $what", async (row) => {
-      const { status, body } = await write(row);
-      expect([status, JSON.parse(body).message]).toEqual([422, expect.stringContaining(row.says)]);
-    });
+  it.each(REFUSED)("never $what", async (row) => {
+    const { status, body } = await write(row);
+    expect([status, JSON.parse(body).message]).toEqual([422, expect.stringContaining(row.says)]);
+  });
 
-    it("never changes a provider ID, which the API server refuses too", async () => {
-      const name = await join({ providerID: "aws:///a/i-1" });
-      const { status, body } = await patch(name, [add("/spec/providerID", "aws:///a/i-2")]);
-      expect([status, JSON.parse(body).message]).toEqual([
-        422,
-        expect.stringMatching(/sets a provider ID once|providerID/),
-      ]);
-    });
+  it("never changes a provider ID, which the API server refuses too", async () => {
+    const name = await join({ providerID: "aws:///a/i-1" });
+    const { status, body } = await patch(name, [add("/spec/providerID", "aws:///a/i-2")]);
+    expect([status, JSON.parse(body).message]).toEqual([
+      422,
+      expect.stringMatching(/sets a provider ID once|providerID/),
+    ]);
+  });
 
-    it("is the only one that it concerns", async () => {
-      const name = await join();
-      await expect(cluster.patch(name, [add("/spec/unschedulable", true)])).resolves.toBeUndefined();
-    });
+  it("is the only one that it concerns", async () => {
+    const name = await join();
+    await expect(cluster.patch(name, [add("/spec/unschedulable", true)])).resolves.toBeUndefined();
+  });
 
-    async function write(row: Row): Promise<ApiResponse> {
-      const name = await join();
-      return patch(row.on === undefined ? name : `${name}/${row.on}`, row.patch);
-    }
+  it("labels what an operator lists of the cloud's tags", async () => {
+    const key = "example.com/team";
+    const row: Row = { what: "labels of a tag", patch: [add(`/metadata/labels/${pointer(key)}`, "blue")] };
+    expect((await write(row)).status).toBe(422);
+    const listed = (await readFile(POLICY, "utf8")).replace('expression: "[]"', `expression: "['${key}']"`);
+    const file = path.join(folder, "listed.yaml");
+    await writeFile(file, listed);
+    await plane.apply(file);
+    await vi.waitFor(async () => expect((await write(row)).status).toBe(200), { timeout: 30_000 });
+  });
 
-    async function join(options: { readonly providerID?: string } = {}): Promise<string> {
-      count += 1;
-      await cluster.join({ name: `node-${count}`, taints: [FOREIGN_TAINT], ...options });
-      return `node-${count}`;
-    }
+  async function write(row: Row): Promise<ApiResponse> {
+    const name = await join();
+    return patch(row.on === undefined ? name : `${name}/${row.on}`, row.patch);
+  }
 
-    function patch(path: string, body: readonly unknown[]): Promise<ApiResponse> {
-      const contentType = "application/json-patch+json";
-      return cluster.functions.send({ method: "PATCH", path: `/api/v1/nodes/${path}`, body, contentType });
-    }
-  },
-);
+  async function join(options: { readonly providerID?: string } = {}): Promise<string> {
+    count += 1;
+    await cluster.join({ name: `node-${count}`, taints: [FOREIGN_TAINT], ...options });
+    return `node-${count}`;
+  }
+
+  function patch(name: string, body: readonly unknown[]): Promise<ApiResponse> {
+    const contentType = "application/json-patch+json";
+    return cluster.functions.send({ method: "PATCH", path: `/api/v1/nodes/${name}`, body, contentType });
+  }
+});
 
 function add(path: string, value: unknown): unknown {
   return { op: "add", path, value };
