@@ -1,17 +1,18 @@
 import { join } from "node:path";
 import { messageOf } from "#core/message-of.ts";
 import type { ControlPlaneBinaries } from "#emulators/harness/kube-apiserver.ts";
-import { buildOnce, folderOfBuild } from "#test/setup/control-plane-build.ts";
+import { buildOnce, chosenMinor, folderOfBuild } from "#test/setup/control-plane-build.ts";
 import { findProgram, isExecutable } from "#test/setup/find-program.ts";
 import type { Part } from "#test/setup/parts.ts";
 
 /**
  * kube-apiserver and etcd: from the folder in KUBEBUILDER_ASSETS, from the PATH, or built once with Go, which takes
- * minutes the first time.
+ * minutes the first time. A run that asks for a minor of Kubernetes gets the one built from that minor's module.
  */
 export async function getControlPlaneBinaries(
   say: (line: string) => void,
 ): Promise<Part<Omit<ControlPlaneBinaries, "etcdutl">>> {
+  if (chosenMinor() !== undefined) return withGo(say);
   const assets = process.env["KUBEBUILDER_ASSETS"];
   if (assets !== undefined && assets !== "") {
     const found = await inFolder(assets);
@@ -21,12 +22,7 @@ export async function getControlPlaneBinaries(
   const [kubeApiserver, etcd] = [await findProgram("kube-apiserver"), await findProgram("etcd")];
   if (kubeApiserver !== undefined && etcd !== undefined)
     return { kind: "present", value: { kubeApiserver, etcd } };
-  if ((await findProgram("go")) === undefined) {
-    const because =
-      "no kube-apiserver and etcd in KUBEBUILDER_ASSETS or on the PATH, and no Go to build them";
-    return { kind: "missing", because };
-  }
-  return build(say);
+  return withGo(say, "no kube-apiserver and etcd in KUBEBUILDER_ASSETS or on the PATH, and ");
 }
 
 /**
@@ -34,7 +30,10 @@ export async function getControlPlaneBinaries(
  * itself then.
  */
 export async function getEtcdutl(say: (line: string) => void): Promise<Part<string>> {
-  const folders = [process.env["KUBEBUILDER_ASSETS"], await folderOfBuild("control-plane")];
+  const folders = [
+    chosenMinor() === undefined ? process.env["KUBEBUILDER_ASSETS"] : undefined,
+    await folderOfBuild("control-plane"),
+  ];
   for (const folder of folders) {
     if (folder && (await isExecutable(join(folder, "etcdutl"))))
       return { kind: "present", value: join(folder, "etcdutl") };
@@ -52,7 +51,9 @@ export async function getEtcdutl(say: (line: string) => void): Promise<Part<stri
   }
 }
 
-async function build(say: (line: string) => void): ReturnType<typeof getControlPlaneBinaries> {
+async function withGo(say: (line: string) => void, beside = ""): ReturnType<typeof getControlPlaneBinaries> {
+  if ((await findProgram("go")) === undefined)
+    return { kind: "missing", because: `${beside}no Go to build kube-apiserver and etcd` };
   try {
     const folder = await buildOnce("control-plane", say);
     const built = await inFolder(folder);
