@@ -44,7 +44,7 @@ const REQUESTS: What = {
 export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
   relay: [
     ...verbs(NODES, "list", "watch"),
-    ...verbs(LEASE, "get", "update"),
+    ...verbs(LEASE, "patch"),
     ...verbs(REQUESTS, "list", "watch"),
   ],
   node: [

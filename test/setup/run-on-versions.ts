@@ -15,7 +15,7 @@ const SUITES = [
   "test/kube/apply/write-kube-apiserver",
   "test/functions/rounds-kube-apiserver",
   "test/functions/csr-kube-apiserver",
-  "-policy.test",
+  "policy.test",
   "test/e2e/nodes",
   "test/e2e/kills",
   "test/e2e/roles",
