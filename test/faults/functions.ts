@@ -1,0 +1,102 @@
+import { fileURLToPath } from "node:url";
+import type { Cloud } from "#clouds/cloud.ts";
+import type { Cluster } from "#config/cluster.ts";
+import { messageOf } from "#core/message-of.ts";
+import { WATCHES } from "#core/watches.ts";
+import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
+import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { loadControllers } from "#functions/parts/controllers.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import type { FunctionAnswer, RunFunction } from "#test/faults/platform.ts";
+
+/** The names of deployed functions begin so. */
+export const FUNCTION_PREFIX = "faults-";
+
+/** A function's own time-out, as deployed. */
+export const FUNCTION_TIMEOUT_MS = 30_000;
+
+/** What functions in this process touch. */
+export interface FunctionParts {
+  readonly cluster: Cluster;
+  readonly cloud: Cloud;
+  api(controller: string): Promise<Transport>;
+  now(): Date;
+}
+
+/** The name under which the function of a controller is invoked. */
+export function functionNameOf(controller: string): string {
+  const watch = WATCHES.find(({ name }) => name === controller);
+  return `${FUNCTION_PREFIX}${watch?.functionName ?? controller}`;
+}
+
+/** The functions of a cluster's controllers in this process, one warm environment for all of an identity. */
+export async function functionsHere(parts: FunctionParts): Promise<RunFunction> {
+  const controllers = await loadControllers(parts.cluster.controllers);
+  const handlers = new Map(
+    controllers.map((controller) => {
+      const handler = controllerFunction(controller, {
+        clusters: async () => parts.cluster,
+        cloud: async () => parts.cloud,
+        api: () => parts.api(controller.name),
+        now: parts.now,
+      });
+      return [functionNameOf(controller.name), handler] as const;
+    }),
+  );
+  return async (functionName, payload) => {
+    const handler = handlers.get(functionName);
+    if (handler === undefined) throw new Error(`no function is called ${functionName}`);
+    const deadline = performance.now() + FUNCTION_TIMEOUT_MS;
+    const context = {
+      awsRequestId: "faults",
+      getRemainingTimeInMillis: () => Math.max(0, deadline - performance.now()),
+    };
+    try {
+      return { ...OK, body: JSON.stringify(await handler(JSON.parse(payload), context)) };
+    } catch (error) {
+      const body = JSON.stringify({ errorType: "Error", errorMessage: messageOf(error) });
+      return { ...OK, headers: { "x-amz-function-error": "Unhandled" }, body };
+    }
+  };
+}
+
+const OK: Omit<FunctionAnswer, "body"> = { status: 200, headers: {} };
+
+/** Deployed functions in a process of their own, which can be killed in the middle of a write. */
+export interface FunctionProcess {
+  readonly process: ManagedProcess;
+  readonly run: RunFunction;
+}
+
+const PROGRAM = fileURLToPath(new URL("function-process.ts", import.meta.url));
+const START_TIMEOUT_MS = 60_000;
+
+/** Starts the functions as a deployment does: from their environment alone. Resolves when they can be invoked. */
+export async function startFunctionProcess(
+  environment: Readonly<Record<string, string>>,
+  nodeFlags: readonly string[] = [],
+): Promise<FunctionProcess> {
+  const child = startProcess(process.execPath, [...nodeFlags, PROGRAM], {
+    environment: { PATH: process.env["PATH"], ...environment },
+  });
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  let url: string | undefined;
+  while (url === undefined) {
+    url = /listening on (\S+)/.exec(child.output())?.[1];
+    if (child.hasExited() || performance.now() > deadline) {
+      await child.stop("SIGKILL");
+      throw new Error(`the functions did not start: ${child.output()}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  const base = `${url}/2015-03-31/functions`;
+  return {
+    process: child,
+    run: async (functionName, body) => {
+      const answer = await fetch(`${base}/${functionName}/invocations`, { method: "POST", body });
+      const error = answer.headers.get("x-amz-function-error");
+      const headers: Record<string, string> = error === null ? {} : { "x-amz-function-error": error };
+      return { status: answer.status, headers, body: await answer.text() };
+    },
+  };
+}

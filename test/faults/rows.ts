@@ -1,0 +1,6 @@
+import type { Row } from "#test/faults/row.ts";
+import { INVOCATION_ROWS } from "#test/faults/rows/invocations.ts";
+import { RELAY_ROWS } from "#test/faults/rows/relays.ts";
+
+/** The whole table of faults, in the order in which it is printed. */
+export const ROWS: readonly Row[] = [...RELAY_ROWS, ...INVOCATION_ROWS];

@@ -1,0 +1,52 @@
+import { burst } from "#test/faults/burst.ts";
+import { NODES, type Row } from "#test/faults/row.ts";
+
+const KILLS = 10;
+
+/** What can befall relays and the processes of functions themselves. */
+export const RELAY_ROWS: readonly Row[] = [
+  { name: "nothing at all", play: burst({}) },
+  {
+    name: "relay killed at 10 points",
+    isQuick: true,
+    async play(stage) {
+      for (let kill = 0; kill < KILLS; kill += 1) {
+        const relay = await stage.startRelayProcess();
+        const before = (await stage.audit()).length;
+        const joining = stage.join(NODES / KILLS);
+        await stage.afterWrites((kill * 2 * NODES) / KILLS + stage.random.whole(1, (2 * NODES) / KILLS - 10));
+        await relay.stop("SIGKILL");
+        await joining;
+        if ((await stage.audit()).length === before)
+          throw new Error("the relay was killed before it did anything");
+      }
+      await stage.startRelayProcess();
+      await stage.untilUp();
+    },
+  },
+  {
+    name: "functions killed at 10 points",
+    async play(stage) {
+      await stage.startRelay();
+      let functions = await stage.startFunctionProcess();
+      stage.platform.runWith(functions.run);
+      for (let kill = 0; kill < KILLS; kill += 1) {
+        const joining = stage.join(NODES / KILLS);
+        await stage.afterWrites((kill * 2 * NODES) / KILLS + stage.random.whole(1, (2 * NODES) / KILLS - 10));
+        await functions.process.stop("SIGKILL");
+        functions = await stage.startFunctionProcess();
+        stage.platform.runWith(functions.run);
+        await joining;
+      }
+      await stage.untilUp();
+    },
+  },
+  {
+    name: "two relays for a whole burst",
+    isQuick: true,
+    async play(stage) {
+      await stage.startRelay();
+      await burst({})(stage);
+    },
+  },
+];

@@ -1,0 +1,72 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type ControlPlaneBinaries,
+  type KubeApiserver,
+  startKubeApiserver,
+} from "#emulators/harness/kube-apiserver.ts";
+import { connect } from "#kube/client/connect.ts";
+import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
+import type { SeenNode } from "#test/faults/foreign.ts";
+import { access } from "#test/kube/apply/cluster-under-test.ts";
+import { type NakedNodeWitness, witnessNakedNodes } from "#test/witness/naked-nodes.ts";
+
+/** A real API server that rows share, and the world outside, which acts as admin. */
+export interface World {
+  readonly folder: string;
+  readonly plane: KubeApiserver;
+  readonly admin: Transport;
+  readonly naked: NakedNodeWitness;
+  /** Fails the row unless it worked. */
+  ask(request: ApiRequest): Promise<ApiResponse>;
+  /** All nodes, page by page. */
+  nodes(): Promise<readonly SeenNode[]>;
+  /** Removes all nodes and Events, and resolves when there are none. */
+  clear(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts it; whoever does closes it. */
+export async function startWorld(binaries: ControlPlaneBinaries): Promise<World> {
+  const folder = await mkdtemp(join(tmpdir(), "faults-"));
+  const plane = await startKubeApiserver({ folder: join(folder, "control-plane"), binaries });
+  const admin = connect({ ...(await access(plane, "admin")), maxQueued: 20_000, requestTimeoutMs: 60_000 });
+  const ask = async (request: ApiRequest): Promise<ApiResponse> => {
+    const answer = await admin.send(request);
+    if (answer.status < 300) return answer;
+    throw new Error(`${request.method} ${request.path}: ${answer.status} ${answer.body.slice(0, 500)}`);
+  };
+  const nodes = async (): Promise<readonly SeenNode[]> => {
+    const all: SeenNode[] = [];
+    for (let token: string | undefined = ""; token !== undefined; ) {
+      const { body } = await ask({ method: "GET", path: `/api/v1/nodes?limit=500&continue=${token}` });
+      const page = JSON.parse(body) as { items: SeenNode[]; metadata: { continue?: string } };
+      all.push(...page.items);
+      token = page.metadata.continue;
+    }
+    return all;
+  };
+  return {
+    folder,
+    plane,
+    admin,
+    naked: await witnessNakedNodes(plane, admin),
+    ask,
+    nodes,
+    clear: async () => {
+      for (const { metadata } of (await nodes()).filter(({ metadata }) => metadata.deletionTimestamp)) {
+        const body = [{ op: "remove", path: "/metadata/finalizers" }];
+        const contentType = "application/json-patch+json";
+        await ask({ method: "PATCH", path: `/api/v1/nodes/${metadata.name}`, contentType, body });
+      }
+      await ask({ method: "DELETE", path: "/api/v1/nodes" });
+      await ask({ method: "DELETE", path: "/api/v1/namespaces/default/events" });
+    },
+    close: async () => {
+      await admin.close();
+      await plane.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
