@@ -10,6 +10,7 @@ import { describeNetworkInterfaces } from "./describe-network-interfaces.ts";
 import { type Fault, fault, isFault } from "./fault.ts";
 import type { Inventory } from "./inventory.ts";
 import { idOf } from "./names.ts";
+import { FIRST_PAGE } from "./paging.ts";
 import { type Parameters, parseParameters } from "./parameters.ts";
 import { renderAnswer, renderFault, type Service, VERSIONS } from "./protocol.ts";
 import type { QuotaMeter } from "./quotas.ts";
@@ -43,8 +44,11 @@ export type Reply =
       readonly status: number;
       readonly contentType: string;
       readonly body: string;
+      /** Beyond what every answer takes. */
+      readonly delayMs?: number;
     }
   | { readonly kind: "truncated"; readonly body: string }
+  | { readonly kind: "reset"; readonly body: string }
   | { readonly kind: "hang-up" }
   | { readonly kind: "hang" };
 
@@ -73,7 +77,7 @@ export function answerRequest(state: ApiState, request: ApiRequest): Reply {
     ? caller
     : failure?.kind === "error"
       ? faultOf(failure)
-      : run(state, request, parameters, action, caller);
+      : emptied(run(state, request, parameters, action, caller), failure, parameters);
   const broken = isFault(caller) || failure?.kind === "error" ? undefined : failure;
   const reply = replyOf(service, action, outcome, broken, request.requestId);
   state.log.add({
@@ -153,13 +157,34 @@ function replyOf(
     case "hang-up":
       return { kind: "hang-up" };
     case "truncated":
-      return { kind: "truncated", body };
+    case "reset":
+      return { kind: failure.kind, body };
+    case "slow": {
+      const delayMs = failure.delayMs ?? 1_000;
+      return { kind: "document", status, contentType: "text/xml;charset=UTF-8", body, delayMs };
+    }
     case "rubbish":
       return { kind: "document", status: 200, contentType: "text/html", body: RUBBISH };
     case "error":
+    case "empty":
+    case "empty-page":
     case undefined:
       return { kind: "document", status, contentType: "text/xml;charset=UTF-8", body };
   }
+}
+
+/** The answer without what it lists; as a page it says that there is more, which is all of it. */
+function emptied(
+  outcome: Answer | Fault,
+  failure: Failure | undefined,
+  parameters: Parameters,
+): Answer | Fault {
+  if (failure?.kind !== "empty" && failure?.kind !== "empty-page") return outcome;
+  if (isFault(outcome)) return outcome;
+  const lists = Object.keys(outcome.content).filter((name) => name !== "nextToken");
+  const hasPages = failure.kind === "empty-page" && parameters.list("InstanceId").length === 0;
+  const none = Object.fromEntries(lists.map((name) => [name, ""]));
+  return { kind: "answer", content: { ...none, ...(hasPages ? { nextToken: FIRST_PAGE } : {}) }, results: 0 };
 }
 
 /** What a proxy on the way says when it has no better idea. */

@@ -3,18 +3,21 @@ import { VisibleAfter } from "./instance-spec.ts";
 import { Quotas } from "./quotas.ts";
 
 /**
- * How the next calls fail: with an error answer, by hanging up before any answer, by never answering, with a body that
- * is no XML, or with an answer that breaks off in the middle.
+ * How the next calls fail: with an error answer, by hanging up before any answer, by never answering, with a body that is no XML,
+ * with a document that breaks off in the middle, with a connection that is reset in the middle of the body, late, with a list that is
+ * empty, or with an empty page behind which the list begins (for calls that take pages: those without ids).
  */
 export const Failure = z.strictObject({
   /** Any action where none is named. */
   action: z.string().optional(),
-  kind: z.enum(["error", "hang-up", "hang", "rubbish", "truncated"]),
+  kind: z.enum(["error", "hang-up", "hang", "rubbish", "truncated", "reset", "slow", "empty", "empty-page"]),
   /** How many calls fail so. */
   count: z.int().positive(),
   /** Of an `error`; InternalError with 500 by default. */
   status: z.int().min(400).max(599).optional(),
   code: z.string().optional(),
+  /** Of a `slow` one; 1,000 by default. */
+  delayMs: z.int().positive().optional(),
 });
 export type Failure = z.output<typeof Failure>;
 

@@ -54,6 +54,9 @@ function formatToken(sequence: number): string {
   return Buffer.from(`${TOKEN_PREFIX}${sequence}`).toString("base64url");
 }
 
+/** The token of the page with which a list begins. */
+export const FIRST_PAGE: string = formatToken(0);
+
 function parseToken(token: string): number | undefined {
   const text = Buffer.from(token, "base64url").toString("utf8");
   const sequence = Number(text.slice(TOKEN_PREFIX.length));

@@ -19,6 +19,8 @@ export interface AssumedRole {
 /** Temporary credentials handed out, and whose they are. */
 export interface SecurityTokens {
   assume(role: Omit<AssumedRole, "accessKeyId">): AssumedRole;
+  /** Ends all sessions there are. */
+  expire(): void;
   /** All uses of AssumeRole, oldest first. */
   assumed(): readonly AssumedRole[];
   /** The caller behind an access key, or the fault for one whose time is over. */
@@ -44,6 +46,9 @@ export function createSecurityTokens(
       if (sessions.size >= MAX_SESSIONS && oldest !== undefined) sessions.delete(oldest);
       sessions.set(accessKeyId, session);
       return session;
+    },
+    expire() {
+      for (const [key, session] of sessions) sessions.set(key, { ...session, expiresAt: 0 });
     },
     assumed: () => [...sessions.values()],
     callerOf(accessKeyId, now) {

@@ -62,6 +62,8 @@ export interface Ec2Server {
   record(): readonly CallRecord[];
   /** Calls so far, by action. */
   counts(): Readonly<Record<string, number>>;
+  /** Ends all sessions of roles at once, whatever their callers were told of their end. */
+  expireSessions(): void;
   /** All uses of AssumeRole, oldest first. */
   assumedRoles(): readonly AssumedRole[];
   /** Ends everything, calls that hang too; no socket is left. */
@@ -110,7 +112,8 @@ export async function startEc2(options: Ec2Options = {}): Promise<Ec2Server> {
     } else {
       const { headers } = request;
       const reply = answerRequest(state, { headers, body: body.text, at: clock.now(), requestId });
-      if (state.settings.latencyMs > 0) await clock.sleep(state.settings.latencyMs, stopping.signal);
+      const delayMs = state.settings.latencyMs + (reply.kind === "document" ? (reply.delayMs ?? 0) : 0);
+      if (delayMs > 0) await clock.sleep(delayMs, stopping.signal);
       sendReply(response, reply);
     }
   }
@@ -143,6 +146,7 @@ export async function startEc2(options: Ec2Options = {}): Promise<Ec2Server> {
     },
     record: () => state.log.all(),
     counts: () => state.log.counts(),
+    expireSessions: () => state.tokens.expire(),
     assumedRoles: () => state.tokens.assumed(),
     async close() {
       stopping.abort();
@@ -164,6 +168,13 @@ function sendReply(response: ServerResponse, reply: Reply): void {
     case "truncated":
       // The end of the body is announced as its end, so that it is the document that is broken and not the connection.
       send(response, 200, "text/xml;charset=UTF-8", reply.body.slice(0, reply.body.length / 2));
+      return;
+    case "reset":
+      response.writeHead(200, {
+        "content-type": "text/xml;charset=UTF-8",
+        "content-length": Buffer.byteLength(reply.body),
+      });
+      response.write(reply.body.slice(0, reply.body.length / 2), () => response.socket?.resetAndDestroy());
       return;
     case "hang-up":
       response.destroy();

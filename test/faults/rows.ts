@@ -1,6 +1,7 @@
 import type { Row } from "#test/faults/row.ts";
+import { EC2_ROWS } from "#test/faults/rows/ec2.ts";
 import { INVOCATION_ROWS } from "#test/faults/rows/invocations.ts";
 import { RELAY_ROWS } from "#test/faults/rows/relays.ts";
 
 /** The whole table of faults, in the order in which it is printed. */
-export const ROWS: readonly Row[] = [...RELAY_ROWS, ...INVOCATION_ROWS];
+export const ROWS: readonly Row[] = [...RELAY_ROWS, ...INVOCATION_ROWS, ...EC2_ROWS];

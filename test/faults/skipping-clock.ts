@@ -4,6 +4,7 @@ import { type Clock, systemClock } from "#kube/follow/clock.ts";
 export interface SkippingClock extends Clock {
   /** Milliseconds that were passed over so far. */
   skippedMs(): number;
+  skips(): number;
   /** Passes over a wait of its own accord. */
   skip(durationMs: number): void;
   close(): void;
@@ -16,15 +17,16 @@ interface Timer {
 }
 
 /** How often is looked whether nothing goes on … */
-const LOOK_MS = 10;
+const LOOK_MS = 6;
 /** … and how often in a row nothing must: what was just written is on its way to us then. */
-const LOOKS = 4;
+const LOOKS = 3;
 
 /** Makes a clock that passes over waits while `isWaiting` holds: nothing is on its way, and something is to be done later. */
 export function createSkippingClock(isWaiting: () => boolean): SkippingClock {
   const timers = new Set<Timer>();
   let skippedMs = 0;
   let looks = 0;
+  let skips = 0;
   const now = (): number => systemClock.now() + skippedMs;
 
   function arm(timer: Timer): void {
@@ -36,6 +38,7 @@ export function createSkippingClock(isWaiting: () => boolean): SkippingClock {
 
   function skip(durationMs: number): void {
     skippedMs += Math.max(0, durationMs);
+    skips += 1;
     for (const timer of timers) arm(timer);
   }
 
@@ -53,6 +56,7 @@ export function createSkippingClock(isWaiting: () => boolean): SkippingClock {
     now,
     skip,
     skippedMs: () => skippedMs,
+    skips: () => skips,
     after(delayMs, callback) {
       const timer: Timer = { atMs: now() + delayMs, callback, cancelReal: () => {} };
       timers.add(timer);

@@ -18,6 +18,7 @@ import { type ManagedProcess, startProcess } from "#emulators/harness/managed-pr
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { type ConnectOptions, connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import { pause } from "#kube/follow/clock.ts";
 import { createLambdaInvoker } from "#relay/delivery/invoke-lambda.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import type { OutcomeLine } from "#relay/report/outcome-line.ts";
@@ -83,7 +84,7 @@ export interface Stage {
   startFunctionProcess(nodeFlags?: readonly string[]): Promise<FunctionProcess>;
   /** What the API server recorded since the row began. */
   audit(): Promise<readonly AuditRecord[]>;
-  /** Resolves once so many writes of ours have been carried out, or nothing is left to be written. */
+  /** Resolves once so many writes of ours have been carried out. */
   afterWrites(count: number): Promise<void>;
   /** Resolves when every expected node has lost our taint, or with what it waited for. */
   untilUp(timeoutMs?: number): Promise<void>;
@@ -108,10 +109,13 @@ export async function setStage(world: World, random: Random, options: StageOptio
   const lines: OutcomeLine[] = [];
   const expected = new Map<string, ExpectedNode>();
   const startedAt = Date.now();
-  const isWaiting = (): boolean =>
-    relays.length > 0 &&
-    relays.flatMap((relay) => relay.status()).every((each) => each.invocations === 0) &&
-    relays.flatMap((relay) => relay.status()).some((each) => each.needed > 0);
+  /** Waits of functions for their share of a quota. */
+  let sleeping = 0;
+  const isWaiting = (): boolean => {
+    const followed = relays.flatMap((relay) => relay.status());
+    const invocations = followed.reduce((sum, each) => sum + each.invocations, 0);
+    return invocations <= sleeping && followed.some(({ needed }) => needed > 0);
+  };
   const clock = createSkippingClock(isWaiting);
   closers.push(async () => clock.close());
   const ec2 = await startEc2({
@@ -146,6 +150,11 @@ export async function setStage(world: World, random: Random, options: StageOptio
   await writeClustersFile(clustersFile, written);
   const cloud: Cloud = createAwsCloud(cloudConfig, {
     clusterName: CLUSTER,
+    sleep: async (delayMs, signal) => {
+      sleeping += 1;
+      await pause(clock, delayMs, signal);
+      sleeping -= 1;
+    },
     now: () => clock.now(),
     wallClock: () => clock.now(),
   });
@@ -247,11 +256,7 @@ export async function setStage(world: World, random: Random, options: StageOptio
       return started;
     },
     afterWrites: async (count) => {
-      await stageUntil(
-        `${count} writes`,
-        async () => history.schedulable >= expected.size || (await writes()) >= count,
-        UP_TIMEOUT_MS,
-      );
+      await stageUntil(`${count} writes`, async () => (await writes()) >= count, UP_TIMEOUT_MS);
     },
     untilUp: async (timeoutMs = UP_TIMEOUT_MS) => {
       const isUp = (uid: string): boolean => {
