@@ -205,8 +205,7 @@ function withFunctionKubeconfig(command: Command): Command {
   return command.option(
     "--function-kubeconfig <name=file>",
     "a function's own identity, such as csr=FILE; once for each",
-    (each: string, before: readonly string[]) => [...before, each],
-    [],
+    (each: string, before: readonly string[] = []) => [...before, each],
   );
 }
 

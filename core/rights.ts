@@ -42,11 +42,7 @@ const REQUESTS: What = {
 
 /** Exactly what each identity needs in a cluster: infra/rbac grants it, `doctor` asks for it, and nothing wider is used. */
 export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
-  relay: [
-    ...verbs(NODES, "list", "watch"),
-    ...verbs(LEASE, "patch"),
-    ...verbs(REQUESTS, "list", "watch"),
-  ],
+  relay: [...verbs(NODES, "list", "watch"), ...verbs(LEASE, "patch"), ...verbs(REQUESTS, "list", "watch")],
   node: [
     ...verbs(NODES, "get", "patch"),
     ...verbs({ ...NODES, subresource: "status" }, "patch"),

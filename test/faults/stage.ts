@@ -7,6 +7,7 @@ import { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import { Cluster, type ClusterEntry } from "#config/cluster.ts";
 import { signIn } from "#config/sign-in.ts";
+import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import type { Ec2Instance } from "#emulators/ec2/instance.ts";
 import type { InstanceSpec } from "#emulators/ec2/instance-spec.ts";
@@ -19,7 +20,6 @@ import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-his
 import { type ConnectOptions, connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { pause } from "#kube/follow/clock.ts";
-import { createLambdaInvoker } from "#relay/delivery/invoke-lambda.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import type { OutcomeLine } from "#relay/report/outcome-line.ts";
 import { type ForeignMarks, markedNode, type NodeDifference } from "#test/faults/foreign.ts";

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
 import type { ControlPlaneUser } from "#emulators/harness/control-plane.ts";
+import { identityFlags } from "#emulators/harness/identity-flags.ts";
 import {
   type ControlPlaneBinaries,
   type KubeApiserver,
@@ -164,8 +165,7 @@ export async function startNeighbourhood(
     },
     run: async () => {
       const flags = ["run", "--cloud-provider", "aws", "--cloud-config", cloudConfig, "--port", "0"];
-      flags.push("--kubeconfig", await plane.kubeconfig("functions"));
-      flags.push("--relay-kubeconfig", await plane.kubeconfig("relay"), "--controllers", "*,csr-approver");
+      flags.push(...(await identityFlags(plane)), "--controllers", "*,csr-approver");
       const running = startProgram(flags, {
         AWS_REGION: ec2.region,
         AWS_ACCESS_KEY_ID: "test",

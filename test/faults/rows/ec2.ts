@@ -66,7 +66,10 @@ export const EC2_ROWS: readonly Row[] = [
       await stage.join(NODES / 2);
       await stage.untilUp();
       const refused = stage.ec2.record().filter(({ code }) => code === "RequestExpired");
-      if (refused.length === 0) throw new Error(`nothing was refused ${JSON.stringify([stage.ec2.assumedRoles().length, stage.ec2.record().map(r=>[r.action,r.code,r.roleArn,r.at-stage.startedAt])])}`);
+      if (refused.length === 0)
+        throw new Error(
+          `nothing was refused ${JSON.stringify([stage.ec2.assumedRoles().length, stage.ec2.record().map((r) => [r.action, r.code, r.roleArn, r.at - stage.startedAt])])}`,
+        );
       const waitedMs = stage.clock.skippedMs() - skippedMs;
       if (waitedMs > REFUSED_CREDENTIALS_MS)
         throw new Error(`nodes waited ${Math.round(waitedMs / 60_000)} minutes for other credentials`);
