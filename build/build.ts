@@ -1,6 +1,7 @@
 import { chmod, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
+import { CLOUD_KINDS } from "#clouds/kinds.ts";
 import { type Bundle, type BundleOptions, bundle, ROOT, rawBytes } from "./bundle.ts";
 import { functionNames } from "./function-names.ts";
 import { importTimeMs } from "./import-time.ts";
@@ -22,6 +23,11 @@ export const NO_PROFILES = {
   "@aws-sdk/credential-provider-process": "clouds/aws/no-profiles.ts",
   "@aws-sdk/credential-provider-sso": "clouds/aws/no-profiles.ts",
 };
+
+/** The sweep asks no cloud: it reads how clusters are configured, and needs none of what a cloud is made of. */
+export const NO_CLOUDS = Object.fromEntries(
+  CLOUD_KINDS.map(({ provider }) => [`#clouds/${provider}/cloud.ts`, "clouds/no-clouds.ts"]),
+);
 
 /** Builds the functions alone: for each `NAME` its bundle in `NAME/` and what is deployed, `NAME.zip`. */
 export async function buildFunctions(folder: string): Promise<Size[]> {
@@ -53,7 +59,8 @@ async function buildFunction(name: string, folder: string): Promise<Size> {
 }
 
 function functionNamed(name: string, folder: string): BundleOptions {
-  return { entry: `functions/${name}.ts`, folder: join(folder, name), name: "index", instead: NO_PROFILES };
+  const instead = name === "sweep" ? { ...NO_PROFILES, ...NO_CLOUDS } : NO_PROFILES;
+  return { entry: `functions/${name}.ts`, folder: join(folder, name), name: "index", instead };
 }
 
 function commandLine(folder: string): BundleOptions {

@@ -3,9 +3,10 @@ import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-
 import { readFunctionAccess } from "#cli/function-kubeconfigs.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
-import { serve } from "#cli/serve.ts";
+import { log, serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
 import { sayDoubts, sayThatNothingIsReadAgain } from "#cli/start-notes.ts";
+import { sweepEveryMinute } from "#cli/sweep-every-minute.ts";
 import { loadCloud } from "#clouds/kinds.ts";
 import { faultsOf } from "#core/faults.ts";
 import { messageOf } from "#core/message-of.ts";
@@ -46,10 +47,13 @@ export async function run(flags: RunFlags): Promise<void> {
     (controller) =>
       [controller.name, controllerFunction(controller, dependenciesOf(controller.functionName))] as const,
   );
+  const transport = connect(relayAccess);
+  const invoker = createInProcessInvoker(new Map(functions), FUNCTION_TIMEOUT_MS);
   try {
     await serve({
-      clusters: [{ cluster, transport: connect(relayAccess) }],
-      invoker: createInProcessInvoker(new Map(functions), FUNCTION_TIMEOUT_MS),
+      clusters: [{ cluster, transport }],
+      invoker,
+      sweep: (metrics) => sweepEveryMinute({ cluster, transport, invoker, log, metrics }),
       serving,
     });
   } finally {

@@ -21,9 +21,19 @@ export interface ServeOptions {
   /** Changes them from now on; what it started ends with `stop`. */
   readonly follow?: (relay: Relay) => ClustersFollower;
   readonly invoker: Invoker;
+  /** Starts what sweeps the clusters beside the relay. */
+  readonly sweep?: ((metrics: Pick<RelayMetrics, "followSweep">) => Sweeping) | undefined;
   readonly serving: ServingSettings;
   /** Where functions are invoked over a network, whether they could be. */
   readonly dryRun?: PlatformCheckOptions["dryRun"];
+}
+
+/** What sweeps clusters now and then. */
+export interface Sweeping {
+  /** Nothing new starts any more. */
+  stop(): void;
+  /** What is in flight is given up; resolves when nothing of it goes on. */
+  close(): Promise<void>;
 }
 
 /** What changes the clusters of a relay. */
@@ -38,7 +48,14 @@ export interface ClustersFollower {
 const DRAIN_TIMEOUT_MS = 35_000;
 
 /** Runs a relay until SIGTERM or SIGINT, then lets what is in flight finish; a second signal ends it at once. */
-export async function serve({ clusters, follow, invoker, serving, dryRun }: ServeOptions): Promise<void> {
+export async function serve({
+  clusters,
+  follow,
+  invoker,
+  sweep,
+  serving,
+  dryRun,
+}: ServeOptions): Promise<void> {
   const metrics = createRelayMetrics();
   const gate = createGate({ clock: systemClock, random: Math.random });
   metrics.followGate(gate.status);
@@ -53,14 +70,19 @@ export async function serve({ clusters, follow, invoker, serving, dryRun }: Serv
     onOutcome: log,
   });
   const follower = follow?.(relay);
+  const sweeping = sweep?.(metrics);
   await serveUntilSignal({
     relay: { drain: relay.drain, status: withSlowed(relay.status, gate.status) },
     metrics,
     serving,
     dryRun,
     clusters: clusters.length,
-    stop: () => follower?.stop(),
+    stop() {
+      follower?.stop();
+      sweeping?.stop();
+    },
     async close() {
+      await sweeping?.close();
       await relay.close();
       await Promise.all([invoker.close(), follower?.stopped]);
     },

@@ -40,6 +40,10 @@ export const LOG_EVENTS = {
   LeaseRenewed: "the relay vouches from now on that what happens in the cluster reaches the functions",
   LeaseNotRenewed:
     "the relay does not or cannot vouch for that any more (`outcome`, `code`); after two minutes the sweep does its work",
+  SweepFinished:
+    "a cluster was swept, in this `mode`: `overdue` nodes had not been brought in time; or so many `clusters`, whose Leases are fresh",
+  SweepNotDone:
+    "these clusters (`names`) were not swept, for this reason (`code`); the next minute's sweep comes",
   Refreshed: "all objects of the `resource` were looked at",
   MalformedObject: "an object that is not what the API server's schema promises is left out",
   ObjectTooLarge: "an object that no event can carry is left out",
@@ -105,9 +109,21 @@ export const LogLine = z.strictObject({
   faults: fact(z.array(z.unknown()), "what is wrong, by path and message"),
   doubts: fact(z.array(z.unknown()), "what is most likely a mistake"),
   count: count("of doubts, those not named included"),
+  mode: fact(
+    z.enum(["lease", "audit", "full"]),
+    "of a sweep: no list, one for what is overdue, or one for everything",
+  ),
+  lease: text("of a sweep: what the relay's Lease said"),
+  listed: count("objects seen in lists"),
+  overdue: count("nodes that a relay should have brought by then: the gap"),
+  invocations: count("of functions"),
+  unreported: count("objects that should have been sent, and of which there is no report"),
+  names: fact(z.array(z.string()), "of clusters"),
+  _aws: fact(z.unknown(), "of functions: which facts CloudWatch is to make metrics of"),
   rounds: count("how often it was undone"),
   manager: text("the field manager that did it"),
   durationMs: count("how long it took"),
+  leaseMs: count("how long it took to read the Lease"),
   invokedMs: count("how long the invocation took, with the way there and back"),
   retryInMs: count("when it is tried again"),
   url: text("where the process answers"),

@@ -15,9 +15,9 @@ const GROWS_BELOW = 1 / 3;
 /** … but one that fails may cost as much as all these together, where a few objects among many are large. */
 const GROWS_AFTER_PAGES = 8;
 
-/** Begins with pages of 500. */
-export function createPageSize(): PageSize {
-  let limit = PAGE_LIMIT;
+/** Begins with pages of 500, or of the given size, and they never grow beyond. */
+export function createPageSize(largest = PAGE_LIMIT): PageSize {
+  let limit = largest;
   let fitting = 0;
   return {
     limit: () => limit,
@@ -33,7 +33,7 @@ export function createPageSize(): PageSize {
       fitting += 1;
       if (fitting < GROWS_AFTER_PAGES) return;
       fitting = 0;
-      limit = Math.min(PAGE_LIMIT, limit * 2);
+      limit = Math.min(largest, limit * 2);
     },
   };
 }

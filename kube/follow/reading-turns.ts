@@ -23,8 +23,8 @@ const FOR_EVER: Patience = { reached: () => false, onReached: () => () => {} };
  * Turns for requests with large answers, in the order in which they were asked for, over all clusters of a process: memory that a
  * hundred lists took at the same time is never quite given back.
  */
-export function createReadingTurns(clock: Clock): ReadingTurns {
-  const slots = createSlots(() => AT_ONCE, MAX_WAITING);
+export function createReadingTurns(clock: Clock, atOnce = AT_ONCE): ReadingTurns {
+  const slots = createSlots(() => atOnce, MAX_WAITING);
 
   /** Ends by itself after a while; to be called when the answer is there. */
   function begin(): () => void {

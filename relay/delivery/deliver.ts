@@ -1,8 +1,8 @@
 import type { Event } from "#core/event.ts";
-import { messageOf } from "#core/message-of.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
 import { type EventFacts, eventOf } from "#delivery/event-of-batch.ts";
-import { ABANDONED, type Invocation, type Invoker, isRefusal } from "#delivery/invoker.ts";
+import { invokeUntil } from "#delivery/invoke-until.ts";
+import { type Invocation, type Invoker, isRefusal } from "#delivery/invoker.ts";
 import type { ReadyObject, Settlement } from "#relay/work/pending.ts";
 
 /** What one event came to, for the log and the metrics. */
@@ -31,32 +31,6 @@ export async function deliver(
       ? 0
       : settlements.filter((settlement) => settlement.kind !== "report").length;
   return { event, objects, invocation, settlements, unnamed };
-}
-
-/** Nobody waits for what is left to itself when the signal fires. */
-async function invokeUntil(
-  invoker: Pick<Invoker, "invoke">,
-  event: Event,
-  signal: AbortSignal,
-): Promise<Invocation> {
-  let onAbort = (): void => {};
-  const abandoned = new Promise<Invocation>((resolve) => {
-    onAbort = () => resolve(failed(ABANDONED, "nobody waits for it any more"));
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-  });
-  try {
-    return await Promise.race([invoker.invoke(event, signal), abandoned]);
-  } catch (error) {
-    // An invoker that breaks its word costs one batch one retry, not the relay its life.
-    return failed("InvokerFault", messageOf(error));
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
-}
-
-function failed(code: string, message: string): Invocation {
-  return { kind: "failed", code, message, settleMs: 0 };
 }
 
 function settlementOf(object: ReadyObject, index: number, event: Event, invocation: Invocation): Settlement {

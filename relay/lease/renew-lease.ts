@@ -3,6 +3,7 @@ import { messageOf } from "#core/message-of.ts";
 import { renewalOf } from "#core/relay-lease.ts";
 import { sendWrite } from "#kube/apply/requests.ts";
 import { codeOf } from "#kube/client/answer.ts";
+import { withSmallAnswers } from "#kube/client/small-answers.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
 
@@ -40,15 +41,10 @@ export interface LeaseOptions {
 /** A Lease is stale after four of these. */
 const EVERY_MS = 30_000;
 
-/** The answer is metadata of one object, whoever the server is. */
-const MAX_ANSWER_BYTES = 64 * 1024;
-const MAX_ANSWER_VALUES = 10_000;
-const TIMEOUT_MS = 10_000;
-
 /** Renews the Lease about every 30 s while there is reason to, and says what came of it. Resolves when the signal fires. */
 export async function renewLease(options: LeaseOptions): Promise<void> {
   const { clock, random, signal, note } = options;
-  const transport = bounded(options.transport);
+  const transport = withSmallAnswers(options.transport);
   let last: LeaseOutcome | undefined;
   await pause(clock, EVERY_MS * random(), signal);
   while (!signal.aborted) {
@@ -81,12 +77,3 @@ async function renewOnce(
 }
 
 const OUTCOMES: Readonly<Record<string, LeaseOutcome>> = { Gone: "missing", Forbidden: "forbidden" };
-
-function bounded(transport: Transport): Transport {
-  const bounds = { maxBytes: MAX_ANSWER_BYTES, maxValues: MAX_ANSWER_VALUES, timeoutMs: TIMEOUT_MS };
-  return {
-    send: (request) => transport.send({ ...request, ...bounds }),
-    stream: (request) => transport.stream(request),
-    close: () => transport.close(),
-  };
-}

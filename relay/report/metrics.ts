@@ -34,6 +34,8 @@ export interface RelayMetrics {
   follow(status: () => readonly FollowedCluster[]): void;
   /** Where it reads whether the functions can be invoked, in processes that invoke them over a network. */
   followPlatform(state: () => PlatformState | undefined): void;
+  /** Where it reads how many overdue nodes the last sweep of each cluster found, in the process that sweeps. */
+  followSweep(overdue: () => ReadonlyMap<string, number>): void;
   /** Where it reads how the gate stands, in the process that has it. */
   followGate(status: () => GateStatus): void;
   /** Drops what was counted of a cluster that is followed no longer. */
@@ -247,6 +249,21 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
         registers,
         collect() {
           this.set(Number(state()?.reachable ?? false));
+        },
+      });
+    },
+    followSweep(overdue) {
+      new Gauge({
+        ...defined({
+          name: "serverless_ccm_sweep_overdue_nodes",
+          type: "gauge",
+          help: "Nodes that the last list of the sweep found waiting although the relay should have brought them.",
+          labelNames: ["cluster"],
+        }),
+        registers,
+        collect() {
+          this.reset();
+          for (const [cluster, nodes] of overdue()) this.set({ cluster }, nodes);
         },
       });
     },

@@ -3,6 +3,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { makePackagingFolder, type Packaged, type PackagingFolder } from "#test/infra/packaged-template.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
+import { functionNames } from "../../build/function-names.ts";
 
 const run = promisify(execFile);
 
@@ -29,6 +30,8 @@ const EACH = GIVEN.reduce<readonly Readonly<Record<string, string>>[]>(
 const COMBINATIONS = EACH.map((each) =>
   Object.keys(each).length % 2 === 0 ? each : { ...each, clustersFile: "/mnt/clusters/clusters.yaml" },
 );
+
+const NAMES = await functionNames();
 
 /** As many at a time as there are cores where this is slow; each takes about a second of one, and a folder of its own. */
 const AT_ONCE = 2;
@@ -87,7 +90,7 @@ describeWithPart("aws-tools", "serverless.yml in every combination of its parame
       roles: each["vpcSubnetIds"] === undefined ? undefined : [{ Ref: "NetworkPolicy" }],
       subnets: split(each["vpcSubnetIds"]),
       groups: split(each["vpcSecurityGroupIds"]),
-      reserved: Array.from({ length: 2 }, () =>
+      reserved: NAMES.map(() =>
         each["reservedConcurrency"] === undefined ? undefined : Number(each["reservedConcurrency"]),
       ),
     }));

@@ -9,6 +9,7 @@ const reference = await readFile(new URL("../../../docs/reference/metrics.md", i
 function createWhole(): RelayMetrics {
   const metrics = createRelayMetrics();
   metrics.followPlatform(() => undefined);
+  metrics.followSweep(() => new Map());
   metrics.followGate(() => ({ waiting: 0, slowedClusters: [], platformOpen: false, functions: {} }));
   return metrics;
 }

@@ -1,0 +1,79 @@
+import { randomBytes } from "node:crypto";
+import type { Sweeping } from "#cli/serve.ts";
+import type { Cluster } from "#config/cluster.ts";
+import type { Watch } from "#core/controller.ts";
+import type { Invoker } from "#delivery/invoker.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import { type Clock, pause, systemClock } from "#kube/follow/clock.ts";
+import type { RelayMetrics } from "#relay/report/metrics.ts";
+import { createSweepTurns, sweepCluster } from "#sweep/sweep-cluster.ts";
+import { type SweepLine, sweepLines } from "#sweep/sweep-line.ts";
+import { minuteOf } from "#sweep/turns.ts";
+
+export interface SweepEveryMinuteOptions {
+  readonly cluster: Cluster;
+  /** The way to its API server with the right to list; whoever gives it closes it. */
+  readonly transport: Transport;
+  readonly invoker: Pick<Invoker, "invoke">;
+  readonly log: (line: SweepLine) => void;
+  readonly metrics: Pick<RelayMetrics, "followSweep">;
+  readonly watches?: readonly Watch[];
+  readonly clock?: Clock;
+  /** Uniform in [0, 1). */
+  readonly random?: () => number;
+}
+
+const MINUTE_MS = 60_000;
+
+/** Longer than a deployed sweep has, which is followed by another one in a minute. */
+const LONGEST_MS = 120_000;
+
+/** Sweeps one cluster every minute in this process, the first time a minute from now: until then the relay lists by itself. */
+export function sweepEveryMinute(options: SweepEveryMinuteOptions): Sweeping {
+  const { cluster, transport, log, clock = systemClock, random = Math.random } = options;
+  const stopping = new AbortController();
+  const closing = new AbortController();
+  const overdue = new Map<string, number>();
+  options.metrics.followSweep(() => overdue);
+  const world = {
+    ...{ invoker: options.invoker, clock, random, watches: options.watches },
+    api: async () => transport,
+    identity: `sweep-${randomBytes(4).toString("hex")}`,
+    turns: createSweepTurns(clock),
+  };
+
+  async function sweepOnce(): Promise<void> {
+    const late = new AbortController();
+    const cancel = clock.after(LONGEST_MS, () => late.abort());
+    const time = {
+      minute: minuteOf(clock.now()),
+      signal: AbortSignal.any([stopping.signal, late.signal]),
+      giveUp: AbortSignal.any([closing.signal, late.signal]),
+    };
+    const sweep = await sweepCluster(cluster, world, time);
+    cancel();
+    // What was not listed says nothing new of the gap.
+    if (sweep.mode === "audit" || sweep.mode === "full") overdue.set(cluster.name, sweep.overdue);
+    if (stopping.signal.aborted) return;
+    // A Lease that is fresh is nothing to say of one cluster, once a minute.
+    if (sweep.mode !== "lease") for (const line of sweepLines([sweep])) log(line);
+  }
+
+  async function sweepForever(): Promise<void> {
+    for (;;) {
+      await pause(clock, MINUTE_MS, stopping.signal);
+      if (stopping.signal.aborted) return;
+      await sweepOnce();
+    }
+  }
+
+  const sweeping = sweepForever();
+  return {
+    stop: () => stopping.abort(),
+    async close() {
+      stopping.abort();
+      closing.abort();
+      await sweeping;
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import { randomBytes } from "node:crypto";
+import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
+import type { Cluster } from "#config/cluster.ts";
+import { readClustersFile } from "#config/read-clusters-file.ts";
+import { signIn } from "#config/sign-in.ts";
+import { WATCHES } from "#core/watches.ts";
+import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
+import { createBoundedCache } from "#functions/parts/bounded-cache.ts";
+import { logToStandardOutput } from "#functions/parts/log-report.ts";
+import { connect } from "#kube/client/connect.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import { systemClock } from "#kube/follow/clock.ts";
+import type { DispatchWorld } from "#sweep/dispatch.ts";
+import { MAX_SHARD_CLUSTERS } from "#sweep/payload.ts";
+import { createSweepTurns } from "#sweep/sweep-cluster.ts";
+
+/** Clusters for which a warm function keeps a connection: those of a shard. */
+const MAX_KEPT = MAX_SHARD_CLUSTERS;
+
+/** Sockets to Lambda at most; what is in flight is bounded by each cluster's limits. */
+const MAX_SOCKETS = 100;
+
+/** The functions' own time-out as serverless.yml deploys them, in milliseconds. */
+const FUNCTION_TIMEOUT_MS = 30_000;
+
+/** What the platform answers an invocation that it has taken, and carries out by itself. */
+const ACCEPTED = 202;
+
+/** The ending of this function's own name; what stands before it stands before the names of the others, too. */
+const OWN_NAME = "sweep";
+
+/** All that a deployed sweep touches: clusters from the file that CLUSTERS_FILE names, the other functions beside it, and itself. */
+export function sweepWorld(environment: Readonly<Record<string, string | undefined>>): DispatchWorld {
+  const transports = createBoundedCache<Transport>(MAX_KEPT, (transport) => transport.close());
+  const file = environment["CLUSTERS_FILE"];
+  const clusters = file === undefined ? undefined : readClustersFile(file);
+  const ownName = environment["AWS_LAMBDA_FUNCTION_NAME"] ?? OWN_NAME;
+  const lambda = new LambdaClient({ maxAttempts: 3 });
+  const names = new Map(WATCHES.map(({ name, functionName }) => [name, functionName]));
+  return {
+    async clusters() {
+      if (clusters !== undefined) return clusters.all();
+      throw new Error("CLUSTERS_FILE is not set: it names the YAML file of clusters");
+    },
+    api: (cluster) => transports.get(signInKey(cluster), () => connectTo(cluster)),
+    invoker: createLambdaInvoker({
+      functionName: (controller) => siblingOf(ownName, names.get(controller) ?? controller),
+      functionTimeoutMs: FUNCTION_TIMEOUT_MS,
+      maxInFlight: MAX_SOCKETS,
+    }),
+    async handOn(shard, abortSignal) {
+      const Payload = Buffer.from(JSON.stringify({ shard }));
+      const command = new InvokeCommand({ FunctionName: ownName, InvocationType: "Event", Payload });
+      const { StatusCode } = await lambda.send(command, { abortSignal });
+      if (StatusCode !== ACCEPTED)
+        throw new Error(`Lambda answered ${StatusCode} to an invocation of ${ownName}`);
+    },
+    clock: systemClock,
+    random: Math.random,
+    identity: `sweep-${randomBytes(4).toString("hex")}`,
+    turns: createSweepTurns(systemClock),
+    log: logToStandardOutput,
+  };
+}
+
+/** The name of another function of the same deployment. */
+export function siblingOf(ownName: string, functionName: string): string {
+  return ownName.endsWith(OWN_NAME) ? `${ownName.slice(0, -OWN_NAME.length)}${functionName}` : functionName;
+}
+
+async function connectTo(cluster: Cluster): Promise<Transport> {
+  return connect({ server: cluster.server, ...(await signIn(cluster, "functions")) });
+}
+
+function signInKey({ name, server, certificateAuthorityFile, signIn: { functions } }: Cluster): string {
+  return JSON.stringify([name, server, certificateAuthorityFile, functions]);
+}

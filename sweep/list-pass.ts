@@ -1,0 +1,116 @@
+import type { Parsed, Watch } from "#core/controller.ts";
+import { collectionPath, keyOfName, type Resource } from "#core/resources/resource.ts";
+import type { Projection } from "#delivery/related-of-batch.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import type { FollowBounds } from "#kube/follow/bounds.ts";
+import { createBreather } from "#kube/follow/breathe.ts";
+import type { Clock } from "#kube/follow/clock.ts";
+import { listPage } from "#kube/follow/list.ts";
+import { createListBudget } from "#kube/follow/list-budget.ts";
+import { keyOf } from "#kube/follow/object-key.ts";
+import { createPageSize } from "#kube/follow/page-size.ts";
+import type { RequestFailure } from "#kube/follow/request-failure.ts";
+import { type SelectContext, select } from "#sweep/select.ts";
+import type { Sender } from "#sweep/sender.ts";
+
+/** One list of a resource, for the controllers that it is of and for those that read of it. */
+export interface ListPass {
+  readonly transport: Transport;
+  readonly resource: Resource;
+  readonly controllers: readonly { readonly watch: Watch; readonly sender: Sender }[];
+  readonly related: readonly RelatedKeeper[];
+  readonly context: SelectContext;
+  readonly bounds: FollowBounds;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Keeps of a resource's objects what one controller's decisions read. */
+export interface RelatedKeeper {
+  project(object: unknown): unknown;
+  readonly projections: Map<string, Projection>;
+  /** Of the list. */
+  listed(resourceVersion: string): void;
+}
+
+/** What was seen. */
+export interface Listed {
+  readonly objects: number;
+  /** Left out, as they are not what the API server's schema promises. */
+  readonly malformed: number;
+  /** Why the list was not read to its end. */
+  readonly failure: Pick<RequestFailure, "code" | "message"> | undefined;
+}
+
+/** Objects a page: a page takes several times its size to parse, and a function of 256 MiB reads two at a time. */
+const PAGE_OBJECTS = 200;
+
+/** Reads a list page by page, and hands each object on before the next page is asked for; nothing of the objects themselves is kept. */
+export async function listInPasses(pass: ListPass): Promise<Listed> {
+  const { resource, bounds, clock, signal } = pass;
+  const path = collectionPath(resource);
+  const budget = createListBudget(bounds, path, clock);
+  const size = createPageSize(PAGE_OBJECTS);
+  const breathe = createBreather();
+  let objects = 0;
+  let malformed = 0;
+  let keptBytes = 0;
+  let token: string | undefined;
+  do {
+    const failure = budget.refuses() ?? (await readPage());
+    if (failure !== undefined) return { objects, malformed, failure };
+    for (const { sender } of pass.controllers) await sender.sendFull();
+    if (signal.aborted) return { objects, malformed, failure: DEADLINE };
+  } while (token !== undefined && objects <= 2 * bounds.objects && keptBytes <= bounds.objectBytes);
+  const failure =
+    token === undefined ? undefined : ({ code: "ClusterLimited", message: beyond(path) } as const);
+  return { objects, malformed, failure };
+
+  /** In a function of its own: whoever waits for senders must not hold a page. */
+  async function readPage(): Promise<Listed["failure"]> {
+    const page = await listPage(pass.transport, path, token, signal, { size, bounds });
+    if (signal.aborted) return DEADLINE;
+    if (page.kind === "failed") return page;
+    if (page.kind === "expired") return { code: "Expired", message: `the list of ${path} expired meanwhile` };
+    budget.spend(page.characters);
+    token = page.next;
+    for (const object of page.items) {
+      const wait = breathe();
+      if (wait !== undefined) await wait;
+      take(object);
+    }
+    for (const keeper of pass.related) keeper.listed(page.resourceVersion);
+    return undefined;
+  }
+
+  function take(object: unknown): void {
+    const key = keyOf(object);
+    objects += 1;
+    if (key === undefined) {
+      malformed += 1;
+      return;
+    }
+    const parsed = new Map<Watch["parse"], Parsed<never> | ReturnType<Watch["parse"]>>();
+    for (const { watch, sender } of pass.controllers) {
+      const result = parsed.get(watch.parse) ?? watch.parse(object);
+      parsed.set(watch.parse, result);
+      if (result.kind === "malformed") continue;
+      const selected = select(watch, result.object, pass.context);
+      if (selected !== undefined) sender.add(selected);
+    }
+    if ([...parsed.values()].some(({ kind }) => kind === "malformed")) malformed += 1;
+    for (const { project, projections } of pass.related) {
+      const value = project(object);
+      if (value === undefined) continue;
+      const bytes = Buffer.byteLength(JSON.stringify(value)) + 1;
+      keptBytes += bytes;
+      projections.set(keyOfName(key), { value, bytes });
+    }
+  }
+}
+
+const DEADLINE = { code: "Aborted", message: "the time of this sweep was up" } as const;
+
+function beyond(path: string): string {
+  return `the list of ${path} has more than the cluster's limits allow; raise them if that is as it should be`;
+}

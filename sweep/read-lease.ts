@@ -1,0 +1,29 @@
+import { type LeaseState, leaseStateOf, RELAY_LEASE_NAME } from "#core/relay-lease.ts";
+import { LEASES } from "#core/resources/resource.ts";
+import { readObject } from "#kube/apply/requests.ts";
+import { withSmallAnswers } from "#kube/client/small-answers.ts";
+import type { Transport } from "#kube/client/transport.ts";
+
+/** What a relay says of a cluster, by one request. */
+export type LeaseRead =
+  | LeaseState
+  /** No answer came at all: whatever else were asked for would have none either. */
+  | { readonly kind: "unreachable"; readonly code: string; readonly message: string };
+
+/** Reads the Lease of a cluster's relay. */
+export async function readLease(transport: Transport, now: Date, signal: AbortSignal): Promise<LeaseRead> {
+  const read = await readObject(
+    withSmallAnswers(transport),
+    LEASES,
+    RELAY_LEASE_NAME,
+    // What is wrong with it is part of what it says.
+    (value) => ({ kind: "object", object: leaseStateOf(value, now) }),
+    signal,
+  );
+  if (read.kind === "object") return read.object;
+  if (read.kind === "gone") return { kind: "missing" };
+  const { message } = read;
+  if (read.kind !== "unavailable" || read.code === undefined || read.code === "AnswerTooLarge")
+    return { kind: "unreadable", message };
+  return { kind: "unreachable", code: read.code, message };
+}
