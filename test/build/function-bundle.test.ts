@@ -42,6 +42,8 @@ const ALLOWED_PACKAGES = [
 
 /** What one function alone may hold as well. */
 const PACKAGES_OF_ONE: Readonly<Record<string, readonly string[]>> = {
+  // It invokes the others.
+  sweep: ["@aws-sdk/client-lambda"],
   // @peculiar/x509 and what it is made of: it reads certificate requests.
   csr: [
     "@peculiar/asn1-asym-key",
@@ -68,6 +70,12 @@ const PACKAGES_OF_ONE: Readonly<Record<string, readonly string[]>> = {
 };
 
 const ALLOWED_FOLDERS = ["clouds", "config", "core", "functions", "kube"];
+
+/** What one function alone may hold as well. */
+const FOLDERS_OF_ONE: Readonly<Record<string, readonly string[]>> = { sweep: ["delivery", "sweep"] };
+
+/** Functions that carry a controller; the sweep has none, and hands everything to them. */
+const hasController = (name: string): boolean => name !== "sweep";
 
 /** Of the clouds, what every function knows at once: that they are there. */
 const KIND_OF_CLOUD = /^clouds\/(kinds|kind|[a-z]+\/(kind|regions|labels-from-tags))\.ts$/;
@@ -102,20 +110,31 @@ describe("a function's bundle", () => {
   test.each(names)("%s: holds of this project what functions are made of", (name) => {
     const own = inputsOf(name).filter((input) => packageOf(input).length === 0 && !isNodes(input));
     const folders = new Set(own.map((input) => input.split("/")[0] ?? ""));
-    expect([...folders].filter((each) => !ALLOWED_FOLDERS.includes(each))).toEqual([]);
+    const allowed = [...ALLOWED_FOLDERS, ...(FOLDERS_OF_ONE[name] ?? [])];
+    expect([...folders].filter((each) => !allowed.includes(each))).toEqual([]);
     expect(own).toContain(`functions/${name}.ts`);
   });
 
-  test.each(names)("%s: holds one controller", (name) => {
+  test.each(names)("%s: holds one controller, or none where it decides nothing", (name) => {
     const controllers = inputsOf(name).filter((input) => /^core\/[^/]+\/controller\.ts$/.test(input));
-    expect(controllers).toEqual([`core/${name}/controller.ts`]);
+    expect(controllers).toEqual(hasController(name) ? [`core/${name}/controller.ts`] : []);
   });
 
-  test.each(names)("%s: brings no cloud along with its entry", (name) => {
+  test.each(names.filter(hasController))("%s: brings no cloud along with its entry", (name) => {
     const loaded = inputsLoadedWith(bundles.get(name) ?? {}, `functions/${name}.ts`);
     expect(loaded).toContain("clouds/kinds.ts");
     const ofClouds = loaded.filter((input) => /@aws-sdk|@smithy|^clouds\//.test(input));
     expect(ofClouds.filter((input) => !KIND_OF_CLOUD.test(input))).toEqual([]);
+  });
+
+  test("sweep: holds no cloud and no client of one, neither at its start nor on demand", () => {
+    const inputs = inputsOf("sweep");
+    expect(inputs.filter((input) => /^clouds\//.test(input) && !KIND_OF_CLOUD.test(input)).sort()).toEqual([
+      "clouds/aws/no-profiles.ts",
+      "clouds/no-clouds.ts",
+    ]);
+    expect(inputs.flatMap(packageOf)).not.toContain("@aws-sdk/client-ec2");
+    expect(inputs.flatMap(packageOf)).toContain("@aws-sdk/client-lambda");
   });
 
   const atStart = [

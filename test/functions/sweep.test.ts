@@ -1,0 +1,121 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { sweepFunction } from "#functions/parts/sweep-function.ts";
+import { withMetric } from "#functions/parts/sweep-metric.ts";
+import { siblingOf, sweepWorld } from "#functions/parts/sweep-world.ts";
+import type { DispatchWorld } from "#sweep/dispatch.ts";
+import { createSweepTurns } from "#sweep/sweep-cluster.ts";
+import type { SweepLine } from "#sweep/sweep-line.ts";
+import { createManualClock } from "#test/kube/follow/manual-clock.ts";
+import { expectLogLines } from "#test/log-lines.ts";
+import { TAINTED } from "#test/relay/fake-functions.ts";
+import { reportOn } from "#test/relay/reports.ts";
+import { createSweptWorld } from "#test/sweep/sweep-given.ts";
+
+const context = { awsRequestId: "request-1", getRemainingTimeInMillis: () => 120_000 };
+
+function given() {
+  const clock = createManualClock();
+  const swept = createSweptWorld();
+  const lines: SweepLine[] = [];
+  const world: DispatchWorld = {
+    clusters: async () => [swept.cluster],
+    handOn: async () => {},
+    api: async () => swept.transport,
+    invoker: { invoke: async (event) => ({ kind: "report", report: reportOn(event) }) },
+    turns: createSweepTurns(clock),
+    ...{ clock, random: () => 0.5, identity: "test", log: (line: SweepLine) => lines.push(line) },
+  };
+  return { world, swept, lines };
+}
+
+describe("the sweep as a function", () => {
+  test("says the gap as a metric of CloudWatch's, in the line of the log", async () => {
+    const { world, swept, lines } = given();
+    swept.nodes.put("a", { ...TAINTED, metadata: { creationTimestamp: "2025-12-31T00:00:00Z" } });
+    expect(await sweepFunction(world)({}, context)).toMatchObject({ clusters: 1, overdue: 1 });
+    expectLogLines(lines);
+    expect(lines).toMatchObject([
+      {
+        ...{ event: "SweepFinished", cluster: "one", mode: "full", lease: "missing", overdue: 1 },
+        _aws: {
+          Timestamp: Date.parse("2026-01-01T00:00:00Z"),
+          CloudWatchMetrics: [
+            {
+              Namespace: "serverless-ccm",
+              Dimensions: [[], ["cluster"]],
+              Metrics: [{ Name: "overdue", Unit: "Count" }],
+            },
+          ],
+        },
+      },
+    ]);
+  });
+
+  test.each([[null], ["sweep"], [{ shard: {} }], [{ source: "aws.ec2" }]])(
+    "refuses %j with words, and does nothing",
+    async (payload) => {
+      const { world, swept, lines } = given();
+      await expect(sweepFunction(world)(payload, context)).rejects.toThrow(
+        /the sweep takes .* nothing was done/,
+      );
+      expect(lines).toMatchObject([{ level: "error", event: "InvocationFailed", requestId: "request-1" }]);
+      expect(swept.requests).toEqual([]);
+      expectLogLines(lines);
+    },
+  );
+
+  test("whose time is up does nothing, and says so", async () => {
+    const { world, swept } = given();
+    const over = { ...context, getRemainingTimeInMillis: () => 500 };
+    expect(await sweepFunction(world)({}, over)).toMatchObject({ clusters: 1, unfinished: 1 });
+    expect(swept.requests).toEqual([]);
+  });
+});
+
+test.each([
+  ["one that is well, over all clusters alone", { cluster: "a", overdue: 0 }, [[]]],
+  ["one with a gap, by cluster too", { cluster: "a", overdue: 2 }, [[], ["cluster"]]],
+  ["that of many, over all clusters alone", { clusters: 25, overdue: 0 }, [[]]],
+])("the metric of %s", (_, facts, dimensions) => {
+  const line = withMetric({ level: "info", event: "SweepFinished", ...facts }, 0);
+  expect(line).toMatchObject({ _aws: { CloudWatchMetrics: [{ Dimensions: dimensions }] } });
+});
+
+test("a line of something else is no metric", () => {
+  const line = { level: "error", event: "SweepNotDone", clusters: 3 };
+  expect(withMetric(line, 0)).toBe(line);
+});
+
+test.each([
+  ["serverless-ccm-dev-sweep", "node", "serverless-ccm-dev-node"],
+  ["my-sweep-sweep", "node-lifecycle", "my-sweep-node-lifecycle"],
+  ["renamed", "node", "node"],
+])("the functions beside %s: %s is %s", (own, name, sibling) => {
+  expect(siblingOf(own, name)).toBe(sibling);
+});
+
+describe("what a deployed sweep touches", () => {
+  let folder = "";
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "sweep-"));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  test("is the clusters of the file that CLUSTERS_FILE names, faulty entries left out", async () => {
+    const file = join(folder, "clusters.yaml");
+    const cloud = { provider: "memory", instancesFile: "/none" };
+    const entries = ["a", "b"].map((name) => ({ name, server: "https://127.0.0.1", cloud }));
+    await writeClustersFile(file, ...entries, { name: "faulty" });
+    const clusters = await sweepWorld({ CLUSTERS_FILE: file }).clusters();
+    expect(clusters.map(({ name }) => name)).toEqual(["a", "b"]);
+  });
+
+  test("is said to be nothing where that is not set, or there is no such file", async () => {
+    await expect(sweepWorld({}).clusters()).rejects.toThrow("CLUSTERS_FILE is not set");
+    await expect(sweepWorld({ CLUSTERS_FILE: join(folder, "none") }).clusters()).rejects.toThrow("none");
+  });
+});

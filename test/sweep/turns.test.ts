@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { isAuditTurn, isRefreshTurn, minuteOf } from "#sweep/turns.ts";
+
+const NAMES = Array.from({ length: 1_000 }, (_, index) => `tenant-${index}`);
+const START = minuteOf(Date.parse("2026-01-01T00:00:00Z"));
+
+function turnsOf(isTurn: (name: string, minute: number) => boolean, minutes: number): readonly number[] {
+  return Array.from(
+    { length: minutes },
+    (_, minute) => NAMES.filter((name) => isTurn(name, START + minute)).length,
+  );
+}
+
+test.each([
+  ["audit", isAuditTurn, 10],
+  ["refresh", isRefreshTurn, 5],
+] as const)(
+  "each of a thousand has its %s once in the period, about as many in each minute",
+  (_, isTurn, period) => {
+    const turns = turnsOf(isTurn, period);
+    const mean = NAMES.length / period;
+    expect(turns.reduce((sum, each) => sum + each, 0)).toBe(NAMES.length);
+    for (const each of turns) {
+      expect(each).toBeGreaterThan(mean * 0.6);
+      expect(each).toBeLessThan(mean * 1.4);
+    }
+    for (const name of NAMES.slice(0, 20)) {
+      const minutes = Array.from({ length: 3 * period }, (_, minute) => isTurn(name, START + minute));
+      expect(minutes.filter(Boolean)).toHaveLength(3);
+    }
+  },
+);
