@@ -9,6 +9,7 @@ import type { AuditRecord } from "#emulators/harness/audit-log.ts";
 import {
   type ControlPlaneBinaries,
   type KubeApiserver,
+  OUR_MANIFESTS,
   startKubeApiserver,
 } from "#emulators/harness/kube-apiserver.ts";
 import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
@@ -59,7 +60,7 @@ export async function setBenchStage(
       folder: join(folder, "control-plane"),
       binaries,
       users: [{ name: STOCK_USER, groups: ["system:authenticated"] }],
-      manifests: [RBAC, join(BENCH, "stock/access.yaml")],
+      manifests: [...OUR_MANIFESTS, join(BENCH, "stock/access.yaml")],
     });
     closers.push(() => plane.close());
     const { process: ec2Process, ec2 } = await startEc2Process(cloudLatencyMs);
@@ -90,7 +91,6 @@ export async function setBenchStage(
 }
 
 const BENCH = fileURLToPath(new URL(".", import.meta.url));
-const RBAC = fileURLToPath(new URL("../infra/rbac", import.meta.url));
 const EC2_PROGRAM = fileURLToPath(new URL("../emulators/ec2/main.ts", import.meta.url));
 
 const Started = z.object({ url: z.string(), region: z.string(), account: z.string() });

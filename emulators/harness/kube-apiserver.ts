@@ -31,11 +31,19 @@ export interface KubeApiserverOptions {
   readonly binaries: ControlPlaneBinaries;
   /** Beyond those that every control plane has. */
   readonly users?: readonly ControlPlaneUser[];
-  /** Files or folders of manifests applied at the start; infra/rbac without it. */
+  /** Files or folders of manifests applied at the start; OUR_MANIFESTS without it. */
   readonly manifests?: readonly string[];
   /** Flags of kube-apiserver, which win over those given here. */
   readonly flags?: readonly string[];
 }
+
+/** What every cluster has of ours: who may what, and the objects that the identities keep there. */
+export const OUR_MANIFESTS: readonly string[] = ["rbac", "state"].map((folder) =>
+  fileURLToPath(new URL(`../../infra/${folder}`, import.meta.url)),
+);
+
+/** Policies that hold each identity to what it does. */
+export const ADMISSION_POLICIES: string = fileURLToPath(new URL("../../infra/admission", import.meta.url));
 
 /** A real API server with its etcd, and what only a real one tells. */
 export interface KubeApiserver extends ControlPlane {
@@ -96,7 +104,7 @@ export async function startKubeApiserver(options: KubeApiserverOptions): Promise
 
   try {
     await startServer();
-    for (const path of options.manifests ?? [RBAC_MANIFESTS]) await applyManifests(admin, path);
+    for (const path of options.manifests ?? OUR_MANIFESTS) await applyManifests(admin, path);
   } catch (error) {
     await close();
     throw error;
@@ -134,8 +142,6 @@ export async function startKubeApiserver(options: KubeApiserverOptions): Promise
     close,
   };
 }
-
-const RBAC_MANIFESTS = fileURLToPath(new URL("../../infra/rbac", import.meta.url));
 
 const START_TIMEOUT_MS = 60_000;
 

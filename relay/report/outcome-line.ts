@@ -77,7 +77,7 @@ function leaseLine({ cluster, outcome, because }: Extract<RelayNote, { kind: "le
 /** What it means, and what to do. */
 const LEASE_WORDS = {
   withheld: "the sweep will do the work of this relay",
-  missing: "apply infra/lease, or the sweep lists the cluster every minute",
+  missing: "apply infra/state, or the sweep lists the cluster every minute",
   forbidden: "give the relay the rights of infra/rbac, or the sweep lists the cluster every minute",
   failed: "it is tried again",
 } as const satisfies Record<Exclude<LeaseOutcome, "renewed">, string>;

@@ -13,7 +13,11 @@ import type { InstanceSpec } from "#emulators/ec2/instance-spec.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 import type { RequestRecord } from "#emulators/harness/control-plane.ts";
-import { type ControlPlaneBinaries, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
+import {
+  type ControlPlaneBinaries,
+  OUR_MANIFESTS,
+  startKubeApiserver,
+} from "#emulators/harness/kube-apiserver.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import { csrController } from "#functions/parts/csr-controller.ts";
 import { parseJson } from "#kube/client/answer.ts";
@@ -83,9 +87,10 @@ export interface NodeUnderTest {
 
 export const CSRS = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 
-const RBAC = ["infra/rbac", "infra/rbac/csr-approver"].map((path) =>
-  fileURLToPath(new URL(`../../${path}`, import.meta.url)),
-);
+const MANIFESTS = [
+  ...OUR_MANIFESTS,
+  fileURLToPath(new URL("../../infra/rbac/csr-approver", import.meta.url)),
+];
 
 /** AWS's credentials have to be in the environment. */
 export async function startApprover(binaries: ControlPlaneBinaries): Promise<ApproverUnderTest> {
@@ -97,7 +102,7 @@ export async function startApprover(binaries: ControlPlaneBinaries): Promise<App
     return startKubeApiserver({
       folder,
       binaries,
-      manifests: RBAC,
+      manifests: MANIFESTS,
       flags: [
         `--client-ca-file=${file}`,
         "--authorization-mode=Node",

@@ -1,14 +1,18 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { INSTANCE_ANNOTATION, LABEL_PAIRS } from "#core/contracts.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import { CONTROL_PLANE_USERS, OUR_USERS } from "#emulators/harness/control-plane.ts";
 import { identityFlags } from "#emulators/harness/identity-flags.ts";
 import type { JoiningNodeOptions } from "#emulators/harness/joining-node.ts";
-import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
+import {
+  ADMISSION_POLICIES,
+  type KubeApiserver,
+  OUR_MANIFESTS,
+  startKubeApiserver,
+} from "#emulators/harness/kube-apiserver.ts";
 import { type NodeHistory, type NodeRecord, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
 import {
@@ -54,7 +58,7 @@ describeWithBoth("a hundred nodes on a real API server and moto", (binaries, pro
     moto = await startMoto(program);
     cluster = await startCluster(async (planeFolder) => {
       // With the optional policy, which refuses whatever the functions are not there to do.
-      const manifests = ["rbac", "admission"].map(manifestsOf);
+      const manifests = [...OUR_MANIFESTS, ADMISSION_POLICIES];
       plane = await startKubeApiserver({ folder: planeFolder, binaries, manifests });
       return plane;
     });
@@ -234,10 +238,6 @@ describeWithBoth("a hundred nodes on a real API server and moto", (binaries, pro
 /** The line about the node whose machine is not there yet. */
 function isWaitingForLate(line: Readonly<Record<string, unknown>>): boolean {
   return line["event"] === "Object" && line["name"] === LATE_NAME && line["outcome"] === "retry";
-}
-
-function manifestsOf(name: string): string {
-  return fileURLToPath(new URL(`../../infra/${name}`, import.meta.url));
 }
 
 function labelsOf({ zone }: Machine): Readonly<Record<string, string>> {

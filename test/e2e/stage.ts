@@ -11,8 +11,10 @@ import { OUR_USERS } from "#emulators/harness/control-plane.ts";
 import { identityFlags } from "#emulators/harness/identity-flags.ts";
 import type { JoiningNodeOptions } from "#emulators/harness/joining-node.ts";
 import {
+  ADMISSION_POLICIES,
   type ControlPlaneBinaries,
   type KubeApiserver,
+  OUR_MANIFESTS,
   startKubeApiserver,
 } from "#emulators/harness/kube-apiserver.ts";
 import { type NodeHistory, type NodeRecord, recordNodeHistory } from "#emulators/harness/node-history.ts";
@@ -60,7 +62,8 @@ export async function startStage(binaries: ControlPlaneBinaries): Promise<Stage>
   const ec2 = await startEc2({ behaviour: { latencyMs: LATENCY_MS } });
   let plane: KubeApiserver | undefined;
   const cluster = await startCluster(async (planeFolder) => {
-    plane = await startKubeApiserver({ folder: planeFolder, binaries });
+    const manifests = [...OUR_MANIFESTS, ADMISSION_POLICIES];
+    plane = await startKubeApiserver({ folder: planeFolder, binaries, manifests });
     return plane;
   });
   if (plane === undefined) throw new Error("the control plane was not started");

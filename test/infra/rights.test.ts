@@ -67,7 +67,7 @@ test("nothing is granted to anybody else", async () => {
     FOLDERS.map(async (folder) => (await readdir(RBAC + folder)).map((file) => folder + file)),
   );
   const others = listed.flat().filter((file) => file.endsWith(".yaml") && !known.includes(file));
-  expect(others.sort()).toEqual(["flow-schema.yaml", "state.yaml"]);
+  expect(others.sort()).toEqual(["flow-schema.yaml"]);
 });
 
 test("the page about the roles has the rights of each", async () => {

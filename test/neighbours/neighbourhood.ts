@@ -50,9 +50,12 @@ export const STARTUP_TAINT = { key: "cni.example.com/agent-not-ready", effect: "
 const GRACE_SECONDS = 20;
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
-const MANIFESTS = ["../../infra/rbac", "../../infra/rbac/csr-approver", "access.yaml"].map((path) =>
-  join(HERE, path),
-);
+const MANIFESTS = [
+  "../../infra/rbac",
+  "../../infra/state",
+  "../../infra/rbac/csr-approver",
+  "access.yaml",
+].map((path) => join(HERE, path));
 
 const CONTROLLERS = [
   "node-lifecycle-controller",
