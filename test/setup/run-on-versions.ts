@@ -22,6 +22,9 @@ const SUITES = [
   "test/e2e/csr-approver",
 ];
 
+/** Characters kept of a run's output: the line of test/setup/summary-reporter.ts is its last. */
+const MAX_END = 10_000;
+
 interface Counts {
   readonly passed: number;
   readonly failed: number;
@@ -54,6 +57,7 @@ function runSuites(minor: string): Promise<Counts> {
     env: environment,
     stdio: ["ignore", "pipe", "inherit"],
   });
+  process.once("exit", () => running.kill());
   let end = "";
   running.stdout.on("data", (chunk: Buffer) => {
     process.stdout.write(chunk);
@@ -64,9 +68,6 @@ function runSuites(minor: string): Promise<Counts> {
     running.once("close", (code) => resolve(countsOf(end, code)));
   });
 }
-
-/** The line of test/setup/summary-reporter.ts is the last of a run. */
-const MAX_END = 10_000;
 
 function countsOf(end: string, code: number | null): Counts {
   const [, passed, failed] = /(\d+) passed, (\d+) failed(?:, \d+ skipped)?\s*$/.exec(end) ?? [];
