@@ -13,6 +13,9 @@ const [, minor, patch] = /^v1\.(\d+)\.(\d+)$/.exec(version) ?? [];
 if (minor === undefined || patch === undefined)
   throw new Error(`"${version}" is no version of Kubernetes: name one as v1.37.1`);
 
+/** The first version of Go that knows `tool` in a go.mod. */
+const FIRST_WITH_TOOLS = "1.24.0";
+
 const run = promisify(execFile);
 const GoModule = z.object({
   Go: z.string(),
@@ -30,7 +33,7 @@ const staging = kubernetes.Replace.filter(({ New }) => New.Path.startsWith("./st
 const folder = fileURLToPath(new URL(`versions/1.${minor}`, import.meta.url));
 const goMod = `module serverless-ccm.test/control-plane/1.${minor}
 
-go ${kubernetes.Go}
+go ${atLeast(kubernetes.Go, FIRST_WITH_TOOLS)}
 
 tool (
 	go.etcd.io/etcd/etcdutl/v3
@@ -54,3 +57,7 @@ await mkdir(folder, { recursive: true });
 await writeFile(`${folder}/go.mod`, goMod);
 await run("go", ["mod", "tidy"], { cwd: folder, maxBuffer: 64 * 1024 * 1024 });
 process.stdout.write(`${folder}: ${(await readFile(`${folder}/go.mod`, "utf8")).split("\n").length} lines\n`);
+
+function atLeast(version: string, least: string): string {
+  return Number(version.split(".")[1]) < Number(least.split(".")[1]) ? least : version;
+}
