@@ -67,11 +67,26 @@ withReach(program.command("brake"))
   .description(
     "Shows what deletion remembers of a cluster: whether the brake is pulled, since when and why.\nEnds with 0, also where there was no brake to reset, and with 1 where the state cannot be used.",
   )
-  .option("--reset", "let the brake go; deletions count from anew", false)
-  .option("--json", "as one line of JSON", false)
+  .option("--reset", "let the brake go; deletions count from anew")
+  .option("--json", "as one line of JSON")
   .action(async (name, flags, command: Command) => {
     const { brake } = await import("#cli/brake.ts");
     await brake(name, { ...flags, given: givenTo(command) }, print);
+  });
+
+withReach(program.command("doctor"))
+  .argument("[cluster]", "its name; without it all clusters of a clusters file")
+  .summary("what is not as it should be, and what to do")
+  .description(
+    "Looks at what a cluster needs: API server, identities and their rights, kubelets, cloud, deletion, relay.\nEnds with 0, and with 1 where a check failed.",
+  )
+  .option("--function-prefix <prefix>", "the deployed functions are named <prefix>node, …")
+  .option("--function-arn <arn>", "the deployed function, by name or ARN")
+  .option("--region <region>", "where the functions are (default: $AWS_REGION, or the AWS profile's)")
+  .option("--json", "a line of JSON for each check")
+  .action(async (name, flags, command: Command) => {
+    const { doctor } = await import("#cli/doctor/doctor.ts");
+    await doctor(name, { ...flags, given: givenTo(command) }, print);
   });
 
 const clusters = program

@@ -1,0 +1,27 @@
+import { apiServer } from "#cli/doctor/api-server.ts";
+import type { Check, CheckContext } from "#cli/doctor/check.ts";
+import { clock } from "#cli/doctor/clock.ts";
+import { cloudCredentials, cloudNetwork } from "#cli/doctor/cloud.ts";
+import { deletionState } from "#cli/doctor/deletion-state.ts";
+import { identityOf } from "#cli/doctor/identity.ts";
+import { kubelets } from "#cli/doctor/kubelets.ts";
+import { lambdaConcurrency } from "#cli/doctor/lambda.ts";
+import { permissionsOf } from "#cli/doctor/permissions.ts";
+import { relayLease } from "#cli/doctor/relay-lease.ts";
+import { secondCcm } from "#cli/doctor/second-ccm.ts";
+
+/** Everything that is looked at for a cluster, in the order in which it is told; a new check is a line here. */
+export function checksFor({ signers }: Pick<CheckContext, "signers">): readonly Check[] {
+  return [
+    apiServer,
+    ...signers.flatMap((signer) => [identityOf(signer), permissionsOf(signer)]),
+    kubelets,
+    cloudCredentials,
+    cloudNetwork,
+    secondCcm,
+    deletionState,
+    relayLease,
+    lambdaConcurrency,
+    clock,
+  ];
+}

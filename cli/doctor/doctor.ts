@@ -1,0 +1,94 @@
+import { FoundFaults } from "#cli/clusters.ts";
+import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import type { LambdaReader, NamedFinding } from "#cli/doctor/check.ts";
+import { checksFor } from "#cli/doctor/checks.ts";
+import { createCheckContext } from "#cli/doctor/context.ts";
+import { findingLines } from "#cli/doctor/finding-lines.ts";
+import { createLambdaReader } from "#cli/doctor/lambda-reader.ts";
+import { runChecks } from "#cli/doctor/run-checks.ts";
+import { type FunctionFlags, readFunctionNames } from "#cli/function-names.ts";
+import { readLambdaRegion } from "#cli/lambda-region.ts";
+import { type ReachableCluster, type ReachFlags, reachClusters } from "#cli/reach-cluster.ts";
+import type { Environment } from "#clouds/kind.ts";
+import { failed } from "#core/finding.ts";
+import { jsonLine } from "#core/json-line.ts";
+import { createSlots } from "#kube/client/slots.ts";
+
+/** The flags of `doctor`. */
+export interface DoctorFlags extends ReachFlags, FunctionFlags {
+  readonly region?: string | undefined;
+  readonly json?: boolean | undefined;
+}
+
+type Write = (line: string) => void;
+
+/** Clusters that are looked at side by side. */
+const MAX_AT_ONCE = 8;
+
+/** Looks at one cluster or at all of a file, and writes a line for each check; throws `FoundFaults` where one failed. */
+export async function doctor(
+  name: string | undefined,
+  flags: DoctorFlags,
+  write: Write,
+  environment: Environment = process.env,
+): Promise<void> {
+  const lambda = await readLambda(flags);
+  const { clusters, faults } = await reachClusters(name, flags, environment);
+  const slots = createSlots(() => MAX_AT_ONCE, clusters.length);
+  let failures = 0;
+  try {
+    const examined = clusters.map(async (reached) => {
+      await slots.enter(NEVER_GIVEN_UP);
+      try {
+        return await examine(reached, lambda);
+      } finally {
+        slots.leave();
+      }
+    });
+    for (const [index, findings] of examined.entries()) {
+      const told = await findings;
+      failures += told.filter(({ outcome }) => outcome === "failed").length;
+      tell(clusters[index]?.cluster.name ?? "", told, clusters.length > 1 || faults.length > 0);
+    }
+  } finally {
+    await Promise.allSettled(clusters.map((reached) => reached.close()));
+    lambda?.close();
+  }
+  for (const fault of faults) tell(fault.name, [ofEntry(fault)], true);
+  failures += faults.length;
+  if (failures > 0) throw new FoundFaults(`${failures} ${failures === 1 ? "check" : "checks"} failed`);
+
+  function tell(cluster: string, findings: readonly NamedFinding[], isHeaded: boolean): void {
+    if (flags.json === true) {
+      for (const finding of findings) write(jsonLine({ cluster, ...finding }));
+      return;
+    }
+    if (isHeaded) write(`cluster ${cluster}`);
+    for (const line of findingLines(findings)) write(line);
+  }
+}
+
+/** Each check has its own time limit. */
+const NEVER_GIVEN_UP = { reached: () => false, onReached: () => () => undefined };
+
+async function examine(reached: ReachableCluster, lambda: LambdaReader | undefined) {
+  const context = createCheckContext(reached, lambda);
+  try {
+    return await runChecks(checksFor(context), context);
+  } finally {
+    await context.close();
+  }
+}
+
+function ofEntry({ message }: ConfigurationFault): NamedFinding {
+  return { check: "configuration", ...failed(message, "serverless-ccm clusters check") };
+}
+
+async function readLambda(flags: DoctorFlags): Promise<(LambdaReader & { close(): void }) | undefined> {
+  if (flags.functionPrefix === undefined && flags.functionArn === undefined) return undefined;
+  const faults: ConfigurationFault[] = [];
+  const names = readFunctionNames(flags, faults);
+  const region = await readLambdaRegion(flags.region, faults);
+  if (faults.length > 0) throw new ConfigurationError(faults);
+  return createLambdaReader(names, region);
+}

@@ -1,0 +1,47 @@
+import type { Check } from "#cli/doctor/check.ts";
+import { failed, ok, skipped, warning } from "#core/finding.ts";
+import { messageOf } from "#core/message-of.ts";
+
+/** Below this an account's bursts are throttled, as those of new accounts, which may run ten at a time. */
+const FEW = 100;
+
+/** Whether the account of the functions may run as many at a time as the cluster may ask for. */
+export const lambdaConcurrency: Check = {
+  name: "functions",
+  async run({ reached: { cluster }, lambda }, signal) {
+    if (lambda === undefined)
+      return skipped("no functions are configured: give --function-prefix or --function-arn");
+    try {
+      const names = [...new Set(cluster.controllers.map((name) => lambda.functionName(name)))];
+      const [account, ...reserved] = await Promise.all([
+        lambda.account(signal),
+        ...names.map(async (name) => ({ name, executions: await lambda.reserved(name, signal) })),
+      ]);
+      const stopped = reserved.filter(({ executions }) => executions === 0).map(({ name }) => name);
+      if (stopped.length > 0)
+        return failed(
+          `may never run, as 0 executions are reserved for them: ${stopped.join(", ")}`,
+          "aws lambda delete-function-concurrency --function-name NAME, or reserve more",
+        );
+      const least = Math.min(...reserved.map(({ executions }) => executions ?? account.unreserved));
+      const words = `the account may run ${account.total} at a time, ${account.unreserved} of them unreserved`;
+      const { invocations } = cluster.limits;
+      if (least < invocations)
+        return warning(
+          `${words}; a function of this cluster may run ${least}, and ${invocations} may be in flight for it (limits.invocations)`,
+          "ask AWS for a higher quota of concurrent executions, or lower limits.invocations",
+        );
+      if (account.total < FEW)
+        return warning(
+          words,
+          "ask AWS for a higher quota of concurrent executions: a burst in one cluster is throttled, and all others with it",
+        );
+      return ok(words);
+    } catch (error) {
+      return failed(`Lambda cannot be asked: ${messageOf(error)}`, ASK);
+    }
+  },
+};
+
+const ASK =
+  "see the region, the prefix or ARN, and that lambda:GetAccountSettings and lambda:GetFunctionConcurrency are allowed to whoever runs doctor";

@@ -1,0 +1,76 @@
+import * as z from "zod";
+import type { Check, CheckContext, Signer } from "#cli/doctor/check.ts";
+import { nameOfIdentityCheck } from "#cli/doctor/identity.ts";
+import { widerThan } from "#cli/doctor/wider-rights.ts";
+import { failed, ok, warning } from "#core/finding.ts";
+import { RIGHTS, type Right } from "#core/rights.ts";
+import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
+
+/** Whether somebody of ours may do exactly what the controllers of the cluster need of it. */
+export function permissionsOf(signer: Signer): Check {
+  return {
+    name: `permissions of ${signer.name}`,
+    needs: ["api-server", nameOfIdentityCheck(signer.name)],
+    async run(context, signal) {
+      const needed = neededBy(signer, context.reached.cluster.controllers);
+      const allowed = await Promise.all(needed.map((right) => isAllowed(context, signer, right, signal)));
+      const missing = needed.filter((_, index) => allowed[index] !== true);
+      if (missing.length > 0) return failed(`may not ${listOf(missing.map(wordsOf))}`, GRANT);
+      const wider = await widerThan(needed, context, signer, signal);
+      const words = `may do the ${needed.length} things that it needs`;
+      if (wider.length === 0) return ok(`${words}, and nothing else`);
+      return warning(`${words}, and more: ${listOf(wider)}`, NARROW);
+    },
+  };
+}
+
+const GRANT =
+  "kubectl apply -f infra/rbac/ (and infra/rbac/csr-approver/ with that controller); see whether the bindings name this user";
+const NARROW = "bind nothing but the roles of infra/rbac to it, and those of controllers that are on";
+
+/** What the identities that sign in so need for these controllers, each once. */
+export function neededBy({ identities }: Signer, controllers: readonly string[]): readonly Right[] {
+  const needed = identities
+    .flatMap((identity) => RIGHTS[identity])
+    .filter(({ controller }) => controller === undefined || controllers.includes(controller));
+  return [...new Map(needed.map((right) => [wordsOf(right), right])).values()];
+}
+
+const Review = z.object({ status: z.object({ allowed: z.boolean() }) });
+
+async function isAllowed(
+  { ask }: CheckContext,
+  { role }: Signer,
+  { verb, group, resource, subresource, namespace, name }: Right,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const resourceAttributes = { verb, group, resource, subresource, namespace, name };
+  const answer = await ask(role, {
+    method: "POST",
+    path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+    body: {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SelfSubjectAccessReview",
+      spec: { resourceAttributes },
+    },
+    signal,
+  });
+  const review = Review.safeParse(parseJson(answer.body)).data;
+  if (answer.status === 201 && review !== undefined) return review.status.allowed;
+  const said = classifyAnswer(answer);
+  throw new Error(`what it may do cannot be asked: ${"message" in said ? said.message : answer.status}`);
+}
+
+/** A right as people write it. */
+function wordsOf({ verb, group, resource, subresource, namespace, name }: Right): string {
+  const what = `${resource}${subresource === undefined ? "" : `/${subresource}`}${group === "" ? "" : `.${group}`}`;
+  const which = name === undefined ? "" : ` ${name}`;
+  return `${verb} ${what}${which}${namespace === undefined ? "" : ` in ${namespace}`}`;
+}
+
+const MAX_NAMED = 8;
+
+function listOf(words: readonly string[]): string {
+  const more = words.length > MAX_NAMED ? ` and ${words.length - MAX_NAMED} more` : "";
+  return `${words.slice(0, MAX_NAMED).join(", ")}${more}`;
+}

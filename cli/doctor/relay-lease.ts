@@ -1,0 +1,38 @@
+import * as z from "zod";
+import type { Check } from "#cli/doctor/check.ts";
+import { RELAY_LEASE, SYSTEM_NAMESPACE } from "#core/contracts.ts";
+import { failed, ok, warning } from "#core/finding.ts";
+import { LEASES, objectPath } from "#core/resources/resource.ts";
+import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
+
+/** From then on the sweep does everything. */
+const STALE_MS = 2 * 60_000;
+
+const Lease = z.object({ spec: z.object({ renewTime: z.string().nullish() }).prefault({}) });
+
+/** Whether a relay vouches that what happens in the cluster reaches the functions. */
+export const relayLease: Check = {
+  name: "relay",
+  needs: ["api-server"],
+  async run({ ask, now }, signal) {
+    const path = objectPath(LEASES, { namespace: SYSTEM_NAMESPACE, name: RELAY_LEASE });
+    const answer = await ask("relay", { method: "GET", path, signal });
+    const said = classifyAnswer(answer);
+    const what = `Lease ${SYSTEM_NAMESPACE}/${RELAY_LEASE}`;
+    if (said.kind === "gone") return failed(`there is no ${what}`, APPLY);
+    if (said.kind !== "applied") return failed(`${what} cannot be read: ${said.message}`, APPLY);
+    const lease = Lease.safeParse(parseJson(answer.body)).data;
+    if (lease === undefined) return failed(`${what} is none`, APPLY);
+    const renewed = Date.parse(lease.spec.renewTime ?? "");
+    if (Number.isNaN(renewed))
+      return warning(`no relay has ever renewed ${what}: the sweep does everything`, START);
+    const ageMs = now().getTime() - renewed;
+    const words = `${what} was renewed ${Math.max(0, Math.round(ageMs / 1_000))} s ago`;
+    return ageMs <= STALE_MS ? ok(words) : failed(`${words}: the sweep does everything`, LOOK);
+  },
+};
+
+const APPLY = "kubectl apply -f infra/rbac/";
+const START = "start `serverless-ccm relay` for the cluster; see its /readyz/clusters/NAME";
+const LOOK =
+  "see whether the relay runs, what its /readyz/clusters/NAME says, and whether its functions can be invoked";

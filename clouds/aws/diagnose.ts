@@ -1,0 +1,150 @@
+import { DescribeInstancesCommand, DescribeVpcsCommand, EC2Client, type Filter } from "@aws-sdk/client-ec2";
+import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
+import { roleCredentials } from "#clouds/aws/credentials.ts";
+import { classify, type Fault } from "#clouds/aws/errors.ts";
+import { HTTP_TIMEOUTS } from "#clouds/aws/http.ts";
+import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import type { Diagnosis } from "#clouds/diagnosis.ts";
+import type { LoadCloudOptions } from "#clouds/kind.ts";
+import { type Finding, failed, ok, warning } from "#core/finding.ts";
+
+/** A page may be empty although there are more; one that is still empty then has nothing behind it that is worth the wait. */
+const MAX_PAGES = 10;
+const PAGE_SIZE = 100;
+
+/** Looks for what is wrong with the configuration of a cluster on AWS, as the functions would sign their calls. */
+export function diagnoseAws(config: AwsCloudConfig, { clusterName }: LoadCloudOptions): Diagnosis {
+  const { region, vpc } = config;
+  const name = clusterName ?? config.clusterTag ?? vpc ?? region;
+  const credentials = roleCredentials(config, name, Date.now);
+  const options = {
+    region,
+    maxAttempts: 2,
+    requestHandler: HTTP_TIMEOUTS,
+    ...(credentials === undefined ? {} : { credentials }),
+  };
+  const ec2 = new EC2Client(options);
+  const sts = new STSClient(options);
+  let aheadMs: number | undefined;
+  sts.middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next(args);
+      aheadMs ??= aheadOf(result.response, Date.now());
+      return result;
+    },
+    { step: "deserialize", name: "readDate" },
+  );
+  const whoami = (abortSignal: AbortSignal) => sts.send(new GetCallerIdentityCommand({}), { abortSignal });
+  return {
+    async credentials(abortSignal) {
+      try {
+        const { Account: account, Arn: arn } = await whoami(abortSignal);
+        await ec2.send(new DescribeInstancesCommand({ MaxResults: 5 }), { abortSignal });
+        return ok(`${arn} of account ${account}, in ${region}`);
+      } catch (error) {
+        const { code, message } = classify(error, "asking AWS who this is, and EC2 for a few instances");
+        return failed(message, REMEDIES[code] ?? RETRY);
+      }
+    },
+    async network(signal) {
+      const missing = vpc === undefined ? undefined : await missingVpc(ec2, vpc, region, signal);
+      return missing ?? instancesIn(ec2, config, clusterName, signal);
+    },
+    async clockAheadMs(signal) {
+      if (aheadMs === undefined) await whoami(signal);
+      return aheadMs;
+    },
+    close() {
+      ec2.destroy();
+      sts.destroy();
+    },
+  };
+}
+
+const RETRY = "run doctor again; see the network, and AWS's own health";
+const REMEDIES: Partial<Record<Fault["code"], string>> = {
+  Denied:
+    "see roleArn, its trust policy and externalId, that the region is enabled for the account, and that ec2:DescribeInstances is allowed",
+  Throttled: "run doctor again: the account's quota for this API is spent now",
+};
+
+/** What is wrong with the VPC; undefined where it is there, or where it may not be looked at. */
+async function missingVpc(
+  ec2: EC2Client,
+  vpc: string,
+  region: string,
+  abortSignal: AbortSignal,
+): Promise<Finding | undefined> {
+  try {
+    await ec2.send(new DescribeVpcsCommand({ VpcIds: [vpc] }), { abortSignal });
+    return undefined;
+  } catch (error) {
+    if (error instanceof Error && /^InvalidVpc(ID|Id)\./.test(error.name))
+      return failed(
+        `there is no VPC ${vpc} in ${region} of this account`,
+        "see vpc, region and roleArn of the cluster's cloud: one of them is of another cluster",
+      );
+    // Nothing else needs that permission: instances tell as well.
+    return undefined;
+  }
+}
+
+async function instancesIn(
+  ec2: EC2Client,
+  { vpc, clusterTag, region }: AwsCloudConfig,
+  clusterName: string | undefined,
+  abortSignal: AbortSignal,
+): Promise<Finding> {
+  const where = [
+    ...(vpc === undefined ? [] : [`VPC ${vpc}`]),
+    ...(clusterTag === undefined ? [] : [`tag kubernetes.io/cluster/${clusterTag}`]),
+  ].join(", ");
+  const filters: Filter[] = [
+    { Name: "instance-state-name", Values: ["pending", "running", "stopping", "stopped"] },
+    ...(vpc === undefined ? [] : [{ Name: "vpc-id", Values: [vpc] }]),
+    ...(clusterTag === undefined
+      ? []
+      : [{ Name: "tag-key", Values: [`kubernetes.io/cluster/${clusterTag}`] }]),
+  ];
+  try {
+    const { count, isWhole } = await countOf(ec2, filters, abortSignal);
+    const least = isWhole ? `${count}` : `at least ${count}`;
+    if (count > 0) return ok(`${where} in ${region}: ${least} ${count === 1 ? "instance" : "instances"}`);
+    return warning(
+      `${where} in ${region}: no instance`,
+      `if cluster ${clusterName ?? ""} has nodes, see vpc, clusterTag, region and roleArn of its cloud`,
+    );
+  } catch (error) {
+    const { code, message } = classify(error, "DescribeInstances");
+    return failed(message, REMEDIES[code] ?? RETRY);
+  }
+}
+
+async function countOf(
+  ec2: EC2Client,
+  filters: Filter[],
+  abortSignal: AbortSignal,
+): Promise<{ readonly count: number; readonly isWhole: boolean }> {
+  let token: string | undefined;
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const request = new DescribeInstancesCommand({
+      Filters: filters,
+      MaxResults: PAGE_SIZE,
+      ...(token === undefined ? {} : { NextToken: token }),
+    });
+    const { Reservations: reservations = [], NextToken: next } = await ec2.send(request, { abortSignal });
+    const count = reservations.flatMap(({ Instances: instances = [] }) => instances).length;
+    if (count > 0 || !next) return { count, isWhole: !next };
+    token = next;
+  }
+  return { count: 0, isWhole: true };
+}
+
+/** Milliseconds by which the `Date` of an answer is ahead; a header leaves out the part of a second. */
+function aheadOf(response: unknown, now: number): number | undefined {
+  const { headers } = response as { readonly headers?: Readonly<Record<string, string>> };
+  const at = Date.parse(headers?.["date"] ?? "");
+  if (Number.isNaN(at)) return undefined;
+  const ahead = at - now;
+  return ahead < 0 && ahead > -1_000 ? 0 : ahead;
+}

@@ -1,0 +1,21 @@
+import type { Diagnosis } from "#clouds/diagnosis.ts";
+import type { LoadCloudOptions } from "#clouds/kind.ts";
+import type { CloudConfig } from "#clouds/kinds.ts";
+
+/**
+ * What looks for faults of a cloud's configuration; undefined for a cloud that has nothing to look at. Apart from the kinds, as it
+ * is for the command line: no function is to carry it. Rejects where files that the configuration names are unusable.
+ */
+export async function diagnose(
+  config: CloudConfig,
+  options: LoadCloudOptions,
+): Promise<Diagnosis | undefined> {
+  switch (config.provider) {
+    case "aws":
+      return (await import("#clouds/aws/diagnose.ts")).diagnoseAws(config, options);
+    case "digitalocean":
+      return (await import("#clouds/digitalocean/diagnose.ts")).diagnoseDigitalOcean(config);
+    case "memory":
+      return undefined;
+  }
+}

@@ -1,0 +1,12 @@
+import type { Finding } from "#core/finding.ts";
+
+/** What a cloud can say of a cluster's configuration without a node, for people who look for what is wrong. Reads, and changes nothing. */
+export interface Diagnosis {
+  /** Whether the credentials are accepted where the configuration says, and whose they are, by a real call. */
+  credentials(signal: AbortSignal): Promise<Finding>;
+  /** Whether there is what tells the cluster's instances from others, such as its network, and whether it holds any. */
+  network(signal: AbortSignal): Promise<Finding>;
+  /** Milliseconds by which the cloud's clock is ahead of this machine's; undefined where it does not say. */
+  clockAheadMs(signal: AbortSignal): Promise<number | undefined>;
+  close(): void;
+}
