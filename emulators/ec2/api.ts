@@ -7,6 +7,7 @@ import { describeAvailabilityZones } from "./describe-availability-zones.ts";
 import { describeInstanceTopology } from "./describe-instance-topology.ts";
 import { describeInstances } from "./describe-instances.ts";
 import { describeNetworkInterfaces } from "./describe-network-interfaces.ts";
+import { describeVpcs } from "./describe-vpcs.ts";
 import { type Fault, fault, isFault } from "./fault.ts";
 import type { Inventory } from "./inventory.ts";
 import { idOf } from "./names.ts";
@@ -57,6 +58,7 @@ const ACTIONS: Readonly<Record<string, { readonly service: Service; readonly run
   DescribeNetworkInterfaces: { service: "ec2", run: describeNetworkInterfaces },
   DescribeAvailabilityZones: { service: "ec2", run: describeAvailabilityZones },
   DescribeInstanceTopology: { service: "ec2", run: describeInstanceTopology },
+  DescribeVpcs: { service: "ec2", run: describeVpcs },
   AssumeRole: { service: "sts", run: assumeRole },
   GetCallerIdentity: { service: "sts", run: getCallerIdentity },
 };
