@@ -72,6 +72,16 @@ export interface Watch<T extends ApiObject = ApiObject> {
   undoneBy?(object: unknown): string | undefined;
   /** Delays that a change of ours ends, each a histogram; without it none is measured. */
   readonly delays?: readonly Delay<T>[];
+  /** Objects that are counted as long as they wait, by why and for how long; without it none are. */
+  readonly waiting?: Waiting<T>;
+}
+
+/** Objects that wait for a change of ours, as a gauge by the code of their last report and by age. */
+export interface Waiting<T extends ApiObject = ApiObject> {
+  /** The whole name of the metric. */
+  readonly metric: string;
+  readonly help: string;
+  waits(object: T): boolean;
 }
 
 /** A delay in which objects wait for a change of ours, from when they are created or made to wait again. */

@@ -16,6 +16,7 @@ import { renewLease } from "#relay/lease/renew-lease.ts";
 import { vouchingOf } from "#relay/lease/vouching.ts";
 import { createAnswerLimit } from "#relay/report/answer-limit.ts";
 import type { ClusterNote, RelayNote } from "#relay/report/note.ts";
+import type { WaitingCount } from "#relay/report/waiting.ts";
 import type { PendingCounts, Queue } from "#relay/work/pending.ts";
 
 /** What one cluster's relay is made of. */
@@ -57,6 +58,8 @@ export interface ClusterStatus extends PendingCounts {
 export interface ControllerStatus extends PendingCounts {
   readonly name: ControllerName;
   readonly invocations: number;
+  /** Objects that wait, by why and for how long, where the controller counts them. */
+  readonly waiting: readonly WaitingCount[];
 }
 
 /** One cluster: what is followed of it, what is pending for its controllers, and what is in flight. */
@@ -193,7 +196,8 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
     status() {
       const each = controllers.map((controller): ControllerStatus => {
         const { name } = controller.watch;
-        return { name, invocations: controller.invocations(), ...controller.counts() };
+        const counts = { invocations: controller.invocations(), waiting: controller.waiting() };
+        return { name, ...counts, ...controller.counts() };
       });
       const followed = [...feeds.values()];
       return {

@@ -14,6 +14,7 @@ import type { FeedSubscriber } from "#relay/feed/resource-feed.ts";
 import { createDeliveries } from "#relay/lease/deliveries.ts";
 import { createDelays } from "#relay/report/delays.ts";
 import type { ControllerNote } from "#relay/report/note.ts";
+import { createWaiting, type WaitingCount } from "#relay/report/waiting.ts";
 import { closesInMs, LINGER } from "#relay/work/batches.ts";
 import { type Observed, observe } from "#relay/work/observed.ts";
 import {
@@ -58,6 +59,8 @@ export interface ControllerRelay {
   counts(): PendingCounts;
   /** Why what needs work may not reach the function; undefined where it does, or where nothing needs it. */
   undelivered(nowMs: number): string | undefined;
+  /** Objects that wait, where the controller counts them. */
+  waiting(): readonly WaitingCount[];
   /** Moves what has become due to its queue; answers with objects that are to be read. */
   advance(nowMs: number): readonly KnownObject[];
   /** When something becomes due by itself. */
@@ -86,6 +89,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
   const pending = createPending(watch, options.random);
   const delays = createDelays(watch.delays ?? []);
   const deliveries = createDeliveries();
+  const waiting = createWaiting(watch.waiting);
   const running = new Map<number, AbortController>();
   /** When the last batch of each queue closed. */
   const closedMs: Partial<Record<Queue, number>> = {};
@@ -139,6 +143,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     }
     const shown = { snapshot: observed.snapshot, isKnown: pending.has(key.uid), isLive };
     for (const delay of delays.shown(shown, clock.now())) note(delay);
+    waiting.shown(shown, clock.now());
     const undone = pending.applied(observed, key, clock.now());
     if (undone !== undefined) note({ kind: "undone", ...undone });
     options.wake();
@@ -148,6 +153,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
   function forget(uid: string): void {
     related.forget(uid);
     delays.forget(uid);
+    waiting.forget(uid);
     const flight = pending.deleted(uid);
     if (flight !== undefined) running.get(flight)?.abort();
     options.wake();
@@ -227,6 +233,11 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     running.delete(flight);
     place.ended(endOf(invocation, endedMs - startedMs));
     const undone = pending.settle(flight, settlements, endedMs);
+    const code = invocation.kind === "report" ? undefined : invocation.code;
+    for (const [index, settlement] of settlements.entries()) {
+      const { uid } = objects[index] ?? {};
+      if (uid !== undefined) waiting.settled(uid, settlement, code);
+    }
     note({ kind: "delivered", delivery, startedMs, endedMs });
     for (const { snapshot } of changedOf(delivery))
       for (const delay of delays.changed(snapshot, startedMs, endedMs)) note(delay);
@@ -249,6 +260,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
       const willSend = needed > 0 || (watch.looks !== undefined && objects > 0);
       return deliveries.undelivered({ willSend, waitingSinceMs: ready > 0 ? oldestMs : undefined }, nowMs);
     },
+    waiting: () => waiting.counts(clock.now()),
     advance: (nowMs) => pending.advance(nowMs),
     nextMs: () => pending.nextMs(),
     isReady: (queue) => pending.queue(queue).ready > 0 && !isHeld(),

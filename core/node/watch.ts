@@ -25,6 +25,11 @@ export const nodeWatch: Watch<Node> = {
     againSeconds: [20, 60],
   },
   undoneBy: taintManagerOf,
+  waiting: {
+    metric: "serverless_ccm_tainted_nodes",
+    help: "Nodes that carry the uninitialized taint, by the code of their last report and by age.",
+    waits: isUninitialized,
+  },
   // The stock controller's own names, so that existing dashboards find them.
   delays: [
     {

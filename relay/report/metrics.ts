@@ -119,6 +119,27 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
   controllerGauge("in_flight_objects", "Objects in flight.", (each) => each.inFlight);
   controllerGauge("in_flight_invocations", "Invocations in flight.", (each) => each.invocations);
 
+  for (const { name: controller, waiting } of watches) {
+    if (waiting === undefined) continue;
+    new Gauge({
+      ...defined({
+        name: waiting.metric,
+        type: "gauge",
+        help: waiting.help,
+        labelNames: ["cluster", "reason", "age"],
+      }),
+      registers,
+      collect() {
+        this.reset();
+        // Different codes may come to the same one.
+        for (const { name: cluster, controllers } of status())
+          for (const { reason, age, count } of controllers.find(({ name }) => name === controller)?.waiting ??
+            [])
+            this.inc({ cluster, reason: codes(reason), age }, count);
+      },
+    });
+  }
+
   const delays = delaysOf(watches, histogram);
   const latency = histogram(
     "serverless_ccm_due_to_report_seconds",

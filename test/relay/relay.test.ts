@@ -805,6 +805,31 @@ describe("several clusters", () => {
   });
 });
 
+test("nodes that wait are counted by why and for how long, until they are shown to be done", async () => {
+  const { api, functions, clock, metrics } = await start();
+  const tainted = async () =>
+    (await metrics.text()).split("\n").filter((line) => line.startsWith("serverless_ccm_tainted_nodes{"));
+  const because = { code: "InstanceNotFound", message: "none" };
+  functions.behave((event) => ({
+    kind: "report",
+    report: reportOn(event, () => ({ outcome: "retry", because, afterSeconds: 600 })),
+  }));
+  api.put("a", TAINTED);
+  api.put("b", TAINTED);
+  await clock.advance(1_000);
+  expect(await tainted()).toEqual([
+    expect.stringMatching(/\{cluster="one",reason="InstanceNotFound",age="\w+"\} 2$/),
+  ]);
+  api.put("a", { spec: {} });
+  await clock.advance(700_000);
+  expect(await tainted()).toEqual([
+    'serverless_ccm_tainted_nodes{cluster="one",reason="InstanceNotFound",age="ge10m"} 1',
+  ]);
+  api.remove("b");
+  await clock.advance(1_000);
+  expect(await tainted()).toEqual([]);
+});
+
 describe("a set of clusters that changes", () => {
   test("one that is added is followed, and one that is removed is not any more", async () => {
     const { api, functions, clock, relay, metrics } = await start();

@@ -1,0 +1,76 @@
+import type { ApiObject, Waiting } from "#core/controller.ts";
+import type { Settlement } from "#relay/work/pending.ts";
+
+/** How long objects wait, in the words of a label. */
+export type WaitingAge = "lt1m" | "lt10m" | "ge10m";
+
+/** Objects that wait, of which the same is known. */
+export interface WaitingCount {
+  /** The code of the last report; `Waiting` before there was one, or where it says that nothing is left to do. */
+  readonly reason: string;
+  readonly age: WaitingAge;
+  readonly count: number;
+}
+
+/** Which objects of a controller wait in a cluster, and why; bounded by what the API server lists. */
+export interface WaitingObjects {
+  /** An object as it is shown; `isKnown` where it was met before. */
+  shown(object: { readonly snapshot: ApiObject; readonly isKnown: boolean }, nowMs: number): void;
+  /** What a flight came to for an object; `code` is that of an invocation that failed. */
+  settled(uid: string, settlement: Settlement, code: string | undefined): void;
+  forget(uid: string): void;
+  counts(nowMs: number): readonly WaitingCount[];
+}
+
+/** Nothing waits yet; without a rule nothing ever does. */
+export function createWaiting(rule: Pick<Waiting, "waits"> | undefined): WaitingObjects {
+  const waiting = new Map<string, { readonly sinceMs: number; readonly reason: string }>();
+  return {
+    shown({ snapshot, isKnown }, nowMs) {
+      if (rule === undefined) return;
+      const { uid, creationTimestamp } = snapshot.metadata;
+      if (!rule.waits(snapshot)) return void waiting.delete(uid);
+      if (waiting.has(uid)) return;
+      const createdMs = Date.parse(creationTimestamp);
+      // One that was done before and waits again has not waited since it was made.
+      const sinceMs = isKnown || !(createdMs < nowMs) ? nowMs : createdMs;
+      waiting.set(uid, { sinceMs, reason: NOT_REPORTED });
+    },
+    settled(uid, settlement, code) {
+      const before = waiting.get(uid);
+      if (before !== undefined)
+        waiting.set(uid, { ...before, reason: reasonOf(settlement, code) ?? before.reason });
+    },
+    forget: (uid) => void waiting.delete(uid),
+    counts(nowMs) {
+      const counts = new Map<string, WaitingCount>();
+      for (const { sinceMs, reason } of waiting.values()) {
+        const age = ageOf(nowMs - sinceMs);
+        const key = `${age} ${reason}`;
+        counts.set(key, { reason, age, count: (counts.get(key)?.count ?? 0) + 1 });
+      }
+      return [...counts.values()];
+    },
+  };
+}
+
+const NOT_REPORTED = "Waiting";
+
+/** Undefined where nothing new is known. */
+function reasonOf(settlement: Settlement, code: string | undefined): string | undefined {
+  switch (settlement.kind) {
+    case "report": {
+      const { outcome, because } = settlement.report;
+      return outcome === "retry" || outcome === "skipped" ? because.code : NOT_REPORTED;
+    }
+    case "failed":
+      return code ?? "NotNamed";
+    case "refused":
+      return code;
+  }
+}
+
+function ageOf(ms: number): WaitingAge {
+  if (ms < 60_000) return "lt1m";
+  return ms < 600_000 ? "lt10m" : "ge10m";
+}
