@@ -175,7 +175,7 @@ function intend(wanted: readonly Found[], state: DeletionState, context: PlanCon
         continue;
       }
       // Whether they have gone by now is not known.
-      if (nodes - others - leaving - added < 1) {
+      if (nodes - others - leaving - added <= 1) {
         wait(each, "DeletionsUnderWay", UNKNOWN_AFTER_SECONDS);
         continue;
       }

@@ -1,0 +1,194 @@
+import type { ObjectCount, Subject } from "#core/controller.ts";
+import type { ClusterEvent, ClusterWrite, Decision } from "#core/decision.ts";
+import type { InstanceAnswer } from "#core/instance.ts";
+import { isSameJson } from "#core/json-patch.ts";
+import type { Node } from "#core/node/node.ts";
+import { nodeLifecycleController } from "#core/node-lifecycle/controller.ts";
+import { type DeletionState, readState, STATE_KEY } from "#core/node-lifecycle/state.ts";
+import type { Settings } from "#core/settings.ts";
+import { carriedOut } from "#test/core/node/carry-out.ts";
+import { settingsWith } from "#test/core/node-lifecycle/builders.ts";
+
+/** The ConfigMap as the world's API server has it. */
+interface ConfigMap {
+  readonly apiVersion: "v1";
+  readonly kind: "ConfigMap";
+  readonly metadata: { readonly uid: string; readonly resourceVersion: string };
+  readonly data: Readonly<Record<string, string>>;
+}
+
+/** One who decides: an invocation of the function somewhere. */
+export interface Decider {
+  /** By its own clock. */
+  readonly now: Date;
+  readonly clock: string;
+}
+
+/** What became of one node in a pass. */
+export interface Outcome {
+  readonly code: string;
+  readonly kind: Decision["kind"];
+  readonly afterSeconds: number | undefined;
+  readonly events: readonly ClusterEvent[];
+}
+
+/** A deletion as the API server carried it out. */
+export interface DeletedNode {
+  readonly uid: string;
+  readonly nodesBefore: number;
+}
+
+/** A cluster whose nodes' lives are decided on as the function does it, step by step, so that several passes can be interleaved. */
+export function createWorld(nodes: readonly Node[], settings: Settings = settingsWith()) {
+  const listed = new Map(nodes.map((node) => [node.metadata.uid, node]));
+  const deleted: DeletedNode[] = [];
+  let version = 1_000;
+  let configMap: ConfigMap | undefined = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { uid: "state-uid", resourceVersion: "1" },
+    data: {},
+  };
+  let writes = 0;
+  let reads = 0;
+
+  const world = {
+    settings,
+    listed,
+    deleted,
+    writes: () => writes,
+    reads: () => reads,
+    /** What the API server answers when nodes are counted; the truth without it. */
+    count: undefined as ObjectCount | undefined,
+    state(): DeletionState {
+      const read = readState(
+        configMap === undefined ? { kind: "absent" } : { kind: "object", object: configMap },
+      );
+      if (read.kind === "unusable") throw new Error(read.message);
+      return read.state;
+    },
+    /** Somebody else writes to the ConfigMap. */
+    edit(data: Readonly<Record<string, string>> | undefined): void {
+      configMap =
+        data === undefined
+          ? undefined
+          : {
+              apiVersion: "v1",
+              kind: "ConfigMap",
+              metadata: { uid: "state-uid", resourceVersion: `${++version}` },
+              data,
+            };
+    },
+    put(node: Node): void {
+      listed.set(node.metadata.uid, {
+        ...node,
+        metadata: { ...node.metadata, resourceVersion: `${++version}` },
+      });
+    },
+    /** A pass over nodes as they are when it begins. */
+    pass: (decider: Decider, answers: ReadonlyMap<string, InstanceAnswer>) => steps(decider, answers),
+    /** The same at one go. */
+    run(decider: Decider, answers: ReadonlyMap<string, InstanceAnswer>): ReadonlyMap<string, Outcome> {
+      const pass = world.pass(decider, answers);
+      for (;;) {
+        const step = pass.next();
+        if (step.done) return step.value;
+      }
+    },
+  };
+
+  function* steps(
+    { now, clock }: Decider,
+    answers: ReadonlyMap<string, InstanceAnswer>,
+  ): Generator<string, ReadonlyMap<string, Outcome>> {
+    const ask = { reason: "monitor", now, related: {}, settings } as const;
+    let batch = [...answers.keys()].flatMap((uid): Subject<Node, InstanceAnswer>[] => {
+      const object = listed.get(uid);
+      if (object === undefined) return [];
+      const isAsked = nodeLifecycleController.asks(object, ask) !== undefined;
+      return [{ object, answer: isAsked ? answers.get(uid) : undefined, hint: undefined }];
+    });
+    const outcomes = new Map<string, Outcome>();
+    yield "asked";
+    for (let round = 0; round < 6 && batch.length > 0; round += 1) {
+      const reference = nodeLifecycleController.stateOf?.(batch, ask);
+      const read = configMap;
+      if (reference !== undefined) reads += 1;
+      yield "state read";
+      const count: ObjectCount = world.count ?? { kind: "count", count: listed.size };
+      const plan = nodeLifecycleController.decide(batch, {
+        ...ask,
+        clock,
+        ...(reference === undefined
+          ? {}
+          : { state: read === undefined ? { kind: "absent" } : { kind: "object", object: read } }),
+        ...(reference?.counted === undefined ? {} : { count }),
+      });
+      yield "decided";
+      if (plan.kind === "each") {
+        for (const [index, decision] of plan.decisions.entries()) {
+          const subject = batch[index];
+          if (subject === undefined) continue;
+          const { uid } = subject.object.metadata;
+          yield `applies ${decision.kind}`;
+          outcomes.set(uid, apply(subject.object, decision));
+        }
+        return outcomes;
+      }
+      swap(plan.write);
+      yield "swapped";
+      batch = batch.flatMap(({ object, answer }) => {
+        const fresh = listed.get(object.metadata.uid);
+        if (fresh === undefined) return [];
+        const same = isSameJson(
+          nodeLifecycleController.asks(fresh, ask),
+          nodeLifecycleController.asks(object, ask),
+        );
+        const isKept =
+          same || (answer !== undefined && nodeLifecycleController.asks(fresh, ask) !== undefined);
+        return [{ object: fresh, answer: isKept ? answer : undefined, hint: undefined }];
+      });
+      yield "read again";
+    }
+    return outcomes;
+  }
+
+  /** Compare and swap: one who is late changes nothing. */
+  function swap(write: ClusterWrite): void {
+    if (write.verb !== "update") throw new Error(`the state is never written by ${write.verb}`);
+    if (configMap === undefined || !isSameJson(configMap.metadata, write.precondition)) return;
+    writes += 1;
+    const data = write.body["data"] as Record<string, string>;
+    configMap = { ...configMap, metadata: { uid: "state-uid", resourceVersion: `${++version}` }, data };
+  }
+
+  function apply(object: Node, decision: Decision): Outcome {
+    const outcome = {
+      kind: decision.kind,
+      code: decision.because.code,
+      afterSeconds: decision.kind === "retry" ? decision.afterSeconds : undefined,
+      events: "events" in decision ? decision.events : [],
+    };
+    if (decision.kind !== "change") return outcome;
+    const { uid } = object.metadata;
+    const stored = listed.get(uid);
+    for (const write of decision.writes) {
+      if (write.on !== "cluster") throw new Error("the cloud is never written");
+      if (write.verb === "delete") {
+        const isThat = stored?.metadata.resourceVersion === write.precondition.resourceVersion;
+        if (stored === undefined || !isThat || write.precondition.uid !== uid)
+          return { ...outcome, code: "Conflict" };
+        deleted.push({ uid, nodesBefore: listed.size });
+        listed.delete(uid);
+      } else if (stored !== undefined) world.put(carriedOut(stored, decision));
+    }
+    return outcome;
+  }
+
+  return world;
+}
+
+/** The data of a ConfigMap with this document. */
+export function dataOf(document: unknown): Readonly<Record<string, string>> {
+  return { [STATE_KEY]: typeof document === "string" ? document : JSON.stringify(document) };
+}
