@@ -121,6 +121,8 @@ export interface Looks<T extends ApiObject = ApiObject> {
 export interface Monitors<T extends ApiObject = ApiObject> {
   /** Seconds until the first look at an object that has come to need one. */
   afterSeconds(object: T, context: WatchContext): number;
+  /** A text that is equal as long as the next look is worth its wait; it is compared, and never read. */
+  fingerprint(object: T): string;
 }
 
 /** A controller: the watch half, and what a function needs to decide. Pure; `T` is the object, `A` what the cloud answers for it. */

@@ -166,8 +166,12 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
       let soonestMs = Number.POSITIVE_INFINITY;
       for (const controller of controllers) {
         if (!controller.isReady(queue)) continue;
-        const waitMs = controller.closesInMs(queue, freeSlots(queue), nowMs);
-        if (waitMs === undefined) continue;
+        const waitMs = controller.closesInMs(queue, freeSlots(queue, controller, nowMs), nowMs);
+        if (waitMs === undefined) {
+          const patienceMs = queue === "work" ? controller.patienceMs(nowMs) : 0;
+          if (patienceMs > 0) soonestMs = Math.min(soonestMs, patienceMs);
+          continue;
+        }
         if (waitMs > 0) soonestMs = Math.min(soonestMs, waitMs);
         else if (next === undefined || isBefore(controller, next)) next = controller;
       }
@@ -175,12 +179,14 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
     }
   }
 
-  /** Looks leave one slot for work that may come, where there is more than one. */
-  function freeSlots(queue: Queue): number {
+  /** Looks, and what only lasts, are behind work and leave one slot for what may come, where there is more than one. */
+  function freeSlots(queue: Queue, controller: ControllerRelay, nowMs: number): number {
     const free = cluster.limits.invocations - invocations();
     if (free <= 0) return 0;
-    if (queue === "work") return free;
-    const isBehindWork = controllers.some((other) => other.isReady("work"));
+    if (queue === "work" && controller.patienceMs(nowMs) === 0) return free;
+    const isBehindWork = controllers.some(
+      (other) => other.isReady("work") && (queue === "look" || other.patienceMs(nowMs) === 0),
+    );
     return isBehindWork ? 0 : free - (cluster.limits.invocations > 1 ? 1 : 0);
   }
 

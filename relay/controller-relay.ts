@@ -65,6 +65,8 @@ export interface ControllerRelay {
   advance(nowMs: number): readonly KnownObject[];
   /** When something becomes due by itself. */
   nextMs(): number | undefined;
+  /** Milliseconds for which it may be kept behind others' work yet, as it looks after what lasts; 0 where it may not. */
+  patienceMs(nowMs: number): number;
   /** Whether objects wait that only the cluster's limits keep from being sent. */
   isReady(queue: Queue): boolean;
   /** Milliseconds until the next batch of those closes with so many slots free: 0 is now, undefined is not before something changes. */
@@ -220,7 +222,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
       cluster,
       clusterHash: options.clusterHash,
       controller: watch.name,
-      reason: reasonOf(queue, objects),
+      reason: watch.monitors === undefined || queue === "look" ? reasonOf(queue, objects) : "monitor",
       share: place.share,
       related: lists,
       // A cluster with one slot has nothing but the queue to tell by.
@@ -263,6 +265,10 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     waiting: () => waiting.counts(clock.now()),
     advance: (nowMs) => pending.advance(nowMs),
     nextMs: () => pending.nextMs(),
+    patienceMs: (nowMs) =>
+      watch.monitors === undefined
+        ? 0
+        : Math.max(0, pending.queue("work").oldestMs + LONGEST_PATIENCE_MS - nowMs),
     isReady: (queue) => pending.queue(queue).ready > 0 && !isHeld(),
     closesInMs(queue, freeSlots, nowMs) {
       const spacingMs = gate.spacingMs(quotaKey);
@@ -279,6 +285,9 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     },
   };
 }
+
+/** Behind others' work, what lasts waits so long at most. */
+const LONGEST_PATIENCE_MS = 30_000;
 
 interface Filled {
   readonly objects: readonly ReadyObject[];

@@ -2,7 +2,7 @@ import { NODE_LIFECYCLE_EVENT_SOURCE } from "#core/contracts.ts";
 import type { Watch } from "#core/controller.ts";
 import type { Node } from "#core/node/node.ts";
 import { parseNode, snapshotOf } from "#core/node/snapshot.ts";
-import { isReady, needsWork } from "#core/node-lifecycle/needs-work.ts";
+import { isReady, needsWork, readyCondition } from "#core/node-lifecycle/needs-work.ts";
 import { NODES } from "#core/resources/resource.ts";
 
 /** The cloud-node-lifecycle-controller, as far as it watches: nodes that are not Ready, and marks that outlive their reason. */
@@ -18,6 +18,10 @@ export const nodeLifecycleWatch: Watch<Node> = {
   needsWork: (node, { settings }) => needsWork(node, settings.nodes),
   monitors: {
     afterSeconds: (node, { settings }) => (isReady(node) ? 0 : settings.nodes.monitorSeconds),
+    fingerprint(node) {
+      const { status, lastTransitionTime } = readyCondition(node) ?? {};
+      return [status, lastTransitionTime, node.spec.providerID].join(" ");
+    },
   },
   related: [],
 };

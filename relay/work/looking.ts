@@ -11,6 +11,8 @@ const MAX_LOOKS = 3;
 export interface Rules {
   /** When the controller looks at objects that need no work; undefined where it never does. */
   readonly looks: Pick<Looks, "againSeconds"> | undefined;
+  /** What is done on an object need not end its need of work: that is a state which lasts. */
+  readonly monitors?: boolean;
   /** Uniform in [0, 1). */
   readonly random: () => number;
 }

@@ -6,8 +6,10 @@ export interface ObservedObject {
   readonly kind: "object";
   readonly needsWork: boolean;
   readonly snapshot: ApiObject;
-  /** What is watched for drift, as one text; undefined where the controller looks at nothing that needs no work. */
+  /** What is watched for drift, as one text; undefined where the controller looks at nothing that needs no work, and it is monitored by none. */
   readonly fingerprint: string | undefined;
+  /** Milliseconds until the first try, where there is work. */
+  readonly afterMs?: number | undefined;
   /** The field manager that last wrote what our work changes, and is not us; asked only where there is work. */
   readonly undoneBy: string | undefined;
 }
@@ -20,11 +22,13 @@ export function observe(watch: Watch, object: unknown, context: WatchContext): O
   const parsed = watch.parse(object);
   if (parsed.kind === "malformed") return { kind: "malformed", faults: parsed.faults };
   const needsWork = watch.needsWork(parsed.object, context);
+  const monitored = needsWork ? watch.monitors : undefined;
   return {
     kind: "object",
     needsWork,
     snapshot: watch.snapshot(parsed.object, context),
-    fingerprint: watch.looks?.fingerprint(parsed.object),
+    fingerprint: watch.looks?.fingerprint(parsed.object) ?? monitored?.fingerprint(parsed.object),
     undoneBy: needsWork ? watch.undoneBy?.(object) : undefined,
+    ...(monitored === undefined ? {} : { afterMs: monitored.afterSeconds(parsed.object, context) * 1_000 }),
   };
 }

@@ -96,8 +96,8 @@ export interface Pending {
 }
 
 /** Nothing is pending yet; of the controller, when it looks again. `random` is uniform in [0, 1). */
-export function createPending(watch: Pick<Watch, "looks">, random: () => number): Pending {
-  const rules: Rules = { looks: watch.looks, random };
+export function createPending(watch: Pick<Watch, "looks" | "monitors">, random: () => number): Pending {
+  const rules: Rules = { looks: watch.looks, monitors: watch.monitors !== undefined, random };
   const entries = createEntries();
   const flights = createFlights();
 

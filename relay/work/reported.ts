@@ -52,12 +52,19 @@ function afterLookOf(
   return { ...entry, past, phase: followedBy(entry.phase, lookAgain(sent, entry.past, dueMs)) };
 }
 
-function afterChange(entry: Entry, sent: Work, { nowMs, rules }: Settling): Entry {
+/** What lasts is looked at again so soon after something was done about it; the next report says when after that. */
+const MONITORED_AGAIN_SECONDS = 5;
+
+function afterChange(entry: Entry, sent: Work, { nowMs, draw, rules }: Settling): Entry {
   const { next } = entry.phase;
   const changed = changedByUs(entry, sent.snapshot, nowMs, rules);
   // What the watch has shown since then may already say that it is undone; otherwise the work counts as done.
   const isShown = entry.phase.kind !== "unconfirmed";
-  return isShown && next?.queue === "work" ? undone(changed, next, nowMs) : changed;
+  if (!isShown || next?.queue !== "work") return changed;
+  if (rules.monitors !== true) return undone(changed, next, nowMs);
+  const departure = endOfRetry(MONITORED_AGAIN_SECONDS, 1, { fromMs: nowMs, draw });
+  const tried = { fingerprint: next.fingerprint, atMs: nowMs };
+  return { ...changed, phase: followedBy(changed.phase, { ...next, ...departure, wait: "retry", tried }) };
 }
 
 function stillNeeding(

@@ -36,16 +36,16 @@ export function seen(
 
 function seenNeeding(entry: Entry, observed: ObservedObject, nowMs: number): Entry {
   const { phase, past } = entry;
-  const { fingerprint, undoneBy } = observed;
+  const { fingerprint, undoneBy, afterMs = 0 } = observed;
   if (phase.next?.queue === "work") {
-    const work = hurried({ ...phase.next, fingerprint, undoneBy }, past, nowMs);
+    const work = sooner(hurried({ ...phase.next, fingerprint, undoneBy }, past, nowMs), observed, nowMs);
     return { ...entry, fingerprint: undefined, phase: followedBy(phase, work) };
   }
   const fresh: Work = {
     queue: "work",
     snapshot: observed.snapshot,
-    dueMs: nowMs,
-    earliestMs: nowMs,
+    dueMs: nowMs + afterMs,
+    earliestMs: nowMs + afterMs,
     wait: undefined,
     fingerprint,
     tried: undefined,
@@ -75,6 +75,12 @@ export function hurried(work: Work, { undoneRounds }: Past, nowMs: number): Work
   return { ...work, dueMs: Math.min(work.dueMs, Math.max(nowMs, work.tried.atMs + TRY_AGAIN_MS)) };
 }
 
+/** Work that was never tried, and need not wait any more: what was to be looked at later is to be done at once by now. */
+function sooner(work: Work, { afterMs }: ObservedObject, nowMs: number): Work {
+  if (work.tried !== undefined || afterMs === undefined || work.dueMs <= nowMs + afterMs) return work;
+  return { ...work, dueMs: nowMs + afterMs, earliestMs: nowMs + afterMs };
+}
+
 function seenDone(entry: Entry, observed: ObservedObject, nowMs: number, rules: Rules): Entry {
   const { phase, past } = entry;
   const { fingerprint, snapshot } = observed;
@@ -91,7 +97,8 @@ function seenDone(entry: Entry, observed: ObservedObject, nowMs: number, rules: 
 /** The entry after a flight of ours has changed the object: whoever acts on an older state may yet undo it, and a look tells. */
 export function changedByUs(entry: Entry, snapshot: ApiObject, nowMs: number, rules: Rules): Entry {
   const next = secondLook(rules, snapshot, nowMs);
-  const past = { ...entry.past, failures: 0, failedLooks: 0, changedMs: nowMs };
+  const changedMs = rules.monitors === true ? entry.past.changedMs : nowMs;
+  const past = { ...entry.past, failures: 0, failedLooks: 0, changedMs };
   return { ...entry, past, phase: followedBy(entry.phase, next) };
 }
 

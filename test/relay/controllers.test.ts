@@ -381,3 +381,80 @@ describe("a controller that decides on a batch together", () => {
     expect(namesOf(eventsOf(batchWatch))[1]).toContain("b");
   });
 });
+
+describe("a controller that looks after what lasts", () => {
+  /** Looks after tainted nodes five seconds after they are; what it does does not end their being so. */
+  const monitorWatch: Watch = {
+    ...otherNodeWatch,
+    name: "test-monitor",
+    scope: "batch",
+    monitors: {
+      afterSeconds: (object) => (object.metadata.name === "urgent" ? 0 : 5),
+      fingerprint: (object) => object.metadata.resourceVersion,
+    },
+  };
+  const { looks: _, undoneBy: _undoneBy, ...monitor } = monitorWatch;
+
+  test("has its first look after a while, with a reason of its own, and what is urgent at once", async () => {
+    const { nodes, clock, eventsOf } = await start({ watches: [monitor] });
+    nodes.put("a", TAINTED);
+    nodes.put("urgent", TAINTED);
+    await clock.advance(1_000);
+    expect(namesOf(eventsOf(monitor))).toEqual([["urgent"]]);
+    await clock.advance(5_000);
+    expect(namesOf(eventsOf(monitor))).toEqual([["urgent"], ["a"]]);
+    expect(eventsOf(monitor).map(({ reason }) => reason)).toEqual(["monitor", "monitor"]);
+  });
+
+  test("goes on after a change of its own, and nobody is said to have undone it", async () => {
+    const { nodes, clock, functions, eventsOf, linesOf } = await start({ watches: [monitor] });
+    functions.behave((event) => ({
+      kind: "report",
+      report: reportOn(event, () => ({ outcome: "changed" })),
+    }));
+    nodes.put("a", TAINTED);
+    await clock.advance(60_000);
+    expect(linesOf("WorkUndone")).toEqual([]);
+    expect(eventsOf(monitor).length).toBeGreaterThan(3);
+  });
+
+  test("waits behind work of others, but not for ever", async () => {
+    const { nodes, clock, functions, eventsOf } = await start({
+      watches: [nodeWatch, monitor],
+      limits: { invocations: 1 },
+    });
+    functions.hold(true);
+    // The slot is always taken, for four seconds at a time, and something waits for it by the time that it is free.
+    const sentAfter: number[] = [];
+    for (let seconds = 0; seconds < 60; seconds += 4) {
+      nodes.put(`n${seconds}`, TAINTED);
+      await clock.advance(3_900);
+      nodes.put(`m${seconds}`, TAINTED);
+      await clock.advance(90);
+      if (eventsOf(monitor).length > sentAfter.length) sentAfter.push(seconds);
+      functions.release();
+      functions.hold(true);
+      await clock.advance(10);
+    }
+    expect(eventsOf(nodeWatch).length).toBeGreaterThan(10);
+    // The first was due after five seconds, and had half a minute of patience.
+    expect(sentAfter[0]).toBe(36);
+    functions.hold(false);
+  });
+
+  test("leaves a slot to others", async () => {
+    const { nodes, clock, functions, eventsOf } = await start({
+      watches: [nodeWatch, monitor, { ...monitor, name: "test-monitor-too" }],
+      limits: { invocations: 2 },
+    });
+    nodes.put("a", TAINTED);
+    await clock.advance(1_000);
+    functions.hold(true);
+    await clock.advance(5_000);
+    expect([functions.running(), eventsOf(monitor).length]).toEqual([1, 1]);
+    nodes.put("b", TAINTED);
+    await clock.advance(100);
+    expect(namesOf(eventsOf(nodeWatch))).toEqual([["a"], ["b"]]);
+    functions.hold(false);
+  });
+});
