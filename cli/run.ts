@@ -21,6 +21,9 @@ export interface RunFlags extends Flags {
   readonly functionKubeconfig?: readonly string[];
 }
 
+/** The function whose part `run` plays once a minute. */
+const SWEEP = "sweep";
+
 /** Relay and functions in this process, for one cluster, until a signal ends it. */
 export async function run(flags: RunFlags): Promise<void> {
   const faults: ConfigurationFault[] = [];
@@ -48,12 +51,13 @@ export async function run(flags: RunFlags): Promise<void> {
       [controller.name, controllerFunction(controller, dependenciesOf(controller.functionName))] as const,
   );
   const transport = connect(relayAccess);
+  const sweepApi = own.get(SWEEP) ?? shared;
   const invoker = createInProcessInvoker(new Map(functions), FUNCTION_TIMEOUT_MS);
   try {
     await serve({
       clusters: [{ cluster, transport }],
       invoker,
-      sweep: (metrics) => sweepEveryMinute({ cluster, transport, invoker, log, metrics }),
+      sweep: (metrics) => sweepEveryMinute({ cluster, transport: sweepApi, invoker, log, metrics }),
       serving,
     });
   } finally {

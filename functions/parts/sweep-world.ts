@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import type { Cluster } from "#config/cluster.ts";
 import { readClustersFile } from "#config/read-clusters-file.ts";
-import { signIn } from "#config/sign-in.ts";
+import { signIn as signInAs, signInKeyOf } from "#config/sign-in.ts";
 import { WATCHES } from "#core/watches.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { createBoundedCache } from "#functions/parts/bounded-cache.ts";
@@ -69,9 +69,11 @@ export function siblingOf(ownName: string, functionName: string): string {
 }
 
 async function connectTo(cluster: Cluster): Promise<Transport> {
-  return connect({ server: cluster.server, ...(await signIn(cluster, "functions")) });
+  return connect({ server: cluster.server, ...(await signInAs(cluster, OWN_NAME)) });
 }
 
-function signInKey({ name, server, certificateAuthorityFile, signIn: { functions } }: Cluster): string {
-  return JSON.stringify([name, server, certificateAuthorityFile, functions]);
+function signInKey(cluster: Cluster): string {
+  const { name, server, certificateAuthorityFile, signIn } = cluster;
+  const key = signInKeyOf(cluster, OWN_NAME);
+  return JSON.stringify([name, server, certificateAuthorityFile, key && signIn[key]]);
 }

@@ -83,7 +83,8 @@ async function start(options: { readonly policies?: object; readonly limits?: ob
 
 function clusterOf(more: object): Cluster {
   const cloud = { provider: "memory", instancesFile: "/none" };
-  return Cluster.parse({ name: "one", server: "https://fake.invalid", cloud, ...more });
+  const controllers = ["cloud-node-controller"];
+  return Cluster.parse({ name: "one", server: "https://fake.invalid", cloud, controllers, ...more });
 }
 
 function withLease(api: FakeApi, lease: FakeLease): Transport {

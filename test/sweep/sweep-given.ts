@@ -29,7 +29,8 @@ export interface SweptWorld {
 /** A cluster of an entry that says no more than it must. */
 export function clusterOf(name: string, more: object = {}): Cluster {
   const cloud = { provider: "memory", instancesFile: "/none" };
-  return Cluster.parse({ name, server: "https://fake.invalid", cloud, ...more });
+  const controllers = ["cloud-node-controller"];
+  return Cluster.parse({ name, server: "https://fake.invalid", cloud, controllers, ...more });
 }
 
 /** The answer to a GET of a Lease that was renewed so long ago. */
