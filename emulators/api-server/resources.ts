@@ -77,6 +77,21 @@ const CONFIG_MAPS: Resource = {
   updateCauses: () => [],
 };
 
+const LEASES: Resource = {
+  apiVersion: "coordination.k8s.io/v1",
+  name: "leases",
+  singularName: "lease",
+  shortNames: [],
+  kind: "Lease",
+  namespaced: true,
+  subresources: [],
+  verbs: VERBS,
+  fields: {},
+  prepare: (lease) => lease,
+  causes: () => [],
+  updateCauses: () => [],
+};
+
 /** Namespaces are there from the start: default and kube-system. */
 export const NAMESPACES: Resource = {
   apiVersion: "v1",
@@ -129,6 +144,7 @@ export const RESOURCES: readonly Resource[] = [
   CERTIFICATE_SIGNING_REQUESTS,
   CONFIG_MAPS,
   EVENTS,
+  LEASES,
   NAMESPACES,
   NODES,
   PODS,

@@ -95,6 +95,9 @@ function spawnPlatform(options: FunctionPlatformOptions, project: string, port: 
     "--lambdaPort",
     String(port),
     "--noSponsor",
+    // Whoever starts it invokes what he means to; it would invoke the sweep every minute by itself.
+    "--param",
+    "sweepEveryMinute=false",
   ];
   if (CLUSTERS_FILE !== undefined) args.push("--param", `clustersFile=${CLUSTERS_FILE}`);
   const child = spawn(process.execPath, args, {

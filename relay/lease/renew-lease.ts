@@ -46,7 +46,8 @@ export async function renewLease(options: LeaseOptions): Promise<void> {
   const { clock, random, signal, note } = options;
   const transport = withSmallAnswers(options.transport);
   let last: LeaseOutcome | undefined;
-  await pause(clock, EVERY_MS * random(), signal);
+  // Not sooner: until something was heard and sent there is nothing to vouch for.
+  await pause(clock, EVERY_MS * (0.5 + 0.5 * random()), signal);
   while (!signal.aborted) {
     const result = await renewOnce(transport, options);
     if (signal.aborted) return;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
+import { WATCHES } from "#core/watches.ts";
 import { ROOT } from "../../build/bundle.ts";
 import { functionNames } from "../../build/function-names.ts";
 
@@ -61,4 +62,14 @@ test("the README names every function", async () => {
   const sentence = /^The functions: [\s\S]*?\n\n/m.exec(readme)?.[0] ?? "";
   const named = [...sentence.matchAll(/`([a-z-]+)`/g)].map((match) => match[1]);
   expect(named).toEqual(expect.arrayContaining(await functionNames()));
+});
+
+test("the sweep may invoke every function that a controller has, itself, and nothing else", async () => {
+  const text = await readFile(join(ROOT, "serverless.yml"), "utf8");
+  const policy =
+    /Action: lambda:InvokeFunction\n\s+Resource:\n((?:\s+- Fn::Sub: .*\n)+)/.exec(text)?.[1] ?? "";
+  const named = [...policy.matchAll(/:function:\$\{self:functions\.([a-z-]+)\.name\}$/gm)].map(
+    (match) => match[1],
+  );
+  expect(named.sort()).toEqual([...WATCHES.map(({ functionName }) => functionName), "sweep"].sort());
 });
