@@ -1,0 +1,73 @@
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { leaseStateOf, renewalOf } from "#core/relay-lease.ts";
+import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
+import { sendWrite } from "#kube/apply/requests.ts";
+import { withSmallAnswers } from "#kube/client/small-answers.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import { readLease } from "#sweep/read-lease.ts";
+import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+
+const MANIFEST = fileURLToPath(new URL("../../infra/lease/relay-lease.yaml", import.meta.url));
+const LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/serverless-ccm-relay";
+const SIGNAL = new AbortController().signal;
+
+describeWithPart("control-plane", "the relay's Lease on a real API server", (binaries) => {
+  let cluster: ClusterUnderTest;
+  let plane: KubeApiserver;
+  let relay: Transport;
+  let sweep: Transport;
+  let admin: Transport;
+
+  beforeAll(async () => {
+    cluster = await startCluster(async (folder) => {
+      plane = await startKubeApiserver({ folder, binaries });
+      return plane;
+    });
+    relay = withSmallAnswers(await cluster.transport("relay"));
+    sweep = await cluster.transport("sweep");
+    admin = await cluster.transport("admin");
+    await admin.send({ method: "DELETE", path: LEASE });
+  });
+  afterAll(() => cluster?.close());
+
+  const renew = (at = new Date()) => sendWrite(relay, renewalOf(at), SIGNAL);
+  const read = (now = new Date()) => readLease(sweep, now, SIGNAL);
+
+  it("is missing for both before the manifest is applied, and the relay cannot make it", async () => {
+    expect(await renew()).toMatchObject({ kind: "gone" });
+    expect(await read()).toEqual({ kind: "missing" });
+  });
+
+  it("is stale once it is made, and fresh once it is renewed", async () => {
+    await plane.apply(MANIFEST);
+    expect(await read()).toEqual({ kind: "stale" });
+    expect(await renew()).toMatchObject({ kind: "applied", metadata: { uid: expect.any(String) } });
+    expect(await read()).toMatchObject({ kind: "fresh" });
+    expect(await read(new Date(Date.now() + 130_000))).toMatchObject({ kind: "stale" });
+  });
+
+  it("is renewed by two relays at once, none of them refused", async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => renew()));
+    expect(new Set(answers.map(({ kind }) => kind))).toEqual(new Set(["applied"]));
+  });
+
+  it("stays as it was renewed when the manifest is applied again", async () => {
+    await renew();
+    await plane.apply(MANIFEST);
+    expect(await read()).toMatchObject({ kind: "fresh" });
+  });
+
+  it("is left alone where it is another's, and vouches for nothing then", async () => {
+    await admin.send({
+      method: "PATCH",
+      path: LEASE,
+      body: [{ op: "add", path: "/spec/holderIdentity", value: "somebody" }],
+      contentType: "application/json-patch+json",
+    });
+    expect(await renew()).toMatchObject({ kind: "conflict" });
+    expect(await read()).toMatchObject({ kind: "unreadable" });
+    expect(leaseStateOf({}, new Date())).toMatchObject({ kind: "unreadable" });
+  });
+});
