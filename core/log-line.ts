@@ -52,6 +52,9 @@ export const LOG_EVENTS = {
     "an invocation ended with a report; `invokedMs` is the relay's measure, `durations` are the function's",
   Object: "an object that was changed, skipped, warned of or is to be tried again",
   InvocationFailed: "an invocation ended without a report",
+  InstanceChanged:
+    "EC2 told of an `instance` that ends (`state`): its nodes (`objects`) were looked at, at once",
+  InstanceChangeDropped: "EC2 told of an `instance` of which nothing is to be done (`code`)",
 } as const;
 
 const fact = <Schema extends z.ZodType>(schema: Schema, meaning: string): z.ZodOptional<Schema> =>
@@ -76,6 +79,8 @@ export const LogLine = z.strictObject({
   namespace: text("of the object"),
   name: text("of the object"),
   uid: text("of the object"),
+  instance: text("an instance of the cloud, by its id"),
+  state: text("of the instance, as the cloud names it"),
   worker: count("a thread of the relay"),
   deaths: count("how often it ended its worker"),
   eventId: text("the `id` of the event that a function was sent; relay and function name the same"),

@@ -75,6 +75,12 @@ export function isUnseen(resolution: Resolution): boolean {
   return answer.kind === "not-found" || (answer.kind === "error" && answer.code === "Foreign");
 }
 
+/** Whether an instance has ended, and neither its VPC nor a tag of any cluster is left to tell whose it was. */
+export function isForgotten({ instance }: Found): boolean {
+  const { vpc, terminated, ...rest } = belongingsOf(instance);
+  return terminated === true && vpc === undefined && !hasClusterTags({ vpc, ...rest });
+}
+
 function belongingsOf({ VpcId: vpc, Tags: tags, State: state }: Found["instance"]): Belongings {
   return { vpc, tags, terminated: state?.Name === "terminated" };
 }

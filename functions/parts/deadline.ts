@@ -5,6 +5,8 @@ const RESERVE_MS = 1_000;
 export interface FunctionContext {
   readonly awsRequestId: string;
   getRemainingTimeInMillis(): number;
+  /** Its account is the function's own; undefined where no platform has one. */
+  readonly invokedFunctionArn?: string;
   /** An invoker in the same process may end the work earlier. */
   readonly signal?: AbortSignal;
 }

@@ -1,0 +1,71 @@
+import { randomBytes } from "node:crypto";
+import type { Cluster } from "#config/cluster.ts";
+import { readClustersFile } from "#config/read-clusters-file.ts";
+import { signIn } from "#config/sign-in.ts";
+import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
+import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
+import { createBoundedCache } from "#functions/parts/bounded-cache.ts";
+import type { Ec2EventsWorld } from "#functions/parts/ec2-events/look-at-once.ts";
+import { logToStandardOutput } from "#functions/parts/log-report.ts";
+import { connect } from "#kube/client/connect.ts";
+import type { Transport } from "#kube/client/transport.ts";
+
+/** Clusters for which a warm function keeps a connection. */
+const MAX_KEPT = 32;
+
+/** Invocations at a time. */
+const MAX_SOCKETS = 16;
+
+/** The functions' own time-out as serverless.yml deploys them, in milliseconds. */
+const FUNCTION_TIMEOUT_MS = 30_000;
+
+/** The ending of this function's own name; what stands before it stands before the names of the others, too. */
+const OWN_NAME = "ec2-events";
+
+/** All that the deployed function touches: clusters from the file that CLUSTERS_FILE names, EC2, and the function of the node lifecycle beside it. */
+export function ec2EventsWorld(environment: Readonly<Record<string, string | undefined>>): Ec2EventsWorld {
+  const transports = createBoundedCache<Transport>(MAX_KEPT, (transport) => transport.close());
+  const file = environment["CLUSTERS_FILE"];
+  const clusters = file === undefined ? undefined : readClustersFile(file);
+  const ownName = environment["AWS_LAMBDA_FUNCTION_NAME"] ?? OWN_NAME;
+  const functionName = siblingOf(ownName, nodeLifecycleWatch.functionName);
+  const identity = `ec2-events-${randomBytes(4).toString("hex")}`;
+  let events = 0;
+  let aws: ReturnType<Ec2EventsWorld["aws"]> | undefined;
+  return {
+    async clusters() {
+      if (clusters !== undefined) return clusters.all();
+      throw new Error("CLUSTERS_FILE is not set: it names the YAML file of clusters");
+    },
+    api: (cluster) => transports.get(signInKey(cluster), () => connectTo(cluster)),
+    aws() {
+      aws ??= import("#clouds/aws/locate-instance.ts").then(({ createLocator, instanceIdOf }) => ({
+        ...createLocator(),
+        instanceIdOf,
+      }));
+      return aws;
+    },
+    invoker: createLambdaInvoker({
+      functionName: () => functionName,
+      functionTimeoutMs: FUNCTION_TIMEOUT_MS,
+      maxInFlight: MAX_SOCKETS,
+    }),
+    nextEventId({ name }) {
+      events += 1;
+      return `${name.slice(0, 96)}.${identity}.${events}`;
+    },
+    log: logToStandardOutput,
+  };
+}
+
+function siblingOf(ownName: string, functionName: string): string {
+  return ownName.endsWith(OWN_NAME) ? `${ownName.slice(0, -OWN_NAME.length)}${functionName}` : functionName;
+}
+
+async function connectTo(cluster: Cluster): Promise<Transport> {
+  return connect({ server: cluster.server, ...(await signIn(cluster, "functions")) });
+}
+
+function signInKey({ name, server, certificateAuthorityFile, signIn: { functions } }: Cluster): string {
+  return JSON.stringify([name, server, certificateAuthorityFile, functions]);
+}
