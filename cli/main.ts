@@ -89,6 +89,19 @@ withReach(program.command("doctor"))
     await doctor(name, { ...flags, given: givenTo(command) }, print);
   });
 
+withReach(program.command("explain"))
+  .argument("<node>", "its name")
+  .argument("[cluster]", "its cluster's; needed with a clusters file that has several")
+  .summary("what a node waits for, whose business that is, and what to do")
+  .description(
+    "Reads a node and asks the cloud, and says whose its taints are, what would be done and why. Writes nothing.\nEnds with 0, and with 1 where there is no such node.",
+  )
+  .option("--json", "as one line of JSON")
+  .action(async (node, name, flags, command: Command) => {
+    const { explain } = await import("#cli/explain/explain.ts");
+    await explain(node, name, { ...flags, given: givenTo(command) }, print);
+  });
+
 const clusters = program
   .command("clusters")
   .summary("what a clusters file says: check, hash, list")

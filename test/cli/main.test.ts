@@ -11,6 +11,8 @@ describe("help", () => {
     [["relay", "--help"]],
     [["demo", "--help"]],
     [["brake", "--help"]],
+    [["doctor", "--help"]],
+    [["explain", "--help"]],
     [["decide", "--help"]],
     [["cost", "--help"]],
     [["clusters", "--help"]],

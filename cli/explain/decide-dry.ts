@@ -1,0 +1,93 @@
+import { randomUUID } from "node:crypto";
+import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
+import type { ReachableCluster } from "#cli/reach-cluster.ts";
+import type { Cloud } from "#clouds/cloud.ts";
+import { watchContextOf } from "#config/cluster.ts";
+import { signInRoleOf } from "#config/sign-in.ts";
+import type { ApiObject, Controller } from "#core/controller.ts";
+import { EVENT_VERSION, type Event, type EventReason } from "#core/event.ts";
+import type { InstanceAnswer } from "#core/instance.ts";
+import type { Node } from "#core/node/node.ts";
+import { isUninitialized } from "#core/node/taints.ts";
+import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
+import type { ObjectReport } from "#core/report.ts";
+import { NODES } from "#core/resources/resource.ts";
+import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { loadControllers } from "#functions/parts/controllers.ts";
+
+/** What a controller would do about a node, and what the cloud told it. */
+export interface DryDecision {
+  readonly controller: string;
+  readonly report: Pick<ObjectReport, "outcome" | "because" | "afterSeconds" | "decision" | "warnings">;
+  /** Undefined where the cloud was not asked. */
+  readonly answer: InstanceAnswer | undefined;
+}
+
+/** As long as a function has. */
+const TIMEOUT_MS = 30_000;
+
+/**
+ * What each of the cluster's controllers of nodes would do about one, decided by the very functions that would do it, and told to
+ * write nothing. The state of deletion is read as they do.
+ */
+export async function decideDry(
+  reached: ReachableCluster,
+  cloud: Cloud,
+  node: Node,
+): Promise<readonly DryDecision[]> {
+  const controllers = await loadControllers(reached.cluster.controllers);
+  return Promise.all(
+    controllers
+      .filter(({ resource }) => resource.name === NODES.name)
+      .map((controller) => decideOne(reached, cloud, controller, node)),
+  );
+}
+
+async function decideOne(
+  { cluster, api }: ReachableCluster,
+  cloud: Cloud,
+  controller: Controller,
+  node: Node,
+): Promise<DryDecision> {
+  let answer: InstanceAnswer | undefined;
+  const overheard: Cloud = {
+    ...cloud,
+    async instances(nodes, call) {
+      const result = await cloud.instances(nodes, call);
+      answer = result.answers[0];
+      return result;
+    },
+  };
+  const decide = controllerFunction(controller, {
+    clusters: async () => cluster,
+    cloud: async () => overheard,
+    api: () => api(signInRoleOf(controller.functionName)),
+    now: () => new Date(),
+  });
+  const invoker = createInProcessInvoker(new Map([[controller.name, decide]]), TIMEOUT_MS);
+  const object: ApiObject = controller.snapshot(node, watchContextOf(cluster));
+  const event: Event = {
+    version: EVENT_VERSION,
+    id: randomUUID(),
+    cluster: cluster.name,
+    clusterHash: cluster.hash,
+    controller: controller.name,
+    reason: reasonFor(controller, node),
+    objects: [object],
+    dryRun: true,
+  };
+  const invoked = await invoker.invoke(event, AbortSignal.timeout(2 * TIMEOUT_MS));
+  const report = invoked.kind === "report" ? invoked.report.objects[0] : undefined;
+  return { controller: controller.name, report: report ?? failed(invoked), answer };
+}
+
+/** As whoever watches would: an initialized node is compared with its instance at a refresh alone. */
+function reasonFor({ name }: Controller, node: Node): EventReason {
+  if (name === nodeLifecycleWatch.name) return "monitor";
+  return isUninitialized(node) ? "watch" : "refresh";
+}
+
+function failed(invoked: object): DryDecision["report"] {
+  const { code = "Failed", message = "no report" } = invoked as { code?: string; message?: string };
+  return { outcome: "retry", because: { code, message } };
+}

@@ -1,0 +1,54 @@
+import type { DryDecision } from "#cli/explain/decide-dry.ts";
+import { remedyOf } from "#cli/explain/remedies.ts";
+import type { InstanceAnswer } from "#core/instance.ts";
+import type { Node } from "#core/node/node.ts";
+import { ownerOf, type TaintOwner } from "#core/taint-owners.ts";
+
+/** All that is known of a node: what it carries, what the cloud says, what would be done, and what to do. */
+export interface Explanation {
+  readonly cluster: string;
+  readonly node: Node;
+  readonly taints: readonly ExplainedTaint[];
+  /** Undefined where no controller asks the cloud about it. */
+  readonly cloud: InstanceAnswer | undefined;
+  readonly decisions: readonly DryDecision[];
+  readonly advice: readonly string[];
+}
+
+/** A taint, and whose it is. */
+export interface ExplainedTaint extends TaintOwner {
+  readonly key: string;
+  readonly effect: string;
+}
+
+/** Puts together what was read and decided. */
+export function explanationOf(cluster: string, node: Node, decisions: readonly DryDecision[]): Explanation {
+  const taints = (node.spec.taints ?? []).map(({ key, effect }) => ({ key, effect, ...ownerOf(key) }));
+  const cloud = decisions.find(({ answer }) => answer !== undefined)?.answer;
+  return { cluster, node, taints, cloud, decisions, advice: adviceFor(taints, decisions) };
+}
+
+function adviceFor(taints: readonly ExplainedTaint[], decisions: readonly DryDecision[]): readonly string[] {
+  const writes = decisions.some(({ report }) => wouldWrite(report));
+  const remedies = decisions.flatMap(({ report: { because, decision } }) => {
+    const remedy = remedyOf(decision?.because.code ?? because.code);
+    return remedy === undefined ? [] : [`${decision?.because.code ?? because.code}: ${remedy}`];
+  });
+  const others = taints.filter(({ kind }) => kind !== "ours");
+  const isWaiting = taints.some(({ kind }) => kind === "ours");
+  const ours = writes
+    ? [
+        "the relay hands it to the functions by itself; if this stays so, serverless-ccm doctor says what stops them",
+      ]
+    : isWaiting
+      ? []
+      : [NOTHING_LEFT];
+  return [...new Set([...ours, ...remedies, ...others.map(({ key, remedy }) => `${key}: ${remedy}`)])];
+}
+
+const NOTHING_LEFT = "no write on this node is serverless-ccm's to do";
+
+/** Whether a dry run held a write back. */
+export function wouldWrite({ because, decision }: DryDecision["report"]): boolean {
+  return decision === undefined ? because.code === "DryRun" : decision.kind === "change";
+}

@@ -1,0 +1,68 @@
+import type { ProblemCode } from "#core/node/problems.ts";
+import type { WaitCode } from "#core/node-lifecycle/plan.ts";
+import type { UnusableCode } from "#core/node-lifecycle/state.ts";
+
+/** Whatever a decision says by itself, or an invocation of it. */
+type OtherCode =
+  | "BeingDeleted"
+  | "BrakePulled"
+  | "DeletionDisabled"
+  | "DeletionUnproven"
+  | "InstanceReplaced"
+  | "InstanceStopped"
+  | "InstanceUnseen"
+  | "LabelsOnly"
+  | "NotReady"
+  | "SignInFailed";
+
+const AGAIN = "none: it is tried again by itself";
+const STATE =
+  "kubectl apply -f infra/state/config-map.yaml, and infra/rbac/; serverless-ccm doctor says which of them it is";
+const IN_CLUSTER =
+  "see vpc, clusterTag, region and roleArn of the cluster's cloud, and the instance's VPC and tags";
+const WAITS = "none: it is deleted when that is over";
+
+const REMEDIES: Readonly<Record<ProblemCode | WaitCode | UnusableCode | OtherCode, string>> = {
+  NoAnswer: AGAIN,
+  InstanceNotFound: `if the instance runs, ${IN_CLUSTER}; the node's name or provider ID has to name it`,
+  InstanceTerminated: "none for the instance, which has ended: delete the node if its kubelet is gone",
+  Foreign: IN_CLUSTER,
+  Ambiguous: "start the kubelet with --provider-id, or see why two instances have the node's name",
+  ForeignProviderID: "start the kubelet with a --provider-id of this cloud, and delete the Node object once",
+  InvalidProviderID:
+    "start the kubelet with a --provider-id that names an instance, and delete the Node object once",
+  Denied:
+    "give the functions' credentials what they need; serverless-ccm doctor says what AWS or the cloud answers",
+  Throttled: "none: it is tried again; others spend the account's quotas where this lasts",
+  Unavailable: "none: it is tried again; serverless-ccm doctor says whether the cloud answers at all",
+  Aborted: AGAIN,
+  ProvidedNodeIPInvalid: "start the kubelet with a --node-ip that is an IP address, or two of them",
+  ProvidedNodeIPUnmatched:
+    "start the kubelet with a --node-ip that the instance has, of a family in nodeIPFamilies",
+  NoNodeAddress: "give the instance an address of a family in nodeIPFamilies",
+  InstanceMissed: WAITS,
+  DeletionIntended: WAITS,
+  DeletionsUnderWay: WAITS,
+  DeletionStateFull: WAITS,
+  NodeCountUnknown: "see that the identity node-lifecycle may list nodes: kubectl apply -f infra/rbac/",
+  StateMissing: STATE,
+  StateUnreadable: STATE,
+  StateMalformed: STATE,
+  StateOfOtherVersion: "run one version of serverless-ccm for the cluster, the newest that wrote the state",
+  BeingDeleted: "none: if it stays, see the node's finalizers",
+  BrakePulled: "see that the instances are gone, then: serverless-ccm brake --reset",
+  DeletionDisabled: "delete the node by hand, or allow nodes.deletion.enabled",
+  DeletionUnproven:
+    "start another instance of the cluster, or delete the node by hand once its instance is gone for sure",
+  InstanceReplaced: "delete the node by hand, so that the kubelet of the new instance registers anew",
+  InstanceStopped: "start the instance, or delete it",
+  InstanceUnseen: "delete the node by hand; with nodes.deletion.unseen such nodes are deleted",
+  LabelsOnly: "none: the cluster's policies say that labels alone are written",
+  NotReady: "see the Ready condition in kubectl describe node, and the kubelet's log on the machine",
+  SignInFailed: "serverless-ccm doctor says what is wrong with signing in",
+};
+
+/** What to do about a decision that writes nothing, by its code; undefined where nothing is to be done, or nothing is known. */
+export function remedyOf(code: string): string | undefined {
+  return Object.hasOwn(REMEDIES, code) ? REMEDIES[code as keyof typeof REMEDIES] : undefined;
+}
