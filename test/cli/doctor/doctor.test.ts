@@ -1,0 +1,94 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { doctor } from "#cli/doctor/doctor.ts";
+import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { type ClusterInReach, startClusterInReach } from "#test/cli/cluster-in-reach.ts";
+import { runProgram } from "#test/cli/program.ts";
+
+let world: ClusterInReach;
+let file: string;
+let lambda: Server;
+let asked: string[];
+
+beforeAll(async () => {
+  world = await startClusterInReach();
+  file = join(world.folder, "clusters.yaml");
+  const cloud = { provider: "memory", instancesFile: "/absent" } as const;
+  const away = { ...clusterEntryOf(world.plane, { name: "tenant-b", cloud }), server: "https://127.0.0.1:1" };
+  const entries = [clusterEntryOf(world.plane, { name: "tenant-a", cloud }), away, { name: "tenant-c" }];
+  await writeClustersFile(file, ...entries);
+  lambda = createServer((request, answer) => {
+    asked.push(`${request.method} ${request.url}`);
+    const isAccount = request.url?.includes("account-settings") === true;
+    answer.setHeader("content-type", "application/json");
+    if (isAccount) {
+      answer.end('{"AccountLimit":{"ConcurrentExecutions":1000,"UnreservedConcurrentExecutions":900}}');
+    } else answer.end('{"ReservedConcurrentExecutions":0}');
+  });
+  await new Promise<void>((resolve) => lambda.listen(0, "127.0.0.1", resolve));
+  const { port } = lambda.address() as AddressInfo;
+  vi.stubEnv("AWS_ENDPOINT_URL_LAMBDA", `http://127.0.0.1:${port}`);
+  vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
+  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");
+});
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  lambda.close();
+  await world.close();
+});
+beforeEach(() => {
+  asked = [];
+});
+
+const FLAGS = { clusterName: "kubernetes", controllers: "*", given: new Set<string>() };
+
+test("looks at all clusters of a file; one that is away, and a faulty entry, are none the others' fault", async () => {
+  const lines: string[] = [];
+  const looked = doctor(undefined, { ...FLAGS, clustersFile: file }, (line) => lines.push(line), {});
+  await expect(looked).rejects.toThrow(/^\d+ checks failed$/);
+  const of = (name: string): string[] => {
+    const from = lines.findIndex((line) => line.startsWith("cluster ") && line.includes(name));
+    const to = lines.findIndex((line, index) => index > from && line.startsWith("cluster "));
+    return lines.slice(from + 1, to < 0 ? undefined : to);
+  };
+  expect(of("tenant-a")[0]).toMatch(/^ok {7}api-server +v1\.36\.3-embedded at https:/);
+  expect(of("tenant-b")[0]).toMatch(/^failed {3}api-server +.*connection refused/);
+  expect(of("tenant-b")[1]).toMatch(/^ +→ see the cluster's server address/);
+  expect(of("tenant-b").filter((line) => line.endsWith("needs api-server")).length).toBeGreaterThan(5);
+  expect(of("tenant-c")[0]).toMatch(/^failed {3}configuration/);
+});
+
+test("asks Lambda once for all clusters where functions are configured", async () => {
+  const lines: string[] = [];
+  const flags = { ...FLAGS, clustersFile: file, functionPrefix: "prod-", region: "eu-central-1", json: true };
+  await expect(doctor(undefined, flags, (line) => lines.push(line), {})).rejects.toThrow("checks failed");
+  const findings = lines.map((line) => JSON.parse(line)).filter(({ check }) => check === "functions");
+  expect(findings.map(({ cluster, outcome, message }) => [cluster, outcome, message])).toEqual(
+    ["tenant-a", "tenant-b"].map((cluster) => [
+      cluster,
+      "failed",
+      "may never run, as 0 executions are reserved for them: prod-node, prod-node-lifecycle",
+    ]),
+  );
+  expect(asked.sort()).toEqual([
+    expect.stringContaining("account-settings"),
+    expect.stringContaining("functions/prod-node-lifecycle/concurrency"),
+    expect.stringContaining("functions/prod-node/concurrency"),
+  ]);
+});
+
+test.each<[string, readonly string[], string]>([
+  [
+    "two ways to name functions",
+    ["--function-prefix", "a", "--function-arn", "b"],
+    "--function-prefix: give it or",
+  ],
+  ["a cluster that is none", ["tenant-z"], "has no cluster"],
+])("%s is wrong usage", async (_, flags, message) => {
+  const { code, stderr } = await runProgram(["doctor", "--clusters-file", file, ...flags], "", {
+    AWS_REGION: "eu-central-1",
+  });
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+});

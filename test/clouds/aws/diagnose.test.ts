@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { diagnoseAws } from "#clouds/aws/diagnose.ts";
+import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import type { Diagnosis } from "#clouds/diagnosis.ts";
+import type { Finding } from "#core/finding.ts";
+import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
+import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
+
+const ROLE = "arn:aws:iam::210987654321:role/ccm";
+let ec2: Ec2Server;
+
+beforeAll(async () => {
+  ec2 = await startEc2({ behaviour: { quotas: "off" } });
+  for (const name of ["EC2", "STS"]) vi.stubEnv(`AWS_ENDPOINT_URL_${name}`, ec2.url);
+  vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
+  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");
+  ec2.addInstances([{ tags: { "kubernetes.io/cluster/tenant-a": "owned" } }, {}]);
+});
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await ec2.close();
+});
+beforeEach(() => ec2.set({ denied: [] }));
+
+const config = (more: object) => ({ provider: "aws", region: ec2.region, vpc: DEFAULT_VPC_ID, ...more });
+
+test.each<[string, "credentials" | "network", object, readonly string[], Finding["outcome"], string]>([
+  [
+    "credentials",
+    "credentials",
+    {},
+    [],
+    "ok",
+    "arn:aws:iam::123456789012:user/local of account 123456789012, in eu-central-1",
+  ],
+  [
+    "credentials of a role",
+    "credentials",
+    { roleArn: ROLE },
+    [],
+    "ok",
+    "assumed-role/ccm/serverless-ccm-tenant-a of account 210987654321",
+  ],
+  [
+    "a role that may not be assumed",
+    "credentials",
+    { roleArn: ROLE },
+    ["AssumeRole"],
+    "failed",
+    "AccessDenied",
+  ],
+  [
+    "instances that may not be seen",
+    "credentials",
+    {},
+    ["DescribeInstances"],
+    "failed",
+    "UnauthorizedOperation",
+  ],
+  ["another region", "credentials", { region: "us-east-1" }, [], "failed", "AuthFailure"],
+  ["a VPC with instances", "network", {}, [], "ok", `VPC ${DEFAULT_VPC_ID} in eu-central-1: 2 instances`],
+  [
+    "a tag",
+    "network",
+    { vpc: undefined, clusterTag: "tenant-a" },
+    [],
+    "ok",
+    "tag kubernetes.io/cluster/tenant-a in eu-central-1: 1 instance",
+  ],
+  [
+    "a VPC that is not there",
+    "network",
+    { vpc: "vpc-0123" },
+    [],
+    "failed",
+    "there is no VPC vpc-0123 in eu-central-1",
+  ],
+  ["a VPC that may not be looked at", "network", {}, ["DescribeVpcs"], "ok", "2 instances"],
+  [
+    "a VPC that may be there, and no instance",
+    "network",
+    { vpc: "vpc-0123" },
+    ["DescribeVpcs"],
+    "warning",
+    "no instance",
+  ],
+  [
+    "a VPC with nobody's instances",
+    "network",
+    { clusterTag: "tenant-b" },
+    [],
+    "warning",
+    "tag kubernetes.io/cluster/tenant-b in eu-central-1: no instance",
+  ],
+  ["a VPC of another account", "network", { roleArn: ROLE }, [], "warning", "no instance"],
+  [
+    "a network that may not be looked at",
+    "network",
+    {},
+    ["DescribeVpcs", "DescribeInstances"],
+    "failed",
+    "UnauthorizedOperation",
+  ],
+])("%s", async (_, what, more, denied, outcome, message) => {
+  ec2.set({ denied: [...denied] });
+  const finding = await diagnosed(more, (diagnosis) => diagnosis[what](AbortSignal.timeout(10_000)));
+  expect(finding).toMatchObject({ outcome, message: expect.stringContaining(message) });
+  expect(finding.remedy === undefined).toBe(outcome === "ok");
+});
+
+test("the cloud's clock is read from its answers", async () => {
+  const ahead = await diagnosed({}, (diagnosis) => diagnosis.clockAheadMs(AbortSignal.timeout(10_000)));
+  expect(Math.abs(ahead ?? Number.NaN)).toBeLessThan(60_000);
+});
+
+async function diagnosed<Value>(more: object, ask: (diagnosis: Diagnosis) => Promise<Value>): Promise<Value> {
+  const diagnosis = diagnoseAws(AwsCloudConfig.parse(config(more)), { clusterName: "tenant-a" });
+  try {
+    return await ask(diagnosis);
+  } finally {
+    diagnosis.close();
+  }
+}
