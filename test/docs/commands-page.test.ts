@@ -1,0 +1,40 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { NEWEST_MINOR, OLDEST_MINOR } from "#cli/doctor/api-server.ts";
+import { checksFor } from "#cli/doctor/checks.ts";
+import { CHECK_TIMEOUT_MS } from "#cli/doctor/run-checks.ts";
+import { remedyOf } from "#cli/explain/remedies.ts";
+import { runProgram } from "#test/cli/program.ts";
+import { ROOT } from "../../build/bundle.ts";
+
+const page = await readFile(join(ROOT, "docs/reference/commands.md"), "utf8");
+const rows = (text: string): string[][] =>
+  [...text.matchAll(/^\| `([^`]+)` \| (.*?) \|$/gm)].map(([, name = "", words = ""]) => [name, words]);
+
+test("the page has every command with what its help says", async () => {
+  const { stdout } = await runProgram(["--help"], "", { COLUMNS: "200" });
+  const helped = stdout.split("Commands:\n")[1] ?? "";
+  const commands = [...helped.replaceAll(/\n {30,}/g, " ").matchAll(/^ {2}([a-z]+)(?: \S+)*? {2,}(\S.*)$/gm)]
+    .map(([, name = "", summary = ""]) => [name, summary])
+    .filter(([name]) => name !== "help");
+  const [table = ""] = page.split("## brake");
+  expect(rows(table)).toEqual(commands);
+});
+
+test("the page has every check of doctor, in their order", () => {
+  const signer = { name: "…", role: "relay", identities: ["relay"] } as const;
+  const [, section = ""] = page.split("## doctor");
+  expect(rows(section).map(([name]) => name)).toEqual(
+    checksFor({ signers: [signer] }).map(({ name }) => name),
+  );
+  expect(section).toContain(`1.${OLDEST_MINOR} to 1.${NEWEST_MINOR}`);
+  expect(section).toContain(`longer than ${CHECK_TIMEOUT_MS / 1_000} seconds`);
+});
+
+test("of every code that the page about what is wrong names something is known", async () => {
+  const text = await readFile(join(ROOT, "docs/how-to/troubleshoot.md"), "utf8");
+  const codes = [...text.matchAll(/`([A-Z][a-z]+(?:[A-Z][A-Za-z]+)*)`/g)].map(([, code = ""]) => code);
+  expect(codes.length).toBeGreaterThan(8);
+  expect(codes.filter((code) => remedyOf(code) === undefined)).toEqual([]);
+});
