@@ -19,6 +19,7 @@ const SUITES = [
   "test/e2e/nodes",
   "test/e2e/kills",
   "test/e2e/roles",
+  "test/e2e/lifecycle-roles",
   "test/e2e/csr-approver",
 ];
 
