@@ -10,8 +10,8 @@ export interface Bounds {
   readonly writesPerNode?: number;
   /** Whether the API server was restarted: a witness that watches cannot have seen every version then. */
   readonly restarted?: boolean;
-  /** Nodes that are never to come up, as nothing of the cloud stands behind them; by default those without an instance. */
-  readonly foreignAddresses?: boolean;
+  /** Whether connections were cut: a write whose answer was lost is sent once more by the connection, and reported once. */
+  readonly isCut?: boolean;
 }
 
 /** What was found at the end of a row; all but `nodes` and `up` are to be 0, and these two the same. */
@@ -67,7 +67,7 @@ export async function checkInvariants(stage: Stage, bounds: Bounds): Promise<Ver
       ...lost,
       ...twice,
       ...hole,
-      ...unexplained(stage, audit),
+      ...unexplained(stage, audit, bounds.isCut ? 2 : 1),
       ...tooMany(audit, bounds.writesPerNode ?? USUAL_WRITES_PER_NODE),
     ],
   };
@@ -109,7 +109,7 @@ const READS: ReadonlySet<string> = new Set(["get", "list", "watch"]);
  * Writes that nobody reported: of the relay any, of functions those on an object whose reports say of no write, unless a run on it
  * ended without a report; and more requests than all reports together count.
  */
-function unexplained({ platform }: Stage, audit: readonly AuditRecord[]): readonly string[] {
+function unexplained({ platform }: Stage, audit: readonly AuditRecord[], times: number): readonly string[] {
   const exchanges = platform.exchanges();
   const reported = new Set<string>();
   let sent = 0;
@@ -131,7 +131,7 @@ function unexplained({ platform }: Stage, audit: readonly AuditRecord[]): readon
   return [
     ...strange.map(({ user, verb, resource }) => `${user} sent a ${verb} of ${resource}`),
     ...silent.map(({ verb, name }) => `no report explains the ${verb} of ${name}`),
-    ...(cut === 0 && ofNodes.length > sent
+    ...(cut === 0 && ofNodes.length > sent * times
       ? [`${ofNodes.length} writes of nodes were received, and reports count ${sent}`]
       : []),
   ];

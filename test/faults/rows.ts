@@ -1,7 +1,8 @@
 import type { Row } from "#test/faults/row.ts";
+import { API_SERVER_ROWS } from "#test/faults/rows/api-server.ts";
 import { EC2_ROWS } from "#test/faults/rows/ec2.ts";
 import { INVOCATION_ROWS } from "#test/faults/rows/invocations.ts";
 import { RELAY_ROWS } from "#test/faults/rows/relays.ts";
 
 /** The whole table of faults, in the order in which it is printed. */
-export const ROWS: readonly Row[] = [...RELAY_ROWS, ...INVOCATION_ROWS, ...EC2_ROWS];
+export const ROWS: readonly Row[] = [...RELAY_ROWS, ...INVOCATION_ROWS, ...EC2_ROWS, ...API_SERVER_ROWS];

@@ -4,7 +4,6 @@ import { type Clock, systemClock } from "#kube/follow/clock.ts";
 export interface SkippingClock extends Clock {
   /** Milliseconds that were passed over so far. */
   skippedMs(): number;
-  skips(): number;
   /** Passes over a wait of its own accord. */
   skip(durationMs: number): void;
   close(): void;
@@ -20,13 +19,17 @@ interface Timer {
 const LOOK_MS = 6;
 /** … and how often in a row nothing must: what was just written is on its way to us then. */
 const LOOKS = 3;
+/** Where nobody knows of anything to be done, word of it may be on its way. */
+const LOOKS_UNTOLD = 10;
 
-/** Makes a clock that passes over waits while `isWaiting` holds: nothing is on its way, and something is to be done later. */
-export function createSkippingClock(isWaiting: () => boolean): SkippingClock {
+/** Why nothing goes on: what is to be done later is known, or nobody was told of it. */
+export type Waiting = "told" | "untold";
+
+/** Makes a clock that passes over waits while there is one: nothing is on its way, and something is to be done later. */
+export function createSkippingClock(waiting: () => Waiting | undefined): SkippingClock {
   const timers = new Set<Timer>();
   let skippedMs = 0;
   let looks = 0;
-  let skips = 0;
   const now = (): number => systemClock.now() + skippedMs;
 
   function arm(timer: Timer): void {
@@ -38,13 +41,13 @@ export function createSkippingClock(isWaiting: () => boolean): SkippingClock {
 
   function skip(durationMs: number): void {
     skippedMs += Math.max(0, durationMs);
-    skips += 1;
     for (const timer of timers) arm(timer);
   }
 
   function look(): void {
-    looks = isWaiting() ? looks + 1 : 0;
-    if (looks < LOOKS) return;
+    const why = waiting();
+    looks = why === undefined ? 0 : looks + 1;
+    if (looks < (why === "told" ? LOOKS : LOOKS_UNTOLD)) return;
     looks = 0;
     const soonestMs = Math.min(...[...timers].map(({ atMs }) => atMs));
     if (Number.isFinite(soonestMs)) skip(soonestMs - now());
@@ -56,7 +59,6 @@ export function createSkippingClock(isWaiting: () => boolean): SkippingClock {
     now,
     skip,
     skippedMs: () => skippedMs,
-    skips: () => skips,
     after(delayMs, callback) {
       const timer: Timer = { atMs: now() + delayMs, callback, cancelReal: () => {} };
       timers.add(timer);

@@ -111,12 +111,19 @@ export async function setStage(world: World, random: Random, options: StageOptio
   const startedAt = Date.now();
   /** Waits of functions for their share of a quota. */
   let sleeping = 0;
-  const isWaiting = (): boolean => {
+  /** Requests of relays that are not answered yet. */
+  let asking = 0;
+  const clock = createSkippingClock(() => {
+    if (relays.length === 0 || asking > 0) return undefined;
     const followed = relays.flatMap((relay) => relay.status());
     const invocations = followed.reduce((sum, each) => sum + each.invocations, 0);
-    return invocations <= sleeping && followed.some(({ needed }) => needed > 0);
-  };
-  const clock = createSkippingClock(isWaiting);
+    if (invocations > sleeping) return undefined;
+    if (followed.some(({ needed }) => needed > 0)) return "told";
+    const isDone = followed.every(({ ready }) => ready) && [...expected.values()].every(hasBeenUp);
+    return isDone ? undefined : "untold";
+  });
+  const hasBeenUp = ({ uid, instance }: ExpectedNode): boolean =>
+    instance === undefined || history.records.get(uid)?.schedulableAt !== undefined;
   closers.push(async () => clock.close());
   const ec2 = await startEc2({
     clock: {
@@ -168,6 +175,20 @@ export async function setStage(world: World, random: Random, options: StageOptio
     closers.push(() => transport.close());
     return transport;
   };
+  /** As long as an answer takes, time is the server's. */
+  const counted = (transport: Transport): Transport => {
+    const count = async <Answer>(answering: Promise<Answer>): Promise<Answer> => {
+      asking += 1;
+      return answering.finally(() => {
+        asking -= 1;
+      });
+    };
+    return {
+      send: (request) => count(transport.send(request)),
+      stream: (request) => count(transport.stream(request)),
+      close: () => transport.close(),
+    };
+  };
   const api = connectAs("functions");
   platform.runWith(await functionsHere({ cluster, cloud, api: () => api, now: () => new Date(clock.now()) }));
   const history = await recordNodeHistory(world.admin);
@@ -214,7 +235,7 @@ export async function setStage(world: World, random: Random, options: StageOptio
     },
     startRelay: async () => {
       const relay = startRelay({
-        clusters: [{ cluster, transport: await connectAs("relay") }],
+        clusters: [{ cluster, transport: counted(await connectAs("relay")) }],
         invoker: createLambdaInvoker({
           functionName: functionNameOf,
           functionTimeoutMs: FUNCTION_TIMEOUT_MS,

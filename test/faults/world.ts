@@ -22,7 +22,7 @@ export interface World {
   ask(request: ApiRequest): Promise<ApiResponse>;
   /** All nodes, page by page. */
   nodes(): Promise<readonly SeenNode[]>;
-  /** Removes all nodes and Events, and resolves when there are none. */
+  /** Removes all nodes, and resolves when there are none. */
   clear(): Promise<void>;
   close(): Promise<void>;
 }
@@ -60,8 +60,13 @@ export async function startWorld(binaries: ControlPlaneBinaries): Promise<World>
         const contentType = "application/json-patch+json";
         await ask({ method: "PATCH", path: `/api/v1/nodes/${metadata.name}`, contentType, body });
       }
-      await ask({ method: "DELETE", path: "/api/v1/nodes" });
-      await ask({ method: "DELETE", path: "/api/v1/namespaces/default/events" });
+      // One by one, as the answer to the deletion of a collection is all of it.
+      const left = (await nodes()).values();
+      const worker = async (): Promise<void> => {
+        for (const { metadata } of left)
+          await admin.send({ method: "DELETE", path: `/api/v1/nodes/${metadata.name}` });
+      };
+      await Promise.all(Array.from({ length: 64 }, worker));
     },
     close: async () => {
       await admin.close();
