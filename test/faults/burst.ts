@@ -1,3 +1,4 @@
+import type { Ec2Instance } from "#emulators/ec2/instance.ts";
 import type { NodeDifference } from "#test/faults/foreign.ts";
 import { NODES } from "#test/faults/row.ts";
 import type { Stage } from "#test/faults/stage.ts";
@@ -5,7 +6,7 @@ import type { Stage } from "#test/faults/stage.ts";
 /** What happens to a burst, and when. */
 export interface BurstOptions {
   readonly nodes?: number;
-  readonly difference?: (index: number) => NodeDifference;
+  readonly difference?: (index: number, instance: Ec2Instance) => NodeDifference;
   /** Before the first node registers, with the relay there. */
   readonly before?: (stage: Stage) => void | Promise<void>;
   /** After a write of ours that the seed draws from the first half of all. */

@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { FUNCTION_IDENTITIES } from "#core/identities.ts";
 import { type ApiServerProxy, startApiServerProxy } from "#emulators/harness/api-server-proxy.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 import type { PreparedOptions } from "#test/faults/row.ts";
@@ -13,7 +14,7 @@ export interface ProxiedOptions extends PreparedOptions {
   rotate(what: "certificate" | "authority" | "tokens"): Promise<void>;
 }
 
-const ROLES = ["relay", "functions"] as const;
+const ROLES = ["relay", ...FUNCTION_IDENTITIES] as const;
 
 let made = 0;
 
@@ -55,10 +56,7 @@ export async function proxiedOptions({ folder, plane }: World): Promise<ProxiedO
     entry: {
       server: proxy.url,
       certificateAuthorityFile: file("ca.crt"),
-      signIn: {
-        relay: { kind: "token-file", file: file("relay") },
-        functions: { kind: "token-file", file: file("functions") },
-      },
+      signIn: Object.fromEntries(ROLES.map((role) => [role, { kind: "token-file", file: file(role) }])),
     },
     close: () => proxy.close(),
   };

@@ -6,7 +6,8 @@ import { createAwsCloud } from "#clouds/aws/cloud.ts";
 import { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import { Cluster, type ClusterEntry } from "#config/cluster.ts";
-import { signIn } from "#config/sign-in.ts";
+import { type SignInRole, signIn, signInRoleOf } from "#config/sign-in.ts";
+import { findWatch } from "#core/watches.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import type { Ec2Instance } from "#emulators/ec2/instance.ts";
@@ -14,7 +15,7 @@ import type { InstanceSpec } from "#emulators/ec2/instance-spec.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
 import type { AuditRecord } from "#emulators/harness/audit-log.ts";
 import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
+import { OUR_USERS } from "#emulators/harness/control-plane.ts";
 import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { type ConnectOptions, connect } from "#kube/client/connect.ts";
@@ -71,7 +72,7 @@ export interface Stage {
   /** Launches instances and registers their nodes. */
   join(
     count: number,
-    difference?: (index: number) => NodeDifference,
+    difference?: (index: number, instance: Ec2Instance) => NodeDifference,
     spec?: InstanceSpec,
   ): Promise<readonly Ec2Instance[]>;
   /** Registers the node of an instance, or of none. */
@@ -84,7 +85,7 @@ export interface Stage {
   startFunctionProcess(nodeFlags?: readonly string[]): Promise<FunctionProcess>;
   /** What the API server recorded since the row began. */
   audit(): Promise<readonly AuditRecord[]>;
-  /** Resolves once so many writes of ours have been carried out. */
+  /** Resolves once so many more writes of ours have been carried out. */
   afterWrites(count: number): Promise<void>;
   /** Resolves when every expected node has lost our taint, or with what it waited for. */
   untilUp(timeoutMs?: number): Promise<void>;
@@ -166,7 +167,7 @@ export async function setStage(world: World, random: Random, options: StageOptio
     wallClock: () => clock.now(),
   });
   closers.push(() => cloud.close());
-  const connectAs = async (role: "relay" | "functions"): Promise<Transport> => {
+  const connectAs = async (role: SignInRole): Promise<Transport> => {
     const transport = connect({
       server: cluster.server,
       ...(await signIn(cluster, role)),
@@ -189,8 +190,14 @@ export async function setStage(world: World, random: Random, options: StageOptio
       close: () => transport.close(),
     };
   };
-  const api = connectAs("functions");
-  platform.runWith(await functionsHere({ cluster, cloud, api: () => api, now: () => new Date(clock.now()) }));
+  const apis = new Map<SignInRole, Promise<Transport>>();
+  const api = (controller: string): Promise<Transport> => {
+    const role = signInRoleOf(findWatch(controller)?.functionName ?? controller);
+    const connected = apis.get(role) ?? connectAs(role);
+    apis.set(role, connected);
+    return connected;
+  };
+  platform.runWith(await functionsHere({ cluster, cloud, api, now: () => new Date(clock.now()) }));
   const history = await recordNodeHistory(world.admin);
   closers.push(() => history.close());
 
@@ -214,7 +221,7 @@ export async function setStage(world: World, random: Random, options: StageOptio
       const instances = ec2.addInstances(Array.from({ length: count }, () => spec));
       const left = instances.entries();
       const worker = async (): Promise<void> => {
-        for (const [index, instance] of left) await stage.register(instance, difference(index));
+        for (const [index, instance] of left) await stage.register(instance, difference(index, instance));
       };
       await Promise.all(Array.from({ length: REGISTERING_AT_ONCE }, worker));
       return instances;
@@ -277,7 +284,8 @@ export async function setStage(world: World, random: Random, options: StageOptio
       return started;
     },
     afterWrites: async (count) => {
-      await stageUntil(`${count} writes`, async () => (await writes()) >= count, UP_TIMEOUT_MS);
+      const wanted = (await writes()) + count;
+      await stageUntil(`${count} writes`, async () => (await writes()) >= wanted, UP_TIMEOUT_MS);
     },
     untilUp: async (timeoutMs = UP_TIMEOUT_MS) => {
       const isUp = (uid: string): boolean => {
@@ -336,7 +344,7 @@ export function isWriteOfOurs({ user, verb, code, resource }: AuditRecord): bool
 
 /** Whether a user is one of ours, and not the world outside. */
 export function isOurs(user: string): boolean {
-  return user !== CONTROL_PLANE_USERS.admin.name && user.startsWith("serverless-ccm-");
+  return OUR_USERS.includes(user);
 }
 
 /** Asks again and again until it holds; rejects with what was waited for. */

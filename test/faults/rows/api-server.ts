@@ -130,10 +130,9 @@ function rotated(): Row {
     },
     async play(stage) {
       await stage.startRelay();
-      for (const [index, what] of (["certificate", "authority", "tokens"] as const).entries()) {
+      for (const what of ["certificate", "authority", "tokens"] as const) {
         const joining = stage.join(NODES / 3);
-        const before = (2 * NODES * index) / 3;
-        await stage.afterWrites(before + stage.random.whole(1, NODES / 3));
+        await stage.afterWrites(stage.random.whole(1, NODES / 3));
         await prepared?.rotate(what);
         await joining;
         await stage.untilUp();

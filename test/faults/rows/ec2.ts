@@ -44,8 +44,9 @@ export const EC2_ROWS: readonly Row[] = [
       await stage.startRelay();
       const late = stage.ec2.addInstances(Array.from({ length: LATE }, () => HIDDEN));
       await Promise.all(late.map((instance) => stage.register(instance)));
-      await stage.join(NODES - LATE);
-      await stage.afterWrites(2 * (NODES - LATE));
+      const joining = stage.join(NODES - LATE);
+      await stage.afterWrites(stage.random.whole(1, NODES - LATE));
+      await joining;
       for (const { id } of stage.random.some(late, LATE)) {
         stage.ec2.reveal(id);
         stage.clock.skip(stage.random.whole(0, 2_000));

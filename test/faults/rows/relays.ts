@@ -14,7 +14,7 @@ export const RELAY_ROWS: readonly Row[] = [
         const relay = await stage.startRelayProcess();
         const before = (await stage.audit()).length;
         const joining = stage.join(NODES / KILLS);
-        await stage.afterWrites((kill * 2 * NODES) / KILLS + stage.random.whole(1, (2 * NODES) / KILLS - 10));
+        await stage.afterWrites(stage.random.whole(1, NODES / KILLS));
         await relay.stop("SIGKILL");
         await joining;
         if ((await stage.audit()).length === before)
@@ -32,7 +32,7 @@ export const RELAY_ROWS: readonly Row[] = [
       stage.platform.runWith(functions.run);
       for (let kill = 0; kill < KILLS; kill += 1) {
         const joining = stage.join(NODES / KILLS);
-        await stage.afterWrites((kill * 2 * NODES) / KILLS + stage.random.whole(1, (2 * NODES) / KILLS - 10));
+        await stage.afterWrites(stage.random.whole(1, NODES / KILLS));
         await functions.process.stop("SIGKILL");
         functions = await stage.startFunctionProcess();
         stage.platform.runWith(functions.run);
