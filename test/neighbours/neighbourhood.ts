@@ -95,7 +95,7 @@ export async function startNeighbourhood(
   const { plane } = started;
   if (plane === undefined) throw new Error("the control plane was not started");
   // What our own writes are held to, where an operator wants it.
-  await plane.apply(join(HERE, "../../infra/admission/functions-write-nodes.yaml"));
+  await plane.apply(join(HERE, "../../infra/admission"));
   const admin = await cluster.transport("admin");
   const naked = await witnessNakedNodes(plane, admin);
   const history = await recordNodeHistory(admin);
