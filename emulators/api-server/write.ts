@@ -31,6 +31,8 @@ export interface WriteContext {
   readonly store: Store;
   readonly manager: string;
   readonly user: ControlPlaneUser;
+  /** Of new objects; a random one without it. */
+  readonly uid?: () => string;
   /** Everything but the write itself. */
   readonly dryRun: boolean;
   readonly now: Date;
@@ -40,7 +42,7 @@ export interface WriteContext {
 export function createObject(context: WriteContext, request: ResourceRequest, body: string): Version {
   const { resource } = request;
   const object = normalized(parseObject(request, body));
-  const metadata = metadataOfNew(object, request, context.now);
+  const metadata = metadataOfNew(object, request, context);
   const asked = { ...object, metadata };
   const isCsr = resource === CERTIFICATE_SIGNING_REQUESTS;
   const prepared = resource.prepare(isCsr ? requestedBy(context.user, asked) : asked, true);
@@ -223,7 +225,11 @@ function commit(
   return context.store.put(request.resource, key, written);
 }
 
-function metadataOfNew(object: StoredObject, request: ResourceRequest, now: Date): StoredObject["metadata"] {
+function metadataOfNew(
+  object: StoredObject,
+  request: ResourceRequest,
+  { now, uid = randomUUID }: WriteContext,
+): StoredObject["metadata"] {
   const { metadata } = object;
   if (metadata.resourceVersion !== undefined) {
     throw new Refusal(500, undefined, "resourceVersion should not be set on objects to be created");
@@ -234,7 +240,7 @@ function metadataOfNew(object: StoredObject, request: ResourceRequest, now: Date
     ...rest,
     name: metadata.name ?? generated,
     ...(request.namespace === undefined ? {} : { namespace: request.namespace }),
-    uid: randomUUID(),
+    uid: uid(),
     resourceVersion: "",
     creationTimestamp: rfc3339(now),
   };

@@ -1,0 +1,21 @@
+/**
+ * The fewest steps that still fail, as far as they are found within the time: leaves out halves, then quarters, and so on
+ * down to single ones, as long as what is left fails.
+ */
+export async function fewestSteps<Step>(
+  steps: readonly Step[],
+  fails: (fewer: readonly Step[]) => Promise<boolean>,
+  limitMs: number,
+): Promise<readonly Step[]> {
+  const until = performance.now() + limitMs;
+  let least = steps;
+  for (let size = Math.ceil(steps.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    // From the end: what comes late depends on what comes early.
+    for (let start = least.length - size; start > -size; start -= size) {
+      if (performance.now() > until) return least;
+      const fewer = [...least.slice(0, Math.max(0, start)), ...least.slice(start + size)];
+      if (fewer.length < least.length && (await fails(fewer))) least = fewer;
+    }
+  }
+  return least;
+}

@@ -1,0 +1,98 @@
+import {
+  DescribeAvailabilityZonesCommand,
+  DescribeInstancesCommand,
+  DescribeInstanceTopologyCommand,
+  DescribeNetworkInterfacesCommand,
+  EC2Client,
+} from "@aws-sdk/client-ec2";
+import type { Ec2 } from "#clouds/aws/ec2.ts";
+import { type ApiState, answerRequest, createRequestIds } from "#emulators/ec2/api.ts";
+import { Behaviour, USUAL_SETTINGS, withBehaviour } from "#emulators/ec2/behaviour.ts";
+import { createCallLog } from "#emulators/ec2/call-record.ts";
+import { createInventory, type Inventory } from "#emulators/ec2/inventory.ts";
+import { createQuotaMeter } from "#emulators/ec2/quotas.ts";
+import { createSecurityTokens } from "#emulators/ec2/security-tokens.ts";
+import { zonesOf } from "#emulators/ec2/zone.ts";
+import { type Clock, pause } from "#kube/follow/clock.ts";
+
+/** The embedded EC2 endpoint without a socket: the SDK's requests are handed to it, and time is the clock's. */
+export interface InProcessEc2 {
+  readonly inventory: Inventory;
+  readonly ec2: Ec2;
+  set(behaviour: Behaviour): void;
+}
+
+export const REGION = "eu-central-1";
+export const ACCOUNT = "123456789012";
+const NEVER = new AbortController().signal;
+
+/** An account with no instance; each call takes `latencyMs()`. */
+export function createInProcessEc2(clock: Clock, latencyMs: () => number): InProcessEc2 {
+  const zones = zonesOf(REGION);
+  const state: ApiState = {
+    region: REGION,
+    zones,
+    inventory: createInventory({ region: REGION, zones, account: ACCOUNT }),
+    tokens: createSecurityTokens(ACCOUNT, {}),
+    quotas: createQuotaMeter(),
+    log: createCallLog(),
+    settings: USUAL_SETTINGS,
+  };
+  const nextRequestId = createRequestIds();
+  const handle = async (request: SdkRequest): Promise<{ response: SdkResponse }> => {
+    await pause(clock, latencyMs(), NEVER);
+    const { headers, body } = request;
+    const reply = answerRequest(state, { headers, body, at: clock.now(), requestId: nextRequestId() });
+    switch (reply.kind) {
+      case "document":
+        if (reply.delayMs !== undefined) await pause(clock, reply.delayMs, NEVER);
+        return answered(reply.status, reply.contentType, reply.body);
+      case "truncated":
+        return answered(200, "text/xml", reply.body.slice(0, reply.body.length / 2));
+      case "reset":
+      case "hang-up":
+      case "hang":
+        throw Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });
+    }
+  };
+  const client = new EC2Client({
+    region: REGION,
+    maxAttempts: 1,
+    endpoint: "http://ec2.invalid",
+    credentials: { accessKeyId: "test", secretAccessKey: "test" },
+    requestHandler: { handle } as never,
+  });
+  return {
+    inventory: state.inventory,
+    set: (behaviour) => {
+      state.settings = withBehaviour(state.settings, Behaviour.parse(behaviour));
+    },
+    ec2: {
+      describeInstances: (request, abortSignal) =>
+        client.send(new DescribeInstancesCommand(request), { abortSignal }),
+      describeNetworkInterfaces: (request, abortSignal) =>
+        client.send(new DescribeNetworkInterfacesCommand(request), { abortSignal }),
+      describeAvailabilityZones: (request, abortSignal) =>
+        client.send(new DescribeAvailabilityZonesCommand(request), { abortSignal }),
+      describeInstanceTopology: (request, abortSignal) =>
+        client.send(new DescribeInstanceTopologyCommand(request), { abortSignal }),
+      close: () => client.destroy(),
+    },
+  };
+}
+
+/** What is read of the SDK's request, which is signed and ready to be sent. */
+interface SdkRequest {
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+interface SdkResponse {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+function answered(statusCode: number, contentType: string, body: string): { response: SdkResponse } {
+  return { response: { statusCode, headers: { "content-type": contentType }, body: Buffer.from(body) } };
+}

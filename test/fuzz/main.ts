@@ -1,0 +1,34 @@
+import { parseArgs } from "node:util";
+import { CONTROLLER_NAMES, loadControllers } from "#functions/parts/controllers.ts";
+import { fuzz } from "#test/fuzz/run-steps.ts";
+import { stepLine } from "#test/fuzz/steps.ts";
+
+const { values } = parseArgs({
+  options: { steps: { type: "string", default: "10000" }, seed: { type: "string" } },
+});
+const [steps, seed] = [Number(values.steps), Number(values.seed ?? Math.floor(Math.random() * 2 ** 31))];
+if (!Number.isInteger(steps) || steps < 1 || !Number.isInteger(seed)) {
+  process.stderr.write("--steps takes a number of steps, --seed the number that a run before has printed\n");
+  process.exit(2);
+}
+process.stdout.write(`seed ${seed}\n`);
+const startedAt = performance.now();
+let said = startedAt;
+const result = await fuzz({
+  controllers: await loadControllers(CONTROLLER_NAMES.filter((name) => name !== "csr-approver")),
+  steps,
+  seed,
+  onRun(taken) {
+    if (performance.now() - said < 30_000) return;
+    said = performance.now();
+    process.stdout.write(`${taken} steps in ${Math.round((said - startedAt) / 1000)} s\n`);
+  },
+});
+const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+if (result.kind === "failed") {
+  const lines = result.steps.map((step, index) => `${String(index + 1).padStart(4)}  ${stepLine(step)}`);
+  process.stdout.write(`${lines.join("\n")}\n${result.broken}\nseed ${seed}, failed after ${seconds} s\n`);
+  process.exitCode = 1;
+} else {
+  process.stdout.write(`${result.steps} steps, ${result.invocations} invocations, ${seconds} s\n`);
+}

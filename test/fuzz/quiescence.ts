@@ -1,0 +1,88 @@
+import { INSTANCE_ANNOTATION, SHUTDOWN_TAINT, UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import type { StoredObject } from "#emulators/api-server/object.ts";
+import type { Ec2Instance } from "#emulators/ec2/instance.ts";
+import { isNaked, isReady, seen } from "#test/fuzz/our-writes.ts";
+import { setReady } from "#test/fuzz/perform-step.ts";
+import type { World } from "#test/fuzz/world.ts";
+
+/** Longer than any back-off and any pace of looking: after so long without a fault everything has to be as it should. */
+const QUIET_MS = 45 * 60_000;
+const PIECE_MS = 60_000;
+
+/** What may wait for its time in a world at rest, however many steps there were: a few timers a relay, and a few a node. */
+const MAX_TIMERS = 120;
+
+/** Ends all faults, lets time pass, and answers with what is not as it has to be then. */
+export async function faultsAtRest(world: World): Promise<readonly string[]> {
+  const { api, cloud, clock, invocations, others, places } = world;
+  cloud.set({ failures: [] });
+  invocations.forgetFates();
+  const { behaviours } = api.context;
+  while (behaviours.takeFailure("patch") || behaviours.takeFailure("list") || behaviours.takeLoss("patch"));
+  for (const place of places) {
+    const { instance } = place;
+    if (instance === undefined) continue;
+    cloud.inventory.reveal(instance.id);
+    if (instance.state === "terminated") continue;
+    cloud.inventory.setState(instance.id, "running");
+    place.instance = { ...instance, state: "running" };
+    // The kubelet of a machine that runs says so.
+    if (place.nodeName !== undefined) setReady(world, place.nodeName, "True");
+  }
+  for (let passedMs = 0; passedMs < QUIET_MS; passedMs += PIECE_MS) await clock.advance(PIECE_MS);
+
+  const nodes = others.nodes();
+  const faults = nodes.flatMap((node) => [
+    ...faultsOfNode(node, instanceOf(world, node)),
+    ...(outlivesItsMachine(world, node) ? [`${node.metadata.name} at rest: outlives its machine`] : []),
+  ]);
+  if (world.timers() > MAX_TIMERS) faults.push(`${world.timers()} timers wait`);
+  for (const relay of world.relays()) {
+    const [status] = relay.status();
+    if (!relay.ready()) faults.push(`a relay is not ready: ${JSON.stringify(status?.failure)}`);
+    if ((status?.inFlight ?? 0) > 0) faults.push(`${status?.inFlight} objects are in flight for ever`);
+    for (const { name, objects } of status?.controllers ?? []) {
+      if (objects > nodes.length) faults.push(`${name} keeps ${objects} objects of ${nodes.length} nodes`);
+    }
+  }
+  return faults;
+}
+
+/** The instance that a node is on, in truth. */
+function instanceOf({ places }: World, node: StoredObject): Ec2Instance | undefined {
+  const { providerID } = seen(node);
+  const found = places.find(({ instance }) =>
+    providerID === undefined
+      ? instance?.privateDnsName === node.metadata.name
+      : providerID.endsWith(`/${instance?.id}`),
+  );
+  return found?.instance?.state === "terminated" ? undefined : found?.instance;
+}
+
+/** Whether the cloud shows the end of the instance that it was initialized from, and it is not Ready, and nobody holds it. */
+function outlivesItsMachine({ places, deletes }: World, object: StoredObject): boolean {
+  const node = seen(object);
+  const id = node.annotations[INSTANCE_ANNOTATION]?.split("/").at(-1);
+  const ended = places.some(({ instance }) => instance?.id === id && instance?.state === "terminated");
+  return deletes && ended && !isReady(node) && object.metadata.deletionTimestamp === undefined;
+}
+
+function faultsOfNode(object: StoredObject, instance: Ec2Instance | undefined): string[] {
+  const { name, deletionTimestamp } = object.metadata;
+  // One that only waits for its finalizer is nobody's to bring up, and one without a machine cannot be.
+  if (deletionTimestamp !== undefined || instance === undefined) return [];
+  const node = seen(object);
+  const addresses = node.addresses.map(({ type, address }) => `${type} ${address}`).join();
+  const { privateIpAddress: ip, privateDnsName: dns } = instance;
+  const wanted: readonly (readonly [what: string, is: unknown, shouldBe: unknown])[] = [
+    ["naked", isNaked(node), false],
+    ["tainted", node.taints.some(({ key }) => key === UNINITIALIZED_TAINT), false],
+    ["marked as stopped", node.taints.some(({ key }) => key === SHUTDOWN_TAINT.key), false],
+    ["addresses", addresses, `InternalIP ${ip},InternalDNS ${dns},Hostname ${dns}`],
+    ["provider ID", node.providerID, `aws:///${instance.availabilityZone}/${instance.id}`],
+    ["instance type", node.labels["node.kubernetes.io/instance-type"], instance.instanceType],
+  ];
+  return wanted
+    .filter(([, is, shouldBe]) => is !== shouldBe)
+    .map(([what, is, shouldBe]) => `${name} at rest: ${what} is ${is}, not ${shouldBe}`);
+}
