@@ -21,7 +21,7 @@ import {
 } from "#core/node-lifecycle/told.ts";
 import { NODES } from "#core/resources/resource.ts";
 import type { NodeSettings } from "#core/settings.ts";
-import { nameOf } from "#core/tenant-fact.ts";
+import { nameOf, providerIDOf, successorIn } from "#core/tenant-fact.ts";
 
 type NodeSubject = Subject<Node, InstanceAnswer>;
 
@@ -50,6 +50,7 @@ const STATEFUL: Readonly<Record<Finding["kind"], boolean>> = {
   terminated: true,
   missed: true,
   unproven: false,
+  replaced: false,
   unseen: false,
   error: false,
 };
@@ -111,6 +112,14 @@ function decideNode(
       return retry(node, { code: finding.answer.code, message: finding.answer.message }, afterSeconds, []);
     case "exists":
       return decideExisting(node, finding.answer.instance, afterSeconds);
+    case "replaced": {
+      const successor = successorIn(finding.answer);
+      const told =
+        successor === undefined
+          ? []
+          : [tell("InstanceReplaced", "InstanceReplaced", { providerID: providerIDOf(node), successor })];
+      return retry(node, REPLACED, afterSeconds, told);
+    }
     case "unseen":
       return retry(node, UNSEEN, afterSeconds, []);
     case "unproven":
@@ -127,6 +136,10 @@ const UNSEEN: Because = {
   code: "InstanceUnseen",
   message:
     "its instance is gone, and the node is not deleted: it was never seen with an instance, or not with this one",
+};
+const REPLACED: Because = {
+  code: "InstanceReplaced",
+  message: "its instance is gone, and another one has its name by now, whose kubelet uses the node",
 };
 const UNPROVEN =
   "its instance is not found, and the node is not deleted: no other instance was found that would show that this is the right account and region";

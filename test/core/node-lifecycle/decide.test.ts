@@ -344,6 +344,26 @@ const lives: readonly Life[] = [
     codes: ["InstanceUnseen"],
   },
   {
+    given:
+      "instances that are gone, whose names other machines have by now: a kubelet that reports is one of theirs",
+    nodes: 4,
+    node: (number) => ({ ready: number % 2 === 0 ? "False" : "Unknown" }),
+    answer: (number) =>
+      ({ ...(number < 2 ? TERMINATED(number) : foundIn(number)), takenOverBy: "i-new" }) as InstanceAnswer,
+    forSeconds: 0,
+    deleted: 1,
+    codes: ["InstanceReplaced", "NotReady"],
+  },
+  {
+    given: "such instances that are not found",
+    nodes: 10,
+    node: (number) => (number === 0 ? { ready: "False" } : number === 1 ? {} : { ready: "True" }),
+    answer: () => ({ ...CONTROL, takenOverBy: "i-new" }) as InstanceAnswer,
+    forSeconds: 60,
+    deleted: 1,
+    codes: ["InstanceReplaced", "UpToDate"],
+  },
+  {
     given: "instances that are shutting down",
     nodes: 3,
     answer: (number) => foundIn(number, "shutting-down"),

@@ -1,0 +1,454 @@
+import { readFile } from "node:fs/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { createMemoryCloud, type MemoryInstance, type MemoryInstances } from "#clouds/memory/cloud.ts";
+import { Cluster } from "#config/cluster.ts";
+import { INSTANCE_ANNOTATION, NODE_LIFECYCLE_EVENT_SOURCE } from "#core/contracts.ts";
+import type { Node } from "#core/node/node.ts";
+import { nodeLifecycleController } from "#core/node-lifecycle/controller.ts";
+import { type DeletionState, readState, STATE, STATE_KEY } from "#core/node-lifecycle/state.ts";
+import type { ObjectReport, Report } from "#core/report.ts";
+import { creationPath, objectPath } from "#core/resources/resource.ts";
+import type { ControlPlane } from "#emulators/harness/control-plane.ts";
+import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { controllerFunction } from "#functions/parts/controller-function.ts";
+import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
+import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
+
+/** The process that carries the function out has ended: nothing is answered any more. */
+class Killed extends Error {}
+
+/** What stands between the function and the API server: answers instead of it, or lets a request through. */
+type Between = (request: ApiRequest, through: () => Promise<ApiResponse>) => Promise<ApiResponse>;
+
+interface Invocation {
+  readonly atSeconds?: number;
+  readonly between?: Between;
+  readonly nodes?: readonly Node[];
+}
+
+const START_MS = Date.now();
+const SHUTDOWN = { key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" };
+
+/** Deletion by the function, as its own identity, on one API server. */
+export function describeDeletion(title: string, start: (folder: string) => Promise<ControlPlane>): void {
+  describe(`the lifecycle of nodes on ${title}`, () => {
+    let cluster: ClusterUnderTest;
+    let admin: Transport;
+    let lifecycle: Transport;
+    let entry: Cluster;
+    let world: MemoryInstances;
+    let named = 0;
+
+    beforeAll(async () => {
+      cluster = await startCluster(start);
+      admin = await cluster.transport("admin");
+      lifecycle = await cluster.transport("node-lifecycle");
+      entry = Cluster.parse({
+        name: "tenant-a",
+        server: "https://127.0.0.1",
+        cloud: { provider: "memory", instancesFile: "unused" },
+      });
+    });
+    afterAll(() => cluster?.close());
+
+    beforeEach(async () => {
+      world = { instances: new Map() };
+      for (const name of (await nodes()).map(({ metadata }) => metadata.name)) await cluster.remove(name);
+      await ask("DELETE", objectPath(STATE, STATE.at));
+      const manifest = await readFile(new URL("../../infra/state/config-map.yaml", import.meta.url), "utf8");
+      expect((await ask("POST", creationPath(STATE, STATE.at.namespace), parse(manifest))).status).toBe(201);
+    });
+
+    const ask = async (
+      method: ApiRequest["method"],
+      path: string,
+      body?: unknown,
+      contentType?: string,
+    ): Promise<{ readonly status: number; readonly body: Record<string, unknown> }> => {
+      const request = {
+        method,
+        path,
+        ...(body === undefined ? {} : { body }),
+        ...(contentType === undefined ? {} : { contentType }),
+      };
+      const answer = await admin.send(request);
+      return { status: answer.status, body: JSON.parse(answer.body) };
+    };
+    const nodes = async (): Promise<readonly Node[]> =>
+      ((await ask("GET", "/api/v1/nodes")).body as { items: readonly Node[] }).items;
+    const names = async (): Promise<string[]> =>
+      (await nodes()).map(({ metadata }) => metadata.name).toSorted();
+    const state = async (): Promise<DeletionState> => {
+      const read = readState({
+        kind: "object",
+        object: (await ask("GET", objectPath(STATE, STATE.at))).body,
+      });
+      if (read.kind === "unusable") throw new Error(read.message);
+      return read.state;
+    };
+    const edit = async (text: string): Promise<void> => {
+      const patch = { data: { [STATE_KEY]: text } };
+      const path = objectPath(STATE, STATE.at);
+      expect((await ask("PATCH", path, patch, "application/merge-patch+json")).status).toBe(200);
+    };
+
+    /** Nodes that were initialized from an instance each, and whose kubelets have been silent since an hour ago. */
+    async function silent(count: number, ready: "Unknown" | "True" = "Unknown"): Promise<readonly Node[]> {
+      return Promise.all(Array.from({ length: count }, () => registered(`node-${++named}`, ready)));
+    }
+
+    async function registered(name: string, ready: "Unknown" | "True" = "Unknown"): Promise<Node> {
+      const providerID = `memory:///zone-a/${name}`;
+      world.instances.set(name, instanceOf(name, providerID));
+      const { metadata, spec, status, ...joining } = joiningNode({ name, providerID }) as unknown as Record<
+        "metadata" | "spec" | "status",
+        Record<string, unknown>
+      >;
+      const body = {
+        ...joining,
+        metadata: { ...metadata, annotations: { [INSTANCE_ANNOTATION]: `account-1/network-1/${name}` } },
+        spec: { ...spec, taints: undefined },
+        status: {
+          ...status,
+          conditions: [{ type: "Ready", status: ready, lastTransitionTime: secondsAgo(3_600) }],
+        },
+      };
+      expect((await ask("POST", "/api/v1/nodes", body)).status).toBe(201);
+      return cluster.read(name);
+    }
+
+    const become = (affected: readonly Node[], difference: Partial<MemoryInstance>): void => {
+      for (const { metadata } of affected) {
+        const instance = world.instances.get(metadata.name);
+        if (instance !== undefined) world.instances.set(metadata.name, { ...instance, ...difference });
+      }
+    };
+
+    /** Invokes the function as a new process would be. */
+    async function invoke({ atSeconds = 0, between, nodes: batch }: Invocation = {}): Promise<Report> {
+      const api: Transport = {
+        ...lifecycle,
+        send: (request) => {
+          const through = () => lifecycle.send(request);
+          return between === undefined ? through() : between(request, through);
+        },
+      };
+      const run = controllerFunction(nodeLifecycleController, {
+        clusters: async () => entry,
+        cloud: async () => createMemoryCloud(world),
+        api: async () => api,
+        now: () => new Date(START_MS + atSeconds * 1_000),
+      });
+      const event = {
+        version: 1,
+        id: "event-1",
+        cluster: entry.name,
+        clusterHash: entry.hash,
+        controller: nodeLifecycleController.name,
+        reason: "monitor",
+        objects: (batch ?? (await nodes())).slice(0, 100),
+      };
+      return run(JSON.parse(JSON.stringify(event)), {
+        awsRequestId: "1",
+        getRemainingTimeInMillis: () => 30_000,
+      });
+    }
+
+    const codesOf = (report: Report): string[] => [
+      ...new Set(report.objects.map(({ because }: ObjectReport) => because.code)),
+    ];
+
+    test("a scale-in of 50 whose instances are terminated takes all 50, and says so of each", async () => {
+      const gone = await silent(50);
+      const [kept] = [await silent(3, "True"), await silent(3)];
+      become(gone, { state: "terminated" });
+      const report = await invoke();
+      expect(report.objects.filter(({ outcome }) => outcome === "changed")).toHaveLength(50);
+      expect((await nodes()).length).toBe(6);
+      expect(await names()).toEqual(expect.arrayContaining(kept.map(({ metadata }) => metadata.name)));
+      const said = await Promise.all(gone.map((node) => cluster.events(node)));
+      const first = said.flat()[0];
+      expect(first).toMatchObject({
+        reason: "DeletingNode",
+        type: "Normal",
+        source: { component: NODE_LIFECYCLE_EVENT_SOURCE },
+        message: expect.stringMatching(
+          /^Deleting node node-\d+ because it does not exist in the cloud provider$/,
+        ),
+      });
+      expect(report.usage.cluster).toMatchObject({ eventsDropped: 50 - said.flat().length });
+    });
+
+    test("an instance that is missed twice, a grace apart, takes its node; nothing else of the ConfigMap is lost", async () => {
+      const [missed, ...others] = await silent(10);
+      if (missed === undefined) throw new Error("there is no node");
+      become([missed], { hidden: true });
+      expect(codesOf(await invoke())).toEqual(["InstanceMissed", "NotReady"]);
+      expect(Object.keys((await state()).absences)).toEqual([missed.metadata.uid]);
+      expect(codesOf(await invoke({ atSeconds: 29 }))).toEqual(["InstanceMissed", "NotReady"]);
+      expect(codesOf(await invoke({ atSeconds: 31 }))).toEqual(["Deleted", "NotReady"]);
+      expect(await names()).toEqual(others.map(({ metadata }) => metadata.name).toSorted());
+      const { body } = await ask("GET", objectPath(STATE, STATE.at));
+      expect(body).toMatchObject({ metadata: { labels: { "app.kubernetes.io/name": "serverless-ccm" } } });
+      expect((await state()).deletions).toMatchObject({
+        [missed.metadata.uid]: { counted: true, nodes: 10 },
+      });
+    });
+
+    test("a DELETE names the uid and the version of a read after the state was written", async () => {
+      const [node] = await silent(2);
+      if (node === undefined) throw new Error("there is no node");
+      become([node], { state: "terminated" });
+      const sent: string[] = [];
+      const bodies: unknown[] = [];
+      await invoke({
+        between(request, through) {
+          sent.push(`${request.method} ${request.path.replace(/\?.*/, "")}`);
+          if (request.method === "DELETE") bodies.push(request.body);
+          return through();
+        },
+      });
+      const { uid, resourceVersion, name } = node.metadata;
+      expect(bodies).toMatchObject([{ preconditions: { uid, resourceVersion } }]);
+      const order = [
+        `PUT ${objectPath(STATE, STATE.at)}`,
+        `GET /api/v1/nodes/${name}`,
+        `DELETE /api/v1/nodes/${name}`,
+      ];
+      expect(sent.filter((request) => order.includes(request))).toEqual(order);
+    });
+
+    test.each([
+      [
+        "deleted and made again under its name",
+        async (name: string) => {
+          await cluster.remove(name);
+          await registered(name);
+        },
+      ],
+      [
+        "Ready again",
+        async (name: string) => {
+          const conditions = [{ type: "Ready", status: "True", lastTransitionTime: secondsAgo(0) }];
+          await cluster.patch(`${name}/status`, [
+            { op: "add", path: "/status/conditions", value: conditions },
+          ]);
+        },
+      ],
+    ])("a node that is %s survives, at whatever request of the function that happens", async (_, happens) => {
+      // Once without it, to count the requests until the DELETE.
+      const [first] = await silent(1);
+      if (first === undefined) throw new Error("there is no node");
+      become([first], { state: "terminated" });
+      let requests = 0;
+      await invoke({
+        nodes: [first],
+        between: (_, through) => {
+          requests += 1;
+          return through();
+        },
+      });
+      expect(await names()).toEqual([]);
+      let survived = 0;
+      for (let at = 1; at < requests; at += 1) {
+        const [node] = await silent(1);
+        if (node === undefined) throw new Error("there is no node");
+        become([node], { state: "terminated" });
+        let taken = 0;
+        await invoke({
+          nodes: [node],
+          async between(request, through) {
+            taken += 1;
+            // Right before it: the last of them is the DELETE itself.
+            if (taken === at && request.method !== "POST") await happens(node.metadata.name);
+            return through();
+          },
+        });
+        if ((await names()).includes(node.metadata.name)) survived += 1;
+        await cluster.remove(node.metadata.name).catch(() => undefined);
+      }
+      expect(survived).toBe(requests - 1);
+    });
+
+    test("killed again and again during a false mass not-found, and two at a time: never more than the brake allows", async () => {
+      const all = await silent(20);
+      become(all.slice(0, 12), { hidden: true });
+      await invoke();
+      for (let killedAfter = 1; killedAfter <= 40; killedAfter += 3) {
+        const killed = (): Between => {
+          let taken = 0;
+          return async (_request, through) => {
+            if (taken >= killedAfter) throw new Killed("killed");
+            taken += 1;
+            const answer = await through();
+            // Killed right after it: the answer reaches nobody.
+            if (taken >= killedAfter) throw new Killed("killed");
+            return answer;
+          };
+        };
+        const atSeconds = 40 + killedAfter;
+        await Promise.allSettled([
+          invoke({ atSeconds, between: killed() }),
+          invoke({ atSeconds: atSeconds + 1, between: killed() }),
+        ]);
+      }
+      await Promise.all([invoke({ atSeconds: 200 }), invoke({ atSeconds: 201 })]);
+      expect((await nodes()).length).toBeGreaterThanOrEqual(16);
+      expect((await state()).brake).toMatchObject({ limit: "TenMinutes", nodes: expect.any(Number) });
+      expect(codesOf(await invoke({ atSeconds: 700 }))).toContain("BrakePulled");
+      const [held] = (await nodes()).filter(({ metadata }) => world.instances.get(metadata.name)?.hidden);
+      if (held === undefined) throw new Error("none is held");
+      expect((await cluster.events(held))[0]).toMatchObject({ reason: "DeletionBrakePulled" });
+    });
+
+    test("two at once delete as many as one alone may", async () => {
+      const all = await silent(20);
+      become(all.slice(0, 12), { hidden: true });
+      await invoke();
+      await Promise.all([invoke({ atSeconds: 40 }), invoke({ atSeconds: 41 }), invoke({ atSeconds: 42 })]);
+      await invoke({ atSeconds: 120 });
+      const left = (await nodes()).length;
+      expect(left).toBeGreaterThanOrEqual(16);
+      expect(left).toBeLessThan(20);
+    });
+
+    test.each([
+      ["missing", "StateMissing", async () => void (await ask("DELETE", objectPath(STATE, STATE.at)))],
+      ["rubbish", "StateMalformed", () => edit("{{{")],
+      ["huge", "StateMalformed", () => edit("x".repeat(900_000))],
+      ["of another version", "StateOfOtherVersion", () => edit('{"version":7}')],
+    ])("a state that is %s: nothing is deleted, and it is said why", async (_, code, happens) => {
+      const [gone, missed] = [await silent(2), await silent(2)];
+      become(gone, { state: "terminated" });
+      become(missed, { hidden: true });
+      await silent(2);
+      await happens();
+      const report = await invoke({ atSeconds: 1_000 });
+      expect(codesOf(report).toSorted()).toEqual(["NotReady", code].toSorted());
+      expect((await nodes()).length).toBe(6);
+      const [node] = gone;
+      expect(node === undefined ? [] : await cluster.events(node)).toMatchObject([
+        { reason: "DeletionStateUnusable" },
+      ]);
+    });
+
+    test("a state that the tenant has emptied counts from anew, for that cluster alone", async () => {
+      const all = await silent(10);
+      become(all.slice(0, 5), { hidden: true });
+      await invoke();
+      await invoke({ atSeconds: 40 });
+      expect((await nodes()).length).toBe(8);
+      await edit('{"version":1}');
+      await invoke({ atSeconds: 60 });
+      await invoke({ atSeconds: 100 });
+      // As a tenant may delete its nodes itself; never all, and never without the grace.
+      expect((await nodes()).length).toBe(7);
+    });
+
+    test("a wrong account, an outage and errors delete nothing in an hour", async () => {
+      const all = await silent(3);
+      for (let seconds = 0; seconds <= 3_600; seconds += 300) {
+        world.outage = seconds % 600 === 0 ? undefined : "Unavailable";
+        become(all, { hidden: true });
+        const codes = codesOf(await invoke({ atSeconds: seconds }));
+        expect(codes).toEqual([world.outage ?? "DeletionUnproven"]);
+      }
+      expect((await nodes()).length).toBe(3);
+      expect((await state()).absences).toEqual({});
+      const [node] = all;
+      expect(node === undefined ? [] : await cluster.events(node)).toContainEqual(
+        expect.objectContaining({ reason: "DeletionUnproven", type: "Warning" }),
+      );
+    });
+
+    test("a refused deletion is told on the node, and asked for again", async () => {
+      const [node] = await silent(2);
+      if (node === undefined) throw new Error("there is no node");
+      become([node], { state: "terminated" });
+      const refusal = {
+        kind: "Status",
+        status: "Failure",
+        reason: "Forbidden",
+        message: "not by you",
+        code: 403,
+      };
+      const report = await invoke({
+        between: (request, through) =>
+          request.method === "DELETE"
+            ? Promise.resolve({ status: 403, headers: {}, body: JSON.stringify(refusal) })
+            : through(),
+      });
+      expect(report.objects).toContainEqual(expect.objectContaining({ outcome: "retry" }));
+      expect(await cluster.events(node)).toMatchObject([
+        {
+          reason: "DeletingNodeFailed",
+          type: "Warning",
+          message: `Failed deleting node ${node.metadata.name}: 403: not by you`,
+        },
+      ]);
+    });
+
+    test("a node that a finalizer holds is deleted once, and then left alone", async () => {
+      const [node] = await silent(2);
+      if (node === undefined) throw new Error("there is no node");
+      const { name } = node.metadata;
+      await cluster.patch(name, [{ op: "add", path: "/metadata/finalizers", value: ["example.com/hold"] }]);
+      become([node], { state: "terminated" });
+      const deletes: string[] = [];
+      const between: Between = (request, through) => {
+        if (request.method === "DELETE") deletes.push(request.path);
+        return through();
+      };
+      for (let seconds = 0; seconds < 600; seconds += 100) await invoke({ atSeconds: seconds, between });
+      expect(deletes).toHaveLength(1);
+      await cluster.patch(name, [{ op: "remove", path: "/metadata/finalizers" }]);
+    });
+
+    test("a stopped instance marks its node, whatever other taints there are, until the node is Ready", async () => {
+      const other = { key: "example.com/gpu", effect: "NoSchedule", value: "a100" };
+      const [bare, tainted] = await silent(2);
+      if (bare === undefined || tainted === undefined) throw new Error("there are no nodes");
+      // Admission has marked both as not ready.
+      await cluster.patch(bare.metadata.name, [{ op: "remove", path: "/spec/taints" }]);
+      await cluster.patch(tainted.metadata.name, [{ op: "add", path: "/spec/taints", value: [other] }]);
+      become([bare, tainted], { state: "stopped" });
+      const taints = async () =>
+        (await Promise.all([bare, tainted].map(({ metadata }) => cluster.read(metadata.name)))).map(
+          ({ spec }) => spec.taints ?? [],
+        );
+      expect(codesOf(await invoke())).toEqual(["InstanceStopped"]);
+      expect(await taints()).toMatchObject([[SHUTDOWN], [other, SHUTDOWN]]);
+      become([bare, tainted], { state: "running" });
+      expect(codesOf(await invoke())).toEqual(["NotReady"]);
+      expect(await taints()).toMatchObject([[SHUTDOWN], [other, SHUTDOWN]]);
+      for (const { metadata } of [bare, tainted]) {
+        const conditions = [{ type: "Ready", status: "True", lastTransitionTime: secondsAgo(0) }];
+        await cluster.patch(`${metadata.name}/status`, [
+          { op: "add", path: "/status/conditions", value: conditions },
+        ]);
+      }
+      expect(codesOf(await invoke())).toEqual(["Ready"]);
+      expect(await taints()).toEqual([[], [other]]);
+    });
+  });
+}
+
+function secondsAgo(seconds: number): string {
+  return `${new Date(START_MS - seconds * 1_000).toISOString().slice(0, 19)}Z`;
+}
+
+function instanceOf(name: string, providerID: string): MemoryInstance {
+  return {
+    id: name,
+    account: "account-1",
+    network: "network-1",
+    state: "running",
+    providerID,
+    type: "m1.large",
+    zone: "zone-a",
+    region: "region-1",
+    addresses: [{ type: "InternalIP", address: "10.0.0.1" }],
+    labels: {},
+  };
+}

@@ -1,0 +1,4 @@
+import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
+import { describeDeletion } from "#test/functions/deletion-contract.ts";
+
+describeDeletion("the embedded API server", (folder) => startEmbeddedControlPlane({ folder }));

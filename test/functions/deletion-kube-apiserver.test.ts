@@ -1,0 +1,8 @@
+import { ADMISSION_POLICIES, OUR_MANIFESTS, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
+import { describeDeletion } from "#test/functions/deletion-contract.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+
+describeWithPart("control-plane", "a real control plane", (binaries) => {
+  const manifests = [...OUR_MANIFESTS, ADMISSION_POLICIES];
+  describeDeletion("kube-apiserver", (folder) => startKubeApiserver({ folder, binaries, manifests }));
+});
