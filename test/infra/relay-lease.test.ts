@@ -9,7 +9,7 @@ import { readLease } from "#sweep/read-lease.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
-const MANIFEST = fileURLToPath(new URL("../../infra/lease/relay-lease.yaml", import.meta.url));
+const MANIFEST = fileURLToPath(new URL("../../infra/state/relay-lease.yaml", import.meta.url));
 const LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/serverless-ccm-relay";
 const SIGNAL = new AbortController().signal;
 
