@@ -9,8 +9,10 @@ import type { ClusterEntry } from "#config/cluster.ts";
 import { Event } from "#core/event.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { connect } from "#kube/client/connect.ts";
 import { type Running, runProgram, startProgram } from "#test/cli/program.ts";
 import { registerNode } from "#test/cli/register-node.ts";
+import { access } from "#test/kube/apply/cluster-under-test.ts";
 import { reportOn } from "#test/relay/reports.ts";
 import { untilTrue } from "#test/until-true.ts";
 import { buildCommandLine } from "../../build/build.ts";
@@ -68,6 +70,25 @@ const entry = (name: (typeof NAMES)[number], difference: Partial<ClusterEntry> =
   });
 };
 
+/** Makes the Lease that the manifest of infra/state has. */
+async function plant(name: (typeof NAMES)[number]): Promise<void> {
+  const plane = planes[NAMES.indexOf(name)];
+  if (plane === undefined) throw new Error(`no control plane of ${name}`);
+  const admin = connect(await access(plane, "admin"));
+  const answer = await admin.send({
+    method: "POST",
+    path: "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases",
+    body: {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { name: "serverless-ccm-relay" },
+      spec: { holderIdentity: "serverless-ccm-relay", leaseDurationSeconds: 120 },
+    },
+  });
+  expect(answer.status).toBe(201);
+  await admin.close();
+}
+
 /** Starts what is built and published. */
 function start(...flags: readonly string[]): Running {
   const { port } = lambda.address() as AddressInfo;
@@ -105,6 +126,37 @@ async function threads(): Promise<number | undefined> {
 }
 
 describe("a relay of several clusters, as it is published", () => {
+  test("vouches from its workers for each cluster that has a Lease", async () => {
+    await plant("blue");
+    await writeClustersFile(file, entry("blue"), entry("green"));
+    const { lines } = start("--workers=2");
+    const renewals = (cluster: string, outcome: string): Promise<number | undefined> =>
+      valueIn(`serverless_ccm_lease_renewals_total{cluster="${cluster}",outcome="${outcome}"}`);
+    await untilTrue(
+      "blue's to be renewed",
+      async () => ((await renewals("blue", "renewed")) ?? 0) > 0,
+      90_000,
+    );
+    await untilTrue(
+      "green's to be missed",
+      async () => ((await renewals("green", "missing")) ?? 0) > 0,
+      90_000,
+    );
+    // Lines of workers come in batches.
+    const said = (event: string): unknown[] =>
+      lines.filter((line) => line["event"] === event).map(({ cluster, outcome }) => [cluster, outcome]);
+    await untilTrue(
+      "both to be said",
+      () => said("LeaseRenewed").length + said("LeaseNotRenewed").length === 2,
+    );
+    expect([said("LeaseRenewed"), said("LeaseNotRenewed")]).toEqual([
+      [["blue", undefined]],
+      [["green", "missing"]],
+    ]);
+    // Whether it is renewed is no matter of readiness.
+    await ready("green");
+  }, 200_000);
+
   test("has them in workers, invokes for each, follows the file, and ends with 0", async () => {
     await writeClustersFile(file, entry("blue"), entry("green"));
     start("--workers=2");
