@@ -24,10 +24,15 @@ export const NO_PROFILES = {
   "@aws-sdk/credential-provider-sso": "clouds/aws/no-profiles.ts",
 };
 
-/** The sweep asks no cloud: it reads how clusters are configured, and needs none of what a cloud is made of. */
+/**
+ * What asks no cloud about nodes reads how clusters are configured, and needs none of what a cloud is made of: the sweep, and
+ * ec2-events, which brings what it asks EC2 with by itself.
+ */
 export const NO_CLOUDS = Object.fromEntries(
   CLOUD_KINDS.map(({ provider }) => [`#clouds/${provider}/cloud.ts`, "clouds/no-clouds.ts"]),
 );
+
+const WITHOUT_CLOUDS: ReadonlySet<string> = new Set(["sweep", "ec2-events"]);
 
 /** Builds the functions alone: for each `NAME` its bundle in `NAME/` and what is deployed, `NAME.zip`. */
 export async function buildFunctions(folder: string): Promise<Size[]> {
@@ -59,7 +64,7 @@ async function buildFunction(name: string, folder: string): Promise<Size> {
 }
 
 function functionNamed(name: string, folder: string): BundleOptions {
-  const instead = name === "sweep" ? { ...NO_PROFILES, ...NO_CLOUDS } : NO_PROFILES;
+  const instead = WITHOUT_CLOUDS.has(name) ? { ...NO_PROFILES, ...NO_CLOUDS } : NO_PROFILES;
   return { entry: `functions/${name}.ts`, folder: join(folder, name), name: "index", instead };
 }
 

@@ -7,6 +7,7 @@ import { WATCHES } from "#core/watches.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { createBoundedCache } from "#functions/parts/bounded-cache.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
+import { nameOfSibling } from "#functions/parts/name-of-sibling.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
@@ -65,7 +66,7 @@ export function sweepWorld(environment: Readonly<Record<string, string | undefin
 
 /** The name of another function of the same deployment. */
 export function siblingOf(ownName: string, functionName: string): string {
-  return ownName.endsWith(OWN_NAME) ? `${ownName.slice(0, -OWN_NAME.length)}${functionName}` : functionName;
+  return nameOfSibling(ownName, OWN_NAME, functionName);
 }
 
 async function connectTo(cluster: Cluster): Promise<Transport> {

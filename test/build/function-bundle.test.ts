@@ -44,6 +44,8 @@ const ALLOWED_PACKAGES = [
 const PACKAGES_OF_ONE: Readonly<Record<string, readonly string[]>> = {
   // It invokes the others.
   sweep: ["@aws-sdk/client-lambda"],
+  // It invokes one of them.
+  "ec2-events": ["@aws-sdk/client-lambda"],
   // @peculiar/x509 and what it is made of: it reads certificate requests.
   csr: [
     "@peculiar/asn1-asym-key",
@@ -72,10 +74,13 @@ const PACKAGES_OF_ONE: Readonly<Record<string, readonly string[]>> = {
 const ALLOWED_FOLDERS = ["clouds", "config", "core", "functions", "kube"];
 
 /** What one function alone may hold as well. */
-const FOLDERS_OF_ONE: Readonly<Record<string, readonly string[]>> = { sweep: ["delivery", "sweep"] };
+const FOLDERS_OF_ONE: Readonly<Record<string, readonly string[]>> = {
+  sweep: ["delivery", "sweep"],
+  "ec2-events": ["delivery"],
+};
 
-/** Functions that carry a controller; the sweep has none, and hands everything to them. */
-const hasController = (name: string): boolean => name !== "sweep";
+/** Functions that carry a controller; the others have none, and hand everything to them. */
+const hasController = (name: string): boolean => !["sweep", "ec2-events"].includes(name);
 
 /** Of the clouds, what every function knows at once: that they are there. */
 const KIND_OF_CLOUD = /^clouds\/(kinds|kind|[a-z]+\/(kind|regions|labels-from-tags))\.ts$/;
@@ -135,6 +140,18 @@ describe("a function's bundle", () => {
     ]);
     expect(inputs.flatMap(packageOf)).not.toContain("@aws-sdk/client-ec2");
     expect(inputs.flatMap(packageOf)).toContain("@aws-sdk/client-lambda");
+  });
+
+  test("ec2-events: brings what it asks EC2 with on demand, and no cloud beside it", () => {
+    const isOfClouds = (input: string): boolean => /^clouds\//.test(input) && !KIND_OF_CLOUD.test(input);
+    const loaded = inputsLoadedWith(bundles.get("ec2-events") ?? {}, "functions/ec2-events.ts");
+    expect(loaded.filter(isOfClouds)).toEqual([]);
+    expect(loaded.flatMap(packageOf)).not.toContain("@aws-sdk/client-ec2");
+    const inputs = inputsOf("ec2-events");
+    expect(inputs).toContain("clouds/aws/locate-instance.ts");
+    expect(inputs.filter((input) => /^clouds\/(digitalocean|memory|http|aws\/cloud)/.test(input))).toEqual(
+      ["clouds/digitalocean/kind.ts", "clouds/memory/kind.ts"].filter((kind) => inputs.includes(kind)),
+    );
   });
 
   const atStart = [

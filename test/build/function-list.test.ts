@@ -28,7 +28,7 @@ test("serverless.yml deploys every file of functions/, and nothing else", async 
 
 test("functions/README.md lists every function, and nothing else", async () => {
   const readme = await readFile(join(ROOT, "functions/README.md"), "utf8");
-  const listed = [...readme.matchAll(/^\| \[`([a-z-]+)\.ts`\]/gm)].map((match) => match[1]);
+  const listed = [...readme.matchAll(/^\| \[`([a-z0-9-]+)\.ts`\]/gm)].map((match) => match[1]);
   expect(listed.sort()).toEqual(await functionNames());
 });
 
@@ -60,7 +60,7 @@ test("each function has its own artifact and role, the built handler, and no ret
 test("the README names every function", async () => {
   const readme = await readFile(join(ROOT, "README.md"), "utf8");
   const sentence = /^The functions: [\s\S]*?\n\n/m.exec(readme)?.[0] ?? "";
-  const named = [...sentence.matchAll(/`([a-z-]+)`/g)].map((match) => match[1]);
+  const named = [...sentence.matchAll(/`([a-z0-9-]+)`/g)].map((match) => match[1]);
   expect(named).toEqual(expect.arrayContaining(await functionNames()));
 });
 

@@ -57,6 +57,31 @@ describe("serverless package", () => {
     ]);
   });
 
+  test("the ec2-events function's role reads instances, invokes the node lifecycle, writes its log, and no more", async () => {
+    const policies = bare.resources["Ec2EventsFunctionRole"].Properties.Policies;
+    expect(policies.flatMap(actionsOf)).toEqual([
+      "logs:CreateLogStream",
+      "logs:PutLogEvents",
+      "ec2:DescribeInstances",
+      "lambda:InvokeFunction",
+    ]);
+    expect(policies.at(-1).PolicyDocument.Statement).toMatchObject([
+      { Resource: { "Fn::Sub": expect.stringMatching(/:function:serverless-ccm-dev-node-lifecycle$/) } },
+    ]);
+  });
+
+  test("ec2-events is sent what EC2 says of instances that end, and nothing of it twice", async () => {
+    const rules = Object.values<Template>(bare.resources).filter(({ Type }) => Type === "AWS::Events::Rule");
+    const patterns = rules.flatMap(({ Properties }) => Properties.EventPattern ?? []);
+    expect(patterns).toEqual([
+      {
+        source: ["aws.ec2"],
+        "detail-type": ["EC2 Instance State-change Notification"],
+        detail: { state: ["stopping", "stopped", "shutting-down", "terminated"] },
+      },
+    ]);
+  });
+
   test("in a VPC, Lambda may attach the functions to it, and their code may not", async () => {
     const { resources } = await folder.package({
       vpcSubnetIds: "subnet-0123456789abcdef0",
@@ -92,16 +117,21 @@ describe("serverless package", () => {
         },
       },
     ]);
-    for (const role of ["NodeFunctionRole", "CsrFunctionRole"])
+    for (const role of ["NodeFunctionRole", "CsrFunctionRole", "Ec2EventsFunctionRole"])
       expect(resources[role].Properties.ManagedPolicyArns).toEqual([{ Ref: "NetworkPolicy" }]);
   });
 
-  test("with a role to assume, both functions may assume that one", async () => {
+  test("with a role to assume, the functions that ask a cloud may assume that one", async () => {
     const role = "arn:aws:iam::*:role/serverless-ccm";
     const { resources } = await folder.package({ assumeRoleArn: role });
     expect(resources.AssumeRolePolicy.Properties).toMatchObject({
       PolicyDocument: { Statement: [{ Effect: "Allow", Action: "sts:AssumeRole", Resource: role }] },
-      Roles: [{ Ref: "NodeFunctionRole" }, { Ref: "CsrFunctionRole" }],
+      Roles: [
+        { Ref: "NodeFunctionRole" },
+        { Ref: "NodeLifecycleFunctionRole" },
+        { Ref: "CsrFunctionRole" },
+        { Ref: "Ec2EventsFunctionRole" },
+      ],
     });
   });
 });

@@ -1,12 +1,13 @@
 import { randomBytes } from "node:crypto";
 import type { Cluster } from "#config/cluster.ts";
 import { readClustersFile } from "#config/read-clusters-file.ts";
-import { signIn } from "#config/sign-in.ts";
+import { signIn, signInKeyOf } from "#config/sign-in.ts";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { createBoundedCache } from "#functions/parts/bounded-cache.ts";
 import type { Ec2EventsWorld } from "#functions/parts/ec2-events/look-at-once.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
+import { nameOfSibling } from "#functions/parts/name-of-sibling.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
@@ -28,7 +29,7 @@ export function ec2EventsWorld(environment: Readonly<Record<string, string | und
   const file = environment["CLUSTERS_FILE"];
   const clusters = file === undefined ? undefined : readClustersFile(file);
   const ownName = environment["AWS_LAMBDA_FUNCTION_NAME"] ?? OWN_NAME;
-  const functionName = siblingOf(ownName, nodeLifecycleWatch.functionName);
+  const functionName = nameOfSibling(ownName, OWN_NAME, nodeLifecycleWatch.functionName);
   const identity = `ec2-events-${randomBytes(4).toString("hex")}`;
   let events = 0;
   let aws: ReturnType<Ec2EventsWorld["aws"]> | undefined;
@@ -37,7 +38,7 @@ export function ec2EventsWorld(environment: Readonly<Record<string, string | und
       if (clusters !== undefined) return clusters.all();
       throw new Error("CLUSTERS_FILE is not set: it names the YAML file of clusters");
     },
-    api: (cluster) => transports.get(signInKey(cluster), () => connectTo(cluster)),
+    api: (cluster) => transports.get(connectionKey(cluster), () => connectTo(cluster)),
     aws() {
       aws ??= import("#clouds/aws/locate-instance.ts").then(({ createLocator, instanceIdOf }) => ({
         ...createLocator(),
@@ -58,14 +59,13 @@ export function ec2EventsWorld(environment: Readonly<Record<string, string | und
   };
 }
 
-function siblingOf(ownName: string, functionName: string): string {
-  return ownName.endsWith(OWN_NAME) ? `${ownName.slice(0, -OWN_NAME.length)}${functionName}` : functionName;
-}
-
 async function connectTo(cluster: Cluster): Promise<Transport> {
-  return connect({ server: cluster.server, ...(await signIn(cluster, "functions")) });
+  return connect({ server: cluster.server, ...(await signIn(cluster, OWN_NAME)) });
 }
 
-function signInKey({ name, server, certificateAuthorityFile, signIn: { functions } }: Cluster): string {
-  return JSON.stringify([name, server, certificateAuthorityFile, functions]);
+function connectionKey(cluster: Cluster): string {
+  const { name, server, certificateAuthorityFile } = cluster;
+  const key = signInKeyOf(cluster, OWN_NAME);
+  const how = key === undefined ? undefined : cluster.signIn[key];
+  return JSON.stringify([name, server, certificateAuthorityFile, how]);
 }

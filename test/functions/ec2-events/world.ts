@@ -89,7 +89,7 @@ export async function startEc2Events(specs: readonly ClusterSpec[]): Promise<Ec2
     clusters: async () => started.map(({ cluster }) => cluster),
     async api({ name }) {
       if (away.has(name)) throw new Error("the token file is not there");
-      return counted(of(name).api.functions);
+      return counted(await of(name).api.transport("ec2-events"));
     },
     aws: async () => ({ ...createLocator(), instanceIdOf }),
     invoker: {
