@@ -1,5 +1,6 @@
-import type { BrakeLimit, Deletion, DeletionState } from "#core/node-lifecycle/state.ts";
-import { INTENT_SECONDS, secondsSince } from "#core/node-lifecycle/state.ts";
+import { type BrakeWindow, isUnderWay, windowsOf } from "#core/node-lifecycle/brake.ts";
+import type { BrakeLimit, DeletionState } from "#core/node-lifecycle/state.ts";
+import { secondsSince } from "#core/node-lifecycle/state.ts";
 import type { DeletionSettings } from "#core/settings.ts";
 
 /** What the state of deletion comes to at a moment. */
@@ -21,9 +22,6 @@ interface Window {
   readonly most: number | undefined;
 }
 
-const TEN_MINUTES = 600;
-const DAY = 86_400;
-
 /** Sums the state up; `nodes` are those of the cluster, where that is known. */
 export function summaryOfBrake(
   state: DeletionState,
@@ -31,32 +29,22 @@ export function summaryOfBrake(
   nodes: number | undefined,
   now: Date,
 ): BrakeSummary {
-  const all = Object.values(state.deletions);
-  const within = (seconds: number) => all.filter(({ at }) => secondsSince(at, now) < seconds);
-  const windowOf = (seconds: number, percent: number, least: number): Window => {
-    const counted = within(seconds).filter((each) => each.counted);
-    const share = nodes === undefined ? undefined : Math.max(least, shareOf(counted, percent, nodes));
-    return { deletions: counted.length, most: share };
-  };
-  const { maxPercentIn10Minutes: percentIn10Minutes } = settings;
+  // How many may be takes how many there are; what was deleted is known without.
+  const { tenMinutes, day } = windowsOf(state.deletions, { now, settings, nodes: nodes ?? 0 });
+  const known = ({ deletions, most }: BrakeWindow): Window => ({
+    deletions,
+    most: nodes === undefined ? undefined : most,
+  });
   const absences = Object.values(state.absences).map(({ first }) => first);
   return {
     brake: state.brake,
-    // One node of a small cluster is more than a fifth of it.
-    tenMinutes: windowOf(TEN_MINUTES, percentIn10Minutes, percentIn10Minutes === 0 ? 0 : 1),
-    day: windowOf(DAY, settings.maxPercentIn24Hours, 0),
-    underWay: within(INTENT_SECONDS).length,
+    tenMinutes: known(tenMinutes),
+    day: known(day),
+    underWay: Object.values(state.deletions).filter((each) => isUnderWay(each, now)).length,
     absent: absences.length,
     absentSince: absences.sort()[0],
     written: state.written,
   };
-}
-
-/** Of the nodes that there were before these deletions, as the controller reckons. */
-function shareOf(deletions: readonly Deletion[], percent: number, nodes: number): number {
-  const [oldest] = deletions.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
-  const before = Math.min(oldest?.nodes ?? nodes, nodes + deletions.length);
-  return Math.floor((before * percent) / 100 + 1e-9);
 }
 
 /** The same for people. */

@@ -21,7 +21,7 @@ const program = new Command("serverless-ccm")
   .description(`${packageJson.description}`)
   .version(packageJson.version)
   .showHelpAfterError("(see --help)")
-  .configureHelp({ showGlobalOptions: false })
+  .configureHelp({ showGlobalOptions: false, subcommandTerm: (command) => command.name() })
   .exitOverride();
 
 withFunctionKubeconfig(withClusterOptions(program.command("run")))

@@ -56,14 +56,33 @@ export function brakeOf(deletions: Deletions, context: BrakeContext): Omit<Brake
     deleted,
   });
   if (nodes - leaving - added < 1) return pulled("AllNodes", counted.length - 1);
+  const { tenMinutes, day } = windowsOf(deletions, { now, settings, nodes });
+  if (tenMinutes.deletions > tenMinutes.most) return pulled("TenMinutes", tenMinutes.deletions - 1);
+  if (day.deletions > day.most) return pulled("Day", day.deletions - 1);
+  return undefined;
+}
+
+/** Deletions of a stretch of time that count, and how many there may be. */
+export interface BrakeWindow {
+  readonly deletions: number;
+  readonly most: number;
+}
+
+/** What the brake goes by at a moment: the last ten minutes and the last day, each with the margin that clocks take. */
+export function windowsOf(
+  deletions: Deletions,
+  { now, settings, nodes }: Omit<BrakeContext, "leaving">,
+): { readonly tenMinutes: BrakeWindow; readonly day: BrakeWindow } {
+  const counted = Object.values(deletions).filter((deletion) => deletion.counted);
   const tenMinutes = within(counted, TEN_MINUTES_SECONDS, now);
+  const day = within(counted, DAY_SECONDS, now);
   const percent = settings.maxPercentIn10Minutes;
   // One node of a small cluster is more than a fifth of it.
   const allowed = percent === 0 ? 0 : Math.max(1, shareOf(tenMinutes, percent, nodes));
-  if (tenMinutes.length > allowed) return pulled("TenMinutes", tenMinutes.length - 1);
-  const day = within(counted, DAY_SECONDS, now);
-  if (day.length > shareOf(day, settings.maxPercentIn24Hours, nodes)) return pulled("Day", day.length - 1);
-  return undefined;
+  return {
+    tenMinutes: { deletions: tenMinutes.length, most: allowed },
+    day: { deletions: day.length, most: shareOf(day, settings.maxPercentIn24Hours, nodes) },
+  };
 }
 
 function within(deletions: readonly Deletion[], seconds: number, now: Date): readonly Deletion[] {

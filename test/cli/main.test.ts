@@ -62,6 +62,18 @@ describe("wrong usage ends with 2 and says what is wrong", () => {
       '--region: "a b" is no region; give one such as eu-central-1',
     ],
     ["a demo of no nodes", ["demo", "--nodes", "0"], "--nodes"],
+    [
+      "flags about nodes that contradict each other",
+      ["run", "--delete-nodes=false", "--delete-unseen-nodes"],
+      "--delete-unseen-nodes: contradicts --delete-nodes=false",
+    ],
+    [
+      "a flag about the nodes of one cluster beside a clusters file",
+      ["relay", "--function-prefix", "x", "--clusters-file", "/absent.yaml", "--delete-nodes=false"],
+      "--delete-nodes: describes one cluster, and has no place beside --clusters-file",
+    ],
+    ["an explanation of no node", ["explain"], "missing required argument 'node'"],
+    ["a brake of no cluster", ["brake"], "--kubeconfig: is required"],
   ])("%s", async (_given, flags, message) => {
     const { code, stderr } = await runProgram(flags, "", {
       CLUSTERS_FILE: undefined,
