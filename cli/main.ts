@@ -130,6 +130,40 @@ withClustersFile(clusters.command("list"))
   .description("Prints a line for each cluster: name, hash, server, cloud and controllers.")
   .action(async (flags) => (await import("#cli/clusters.ts")).listClusters(flags, print));
 
+withCluster(withClustersFile(program.command("shadow")))
+  .argument("[cluster]", "its name; needed with a clusters file that has several")
+  .summary("what another controller does, beside what this one would have done")
+  .description(
+    "Watches a cluster in which another cloud-controller-manager works, writes nothing there, and prints each difference.\nEnds with 0 where there is none, 1 where there is one, 2 where there is nobody or nothing to compare with.",
+  )
+  .option("--for <duration>", "how long it watches, such as 10m (default: until SIGINT)")
+  .option("--once", "compares the nodes that are initialized now, and watches nothing", false)
+  .option("--ignore <code...>", "differences that are known: CODE, or CODE:LABEL")
+  .action(async (name, flags, command: Command) => {
+    const { shadow } = await import("#cli/shadow/shadow.ts");
+    await shadow(name, { ...flags, given: givenTo(command) }, print);
+  });
+
+for (const direction of ["over", "back"] as const) {
+  withCluster(withClustersFile(program.command(`hand${direction}`)))
+    .argument("[cluster]", "its name; needed with a clusters file that has several")
+    .summary(
+      direction === "over"
+        ? "takes a cluster's nodes over from another controller"
+        : "gives a cluster's nodes back to another controller",
+    )
+    .description(
+      "Says what is going to happen, changes our side, says the flag for the other side, and watches that no node is left alone.\nEnds with 0 where none was, 1 where one was or somebody is still at work who should not be, 2 where it cannot begin.",
+    )
+    .option("--dry-run", "says what would happen, and changes nothing", false)
+    .option("--for <duration>", "how long it watches", "60s")
+    .option("--anyway", "also where the other controller is not seen to be there (handback)", false)
+    .action(async (name, flags, command: Command) => {
+      const { handover } = await import("#cli/handover/handover.ts");
+      await handover(direction, name, { ...flags, given: givenTo(command) }, print);
+    });
+}
+
 program
   .command("decide")
   .summary("the core as a filter: event in, decisions out")

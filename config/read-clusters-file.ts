@@ -12,7 +12,7 @@ import { systemCode } from "#kube/client/errors.ts";
 
 /** A file's clusters, as they stand in it now; rejects with `ClustersFileError` where it is no list of entries. */
 export async function readClusters(file: string): Promise<ClustersFile> {
-  return parseClustersFile(await readText(file), file);
+  return parseClustersFile(await readClustersText(file), file);
 }
 
 /** The clusters of a file by name, and all that can be used. */
@@ -53,7 +53,8 @@ export async function fileVersion(file: string): Promise<string> {
   }
 }
 
-async function readText(file: string): Promise<string> {
+/** A file's text as it stands there now; rejects with `ClustersFileError` where it cannot be read. */
+export async function readClustersText(file: string): Promise<string> {
   try {
     return await readSmallFile(file, MAX_CLUSTERS_FILE_BYTES);
   } catch (error) {

@@ -39,7 +39,7 @@ export function setAddresses(node: Node, addresses: readonly NodeAddress[]): Edi
 
 /**
  * Addresses as far as their order means something: that of each type. A strategic merge patch of the whole list, as the stock controller
- * sends it, leaves the API server with them in groups by type; whoever answered that with a list of his own would write for ever.
+ * sends it, leaves them on the API server in groups by type, and such a list is as right as the cloud's own.
  */
 export function byType(addresses: readonly NodeAddress[]): readonly NodeAddress[] {
   return addresses.toSorted((a, b) => Number(a.type > b.type) - Number(a.type < b.type));

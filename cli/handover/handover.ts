@@ -1,0 +1,177 @@
+import { FoundFaults } from "#cli/clusters.ts";
+import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { parseDurationSeconds } from "#cli/duration.ts";
+import { endingSignal } from "#cli/ending-signal.ts";
+import { type OurSide, planOurSide } from "#cli/handover/our-side.ts";
+import { type Direction, linesOfHandover, verdictOn } from "#cli/handover/verdict.ts";
+import { watchHandover } from "#cli/handover/watch-handover.ts";
+import { type ReachFlags, reachCluster } from "#cli/reach-cluster.ts";
+import { readTraces } from "#cli/read-traces.ts";
+import { sentenceOf } from "#cli/second-ccm.ts";
+import type { Cluster } from "#config/cluster.ts";
+import { flagWithout, handedOver } from "#core/handover.ts";
+import { findSecondCcms, type SecondCcm } from "#core/second-ccm.ts";
+import { shown } from "#core/shown-text.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import { systemClock } from "#kube/follow/clock.ts";
+
+/** The flags of `handover` and `handback`, as typed. */
+export interface HandoverFlags extends ReachFlags {
+  /** How long it is verified. */
+  readonly for: string;
+  /** The plan alone. */
+  readonly dryRun?: boolean | undefined;
+  /** A hand-back although the other controller is not seen to be there. */
+  readonly anyway?: boolean | undefined;
+}
+
+type Write = (line: string) => void;
+
+/**
+ * Hands the nodes of one cluster over to this controller, or back: says what is going to happen, changes our side, says what to change
+ * on theirs, and watches that no node is left without somebody who looks after it. Whatever it is ended at, both or one of the two
+ * are at work; the same command goes on from there. Throws `FoundFaults` where something was left undone.
+ */
+export async function handover(
+  direction: Direction,
+  name: string | undefined,
+  flags: HandoverFlags,
+  write: Write,
+): Promise<void> {
+  const forMs = readFor(flags.for);
+  const reached = await reachCluster(name, flags, process.env, { noCloud: true });
+  const { cluster } = reached;
+  try {
+    const transport = await reached.api("relay");
+    const others = await findOthers(transport, cluster, write);
+    const theirFlag = direction === "over" ? flagWithout(controllersOf(cluster)) : "--controllers=*";
+    const ours = await planOurSide(cluster.name, flags, process.env, direction === "back");
+    if (ours.kind === "refused")
+      throw new ConfigurationError([{ name: `cluster ${cluster.name}`, message: ours.because }]);
+    for (const line of planOf(direction, cluster, ours, theirFlag, forMs)) write(line);
+    if (direction === "back" && flags.anyway !== true) refuseWithoutOther(others);
+    if (flags.dryRun === true) return;
+    await carryOut({ direction, transport, others, ours, theirFlag, forMs, write });
+  } finally {
+    await reached.close();
+  }
+}
+
+interface Carry {
+  readonly direction: Direction;
+  readonly transport: Transport;
+  readonly others: readonly SecondCcm[];
+  readonly ours: OurSide;
+  readonly theirFlag: string;
+  readonly forMs: number;
+  readonly write: Write;
+}
+
+async function carryOut({
+  direction,
+  transport,
+  others,
+  ours,
+  theirFlag,
+  forMs,
+  write,
+}: Carry): Promise<void> {
+  const ending = endingSignal(undefined);
+  const time = setTimeout(() => ending.end(), forMs);
+  let begunMs = systemClock.now();
+  try {
+    const seen = await watchHandover({
+      transport,
+      isOther: (manager) => others.some((other) => other.manager === manager),
+      signal: ending.signal,
+      async whenBegun() {
+        if (ours.kind === "file") await ours.change();
+        if (ours.kind === "file") write(`done: ours. Now theirs: ${theirFlag}`);
+        write(`watching all nodes for ${forMs / 1_000} s …`);
+        time.refresh();
+        begunMs = systemClock.now();
+      },
+    });
+    for (const line of linesOfHandover(seen)) write(line);
+    const verdict = verdictOn(direction, seen, theirFlag, begunMs + forMs / 2);
+    if (ending.isBySignal())
+      throw new FoundFaults("ended before it was verified; what was changed stays, and both at work is safe");
+    if (verdict.kind === "faults") throw new FoundFaults(verdict.message);
+    write(verdict.message);
+  } finally {
+    clearTimeout(time);
+    ending.stop();
+  }
+}
+
+function planOf(
+  direction: Direction,
+  cluster: Cluster,
+  ours: OurSide & { readonly plan?: string },
+  theirFlag: string,
+  forMs: number,
+): readonly string[] {
+  const plan = "plan" in ours ? ours.plan : "";
+  const theirs =
+    direction === "over"
+      ? `theirs: restart the other controller with ${theirFlag}; its service and route controllers stay`
+      : `theirs: the other controller runs with ${theirFlag}, or without the flag`;
+  const steps = direction === "over" ? [`ours: ${plan}`, theirs] : [theirs, `ours: ${plan}`];
+  return [
+    `hand-${direction} of cluster ${cluster.name}`,
+    ...[...steps, `watch that no node is left alone, for ${forMs / 1_000} s`].map(
+      (step, index) => `  ${index + 1}. ${step}`,
+    ),
+    "Both at work at the same time is safe, so neither order nor the time between matters.",
+  ];
+}
+
+/** Says who else is there. */
+async function findOthers(
+  transport: Transport,
+  cluster: Cluster,
+  write: Write,
+): Promise<readonly SecondCcm[]> {
+  const read = await readTraces(transport, AbortSignal.timeout(READ_TIMEOUT_MS));
+  if (read.kind === "failed")
+    throw new Error(`the nodes of cluster ${cluster.name} cannot be listed: ${read.message}`);
+  for (const line of read.unread) write(`note: ${shown(line)}`);
+  const others = findSecondCcms(read.traces, new Date());
+  if (others.length === 0) write("other: no other cloud-controller-manager shows here");
+  for (const other of others) write(sentenceOf(other));
+  return others;
+}
+
+const READ_TIMEOUT_MS = 60_000;
+
+/** A hand-back to nobody leaves the cluster without a controller. */
+function refuseWithoutOther(others: readonly SecondCcm[]): void {
+  if (others.some(({ isLive }) => isLive)) return;
+  const message =
+    "there is nobody to hand back to: no other cloud-controller-manager was seen for 10 minutes; start it with --controllers=* first, or say --anyway";
+  throw new FoundFaults(message);
+}
+
+function controllersOf(cluster: Cluster): readonly string[] {
+  const faults: ConfigurationFault[] = [];
+  const controllers = handedOver(cluster.controllers);
+  if (controllers.length === 0) {
+    const message = `are ${cluster.controllers.join(", ")}: none that the other controller has, so there is nothing to hand over`;
+    faults.push({ name: `cluster ${cluster.name}: controllers`, message });
+  }
+  if (cluster.policies.labelsOnly) {
+    const message = "is true: nodes would keep their taint; take it out first";
+    faults.push({ name: `cluster ${cluster.name}: policies.labelsOnly`, message });
+  }
+  if (faults.length > 0) throw new ConfigurationError(faults);
+  return controllers;
+}
+
+function readFor(text: string): number {
+  const seconds = parseDurationSeconds(text);
+  if (seconds !== undefined && seconds >= 1 && seconds <= MAX_FOR_SECONDS) return seconds * 1_000;
+  const message = `"${shown(text)}" is no duration of 1s to 10m; write it as 60s or 2m`;
+  throw new ConfigurationError([{ name: "--for", message }]);
+}
+
+const MAX_FOR_SECONDS = 600;

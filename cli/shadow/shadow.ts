@@ -1,0 +1,175 @@
+import { FoundFaults } from "#cli/clusters.ts";
+import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { parseDurationSeconds } from "#cli/duration.ts";
+import { endingSignal } from "#cli/ending-signal.ts";
+import { type ReachFlags, reachCluster } from "#cli/reach-cluster.ts";
+import { readTraces } from "#cli/read-traces.ts";
+import { sentenceOf } from "#cli/second-ccm.ts";
+import { createInitializations } from "#cli/shadow/initializations.ts";
+import { createJudge } from "#cli/shadow/judge.ts";
+import { createTally, type Tally } from "#cli/shadow/tally.ts";
+import { loadCloud } from "#clouds/kinds.ts";
+import { type Cluster, watchContextOf } from "#config/cluster.ts";
+import { collectionPath, NODES } from "#core/resources/resource.ts";
+import { findSecondCcms } from "#core/second-ccm.ts";
+import { DIFFERENCE_CODES, type Ignored, parseIgnored } from "#core/shadow/difference.ts";
+import { type SeenNode, seenNode } from "#core/shadow/seen-node.ts";
+import { shown } from "#core/shown-text.ts";
+import { loadControllers } from "#functions/parts/controllers.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import { pause, systemClock } from "#kube/follow/clock.ts";
+import { listAll } from "#kube/follow/list.ts";
+import { watchResource } from "#kube/follow/watch.ts";
+
+/** The flags of `shadow`, as typed. */
+export interface ShadowFlags extends ReachFlags {
+  /** How long it watches; until a signal without it. */
+  readonly for?: string | undefined;
+  readonly once?: boolean | undefined;
+  readonly ignore?: readonly string[] | undefined;
+}
+
+type Write = (line: string) => void;
+
+/**
+ * Compares what another cloud-controller-manager does in a cluster with what this one would have done, and writes nothing there.
+ * Throws `FoundFaults` where there is a difference, and `ConfigurationError` where there is nobody to compare with, or nothing.
+ */
+export async function shadow(name: string | undefined, flags: ShadowFlags, write: Write): Promise<void> {
+  const faults: ConfigurationFault[] = [];
+  const ignored = (flags.ignore ?? []).flatMap((text) => readIgnored(text, faults));
+  const forMs = readFor(flags, faults);
+  if (faults.length > 0) throw new ConfigurationError(faults);
+  const reached = await reachCluster(name, flags, process.env);
+  const { cluster } = reached;
+  const ending = endingSignal(flags.once === true ? undefined : forMs);
+  try {
+    const transport = await reached.api("relay");
+    await findOther(cluster, transport, ending.signal, write);
+    const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name });
+    try {
+      const tally = createTally(ignored, write);
+      const judge = createJudge(cluster, cloud, AbortSignal.timeout(2 ** 31 - 1));
+      await follow({ cluster, transport, judge, tally, signal: ending.signal, isOnce: flags.once === true });
+      conclude(tally, write);
+    } finally {
+      await cloud.close();
+    }
+  } finally {
+    ending.stop();
+    await reached.close();
+  }
+}
+
+function readIgnored(text: string, faults: ConfigurationFault[]): readonly Ignored[] {
+  const ignored = parseIgnored(text);
+  if (ignored !== undefined) return [ignored];
+  const message = `"${shown(text)}" is no code of a difference; there are ${DIFFERENCE_CODES.join(", ")}, each alone or as CODE:LABEL`;
+  faults.push({ name: "--ignore", message });
+  return [];
+}
+
+function readFor(flags: ShadowFlags, faults: ConfigurationFault[]): number | undefined {
+  if (flags.for === undefined) return undefined;
+  if (flags.once === true)
+    faults.push({ name: "--for", message: "has no place beside --once, which watches nothing" });
+  const seconds = parseDurationSeconds(flags.for);
+  if (seconds !== undefined && seconds >= 1 && seconds <= MAX_FOR_SECONDS) return seconds * 1_000;
+  const message = `"${shown(flags.for)}" is no duration of 1s to 168h; write it as 10m, 90s or 1h`;
+  faults.push({ name: "--for", message });
+  return undefined;
+}
+
+/** A week. */
+const MAX_FOR_SECONDS = 604_800;
+
+/** Says who is there to compare with; throws where nobody is. */
+async function findOther(
+  cluster: Cluster,
+  transport: Transport,
+  signal: AbortSignal,
+  write: Write,
+): Promise<void> {
+  const read = await readTraces(transport, signal);
+  if (read.kind === "failed")
+    throw new Error(`the nodes of cluster ${cluster.name} cannot be listed: ${read.message}`);
+  for (const line of read.unread) write(`note: ${shown(line)}`);
+  const others = findSecondCcms(read.traces, new Date());
+  if (others.length === 0) {
+    const message =
+      "no other cloud-controller-manager shows here: none has written to a node, sent an Event or holds its Lease; a shadow compares with one that is at work";
+    throw new ConfigurationError([{ name: `cluster ${cluster.name}`, message }]);
+  }
+  for (const other of others) write(sentenceOf(other));
+}
+
+interface Followed {
+  readonly cluster: Cluster;
+  readonly transport: Transport;
+  readonly judge: ReturnType<typeof createJudge>;
+  readonly tally: Tally;
+  readonly signal: AbortSignal;
+  readonly isOnce: boolean;
+}
+
+/** How long a node must not change before it is compared: the stock controller writes addresses after it took the taint. */
+const SETTLE_MS = 5_000;
+const LOOK_MS = 1_000;
+
+async function follow({ cluster, transport, judge, tally, signal, isOnce }: Followed): Promise<void> {
+  const [controller] = await loadControllers(["cloud-node-controller"]);
+  if (controller === undefined) throw new Error("there is no cloud-node-controller");
+  const { labelPrefixes } = watchContextOf(cluster);
+  const initializations = createInitializations({
+    controller,
+    judge,
+    tally,
+    labelPrefixes,
+    settleMs: isOnce ? 0 : SETTLE_MS,
+    now: () => systemClock.now(),
+  });
+  const project = (object: unknown): SeenNode | undefined => seenNode(object, labelPrefixes);
+  if (isOnce) {
+    const list = await listAll(transport, collectionPath(NODES), project, signal, { clock: systemClock });
+    if (list.kind === "failed") throw new Error(`nodes cannot be listed: ${list.message}`);
+    for (const seen of list.items) initializations.seen(seen);
+    while (!signal.aborted && (await initializations.compareDue()) > 0)
+      await pause(systemClock, LOOK_MS, signal);
+  } else {
+    const watching = watchResource<SeenNode | undefined>({
+      transport,
+      path: collectionPath(NODES),
+      project,
+      handler: {
+        applied: (seen) => seen && initializations.seen(seen),
+        deleted: ({ uid }) => initializations.gone(uid),
+        restarted: () => undefined,
+        note: () => undefined,
+      },
+      clock: systemClock,
+      random: Math.random,
+      signal,
+    });
+    while (!signal.aborted) {
+      await initializations.compareDue();
+      await pause(systemClock, LOOK_MS, signal);
+    }
+    await watching;
+    await initializations.compareDue();
+  }
+  initializations.end();
+}
+
+function conclude(tally: Tally, write: Write): void {
+  const lines = tally.summary();
+  if (tally.nodes === 0) {
+    const message = `nothing was compared: no node was initialized by another controller meanwhile${
+      lines.length > 1 ? ` (${lines.slice(1).join("; ")})` : ""
+    }; let one join, or leave --once or --for out`;
+    throw new ConfigurationError([{ name: "shadow", message }]);
+  }
+  for (const line of lines.slice(1)) write(line);
+  const [summary = ""] = lines;
+  if (tally.differences > 0) throw new FoundFaults(summary);
+  write(summary);
+}

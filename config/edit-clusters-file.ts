@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto";
+import { open, realpath, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import * as yaml from "yaml";
+import { type ClustersFile, parseClustersFile } from "#config/clusters-file.ts";
+import { readClustersText } from "#config/read-clusters-file.ts";
+
+/** A change to a clusters file as text, or why it takes a person. */
+export type Edited =
+  | { readonly kind: "edited"; readonly before: string; readonly after: string }
+  /** It says so already. */
+  | { readonly kind: "same" }
+  | { readonly kind: "refused"; readonly because: string };
+
+/**
+ * Sets `policies.dryRun` of one entry, and touches nothing else: a word that stands there is replaced in its place, and what is
+ * not there yet is added with comments and order kept. Refused where anything else of the file would change with it.
+ */
+export function withDryRun(before: string, file: string, name: string, dryRun: boolean): Edited {
+  const { clusters } = parseClustersFile(before, file);
+  const cluster = clusters.find((each) => each.name === name);
+  if (cluster === undefined) return refused(`${file} has no usable entry of the name ${name}`);
+  if (cluster.policies.dryRun === dryRun) return { kind: "same" };
+  const after = editedText(before, name, dryRun);
+  if (after === undefined || !isThatAlone(before, after, file, name, dryRun))
+    return refused(
+      `set policies.dryRun of ${name} to ${dryRun} by hand: it shares what is written with others`,
+    );
+  return { kind: "edited", before, after };
+}
+
+/**
+ * Writes an edited file in place of the one that was read, whole or not at all; rejects where it has changed since. Owner and mode stay
+ * as they are, and a symbolic link goes on leading to the file.
+ */
+export async function replaceClustersFile(
+  file: string,
+  { before, after }: Extract<Edited, { readonly kind: "edited" }>,
+): Promise<void> {
+  const target = await realpath(file);
+  const temporary = join(dirname(target), `.${basename(target)}.${process.pid}.tmp`);
+  const { mode, uid, gid } = await stat(target);
+  const handle = await open(temporary, "wx", mode & 0o777);
+  try {
+    try {
+      await handle.chmod(mode & 0o777);
+      const own = await handle.stat();
+      if (own.uid !== uid || own.gid !== gid) await handle.chown(uid, gid);
+      await handle.writeFile(after);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    if (digestOf(await readClustersText(file)) !== digestOf(before))
+      throw new Error(`${file} has changed since it was read; nothing was written, so start again`);
+    await rename(temporary, target);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+function refused(because: string): Edited {
+  return { kind: "refused", because };
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+function editedText(text: string, name: string, dryRun: boolean): string | undefined {
+  const document = yaml.parseDocument(text);
+  const clusters = document.get("clusters");
+  if (!yaml.isSeq(clusters)) return undefined;
+  const entry = clusters.items.find((item) => yaml.isMap(item) && item.get("name") === name);
+  if (!yaml.isMap(entry)) return undefined;
+  const present = entry.getIn(["policies", "dryRun"], true);
+  if (yaml.isScalar(present) && present.range) {
+    const [start, end] = present.range;
+    return `${text.slice(0, start)}${dryRun}${text.slice(end)}`;
+  }
+  // A map that another entry refers to, or that is another's, cannot be changed for one of them.
+  const policies = entry.get("policies", true);
+  if (yaml.isAlias(policies)) return undefined;
+  entry.setIn(["policies", "dryRun"], dryRun);
+  return document.toString({ lineWidth: 0 });
+}
+
+/** Whether the two differ in this alone, as relay and functions will read them. */
+function isThatAlone(before: string, after: string, file: string, name: string, dryRun: boolean): boolean {
+  const without = ({ clusters, faulty }: ClustersFile) => ({
+    clusters: clusters.map(({ hash, ...cluster }) =>
+      cluster.name === name
+        ? { ...cluster, policies: { ...cluster.policies, dryRun } }
+        : { ...cluster, hash },
+    ),
+    faulty: faulty.map(({ name: faultyName, faults }) => [faultyName, faults.length]),
+  });
+  const written = parseClustersFile(after, file);
+  return (
+    written.clusters.some((cluster) => cluster.name === name && cluster.policies.dryRun === dryRun) &&
+    isDeepStrictEqual(without(parseClustersFile(before, file)), without(written))
+  );
+}

@@ -1,0 +1,249 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
+import { connect } from "#kube/client/connect.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import { initializeAsStock, instanceOf, type Quirks, register, STOCK } from "#test/cli/fake-stock.ts";
+import { type Ended, runProgram } from "#test/cli/program.ts";
+
+let folder: string;
+let plane: EmbeddedControlPlane;
+let admin: Transport;
+let clustersFile: string;
+let instancesFile: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "beside-"));
+  plane = await startEmbeddedControlPlane({ folder: join(folder, "plane") });
+  const token = (await readFile(plane.tokenFile("admin"), "utf8")).trim();
+  admin = connect({
+    server: plane.server,
+    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
+    authorization: async () => `Bearer ${token}`,
+  });
+  instancesFile = join(folder, "instances.json");
+  await writeFile(instancesFile, JSON.stringify({ instances: [1, 2, 3].map(instanceOf) }));
+  clustersFile = join(folder, "clusters.yaml");
+  await writeFile(clustersFile, clustersText(true));
+});
+afterEach(async () => {
+  await admin.close();
+  await plane.close();
+  await rm(folder, { recursive: true });
+});
+
+/** A node that the stock controller, or whoever, has initialized. */
+async function joined(number: number, quirks: Quirks = {}): Promise<void> {
+  await initializeAsStock(admin, await register(admin, number), instanceOf(number), quirks);
+}
+
+describe("shadow", () => {
+  test("finds no difference in nodes that are there, and writes nothing", async () => {
+    await joined(1);
+    await joined(2);
+    const ended = await command("shadow", "--once");
+    expect(ended.stdout).toContain(`other: ${STOCK}, at work`);
+    expect(ended.stdout).toContain("compared 2 nodes: no difference");
+    expect(ended.code).toBe(0);
+    const writes = (await plane.record()).filter(
+      ({ user, verb }) => user !== "admin" && !["get", "list", "watch"].includes(verb),
+    );
+    expect(writes).toEqual([]);
+  });
+
+  test("says each difference with both values, and ends with 1", async () => {
+    await joined(1, { zone: "zone-b" });
+    const ended = await command("shadow", "--once");
+    const lines = ["failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"].map(
+      (label) => `LabelDiffers  node-1 ${label}\n    ours:   "zone-a"\n    theirs: "zone-b"`,
+    );
+    expect(ended.stdout).toContain(lines.join("\n"));
+    expect(ended.stderr).toContain("compared 1 node: 2 differences (LabelDiffers 2) on 1 node");
+    expect(ended.code).toBe(1);
+  });
+
+  test("does not count what is known", async () => {
+    await joined(1, { zone: "zone-b" });
+    const one = await command("shadow", "--once", "--ignore", "LabelDiffers:topology.kubernetes.io/zone");
+    expect(one.stderr).toContain("1 difference (LabelDiffers 1) on 1 node; 1 that --ignore names");
+    expect(one.code).toBe(1);
+    expect((await command("shadow", "--once", "--ignore", "LabelDiffers")).code).toBe(0);
+  });
+
+  test("compares a node that joins meanwhile with the node before, once both writes are there", async () => {
+    await joined(1);
+    const ending = command("shadow", "--for", "12s");
+    await watched();
+    const name = await register(admin, 2);
+    await sleep(300);
+    await initializeAsStock(admin, name, instanceOf(2));
+    const ended = await ending;
+    expect(ended.stdout).toContain("compared 2 nodes: no difference");
+    expect(ended.code).toBe(0);
+  });
+
+  test("names a node that has been initialized although we would have left it", async () => {
+    await writeFile(instancesFile, JSON.stringify({ instances: [] }));
+    await joined(1);
+    const ended = await command("shadow", "--once");
+    expect(ended.stdout).toContain('InitializedByThemAlone  node-1\n    ours:   "InstanceNotFound');
+    expect(ended.code).toBe(1);
+  });
+
+  test.each([
+    [
+      "nobody is at work",
+      async () => void (await register(admin, 1)),
+      "no other cloud-controller-manager shows here",
+    ],
+    [
+      "nothing is there to compare",
+      async () => {
+        await joined(1, { manager: "serverless-ccm" });
+        // All that another controller has done here is to tag its instance.
+        const body = { metadata: { labels: { "k8s.io/cloud-provider-aws": "c0ffee" } } };
+        const path = `/api/v1/nodes/node-1?fieldManager=${STOCK}`;
+        const contentType = "application/merge-patch+json";
+        await admin.send({ method: "PATCH", path, body, contentType });
+      },
+      "nothing was compared",
+    ],
+  ])("says plainly that %s, and ends with 2", async (_, prepare, words) => {
+    await prepare();
+    const ended = await command("shadow", "--once");
+    expect(ended.stderr).toContain(words);
+    expect(ended.code).toBe(2);
+  });
+
+  test.each([
+    [["--ignore", "Nonsense"], '"Nonsense" is no code of a difference'],
+    [["--for", "soon"], '"soon" is no duration'],
+    [["--for", "10m", "--once"], "has no place beside --once"],
+  ])("refuses %s", async (flags, words) => {
+    const ended = await command("shadow", ...flags);
+    expect(ended.stderr).toContain(words);
+    expect(ended.code).toBe(2);
+  });
+});
+
+describe("handover", () => {
+  test("with --dry-run says what would happen, and changes nothing", async () => {
+    await joined(1);
+    const ended = await command("handover", "--dry-run");
+    expect(ended.stdout).toContain("hand-over of cluster tenant-a");
+    expect(ended.stdout).toContain("true → false");
+    expect(ended.stdout).toMatch(/--controllers=\*,-cloud-node-controller/);
+    expect(ended.code).toBe(0);
+    expect(await readFile(clustersFile, "utf8")).toBe(clustersText(true));
+  });
+
+  test("changes one word of the file, and finds the nodes that join to be ours", async () => {
+    await joined(1);
+    const ending = command("handover", "--for", "5s");
+    await changed();
+    await joinedSoon(2, "serverless-ccm");
+    const ended = await ending;
+    expect(await readFile(clustersFile, "utf8")).toBe(clustersText(false));
+    expect(ended.stdout).toContain("no gap; 1 node came up, by who should");
+    expect(ended.code).toBe(0);
+    const again = await command("handover", "--for", "1s");
+    expect(again.stdout).toContain("is false already");
+    expect(again.code).toBe(0);
+  });
+
+  test("says that the other controller is still at work, and with which flag it is not", async () => {
+    await joined(1);
+    const ending = command("handover", "--for", "4s");
+    await changed();
+    await sleep(2_500);
+    await joinedSoon(2, STOCK);
+    const ended = await ending;
+    expect(ended.stderr).toContain(
+      "the other controller still initializes nodes: restart it with --controllers=*,-",
+    );
+    expect(ended.code).toBe(1);
+  });
+
+  test("names a node that has lost its taint and gets no address", async () => {
+    await joined(1);
+    const ending = command("handover", "--for", "13s");
+    await changed();
+    const name = await register(admin, 2);
+    await initializeAsStock(admin, name, instanceOf(2), { withoutAddresses: true });
+    const ended = await ending;
+    expect(ended.stdout).toMatch(/WithoutAddress {2}node-2 was initialized and had no address for 1\d s/);
+    expect(ended.code).toBe(1);
+  });
+});
+
+describe("handback", () => {
+  test("to nobody is refused, and changes nothing", async () => {
+    await writeFile(clustersFile, clustersText(false));
+    const ended = await command("handback");
+    expect(ended.stderr).toContain("there is nobody to hand back to");
+    expect(ended.code).toBe(1);
+    expect(await readFile(clustersFile, "utf8")).toBe(clustersText(false));
+  });
+
+  test("to the controller that is there puts our side in a dry run", async () => {
+    await writeFile(clustersFile, clustersText(false));
+    await joined(1);
+    const ending = command("handback", "--for", "4s");
+    await changed();
+    await joinedSoon(2, STOCK);
+    const ended = await ending;
+    expect(await readFile(clustersFile, "utf8")).toBe(clustersText(true));
+    expect(ended.stdout).toContain("no gap; 1 node came up, by who should");
+    expect(ended.code).toBe(0);
+  });
+});
+
+function command(name: string, ...flags: readonly string[]): Promise<Ended> {
+  return runProgram([name, "tenant-a", "--clusters-file", clustersFile, ...flags]);
+}
+
+/** Resolves once the file is another one. */
+async function changed(): Promise<void> {
+  const before = await readFile(clustersFile, "utf8");
+  await untilTrue(async () => (await readFile(clustersFile, "utf8")) !== before);
+}
+
+/** Resolves once somebody else has listed the nodes that it watches: a first list is for traces. */
+async function watched(): Promise<void> {
+  await untilTrue(async () => {
+    const lists = (await plane.record()).filter(
+      ({ user, verb, resource }) => user !== "admin" && verb === "list" && resource === "nodes",
+    );
+    return lists.length >= 2;
+  });
+}
+
+async function untilTrue(holds: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 30_000;
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error("waited 30 s");
+    await sleep(50);
+  }
+}
+
+async function joinedSoon(number: number, manager: string): Promise<void> {
+  const name = await register(admin, number);
+  // That the node waited has to be seen.
+  await sleep(300);
+  await initializeAsStock(admin, name, instanceOf(number), { manager });
+}
+
+function clustersText(dryRun: boolean): string {
+  return `clusters:
+  - name: tenant-a # the only one
+    server: ${plane.server}
+    certificateAuthorityFile: ${plane.certificateAuthorityFile}
+    signIn: { relay: { kind: token-file, file: ${plane.tokenFile("relay")} } }
+    cloud: { provider: memory, instancesFile: ${instancesFile} }
+    policies:
+      dryRun: ${dryRun} # see the runbook
+`;
+}

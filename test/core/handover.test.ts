@@ -1,0 +1,187 @@
+import { describe, expect, test } from "vitest";
+import { createHandoverWitness, flagWithout, handedOver, type NodeState } from "#core/handover.ts";
+
+const OURS = "serverless-ccm";
+const THEIRS = "aws-cloud-controller-manager";
+
+const state = (difference: Partial<NodeState> = {}): NodeState => ({
+  name: "a",
+  uid: "uid-a",
+  ageMs: 1_000,
+  isTainted: true,
+  hasNodeIp: false,
+  writers: [],
+  ...difference,
+});
+const UP = { isTainted: false, hasNodeIp: true };
+const by = (manager: string, at = "2026-03-01T12:00:00Z") => ({ writers: [{ manager, at }] });
+const isController = (manager: string): boolean => manager !== "kubelet";
+
+/** States of one node by the second at which they were seen, judged at the end. */
+function judged(seen: readonly (readonly [second: number, state: NodeState])[], atSecond: number) {
+  const witness = createHandoverWitness(isController);
+  for (const [second, each] of seen) {
+    if (second > 0) witness.begun();
+    witness.seen(each, second * 1_000);
+  }
+  witness.begun();
+  return witness.judge(atSecond * 1_000);
+}
+
+describe("gaps", () => {
+  test.each<[string, [number, NodeState][], number, string[]]>([
+    [
+      "none: a node that comes up",
+      [
+        [1, state()],
+        [3, state({ ...UP, ...by(OURS) })],
+      ],
+      60,
+      [],
+    ],
+    ["none: one that has only just joined", [[40, state()]], 60, []],
+    ["one that waits for half a minute", [[1, state()]], 31, ["TaintedTooLong a 30"]],
+    [
+      "one that waited as long, and came up then",
+      [
+        [1, state()],
+        [41, state(UP)],
+      ],
+      60,
+      ["TaintedTooLong a 40"],
+    ],
+    [
+      "one that was there when it began, and young",
+      [[0, state({ ageMs: 5_000 })]],
+      40,
+      ["TaintedTooLong a 40"],
+    ],
+    ["none: one that waited for a minute before it began", [[0, state({ ageMs: 60_000 })]], 60, []],
+    [
+      "one that registers with an age of its own",
+      [[1, state({ ageMs: 90_000 })]],
+      60,
+      ["TaintedTooLong a 59"],
+    ],
+    ["one without an address", [[0, state({ isTainted: false })]], 10, ["WithoutAddress a 10"]],
+    [
+      "none: one without an address for a moment",
+      [
+        [0, state({ isTainted: false })],
+        [2, state(UP)],
+      ],
+      60,
+      [],
+    ],
+    [
+      "one that lost its addresses, and got them back late",
+      [
+        [0, state(UP)],
+        [5, state({ isTainted: false })],
+        [17, state(UP)],
+      ],
+      60,
+      ["WithoutAddress a 12"],
+    ],
+    [
+      "none: heartbeats of one that is up",
+      [
+        [0, state(UP)],
+        [30, state(UP)],
+      ],
+      60,
+      [],
+    ],
+  ])("%s", (_, seen, at, expected) => {
+    const { gaps } = judged(seen, at);
+    expect(gaps.map(({ code, node, seconds }) => `${code} ${node} ${seconds}`)).toEqual(expected);
+  });
+
+  test("of a node that goes are none any more", () => {
+    const witness = createHandoverWitness(isController);
+    witness.seen(state(), 0);
+    witness.gone("uid-a");
+    expect(witness.judge(60_000)).toMatchObject({ gaps: [], waiting: 0 });
+  });
+
+  test("are a hundred at most", () => {
+    const all = Array.from({ length: 300 }, (_, index) => index);
+    const waiting = all.map((index): [number, NodeState] => [1, state({ uid: `uid-${index}` })]);
+    const up = all.map((index): [number, NodeState] => [60, state({ uid: `uid-${index}`, ...UP })]);
+    expect(judged([...waiting, ...up], 60).gaps).toHaveLength(100);
+    expect(judged(waiting, 60).gaps).toHaveLength(100);
+  });
+});
+
+describe("nodes that wait", () => {
+  test("for long before are named and counted apart from those that wait now", () => {
+    const seen = [
+      [0, state({ name: "old", uid: "uid-old", ageMs: 100_000 })],
+      [50, state()],
+    ] as const;
+    expect(judged(seen, 60)).toMatchObject({ gaps: [], stuckBefore: ["old"], waiting: 1 });
+  });
+
+  test("and come up in the end wait no more", () => {
+    const old = state({ ageMs: 100_000 });
+    expect(
+      judged(
+        [
+          [0, old],
+          [5, { ...old, ...UP, ...by(OURS) }],
+        ],
+        60,
+      ),
+    ).toMatchObject({ stuckBefore: [], waiting: 0 });
+  });
+});
+
+describe("who initialized", () => {
+  test.each([
+    ["ours", by(OURS), OURS],
+    ["theirs", by(THEIRS), THEIRS],
+    [
+      "the last of the two",
+      {
+        writers: [
+          { manager: OURS, at: "2026-03-01T12:00:01Z" },
+          { manager: THEIRS, at: "2026-03-01T12:00:02Z" },
+        ],
+      },
+      THEIRS,
+    ],
+    ["somebody, where the node does not say", by("kubelet"), "unknown"],
+  ])("%s", (_, writers, expected) => {
+    const { initialized } = judged(
+      [
+        [1, state()],
+        [3, state({ ...UP, ...writers })],
+      ],
+      60,
+    );
+    expect([...initialized]).toEqual([[expected, { nodes: 1, lastMs: 3_000 }]]);
+  });
+
+  test("counts nodes that were seen to wait alone", () => {
+    expect(judged([[0, state({ ...UP, ...by(OURS) })]], 60).initialized.size).toBe(0);
+  });
+
+  test("counts each of several", () => {
+    const seen = ["a", "b"].flatMap((uid): [number, NodeState][] => [
+      [1, state({ uid })],
+      [2, state({ uid, ...UP, ...by(OURS) })],
+    ]);
+    expect(judged(seen, 60).initialized.get(OURS)?.nodes).toBe(2);
+  });
+});
+
+test.each([
+  [["cloud-node-controller"], "--controllers=*,-cloud-node-controller"],
+  [
+    ["csr-approver", "cloud-node-lifecycle-controller", "cloud-node-controller"],
+    "--controllers=*,-cloud-node-controller,-cloud-node-lifecycle-controller",
+  ],
+  [["csr-approver"], "--controllers=*"],
+])("where ours are %s, theirs get %s", (controllers, flag) => {
+  expect(flagWithout(handedOver(controllers))).toBe(flag);
+});

@@ -1,0 +1,255 @@
+import { describe, expect, test } from "vitest";
+import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import type { InstanceAnswer } from "#core/instance.ts";
+import { decideNode } from "#core/node/decide.ts";
+import type { Node } from "#core/node/node.ts";
+import { afterWrites, compareInitialized, isShutDown } from "#core/shadow/compare.ts";
+import { DIFFERENCE_CODES, isIgnored, parseIgnored } from "#core/shadow/difference.ts";
+import { beforeInitialization, isCloudLabel, seenNode } from "#core/shadow/seen-node.ts";
+import {
+  external,
+  found,
+  initialized,
+  internal,
+  LABEL_PREFIXES,
+  NOW,
+  node,
+} from "#test/core/node/builders.ts";
+
+const ZONE_ID = "topology.k8s.aws/zone-id";
+
+function compared(after: Node, answer: InstanceAnswer = found(), before = node()) {
+  const decision = decideNode(before, answer, { reason: "watch", now: NOW });
+  return compareInitialized(before, after, decision, LABEL_PREFIXES);
+}
+
+const withLabels = (labels: Record<string, string>): Node =>
+  initialized({ metadata: { labels: { ...initialized().metadata.labels, ...labels } } });
+const withoutLabel = (key: string): Node => {
+  const { [key]: _, ...labels } = initialized().metadata.labels ?? {};
+  return initialized({ metadata: { labels } });
+};
+
+describe("beside what we would have done to the node before", () => {
+  test.each<[string, Node, InstanceAnswer, string[]]>([
+    ["the same is no difference", initialized(), found(), []],
+    ["labels and annotations of others are none", withLabels({ mine: "x" }), found(), []],
+    [
+      "another address is one",
+      initialized({ status: { addresses: [internal("10.9.9.9")] } }),
+      found(),
+      ['Addresses - ["InternalIP=10.0.1.17"] ["InternalIP=10.9.9.9"]'],
+    ],
+    [
+      "no addresses are one",
+      initialized({ status: {} }),
+      found(),
+      ['Addresses - ["InternalIP=10.0.1.17"] []'],
+    ],
+    [
+      "an order of addresses of one type is one",
+      initialized({ status: { addresses: [internal("fd00::1"), internal("10.0.1.17")] } }),
+      found({ addresses: [internal("10.0.1.17"), internal("fd00::1")] }),
+      [
+        'AddressOrder - ["InternalIP=10.0.1.17","InternalIP=fd00::1"] ["InternalIP=fd00::1","InternalIP=10.0.1.17"]',
+      ],
+    ],
+    [
+      "an order of types is none",
+      initialized({ status: { addresses: [external("203.0.113.7"), internal("10.0.1.17")] } }),
+      found({ addresses: [internal("10.0.1.17"), external("203.0.113.7")] }),
+      [],
+    ],
+    [
+      "another provider ID is one",
+      initialized({ spec: { providerID: "aws:///z/i-1" } }),
+      found(),
+      ['ProviderID - "aws:///eu-central-1a/i-0a1b2c3d4e5f60718" "aws:///z/i-1"'],
+    ],
+    [
+      "no provider ID is one",
+      initialized({ spec: {} }),
+      found(),
+      ['ProviderID - "aws:///eu-central-1a/i-0a1b2c3d4e5f60718" ""'],
+    ],
+    [
+      "another value of a label is one",
+      withLabels({ "topology.kubernetes.io/zone": "z" }),
+      found(),
+      ['LabelDiffers topology.kubernetes.io/zone "eu-central-1a" "z"'],
+    ],
+    [
+      "a label that is not there is one",
+      withoutLabel("topology.kubernetes.io/region"),
+      found(),
+      ['LabelMissing topology.kubernetes.io/region "eu-central-1" undefined'],
+    ],
+    [
+      "a label of the cloud that we would not write is one",
+      withLabels({ [ZONE_ID]: "euc1-az2" }),
+      found(),
+      [`LabelExtra ${ZONE_ID} undefined "euc1-az2"`],
+    ],
+    [
+      "a node that we would leave for now is one",
+      initialized(),
+      { kind: "not-found", message: "no such instance" },
+      [
+        'InitializedByThemAlone - "InstanceNotFound: no such instance" "aws:///eu-central-1a/i-0a1b2c3d4e5f60718"',
+      ],
+    ],
+    [
+      "a node without a provider ID that we would leave is one",
+      initialized({ spec: {} }),
+      { kind: "error", code: "Foreign", message: "another cluster's" },
+      ['InitializedByThemAlone - "Foreign: another cluster\'s" ""'],
+    ],
+  ])("%s", (_, after, answer, expected) => {
+    const result = compared(after, answer);
+    const differences = result.kind === "compared" ? result.differences : undefined;
+    expect(
+      differences?.map(
+        ({ code, about = "-", ours, theirs }) =>
+          `${code} ${about} ${JSON.stringify(ours)} ${JSON.stringify(theirs)}`,
+      ),
+    ).toEqual(expected);
+  });
+
+  test.each(["Throttled", "Unavailable", "Aborted"] as const)(
+    "a cloud that answers %s says nothing",
+    (code) => {
+      expect(compared(initialized(), { kind: "error", code, message: "later" })).toEqual({
+        kind: "later",
+        message: "later",
+      });
+    },
+  );
+
+  test("of a node without labels all are missing", () => {
+    const { labels: _, ...metadata } = initialized().metadata;
+    const result = compared({ ...initialized(), metadata });
+    expect(result.kind === "compared" && result.differences.map(({ code }) => code)).toEqual(
+      Array.from({ length: 6 }, () => "LabelMissing"),
+    );
+  });
+});
+
+describe("a node as the API server shows it", () => {
+  const TIME = "2026-03-01T11:00:00Z";
+  const written = (manager: string, fieldsV1: unknown) => ({ manager, time: TIME, fieldsV1 });
+  const CCM = "aws-cloud-controller-manager";
+  const LABELS = { "f:metadata": { "f:labels": { "f:topology.kubernetes.io/zone": {} } } };
+  const PROVIDER_ID = { "f:spec": { "f:providerID": {} } };
+  const whole = (...managedFields: readonly unknown[]) => ({
+    ...initialized(),
+    metadata: { ...initialized().metadata, managedFields },
+  });
+
+  test("that is none is none", () => {
+    expect(seenNode({ metadata: {} }, LABEL_PREFIXES)).toBeUndefined();
+  });
+
+  test.each([
+    ["another controller", whole(written("kubelet", PROVIDER_ID), written(CCM, LABELS)), "other"],
+    ["both", whole(written("serverless-ccm", PROVIDER_ID), written(CCM, LABELS)), "other"],
+    ["this one", whole(written("serverless-ccm", LABELS)), "ours"],
+    ["nobody who is known", whole(written("kubelet", LABELS)), undefined],
+    ["nobody", initialized(), undefined],
+  ])("was initialized by %s", (_, object, expected) => {
+    expect(seenNode(object, LABEL_PREFIXES)?.initializedBy).toBe(expected);
+  });
+
+  const nodeBefore = (object: unknown): Node | undefined => {
+    const seen = seenNode(object, LABEL_PREFIXES);
+    return seen && beforeInitialization(seen);
+  };
+
+  test("was before without what a controller wrote, and with the taint", () => {
+    const was = nodeBefore(
+      whole(written(CCM, { ...LABELS, ...PROVIDER_ID }), written(1 as unknown as string, {})),
+    );
+    expect(was?.spec).toEqual({
+      taints: [{ key: UNINITIALIZED_TAINT, value: "true", effect: "NoSchedule" }],
+    });
+    expect(was?.metadata.labels?.["topology.kubernetes.io/zone"]).toBeUndefined();
+    expect(was?.metadata.labels?.["topology.kubernetes.io/region"]).toBe("eu-central-1");
+    expect(was?.status).toEqual(initialized().status);
+  });
+
+  test("was before with what its kubelet wrote, and with the taints of others", () => {
+    const taints = [{ key: "mine", effect: "NoSchedule" }];
+    const object = {
+      ...whole(written("kubelet", { ...LABELS, ...PROVIDER_ID })),
+      spec: { providerID: "aws:///z/i-1", taints },
+    };
+    const was = nodeBefore(object);
+    expect(was?.spec.providerID).toBe("aws:///z/i-1");
+    expect(was?.spec.taints?.map(({ key }) => key)).toEqual(["mine", UNINITIALIZED_TAINT]);
+    expect(was?.metadata.labels).toEqual(initialized().metadata.labels);
+  });
+
+  test("is as it was where it still waits", () => {
+    expect(nodeBefore(node())).toEqual(node());
+  });
+
+  test("was before without labels where it has none", () => {
+    const { labels: _, ...metadata } = initialized().metadata;
+    const was = nodeBefore({ metadata: { ...metadata }, spec: {}, status: {} });
+    expect(was?.metadata.labels).toBeUndefined();
+    expect(was?.spec.providerID).toBeUndefined();
+  });
+});
+
+test("what is not a patch of the node leaves it as it is", () => {
+  const write = {
+    on: "cluster",
+    apiVersion: "v1",
+    resource: "nodes",
+    name: "node-a",
+    verb: "delete",
+    precondition: { uid: "u" },
+  } as const;
+  expect(afterWrites(node(), [write])).toEqual(node());
+});
+
+test.each([
+  ["topology.kubernetes.io/zone", true],
+  ["beta.kubernetes.io/instance-type", true],
+  [ZONE_ID, true],
+  ["kubernetes.io/hostname", false],
+])("%s is a label of the cloud: %s", (key, expected) => {
+  expect(isCloudLabel(key, LABEL_PREFIXES)).toBe(expected);
+});
+
+describe("differences that are known", () => {
+  const difference = { code: "LabelExtra", node: "a", about: ZONE_ID, ours: undefined, theirs: "x" } as const;
+  test.each([
+    ["LabelExtra", true],
+    [`LabelExtra:${ZONE_ID}`, true],
+    ["LabelExtra:other", false],
+    ["LabelMissing", false],
+  ])("%s names it: %s", (text, expected) => {
+    const ignored = parseIgnored(text);
+    expect(ignored && isIgnored(difference, [ignored])).toBe(expected);
+  });
+
+  test.each(["", "Label", "labelextra", ":x", "LabelExtra\n"])("%j is none", (text) => {
+    expect(parseIgnored(text)).toBeUndefined();
+  });
+
+  test("can be of every code", () => {
+    expect(DIFFERENCE_CODES.map((code) => parseIgnored(code)?.code)).toEqual(DIFFERENCE_CODES);
+  });
+});
+
+test.each([
+  ["the shutdown taint", [{ key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" }], true],
+  [
+    "its key with another effect",
+    [{ key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoExecute" }],
+    false,
+  ],
+  ["none", undefined, false],
+])("a node with %s is shut down: %s", (_, taints, expected) => {
+  expect(isShutDown(node({ spec: { ...(taints === undefined ? {} : { taints }) } }))).toBe(expected);
+});
