@@ -25,7 +25,7 @@ const program = new Command("serverless-ccm")
   .exitOverride();
 
 withFunctionKubeconfig(withClusterOptions(program.command("run")))
-  .summary("relay and functions in one process, outside the cluster")
+  .summary("relay and functions in one process")
   .description("Watches one cluster and initializes its nodes, relay and functions in this one process.")
   .action(async (flags) => {
     outliveHangups();
@@ -63,7 +63,7 @@ program
 
 withReach(program.command("brake"))
   .argument("[cluster]", "its name; needed with a clusters file that has several")
-  .summary("what holds back the deletion of nodes: show, reset")
+  .summary("what holds back deletion: show, reset")
   .description(
     "Shows what deletion remembers of a cluster: whether the brake is pulled, since when and why.\nEnds with 0, also where there was no brake to reset, and with 1 where the state cannot be used.",
   )
@@ -76,7 +76,7 @@ withReach(program.command("brake"))
 
 withReach(program.command("doctor"))
   .argument("[cluster]", "its name; without it all clusters of a clusters file")
-  .summary("what is not as it should be, and what to do")
+  .summary("what is not as it should be, and why")
   .description(
     "Looks at what a cluster needs: API server, identities and their rights, kubelets, cloud, deletion, relay.\nEnds with 0, and with 1 where a check failed.",
   )
@@ -92,7 +92,7 @@ withReach(program.command("doctor"))
 withReach(program.command("explain"))
   .argument("<node>", "its name")
   .argument("[cluster]", "its cluster's; needed with a clusters file that has several")
-  .summary("what a node waits for, whose business that is, and what to do")
+  .summary("what a node waits for, and what to do")
   .description(
     "Reads a node and asks the cloud, and says whose its taints are, what would be done and why. Writes nothing.\nEnds with 0, and with 1 where there is no such node.",
   )
@@ -130,9 +130,9 @@ withClustersFile(clusters.command("list"))
   .description("Prints a line for each cluster: name, hash, server, cloud and controllers.")
   .action(async (flags) => (await import("#cli/clusters.ts")).listClusters(flags, print));
 
-withCluster(withClustersFile(program.command("shadow")))
+withReach(program.command("shadow"))
   .argument("[cluster]", "its name; needed with a clusters file that has several")
-  .summary("what another controller does, beside what this one would have done")
+  .summary("where another controller does otherwise")
   .description(
     "Watches a cluster in which another cloud-controller-manager works, writes nothing there, and prints each difference.\nEnds with 0 where there is none, 1 where there is one, 2 where there is nobody or nothing to compare with.",
   )
@@ -145,12 +145,12 @@ withCluster(withClustersFile(program.command("shadow")))
   });
 
 for (const direction of ["over", "back"] as const) {
-  withCluster(withClustersFile(program.command(`hand${direction}`)))
+  withReach(program.command(`hand${direction}`))
     .argument("[cluster]", "its name; needed with a clusters file that has several")
     .summary(
       direction === "over"
-        ? "takes a cluster's nodes over from another controller"
-        : "gives a cluster's nodes back to another controller",
+        ? "takes nodes over from another controller"
+        : "gives them back to the other controller",
     )
     .description(
       "Says what is going to happen, changes our side, says the flag for the other side, and watches that no node is left alone.\nEnds with 0 where none was, 1 where one was or somebody is still at work who should not be, 2 where it cannot begin.",
@@ -174,7 +174,7 @@ program
 
 program
   .command("cost")
-  .summary("what it costs, beside one stock controller for each cluster")
+  .summary("what it costs, beside stock controllers")
   .description(
     "Computes the bill from measured times and published prices, beside that of stock controllers.",
   )
