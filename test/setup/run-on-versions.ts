@@ -16,6 +16,7 @@ const SUITES = [
   "test/functions/rounds-kube-apiserver",
   "test/functions/csr-kube-apiserver",
   "policy.test",
+  "test/sweep/sweep-roles",
   "test/e2e/nodes",
   "test/e2e/kills",
   "test/e2e/roles",
