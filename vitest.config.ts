@@ -34,7 +34,7 @@ export default defineConfig({
         test: {
           name: "shell",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/core/**", "test/e2e/**"],
+          exclude: ["test/core/**", "test/e2e/**", "test/faults/**"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },
@@ -43,7 +43,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "e2e",
-          include: ["test/e2e/**/*.test.ts"],
+          include: ["test/e2e/**/*.test.ts", "test/faults/**/*.test.ts"],
           fileParallelism: false,
           testTimeout: 180_000,
           hookTimeout: 180_000,

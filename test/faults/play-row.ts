@@ -23,9 +23,9 @@ export async function playRow(row: Row, world: World, seed: number): Promise<Row
     const options: StageOptions | undefined = prepared ?? (row.options as StageOptions | undefined);
     const stage = await setStage(world, createRandom(seed), options);
     try {
-      await row.play(stage).catch((error: unknown) => problems.push(messageOf(error)));
+      const own = await row.play(stage).catch((error: unknown) => void problems.push(messageOf(error)));
       await stage.settle();
-      verdict = await checkInvariants(stage, row.bounds ?? {});
+      verdict = { ...(await checkInvariants(stage, row.bounds ?? {})), ...own };
     } finally {
       await stage.close();
     }

@@ -1,4 +1,4 @@
-import type { Bounds } from "#test/faults/invariants.ts";
+import type { Bounds, Verdict } from "#test/faults/invariants.ts";
 import type { Stage, StageOptions } from "#test/faults/stage.ts";
 import type { World } from "#test/faults/world.ts";
 
@@ -10,8 +10,12 @@ export interface Row {
   readonly isQuick?: true;
   readonly options?: StageOptions | ((world: World) => Promise<PreparedOptions>);
   readonly bounds?: Bounds;
-  /** Plays it; rejects where something beyond what always holds is not as it must be. */
-  play(stage: Stage): Promise<void>;
+  /**
+   * Plays it; rejects where something beyond what always holds is not as it must be. Resolves with the nodes that it had, where these
+   * are not the stage's.
+   */
+  // biome-ignore lint/suspicious/noConfusingVoidType: most rows resolve with nothing, as async functions do.
+  play(stage: Stage): Promise<Pick<Verdict, "nodes" | "up"> | void>;
 }
 
 /** Options that stand for something running, such as a proxy. */

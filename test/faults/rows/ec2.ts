@@ -13,18 +13,18 @@ const LATE = 30;
 
 /** What can befall EC2. */
 export const EC2_ROWS: readonly Row[] = [
-  {
-    ...failing("EC2: the next 200 calls are throttled", {
-      kind: "error",
-      count: 200,
-      status: 503,
-      code: "RequestLimitExceeded",
-    }),
-    isQuick: true,
-  },
+  failing("EC2: the next 200 calls are throttled", {
+    kind: "error",
+    count: 200,
+    status: 503,
+    code: "RequestLimitExceeded",
+  }),
   failing("EC2: the next 50 calls answer 500", { kind: "error", count: 50 }),
   failing("EC2: the next 10 calls take 3 s", { kind: "slow", count: 10, delayMs: 3_000 }, 1),
-  failing("EC2: connection reset in the middle of 20 bodies", { kind: "reset", count: 20 }),
+  {
+    ...failing("EC2: connection reset in the middle of 20 bodies", { kind: "reset", count: 20 }),
+    isQuick: true,
+  },
   failing("EC2: 20 documents that break off", { kind: "truncated", count: 20 }),
   failing("EC2: the next 10 pages are empty and not the last", { kind: "empty-page", count: 10 }, 1),
   failing("EC2: the next 20 answers are empty", { kind: "empty", count: 20 }),

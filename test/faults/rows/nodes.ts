@@ -65,7 +65,12 @@ function hostileNode(index: number): NodeDifference {
   }));
   return {
     name,
-    labels: { ...labels, [`${long("p", 63)}.example.com/constructor`]: "__proto__".replaceAll("__", "") },
+    labels: {
+      ...labels,
+      // A kubelet cuts it to what a label may be.
+      "kubernetes.io/hostname": name.slice(0, 60),
+      [`${long("p", 63)}.example.com/constructor`]: "__proto__".replaceAll("__", ""),
+    },
     annotations: { "example.com/huge": long("h", 200_000), "example.com/constructor": "x" },
     status: { images },
   };
