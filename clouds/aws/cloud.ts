@@ -8,6 +8,7 @@ import { answerOf } from "#clouds/aws/errors.ts";
 import { type Facts, factsOfInstance, factsOfInterface } from "#clouds/aws/instance.ts";
 import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { askAhead, type LabelSources, withLabels } from "#clouds/aws/labels.ts";
+import { renewedEc2 } from "#clouds/aws/renewed-ec2.ts";
 import { resolve } from "#clouds/aws/resolve.ts";
 import { createSession, type Session, type Sleep } from "#clouds/aws/session.ts";
 import { findSuccessors } from "#clouds/aws/successors.ts";
@@ -35,7 +36,8 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
   const { clusterName } = options;
   const cluster: AwsCluster = { ...config, clusterName };
   const sessionName = clusterName ?? config.clusterTag ?? config.vpc ?? config.region;
-  const ec2 = options.ec2 ?? createEc2(config.region, roleCredentials(config, sessionName, wallClock));
+  const make = (): Ec2 => createEc2(config.region, roleCredentials(config, sessionName, wallClock));
+  const ec2 = options.ec2 ?? renewedEc2(make, wallClock);
   const budget = createBudget(now);
   const sources: LabelSources = {
     zones: createZones(now),
