@@ -24,6 +24,7 @@ export interface InProcessEc2 {
 
 export const REGION = "eu-central-1";
 export const ACCOUNT = "123456789012";
+const SIGNED = `AWS4-HMAC-SHA256 Credential=test/20260101/${REGION}/ec2/aws4_request, SignedHeaders=host, Signature=0`;
 const NEVER = new AbortController().signal;
 
 /** An account with no instance; each call takes `latencyMs()`. */
@@ -41,7 +42,8 @@ export function createInProcessEc2(clock: Clock, latencyMs: () => number): InPro
   const nextRequestId = createRequestIds();
   const handle = async (request: SdkRequest): Promise<{ response: SdkResponse }> => {
     await pause(clock, latencyMs(), NEVER);
-    const { headers, body } = request;
+    const headers = { ...request.headers, authorization: SIGNED };
+    const { body } = request;
     const reply = answerRequest(state, { headers, body, at: clock.now(), requestId: nextRequestId() });
     switch (reply.kind) {
       case "document":
@@ -60,6 +62,8 @@ export function createInProcessEc2(clock: Clock, latencyMs: () => number): InPro
     maxAttempts: 1,
     endpoint: "http://ec2.invalid",
     credentials: { accessKeyId: "test", secretAccessKey: "test" },
+    // Signatures are a tenth of the whole time, and none is looked at.
+    signer: { sign: async (request: unknown) => request } as never,
     requestHandler: { handle } as never,
   });
   return {

@@ -69,6 +69,7 @@ export async function performStep(world: World, step: Step): Promise<void> {
     case "second":
       return world.restart("second", step.on);
     case "wait":
+    case "waitLong":
       return world.clock.advance(step.ms);
   }
 }

@@ -6,7 +6,7 @@ import { setReady } from "#test/fuzz/perform-step.ts";
 import type { World } from "#test/fuzz/world.ts";
 
 /** Longer than any back-off and any pace of looking: after so long without a fault everything has to be as it should. */
-const QUIET_MS = 45 * 60_000;
+const QUIET_MS = 25 * 60_000;
 const PIECE_MS = 60_000;
 
 /** What may wait for its time in a world at rest, however many steps there were: a few timers a relay, and a few a node. */

@@ -9,7 +9,7 @@ import { anyStep, SLOTS, type Step, stepLine } from "#test/fuzz/steps.ts";
 import { createWorld } from "#test/fuzz/world.ts";
 
 /** How many steps are taken from an empty world to its rest. */
-export const STEPS_PER_RUN = 250;
+export const STEPS_PER_RUN = 500;
 
 /** What a fuzz run came to. */
 export type FuzzResult =

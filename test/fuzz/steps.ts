@@ -68,17 +68,22 @@ const STEPS = {
   restart: fc.record({ second: fc.boolean() }),
   /** A second relay starts beside the first, or ends. */
   second: fc.record({ on: fc.boolean() }),
-  wait: fc.record({ ms: fc.constantFrom(1, 5, 20, 60, 250, 1_000, 5_000, 31_000, 120_000, 660_000) }),
+  /** Longer than most back-offs. */
+  waitLong: fc.record({ ms: fc.constantFrom(660_000, 1_800_000) }),
+  wait: fc.record({
+    ms: fc.constantFrom(1, 5, 5, 20, 20, 20, 60, 60, 60, 250, 250, 1_000, 5_000, 31_000, 31_000, 120_000),
+  }),
 } as const;
 
 const WEIGHTS: Readonly<Partial<Record<keyof typeof STEPS, number>>> = {
-  join: 8,
-  taints: 6,
-  wait: 24,
-  ready: 4,
-  instance: 3,
-  fate: 5,
-  recreate: 3,
+  join: 16,
+  taints: 12,
+  wait: 60,
+  ready: 10,
+  instance: 6,
+  fate: 10,
+  recreate: 6,
+  waitLong: 1,
 };
 
 type Parts = { readonly [Kind in keyof typeof STEPS]: Generated<(typeof STEPS)[Kind]> };
@@ -90,7 +95,7 @@ export type Step = { readonly [Kind in keyof Parts]: { readonly do: Kind } & Par
 /** Any step, those that let others happen in between most often. */
 export const anyStep: fc.Arbitrary<Step> = fc.oneof(
   ...Object.entries(STEPS).map(([kind, parts]) => ({
-    weight: WEIGHTS[kind as keyof typeof STEPS] ?? 2,
+    weight: WEIGHTS[kind as keyof typeof STEPS] ?? 4,
     arbitrary: (parts as fc.Arbitrary<object>).map((values) => ({ do: kind, ...values }) as Step),
   })),
 );
