@@ -1,3 +1,4 @@
+import type { TestOperation } from "#core/decision.ts";
 import type { Instance, InstanceState } from "#core/instance.ts";
 import { type Ip, isSameIp, parseIp } from "#core/ip.ts";
 import { add, type Edit, NO_EDIT, pointer, test } from "#core/json-patch.ts";
@@ -35,6 +36,11 @@ export function setAddresses(node: Node, addresses: readonly NodeAddress[]): Edi
   if (present !== undefined && isSameList(byType(present), byType(addresses))) return NO_EDIT;
   const path = pointer("status", "addresses");
   return { tests: [test(path, present ?? null)], operations: [add(path, addresses)] };
+}
+
+/** That the node still has the addresses that it has after the edit. */
+export function addressesKept({ status }: Node, { operations: [edit] }: Edit): TestOperation {
+  return test(pointer("status", "addresses"), edit?.op === "add" ? edit.value : status.addresses);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { tell } from "#core/cluster-events.ts";
 import type { Decision } from "#core/decision.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
-import { desiredAddresses, setAddresses } from "#core/node/addresses.ts";
+import { addressesKept, desiredAddresses, setAddresses } from "#core/node/addresses.ts";
 import { changeOr, patchNode, unchanged } from "#core/node/decisions.ts";
 import { setInstanceAnnotation } from "#core/node/instance-annotation.ts";
 import { type LabelContext, labelsFromInstance } from "#core/node/labels.ts";
@@ -25,13 +25,16 @@ export function initialize(
   const desired = desiredAddresses(node, instance);
   if (desired.kind === "problem") return retryAfterProblem(node, desired.problem, now);
   const labels = labelsFromInstance(node, instance, settings);
+  const addresses = setAddresses(node, desired.addresses);
   return changeOr(
     node,
     [
-      patchNode(node, [setAddresses(node, desired.addresses)], "status"),
+      patchNode(node, [addresses], "status"),
       patchNode(node, [
         // The addresses just written hold only for the annotation as it was read.
         { tests: [providedNodeIpUnchanged(node)], operations: [] },
+        // A kubelet may have overwritten them since, from a stale read; the taint would leave the node naked.
+        { tests: [addressesKept(node, addresses)], operations: [] },
         labels.edit,
         setProviderId(node, instance),
         setInstanceAnnotation(node, instance),

@@ -3,7 +3,7 @@ import { inWords } from "#core/cluster-events.ts";
 import type { Decision } from "#core/decision.ts";
 import { type Instance, type InstanceAnswer, InstanceErrorCode } from "#core/instance.ts";
 import { decideNode } from "#core/node/decide.ts";
-import type { Node } from "#core/node/node.ts";
+import type { Node, NodeAddress } from "#core/node/node.ts";
 import { removeUninitialized } from "#core/node/taints.ts";
 import { managerOf } from "#core/tenant-fact.ts";
 import {
@@ -18,7 +18,7 @@ import {
   node,
   TAINT,
 } from "#test/core/node/builders.ts";
-import { carriedOut, patchesOf } from "#test/core/node/carry-out.ts";
+import { carriedOut, failedTests, patchesOf } from "#test/core/node/carry-out.ts";
 
 const PROVIDED = "alpha.kubernetes.io/provided-node-ip";
 const OTHERS = {
@@ -70,6 +70,7 @@ describe("a node that has just registered", () => {
         precondition: [
           { op: "test", path: "/metadata/uid", value: uid },
           { op: "test", path: "/metadata/annotations/alpha.kubernetes.io~1provided-node-ip", value: null },
+          { op: "test", path: "/status/addresses", value: [internal("10.0.1.17"), hostname("node-a")] },
           { op: "test", path: "/metadata/labels/topology.k8s.aws~1zone-id", value: null },
           { op: "test", path: "/spec/providerID", value: null },
           { op: "test", path: "/spec/taints/2/key", value: TAINT.key },
@@ -99,11 +100,23 @@ describe("a node that has just registered", () => {
     ]);
   });
 
+  test.each<[string, readonly NodeAddress[]]>([
+    ["are written", [hostname("node-a")]],
+    ["are there already", [internal("10.0.1.17"), hostname("node-a")]],
+  ])("keeps its taint where a kubelet takes the addresses away that %s", (_, addresses) => {
+    const subject = node({ status: { addresses: [...addresses] } });
+    const untaint = change(subject, found()).writes.at(-1);
+    const stale = { ...subject, status: { addresses: [hostname("node-a")] } };
+    if (untaint === undefined) throw new Error("nothing is written");
+    expect(failedTests(stale, untaint).map(({ path }) => path)).toEqual(["/status/addresses"]);
+  });
+
   test("without maps gets them whole, on the condition that they are still not there", () => {
     const { labels: _, annotations: __, ...bare } = node().metadata;
     const subject = { ...node(), metadata: bare };
     const [, second] = change(subject, found()).writes;
-    expect(second?.precondition.slice(1, 3)).toEqual([
+    const ofMaps = second?.precondition.filter(({ path }) => path.startsWith("/metadata/"));
+    expect(ofMaps?.slice(1, 3)).toEqual([
       { op: "test", path: "/metadata/annotations", value: null },
       { op: "test", path: "/metadata/labels", value: null },
     ]);
