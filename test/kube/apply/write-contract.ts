@@ -313,6 +313,24 @@ export function describeWrites(name: string, start: (folder: string) => Promise<
       expect(decide(after)).toMatchObject({ kind: "unchanged" });
     });
 
+    it("writes the addresses anew, and the taint goes after them, where a kubelet overwrites them in between", async () => {
+      const node = await joinNext();
+      const { name } = node.metadata;
+      const answer: InstanceAnswer = { kind: "found", instance: INSTANCE };
+      const decide = (read: Node): Decision => decideNode(read, answer, { reason: "watch", now: NOW });
+      const decider = { ...decidesByPlace(), again: (read: unknown) => decide(Node.parse(read)) };
+      const items = [{ index: 0, object: node, decision: decide(node) }];
+      const stale = [add("/status/addresses", [{ type: "Hostname", address: name }])];
+      const overwrite = (): Promise<void> => cluster.patch(`${name}/status`, stale);
+      const transport = afterFirstPatch(cluster.functions, overwrite);
+      const { objects, usage } = await bringUp([node], { items, decide: decider, transport });
+      const { spec, status } = await cluster.read(name);
+      expect(status.addresses).toEqual(expect.arrayContaining([...INSTANCE.addresses]));
+      expect(spec.taints?.map(({ key }) => key)).not.toContain(UNINITIALIZED_TAINT);
+      expect(objects[0]).toMatchObject({ outcome: "changed" });
+      expect(usage).toMatchObject({ writes: 4, reads: 1, conflicts: 1 });
+    });
+
     it("goes on after the API server was killed and started again", async () => {
       const node = await joinNext();
       await cluster.plane.stopServer("SIGKILL");
