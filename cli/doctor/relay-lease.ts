@@ -36,7 +36,7 @@ export const relayLease: Check = {
   },
 };
 
-const APPLY = "kubectl apply -f infra/rbac/";
+const APPLY = "kubectl apply -f infra/rbac/ -f infra/state/";
 const START = "start `serverless-ccm relay` for the cluster; see its /readyz/clusters/NAME";
 const LOOK =
   "see whether the relay runs, what its /readyz/clusters/NAME says, and whether its functions can be invoked";

@@ -354,7 +354,7 @@ test.each<[string, Check, World, Finding["outcome"], string, string?]>([
     "no relay has ever renewed",
     "serverless-ccm relay",
   ],
-  ["no Lease", relayLease, {}, "failed", "there is no Lease", "infra/rbac"],
+  ["no Lease", relayLease, {}, "failed", "there is no Lease", "infra/state"],
   [
     "a Lease that may not be read",
     relayLease,

@@ -15,7 +15,7 @@ import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-un
 import { describeWithPart } from "#test/setup/parts.ts";
 
 const ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
-const STATE = "infra/state/config-map.yaml";
+const STATE = "infra/state";
 
 describeWithPart("control-plane", "doctor on a real API server", (binaries) => {
   let folder: string;
