@@ -199,6 +199,19 @@ describe("a sweep of everything", () => {
     expect(csr?.related?.["nodes"]?.items).toMatchObject([{ metadata: { name: "node-b" } }]);
   });
 
+  test("sends no request for a certificate where the nodes are not all known", async () => {
+    const world = createSweptWorld({ entry: { controllers: ["csr-approver"] } });
+    world.requestsOfLists.put("csr-1", {
+      spec: {
+        ...{ request: "LS0t", signerName: "kubernetes.io/kubelet-serving", usages: ["server auth"] },
+        ...{ username: "system:node:node-b", groups: ["system:nodes"] },
+      },
+    });
+    world.nodes.next(unreachable("ConnectionLost"));
+    expect(await world.sweep()).toMatchObject({ because: { code: "ConnectionLost" }, invocations: 0 });
+    expect(await world.sweep()).toMatchObject({ invocations: 1 });
+  });
+
   test("has one batch of a cluster in flight at a time, where they are decided together", async () => {
     const together = { ...nodeWatch, name: "together", scope: "batch" as const };
     const world = createSweptWorld({ watches: [together], entry: { controllers: ["together"] } });
