@@ -27,7 +27,13 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "core", include: ["test/core/**/*.test.ts"], pool: "threads", isolate: false },
+        test: {
+          name: "core",
+          include: ["test/core/**/*.test.ts"],
+          pool: "threads",
+          isolate: false,
+          testTimeout: 60_000,
+        },
       },
       {
         extends: true,

@@ -16,8 +16,9 @@ test("an unknown name finds nothing", () => {
   expect(findWatch("route")).toBeUndefined();
 });
 
-test("the node controller is on by default", () => {
+test("what the stock controller has is on by default", () => {
   expect(WATCHES.filter(({ onByDefault }) => onByDefault).map(({ name }) => name)).toEqual([
     "cloud-node-controller",
+    "cloud-node-lifecycle-controller",
   ]);
 });
