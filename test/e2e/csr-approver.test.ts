@@ -170,7 +170,8 @@ describeWithPart("control-plane", "run with the csr-approver", (binaries) => {
     await vi.waitFor(async () => expect(await approver.events(node.name)).toHaveLength(1), WAIT);
     const records = await since();
     const used = (user: string) => rightsUsed(records, user);
-    expect(used(CONTROL_PLANE_USERS.relay.name)).toEqual(
+    // It may be time for the Lease to be renewed, or not.
+    expect(used(CONTROL_PLANE_USERS.relay.name).filter((right) => right !== "patch leases")).toEqual(
       [...granted("relay"), "list nodes", "watch nodes"].sort(),
     );
     // Admission asks for `approve signers` without a request of its own; the row below shows that it does.
