@@ -91,8 +91,8 @@ function within(deletions: readonly Deletion[], seconds: number, now: Date): rea
 
 /** How many nodes that share is of those there were before the deletions; never more than can have been there. */
 function shareOf(deletions: readonly Deletion[], percent: number, nodes: number): number {
-  const [oldest] = deletions.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
-  const before = Math.min(oldest?.nodes ?? nodes, nodes + deletions.length);
+  const oldest = deletions.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at)).slice(0, 1);
+  const before = Math.min(nodes + deletions.length, ...oldest.map((deletion) => deletion.nodes));
   // A third of three nodes is one.
   return Math.floor((before * percent) / 100 + 1e-9);
 }

@@ -21,7 +21,7 @@ import {
 } from "#core/node-lifecycle/told.ts";
 import { NODES } from "#core/resources/resource.ts";
 import type { NodeSettings } from "#core/settings.ts";
-import { nameOf, providerIDOf, successorIn } from "#core/tenant-fact.ts";
+import { nameOf, providerIDOf } from "#core/tenant-fact.ts";
 
 type NodeSubject = Subject<Node, InstanceAnswer>;
 
@@ -77,9 +77,17 @@ export function decideLifecycle(batch: readonly NodeSubject[], context: Lifecycl
     const because = { code: "DeletionState", message: plan.purpose };
     return { kind: "shared", because, write: writeState(plan.next, stored.configMap) };
   }
-  const judged = (node: Node): Decision =>
-    byVerdict(node, plan.verdicts.get(node.metadata.uid), monitorAfterSeconds(node, settings.nodes, now));
-  return each(batch.map((subject) => decideNode(subject, batch, context, judged)));
+  const judged = new Map(
+    found.flatMap(({ node }): [string, Decision][] => {
+      const verdict = plan.verdicts.get(node.metadata.uid);
+      if (verdict === undefined) return [];
+      const afterSeconds = monitorAfterSeconds(node, settings.nodes, now);
+      return [[node.metadata.uid, byVerdict(node, verdict, afterSeconds)]];
+    }),
+  );
+  return each(
+    batch.map((subject) => decideNode(subject, batch, context, ({ metadata }) => judged.get(metadata.uid))),
+  );
 }
 
 const HELD_SECONDS = 60;
@@ -98,7 +106,7 @@ function decideNode(
   subject: NodeSubject,
   batch: readonly NodeSubject[],
   { now, settings: { nodes } }: LifecycleContext,
-  gone?: (node: Node) => Decision,
+  gone?: (node: Node) => Decision | undefined,
 ): Decision {
   const { object: node, answer } = subject;
   if (isBeingDeleted(node)) return skip(node, BEING_DELETED);
@@ -113,12 +121,8 @@ function decideNode(
     case "exists":
       return decideExisting(node, finding.answer.instance, afterSeconds);
     case "replaced": {
-      const successor = successorIn(finding.answer);
-      const told =
-        successor === undefined
-          ? []
-          : [tell("InstanceReplaced", "InstanceReplaced", { providerID: providerIDOf(node), successor })];
-      return retry(node, REPLACED, afterSeconds, told);
+      const facts = { providerID: providerIDOf(node), successor: finding.successor };
+      return retry(node, REPLACED, afterSeconds, [tell("InstanceReplaced", "InstanceReplaced", facts)]);
     }
     case "unseen":
       return retry(node, UNSEEN, afterSeconds, []);
@@ -166,8 +170,7 @@ function decideExisting(node: Node, { id, state }: Instance, afterSeconds: numbe
   return changeOr(node, [patchNode(node, [addShutdownTaint(node)])], { because, otherwise });
 }
 
-function byVerdict(node: Node, verdict: Verdict | undefined, monitorSeconds: number): Decision {
-  if (verdict === undefined) throw new Error(`nothing was planned for node ${node.metadata.name}`);
+function byVerdict(node: Node, verdict: Verdict, monitorSeconds: number): Decision {
   switch (verdict.kind) {
     case "delete":
       return deleteNode(node);

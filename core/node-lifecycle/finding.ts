@@ -5,6 +5,7 @@ import type { Node } from "#core/node/node.ts";
 import { type SeenInstance, seenInstance } from "#core/node-lifecycle/identity.ts";
 import { readyCondition } from "#core/node-lifecycle/needs-work.ts";
 import type { DeletionSettings } from "#core/settings.ts";
+import { successorIn, type TenantFact } from "#core/tenant-fact.ts";
 
 type NodeSubject = Subject<Node, InstanceAnswer>;
 type NotFound = Extract<InstanceAnswer, { readonly kind: "not-found" }>;
@@ -21,7 +22,7 @@ export type Finding =
   /** The cloud has no such instance, and nothing shows that it was looked at in the right place. */
   | { readonly kind: "unproven"; readonly answer: NotFound }
   /** It is gone, another machine has its name by now, and somebody's kubelet reports in the node's name. */
-  | { readonly kind: "replaced"; readonly answer: Found | NotFound }
+  | { readonly kind: "replaced"; readonly successor: TenantFact }
   /** It is not there, and the node is not known to have ever had it. */
   | { readonly kind: "unseen"; readonly answer: Found | NotFound }
   /** Nobody knows. */
@@ -34,31 +35,23 @@ export function findingOf(
   batch: readonly NodeSubject[],
   { unseen }: DeletionSettings,
 ): Finding {
+  if (answer.kind === "error") return { kind: "error", answer };
+  if (answer.kind === "found" && answer.instance.state !== "terminated") return { kind: "exists", answer };
+  const successor = successorIn(answer);
+  // A kubelet that says "not Ready" is there: its node must not go, as it would not register again.
+  if (successor !== undefined && readyCondition(node)?.status === "False")
+    return { kind: "replaced", successor };
   const seen = seenInstance(node);
-  switch (answer.kind) {
-    case "error":
-      return { kind: "error", answer };
-    case "found":
-      if (answer.instance.state !== "terminated") return { kind: "exists", answer };
-      if (isReplaced(node, answer)) return { kind: "replaced", answer };
-      return unseen || isThat(seen, answer) ? { kind: "terminated", answer } : { kind: "unseen", answer };
-    case "not-found": {
-      if (isReplaced(node, answer)) return { kind: "replaced", answer };
-      if (seen === undefined && !unseen) return { kind: "unseen", answer };
-      if (!hasControl(seen, answer, batch)) return { kind: "unproven", answer };
-      return { kind: "missed", answer, isExpected: isToBeDeleted(node) };
-    }
-  }
+  if (answer.kind === "found")
+    return unseen || isThat(seen, answer) ? { kind: "terminated", answer } : { kind: "unseen", answer };
+  if (seen === undefined && !unseen) return { kind: "unseen", answer };
+  if (!hasControl(seen, answer, batch)) return { kind: "unproven", answer };
+  return { kind: "missed", answer, isExpected: isToBeDeleted(node) };
 }
 
 /** Whether the autoscaler has said that it takes the node's instance away. */
 function isToBeDeleted({ spec }: Node): boolean {
   return spec.taints?.some(({ key }) => key === TO_BE_DELETED_TAINT) ?? false;
-}
-
-/** A kubelet that says "not Ready" is there: its node must not go, as it would not register again. */
-function isReplaced(node: Node, { takenOverBy }: Found | NotFound): boolean {
-  return takenOverBy !== undefined && readyCondition(node)?.status === "False";
 }
 
 function isThat(seen: SeenInstance | undefined, { instance }: Found): boolean {

@@ -24,6 +24,7 @@ async function startFull() {
           name: "one",
           server: "https://fake.invalid",
           cloud: { provider: "memory", instancesFile: "/none" },
+          controllers: ["cloud-node-controller"],
         }),
         transport: api,
       },

@@ -41,6 +41,7 @@ const cluster = (name: string, more: object = {}): Cluster =>
     name,
     server: "https://fake.invalid",
     cloud: { provider: "memory", instancesFile: "/none" },
+    controllers: ["cloud-node-controller"],
     ...more,
   });
 

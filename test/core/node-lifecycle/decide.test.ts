@@ -452,6 +452,30 @@ const lives: readonly Life[] = [
     codes: ["DeletionsUnderWay", "NotReady"],
   },
   {
+    given: "an instance that is gone, of a node that does not say since when it is not Ready",
+    nodes: 10,
+    node: (number) => ({ ready: number === 0 ? undefined : "True" }),
+    answer: () => CONTROL,
+    forSeconds: 40,
+    deleted: 1,
+  },
+  {
+    given: "two absences, of which the state has room for one",
+    nodes: 20,
+    answer: (number) => (number < 2 ? CONTROL : foundIn(number)),
+    before(world, seconds) {
+      if (seconds > 0) return;
+      const absence = { first: START.toISOString(), last: at(59).toISOString(), clock: "other" };
+      const absences = Object.fromEntries(
+        Array.from({ length: MAX_ABSENCES - 1 }, (_, index) => [`other-${index}`, absence]),
+      );
+      world.edit(dataOf({ ...emptyState(), absences }));
+    },
+    forSeconds: 60,
+    deleted: 1,
+    codes: ["InstanceMissed", "NotReady"],
+  },
+  {
     given: "absences that the state has no more room for",
     nodes: 10,
     answer: (number) => (number === 0 ? CONTROL : foundIn(number)),
