@@ -66,6 +66,7 @@ const entry = (name: (typeof NAMES)[number], difference: Partial<ClusterEntry> =
   return clusterEntryOf(plane, {
     name,
     cloud: { provider: "memory", instancesFile: "none.json" },
+    controllers: ["cloud-node-controller"],
     ...difference,
   });
 };

@@ -460,6 +460,19 @@ const lives: readonly Life[] = [
     deleted: 1,
   },
   {
+    given: "a node that was Ready between the two times that its instance is missed",
+    nodes: 10,
+    node: (number) => (number === 0 ? {} : { ready: "True" }),
+    everySeconds: 10,
+    answer: () => CONTROL,
+    before(world, seconds) {
+      if (seconds === 30) world.put(lifecycleNode(0, { since: at(25).toISOString() }));
+    },
+    forSeconds: 50,
+    deleted: 0,
+    codes: ["InstanceMissed", "UpToDate"],
+  },
+  {
     given: "two absences, of which the state has room for one",
     nodes: 20,
     answer: (number) => (number < 2 ? CONTROL : foundIn(number)),

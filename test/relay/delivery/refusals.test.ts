@@ -79,6 +79,7 @@ const clusterOf = (name: string): Cluster =>
     server: "https://fake.invalid",
     // An account of its own, so that no quota is between them.
     cloud: { provider: "memory", instancesFile: `/${name}` },
+    controllers: ["cloud-node-controller"],
   });
 
 /** A generator of its own, so that every run is the same. */

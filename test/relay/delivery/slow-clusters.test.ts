@@ -120,6 +120,7 @@ const clusterOf = (name: string): Cluster =>
     name,
     server: "https://fake.invalid",
     cloud: { provider: "memory", instancesFile: "/one-account" },
+    controllers: ["cloud-node-controller"],
   });
 
 /** All that a bad cluster may have in flight is: nodes come one after another. */

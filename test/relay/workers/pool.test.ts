@@ -62,6 +62,7 @@ const cluster = (name: string, invocations = 4): Cluster =>
     name,
     server: "https://example.com",
     cloud: { provider: "memory", instancesFile: "none.json" },
+    controllers: ["cloud-node-controller"],
     limits: { invocations },
   });
 const statusOf = (name: string): FollowedCluster | undefined =>

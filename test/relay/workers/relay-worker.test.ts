@@ -79,7 +79,7 @@ afterEach(async () => {
 
 function clusterOf(name: "blue" | "red" | "green"): Cluster {
   const cloud = { provider: "memory", instancesFile: "none.json" } as const;
-  return Cluster.parse(clusterEntryOf(planes[name], { name, cloud }));
+  return Cluster.parse(clusterEntryOf(planes[name], { name, cloud, controllers: ["cloud-node-controller"] }));
 }
 
 async function asAdmin<T>(name: "blue" | "red" | "green", use: (admin: Transport) => Promise<T>): Promise<T> {
