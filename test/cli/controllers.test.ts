@@ -2,36 +2,40 @@ import { describe, expect, test } from "vitest";
 import { selectControllers } from "#cli/controllers.ts";
 
 const NODE = "cloud-node-controller";
+const LIFECYCLE = "cloud-node-lifecycle-controller";
 const CSR = "csr-approver";
 
 describe("selectControllers", () => {
   test.each([
-    ["*", [NODE]],
+    ["*", [NODE, LIFECYCLE]],
     ["cloud-node", [NODE]],
     ["cloud-node-controller", [NODE]],
-    ["csr,*", [NODE, CSR]],
-    ["*,csr-approver", [NODE, CSR]],
+    ["csr,*", [NODE, LIFECYCLE, CSR]],
+    ["*,csr-approver", [NODE, LIFECYCLE, CSR]],
     // A name beats `*`, on whichever side of it.
-    ["*,-cloud-node-controller,csr", [CSR]],
-    ["-cloud-node,*,csr", [CSR]],
-    ["csr,*,-cloud-node", [CSR]],
+    ["*,-cloud-node-controller,csr", [LIFECYCLE, CSR]],
+    ["-cloud-node,*,csr", [LIFECYCLE, CSR]],
+    ["csr,*,-cloud-node", [LIFECYCLE, CSR]],
     // Of two that name the same controller the first counts, whether by name or by alias.
     ["cloud-node,-cloud-node", [NODE]],
     ["cloud-node,-cloud-node-controller", [NODE]],
     ["csr,-cloud-node,cloud-node-controller", [CSR]],
     [" cloud-node , csr ", [NODE, CSR]],
     // What the stock manager runs and this one does not may be disabled.
-    ["*,-service,-node-route-controller,-cloud-node-lifecycle", [NODE]],
+    ["*,-service,-node-route-controller,-cloud-node-lifecycle,-tagging", [NODE]],
   ])("%s enables %j", (list, controllers) => {
     expect(selectControllers(list)).toEqual({ kind: "controllers", controllers });
   });
 
   test.each([
-    ["*,-cloud-node-controller", "leaves no controller enabled"],
-    ["-cloud-node-controller,*", "leaves no controller enabled"],
-    ["-cloud-node,*", "leaves no controller enabled"],
+    ["*,-cloud-node-controller,-cloud-node-lifecycle-controller", "leaves no controller enabled"],
+    ["-cloud-node-controller,-cloud-node-lifecycle,*", "leaves no controller enabled"],
+    ["-cloud-node,*,-cloud-node-lifecycle", "leaves no controller enabled"],
     ["-cloud-node,cloud-node", "leaves no controller enabled"],
-    ["", `"" is no controller; known are cloud-node-controller, cloud-node, csr-approver, csr`],
+    [
+      "",
+      `"" is no controller; known are cloud-node-controller, cloud-node, cloud-node-lifecycle-controller, cloud-node-lifecycle, csr-approver, csr`,
+    ],
     ["*,", `"" is no controller`],
     ["-", `"-" is no controller`],
     ["-*", `"-*" is no controller`],
@@ -39,7 +43,7 @@ describe("selectControllers", () => {
     ["node", `"node" is no controller`],
     ["*,-node", `"-node" is no controller`],
     ["service", `"service" is no part of this version`],
-    ["*,cloud-node-lifecycle", `"cloud-node-lifecycle" is no part of this version`],
+    ["*,tagging", `"tagging" is no part of this version`],
   ])("%j is refused: %s", (list, message) => {
     const selection = selectControllers(list);
     expect(selection.kind === "faults" && selection.faults[0]?.message).toContain(message);

@@ -8,7 +8,7 @@ const ENTRY = { name: "tenant-a", server: "https://a.example.com:6443", cloud: A
 describe("a cluster", () => {
   test("needs no more than a name, a server and a cloud", () => {
     expect(Cluster.parse(ENTRY)).toMatchObject({
-      controllers: ["cloud-node-controller"],
+      controllers: ["cloud-node-controller", "cloud-node-lifecycle-controller"],
       cloud: { nodeIPFamilies: ["ipv4"], matchByNodeIP: false },
       limits: { invocations: 4, requestsPerFunction: 32 },
       policies: { dryRun: false, labelsOnly: false },
