@@ -18,20 +18,6 @@ describeWithPart("control-plane", "while the API server", (binaries) => {
     await stage.plane.startServer();
   }
 
-  test.each(["SIGTERM", "SIGKILL"] as const)("restarts (%s), every node comes up", async (signal) => {
-    const relay = await stage.run();
-    await relay.line("Listed");
-    const before = await stage.join(40);
-    await stage.untilWrites(10);
-    await stage.plane.stopServer(signal);
-    await relay.line("WatchFailed");
-    await stage.plane.startServer();
-    const after = await stage.join(10);
-    await stage.untilUp([...before, ...after]);
-    expect([...stage.history.records.values()].filter(({ naked }) => naked)).toEqual([]);
-    expect(await relay.end("SIGTERM")).toBe(0);
-  });
-
   test("forgets its history behind the relay's back, nodes that joined meanwhile come up and a deleted one stays deleted", async () => {
     const relay = await stage.run();
     await relay.line("Listed");

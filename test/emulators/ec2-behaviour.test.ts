@@ -170,6 +170,12 @@ test.each<FailureRow>([
     error: /parse error/,
     recorded: { status: 200, code: "truncated", results: 0 },
   },
+  {
+    name: "a connection that is reset in the middle of the body",
+    failure: { kind: "reset", count: 1 },
+    error: /ECONNRESET|aborted/,
+    recorded: { status: 200, code: "reset", results: 0 },
+  },
 ])("the next call meets $name, the one after it does not", async ({ failure, error, recorded }) => {
   const { server, ec2 } = await embeddedEc2({ instances: [{}], behaviour: { failures: [failure] } });
   await expect(describeIds(ec2)).rejects.toThrow(
@@ -177,6 +183,34 @@ test.each<FailureRow>([
   );
   expect(await describeIds(ec2)).toEqual(["i-00000000000000001"]);
   expect(server.record()).toMatchObject([recorded, { status: 200, code: "OK", results: 1 }]);
+});
+
+test("the next call is late, and then as it would have been", async () => {
+  const clock = createTestClock();
+  const failures: Behaviour["failures"] = [{ kind: "slow", count: 1, delayMs: 3_000 }];
+  const { server, ec2 } = await embeddedEc2({ instances: [{}], behaviour: { failures }, clock });
+  expect(await describeIds(ec2)).toEqual(["i-00000000000000001"]);
+  expect(await describeIds(ec2)).toEqual(["i-00000000000000001"]);
+  expect(clock.slept).toEqual([3_000]);
+  expect(server.record()).toMatchObject([{ code: "slow" }, { code: "OK" }]);
+});
+
+test("the next list is empty", async () => {
+  const failures: Behaviour["failures"] = [{ kind: "empty", count: 1 }];
+  const { ec2 } = await embeddedEc2({ instances: [{}], behaviour: { failures } });
+  const { Reservations, NextToken } = await ec2.send(new DescribeInstancesCommand({ MaxResults: 5 }));
+  expect([Reservations, NextToken]).toEqual([[], undefined]);
+  expect(await describeIds(ec2)).toEqual(["i-00000000000000001"]);
+});
+
+test("the next page is empty, and the list begins behind it", async () => {
+  const failures: Behaviour["failures"] = [{ kind: "empty-page", count: 1 }];
+  const { ec2 } = await embeddedEc2({ instances: [{}], behaviour: { failures } });
+  const first = await ec2.send(new DescribeInstancesCommand({ MaxResults: 5 }));
+  expect([first.Reservations, typeof first.NextToken]).toEqual([[], "string"]);
+  const next = { MaxResults: 5, NextToken: first.NextToken };
+  const { Reservations } = await ec2.send(new DescribeInstancesCommand(next));
+  expect(Reservations).toHaveLength(1);
 });
 
 test("a call that hangs hangs until the caller gives up, and closing does not wait for it", async () => {
