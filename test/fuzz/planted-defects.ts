@@ -2,6 +2,8 @@ import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { ApiObject, Controller } from "#core/controller.ts";
 import type { Decision, PatchWrite, Plan, Write } from "#core/decision.ts";
 import type { Node } from "#core/node/node.ts";
+import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
+import type { DeletionSettings } from "#core/settings.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import { CONTROL_PLANE_USERS, type ControlPlaneUser } from "#emulators/harness/control-plane.ts";
 
@@ -19,7 +21,12 @@ export interface PlantedDefect {
 export const PLANTED_DEFECTS: readonly PlantedDefect[] = [
   {
     title: "the taint goes before the addresses come",
-    controller: (each) => withWrites(each, (writes) => writes.toReversed()),
+    controller: (each) => withWrites(each, (writes) => writes.toReversed().map(withoutAddresses)),
+    found: /naked/,
+  },
+  {
+    title: "the taint goes whatever has become of the addresses",
+    controller: (each) => withWrites(each, (writes) => writes.map(withoutAddresses)),
     found: /naked/,
   },
   {
@@ -42,6 +49,21 @@ export const PLANTED_DEFECTS: readonly PlantedDefect[] = [
     user: { ...CONTROL_PLANE_USERS.admin, name: "deleter" },
     controller: deletingAtOnce,
     found: /was deleted|was the last node/,
+  },
+  {
+    title: "one answer that there is no such instance is proof enough",
+    controller: (each) => withSettings(each, { graceSeconds: 0 }),
+    found: /was deleted/,
+  },
+  {
+    title: "the brake holds nothing back",
+    controller: (each) => withSettings(each, { maxPercentIn10Minutes: 100, maxPercentIn24Hours: 100 }),
+    found: /were deleted in/,
+  },
+  {
+    title: "what is Ready is deleted as well",
+    controller: (each) => (each.name === nodeLifecycleWatch.name ? blindToReadiness(each) : each),
+    found: /although it is Ready/,
   },
   {
     title: "a node that others have tainted as well is passed over",
@@ -109,6 +131,38 @@ function withWrites(
   );
 }
 
+/** Decides under other settings of deletion than the cluster's. */
+function withSettings(controller: Controller, deletion: Partial<DeletionSettings>): Controller {
+  return {
+    ...controller,
+    decide(batch, context): Plan {
+      const { nodes } = context.settings;
+      const settings = { nodes: { ...nodes, deletion: { ...nodes.deletion, ...deletion } } };
+      return controller.decide(batch, { ...context, settings });
+    },
+  };
+}
+
+/** Takes every node for one that is not Ready. */
+function blindToReadiness(controller: Controller): Controller {
+  const blind = <T extends ApiObject>(object: T): T => {
+    const { status } = object as ApiObject as Node;
+    const conditions = (status.conditions ?? []).filter(({ type }) => type !== "Ready");
+    return { ...object, status: { ...status, conditions } };
+  };
+  return {
+    ...controller,
+    needsWork: (object, context) => controller.needsWork(blind(object), context),
+    snapshot: (object, context) => blind(controller.snapshot(object, context)),
+    asks: (object, context) => controller.asks(blind(object), context),
+    decide: (batch, context) =>
+      controller.decide(
+        batch.map((subject) => ({ ...subject, object: blind(subject.object) })),
+        context,
+      ),
+  };
+}
+
 function isPatch(write: Write): write is PatchWrite {
   return write.on === "cluster" && write.verb === "patch";
 }
@@ -136,6 +190,13 @@ function wholeLabels(write: Write): Write {
   );
   const others = write.patch.filter(({ path }) => !path.startsWith("/metadata/labels/"));
   return { ...write, patch: [{ op: "add", path: "/metadata/labels", value }, ...others] };
+}
+
+/** Without looking at what the addresses are when it comes. */
+function withoutAddresses(write: Write): Write {
+  if (!isPatch(write)) return write;
+  const [uid, ...others] = write.precondition;
+  return { ...write, precondition: [uid, ...others.filter(({ path }) => path !== "/status/addresses")] };
 }
 
 function withoutTests(write: Write): Write {
