@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 describe("random steps of nodes, cloud and faults", () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
-  it(`break nothing in ${STEPS} of them (seed ${seed})`, { timeout: 600_000 }, async () => {
+  it(`break nothing in ${STEPS} of them (seed ${seed})`, { timeout: 1_200_000 }, async () => {
     const result = await fuzz({ controllers, steps: STEPS, seed });
     if (result.kind === "failed") expect.fail(told(result));
     expect(result.steps).toBe(STEPS);
@@ -26,7 +26,7 @@ describe("random steps of nodes, cloud and faults", () => {
 });
 
 describe("a planted defect is found", () => {
-  it.each(PLANTED_DEFECTS)("$title", { timeout: 600_000 }, async (planted) => {
+  it.each(PLANTED_DEFECTS)("$title", { timeout: 1_200_000 }, async (planted) => {
     const result = await fuzz({ controllers, planted, steps: STEPS_FOR_A_DEFECT, seed: 1, shrinkMs: 0 });
     expect(result.kind === "failed" ? result.broken : "nothing").toMatch(planted.found);
   });

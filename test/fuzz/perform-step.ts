@@ -28,9 +28,12 @@ export async function performStep(world: World, step: Step): Promise<void> {
     case "ready":
       return withNode(world, step.slot, ({ metadata: { name } }) => setReady(world, name, step.status));
     case "staleAddresses":
-      return withNode(world, step.slot, ({ metadata: { name } }) =>
-        world.others.merge(name, { status: { addresses: [{ type: "Hostname", address: name }] } }, "status"),
-      );
+      return withNode(world, step.slot, ({ metadata: { name } }) => overwriteAddresses(world, name));
+    case "between":
+      return void world.meanwhile.push({
+        writes: step.writes,
+        act: (name) => actBetween(world, name, step.act),
+      });
     case "remove":
       return withNode(world, step.slot, ({ metadata: { name } }) => world.others.remove(name));
     case "recreate":
@@ -71,6 +74,35 @@ export async function performStep(world: World, step: Step): Promise<void> {
     case "wait":
     case "waitLong":
       return world.clock.advance(step.ms);
+  }
+}
+
+function overwriteAddresses({ others }: World, name: string): void {
+  others.merge(name, { status: { addresses: [{ type: "Hostname", address: name }] } }, "status");
+}
+
+function actBetween(world: World, name: string, act: Extract<Step, { do: "between" }>["act"]): void {
+  const node = world.others.node(name);
+  if (node === undefined) return;
+  switch (act) {
+    case "addresses":
+      overwriteAddresses(world, name);
+      break;
+    case "taints":
+      rewriteTaints(world, node, ["cni.example.com/agent", "team.example.com/only"], false);
+      break;
+    case "note":
+      world.others.merge(name, { metadata: { annotations: { "team.example.com/note": "3" } } });
+      break;
+    case "remove":
+      world.others.remove(name);
+      break;
+    case "recreate": {
+      const { providerID } = seen(node);
+      world.others.remove(name);
+      if (world.others.node(name) === undefined)
+        world.others.register({ name, ...(providerID === undefined ? {} : { providerID }) });
+    }
   }
 }
 

@@ -17,6 +17,7 @@ export async function faultsAtRest(world: World): Promise<readonly string[]> {
   const { api, cloud, clock, invocations, others, places } = world;
   cloud.set({ failures: [] });
   invocations.forgetFates();
+  world.meanwhile.splice(0);
   const { behaviours } = api.context;
   while (behaviours.takeFailure("patch") || behaviours.takeFailure("list") || behaviours.takeLoss("patch"));
   for (const place of places) {

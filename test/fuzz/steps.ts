@@ -42,6 +42,11 @@ const STEPS = {
   ready: fc.record({ slot, status: fc.constantFrom("True", "False", "Unknown") }),
   /** A kubelet writes the addresses of a stale read. */
   staleAddresses: fc.record({ slot }),
+  /** Somebody writes a node right after one of our next writes of it, which may be between two of them. */
+  between: fc.record({
+    writes: fc.nat({ max: 3 }),
+    act: fc.constantFrom("addresses", "taints", "recreate", "remove", "note"),
+  }),
   /** Somebody deletes the Node … */
   remove: fc.record({ slot }),
   /** … and a kubelet that starts again registers it anew. */
@@ -82,6 +87,7 @@ const WEIGHTS: Readonly<Partial<Record<keyof typeof STEPS, number>>> = {
   ready: 10,
   instance: 6,
   fate: 10,
+  between: 12,
   recreate: 6,
   waitLong: 1,
 };

@@ -27,6 +27,8 @@ export interface World {
   readonly others: OtherWriters;
   readonly invocations: Invocations;
   readonly places: Place[];
+  /** What somebody does to a node once so many of our writes were carried out, and so right after the last of them. */
+  readonly meanwhile: Meanwhile[];
   /** Whether one of its controllers deletes nodes whose machine is gone. */
   readonly deletes: boolean;
   /** What was broken so far. */
@@ -50,6 +52,13 @@ export interface WorldOptions {
   readonly invoker?: ((invoker: Invoker) => Invoker) | undefined;
   /** Whom functions sign in as; as themselves without it. */
   readonly user?: ControlPlaneUser | undefined;
+}
+
+/** Something that others do right after a write of ours. */
+export interface Meanwhile {
+  /** How many of our writes it lets pass. */
+  writes: number;
+  readonly act: (name: string) => void;
 }
 
 /** A machine's place: the instance that is there now, if there is one, and what the cloud was made to say of it. */
@@ -129,7 +138,8 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     return `00000000-0000-4000-8000-${String(uids).padStart(12, "0")}`;
   });
   const world = Array.from({ length: places }, (): Place => emptyPlace());
-  watchOurWrites({ api, others, places: world, clock, violate });
+  const meanwhile: Meanwhile[] = [];
+  watchOurWrites({ api, others, places: world, clock, violate, meanwhile });
 
   let lives = 0;
   const start = (which: string): Relay => {
@@ -152,6 +162,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     others,
     invocations,
     places: world,
+    meanwhile,
     deletes: controllers.some(({ name }) => name === nodeLifecycleWatch.name),
     violations,
     violate,
@@ -209,16 +220,23 @@ interface Watched {
   readonly places: readonly Place[];
   readonly clock: Clock;
   readonly violate: (what: string) => void;
+  readonly meanwhile: Meanwhile[];
 }
 
 /** Looks at every write that is not others', as it is carried out. */
-function watchOurWrites({ api, others, places, clock, violate }: Watched): void {
+function watchOurWrites({ api, others, places, clock, violate, meanwhile }: Watched): void {
   const deletions = createDeletions();
   api.context.store.subscribe((change) => {
     if (others.writing || change.version.resource.name !== "nodes") return;
     for (const fault of faultsOfWrite(change)) violate(fault);
-    if (change.type !== "DELETED" || change.previous === undefined) return;
     const { name } = change.version.object.metadata;
+    const [next] = meanwhile;
+    if (next !== undefined && next.writes === 0) {
+      meanwhile.shift();
+      // After everybody has heard of this write, and before the next can be on its way.
+      queueMicrotask(() => next.act(name));
+    } else if (next !== undefined) next.writes -= 1;
+    if (change.type !== "DELETED" || change.previous === undefined) return;
     const node = seen(change.previous.object);
     if (isReady(node)) violate(`${name} was deleted although it is Ready`);
     const nowMs = clock.now();
