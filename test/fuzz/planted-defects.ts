@@ -66,15 +66,6 @@ export const PLANTED_DEFECTS: readonly PlantedDefect[] = [
     found: /although it is Ready/,
   },
   {
-    title: "a node that others have tainted as well is passed over",
-    controller: (each) => ({
-      ...each,
-      needsWork: (object, context) =>
-        each.needsWork(object, context) && (object as ApiObject as Node).spec.taints?.length === 1,
-    }),
-    found: /at rest: tainted/,
-  },
-  {
     title: "an initialized node is never looked at again",
     controller: ({ looks: _looks, ...each }) => each,
     found: /at rest: (addresses|naked)/,
