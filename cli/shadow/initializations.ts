@@ -4,6 +4,7 @@ import type { Controller } from "#core/controller.ts";
 import type { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import { compareInitialized, isPassing } from "#core/shadow/compare.ts";
+import { identityIn } from "#core/shadow/lifecycle.ts";
 import { beforeInitialization, type SeenNode } from "#core/shadow/seen-node.ts";
 
 /** Nodes that are initialized by another controller, followed until they can be compared. */
@@ -22,6 +23,8 @@ export interface InitializationsOptions {
   readonly judge: Judge;
   readonly tally: Tally;
   readonly labelPrefixes: readonly string[];
+  /** The instance that a node would say it was initialized from. */
+  readonly onIdentity?: (uid: string, identity: string | undefined) => void;
   /** Milliseconds for which a node must not change before it is compared; six times as long it waits at most. */
   readonly settleMs: number;
   /** Milliseconds, only growing. */
@@ -78,6 +81,7 @@ export function createInitializations(options: InitializationsOptions): Initiali
       const compared = compareInitialized(before, after, decision, labelPrefixes);
       if (compared.kind === "compared") {
         tally.compared(compared.differences);
+        options.onIdentity?.(uid, identityIn(before, decision));
         finish(uid);
       } else if (entry.tries + 1 < MAX_TRIES) {
         entries.set(uid, { ...entry, tries: entry.tries + 1, changedMs: now(), bareMs: now() });

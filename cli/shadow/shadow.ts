@@ -7,6 +7,7 @@ import { readTraces } from "#cli/read-traces.ts";
 import { sentenceOf } from "#cli/second-ccm.ts";
 import { createInitializations } from "#cli/shadow/initializations.ts";
 import { createJudge } from "#cli/shadow/judge.ts";
+import { createLifecycles } from "#cli/shadow/lifecycles.ts";
 import { createTally, type Tally } from "#cli/shadow/tally.ts";
 import { loadCloud } from "#clouds/kinds.ts";
 import { type Cluster, watchContextOf } from "#config/cluster.ts";
@@ -116,15 +117,30 @@ interface Followed {
 const SETTLE_MS = 5_000;
 const LOOK_MS = 1_000;
 
+const NODE_CONTROLLER = "cloud-node-controller";
+const LIFECYCLE_CONTROLLER = "cloud-node-lifecycle-controller";
+
 async function follow({ cluster, transport, judge, tally, signal, isOnce }: Followed): Promise<void> {
-  const [controller] = await loadControllers(["cloud-node-controller"]);
-  if (controller === undefined) throw new Error("there is no cloud-node-controller");
+  const [controller, lifecycle] = await loadControllers([NODE_CONTROLLER, LIFECYCLE_CONTROLLER]);
+  if (controller === undefined || lifecycle === undefined) throw new Error("a controller is missing");
   const { labelPrefixes } = watchContextOf(cluster);
+  // Ours deletes and marks nothing where it is not on.
+  const lifecycles = cluster.controllers.includes(LIFECYCLE_CONTROLLER)
+    ? createLifecycles({
+        controller: lifecycle,
+        judge,
+        tally,
+        settings: cluster.nodes,
+        settleMs: 2 * SETTLE_MS,
+        now: () => systemClock.now(),
+      })
+    : undefined;
   const initializations = createInitializations({
     controller,
     judge,
     tally,
     labelPrefixes,
+    onIdentity: (uid, identity) => lifecycles?.identified(uid, identity),
     settleMs: isOnce ? 0 : SETTLE_MS,
     now: () => systemClock.now(),
   });
@@ -141,8 +157,15 @@ async function follow({ cluster, transport, judge, tally, signal, isOnce }: Foll
       path: collectionPath(NODES),
       project,
       handler: {
-        applied: (seen) => seen && initializations.seen(seen),
-        deleted: ({ uid }) => initializations.gone(uid),
+        applied(seen) {
+          if (seen === undefined) return;
+          initializations.seen(seen);
+          lifecycles?.seen(seen.node);
+        },
+        deleted({ uid }) {
+          initializations.gone(uid);
+          lifecycles?.gone(uid);
+        },
         restarted: () => undefined,
         note: () => undefined,
       },
@@ -152,10 +175,12 @@ async function follow({ cluster, transport, judge, tally, signal, isOnce }: Foll
     });
     while (!signal.aborted) {
       await initializations.compareDue();
+      await lifecycles?.compareDue();
       await pause(systemClock, LOOK_MS, signal);
     }
     await watching;
     await initializations.compareDue();
+    lifecycles?.end();
   }
   initializations.end();
 }

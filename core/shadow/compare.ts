@@ -1,4 +1,3 @@
-import { SHUTDOWN_TAINT } from "#core/contracts.ts";
 import type { Decision, Write } from "#core/decision.ts";
 import { isSameJson, patched } from "#core/json-patch.ts";
 import { byType } from "#core/node/addresses.ts";
@@ -53,14 +52,6 @@ export function afterWrites(node: Node, writes: readonly Write[]): Node {
     (before, write) =>
       write.on === "cluster" && write.verb === "patch" ? patched(before, write.patch) : before,
     node,
-  );
-}
-
-/** Whether a node carries the taint of a stopped instance. */
-export function isShutDown({ spec }: Node): boolean {
-  return (
-    spec.taints?.some(({ key, effect }) => key === SHUTDOWN_TAINT.key && effect === SHUTDOWN_TAINT.effect) ??
-    false
   );
 }
 

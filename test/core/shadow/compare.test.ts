@@ -3,7 +3,7 @@ import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { decideNode } from "#core/node/decide.ts";
 import type { Node } from "#core/node/node.ts";
-import { afterWrites, compareInitialized, isShutDown } from "#core/shadow/compare.ts";
+import { afterWrites, compareInitialized } from "#core/shadow/compare.ts";
 import { DIFFERENCE_CODES, isIgnored, parseIgnored } from "#core/shadow/difference.ts";
 import { beforeInitialization, isCloudLabel, seenNode } from "#core/shadow/seen-node.ts";
 import {
@@ -240,16 +240,4 @@ describe("differences that are known", () => {
   test("can be of every code", () => {
     expect(DIFFERENCE_CODES.map((code) => parseIgnored(code)?.code)).toEqual(DIFFERENCE_CODES);
   });
-});
-
-test.each([
-  ["the shutdown taint", [{ key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" }], true],
-  [
-    "its key with another effect",
-    [{ key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoExecute" }],
-    false,
-  ],
-  ["none", undefined, false],
-])("a node with %s is shut down: %s", (_, taints, expected) => {
-  expect(isShutDown(node({ spec: { ...(taints === undefined ? {} : { taints }) } }))).toBe(expected);
 });

@@ -1,0 +1,154 @@
+import type { Judge } from "#cli/shadow/judge.ts";
+import type { Tally } from "#cli/shadow/tally.ts";
+import { STATE_CONFIG_MAP, SYSTEM_NAMESPACE } from "#core/contracts.ts";
+import type { Controller, ReadState } from "#core/controller.ts";
+import type { Decision } from "#core/decision.ts";
+import type { Node } from "#core/node/node.ts";
+import { isReady, needsWork } from "#core/node-lifecycle/needs-work.ts";
+import { STATE_KEY, STATE_VERSION } from "#core/node-lifecycle/state.ts";
+import type { NodeSettings } from "#core/settings.ts";
+import { isPassing } from "#core/shadow/compare.ts";
+import type { DifferenceCode } from "#core/shadow/difference.ts";
+import { compareLifecycle, deletedByThemAlone, isDeletion, withIdentity } from "#core/shadow/lifecycle.ts";
+
+/** Nodes that are not Ready, or were not when they went, followed beside the other node lifecycle controller. */
+export interface Lifecycles {
+  seen(node: Node): void;
+  gone(uid: string): void;
+  /** The instance that a node was found to have been initialized from. */
+  identified(uid: string, identity: string | undefined): void;
+  /** Judges what is due, a batch at most. */
+  compareDue(): Promise<void>;
+  end(): void;
+}
+
+export interface LifecyclesOptions {
+  readonly controller: Controller;
+  readonly judge: Pick<Judge, "plan">;
+  readonly tally: Tally;
+  readonly settings: NodeSettings;
+  /** Milliseconds that the other controller has for what it does to a node that changed. */
+  readonly settleMs: number;
+  readonly now: () => number;
+}
+
+/** Nodes for which the cloud is asked at once. */
+const BATCH = 100;
+/** How often a node is looked at. */
+const EVERY_MS = 5_000;
+/** Our grace of deletion, and one look more: a node that went before we would have deleted it is no difference if we do so by then. */
+const BEYOND_GRACE_MS = 20_000;
+/** Shared writes come one after the other so often. */
+const MAX_ROUNDS = 6;
+
+interface Followed {
+  readonly node: Node;
+  readonly changedMs: number;
+  readonly judgedMs: number;
+  /** When it went; undefined of one that is there. */
+  readonly goneMs: number | undefined;
+  readonly told: readonly DifferenceCode[];
+}
+
+/** Follows nothing at first, and remembers in place of the cluster's ConfigMap what deletion has to remember. */
+export function createLifecycles(options: LifecyclesOptions): Lifecycles {
+  const { controller, judge, tally, settings, settleMs, now } = options;
+  const followed = new Map<string, Followed>();
+  const identities = new Map<string, string>();
+  const present = new Set<string>();
+  let state: ReadState = { kind: "object", object: emptyState() };
+  const lateMs = settings.deletion.graceSeconds * 1_000 + BEYOND_GRACE_MS;
+
+  function isDue({ changedMs, judgedMs, goneMs }: Followed): boolean {
+    return now() - judgedMs >= EVERY_MS && (goneMs !== undefined || now() - changedMs >= settleMs);
+  }
+
+  async function decide(nodes: readonly Node[]): Promise<readonly Decision[]> {
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const count = { kind: "count", count: present.size + nodes.length } as const;
+      const plan = await judge.plan(controller, nodes, "monitor", { state, count });
+      if (plan.kind === "each") return plan.decisions;
+      if (plan.write.verb === "update") state = { kind: "object", object: plan.write.body };
+    }
+    return [];
+  }
+
+  function settle(uid: string, entry: Followed, decision: Decision): void {
+    const { node, goneMs } = entry;
+    if (goneMs === undefined) {
+      const fresh = compareLifecycle(node, decision).filter(({ code }) => !entry.told.includes(code));
+      if (fresh.length > 0) tally.compared(fresh);
+      followed.set(uid, {
+        ...entry,
+        told: [...entry.told, ...fresh.map(({ code }) => code)],
+        judgedMs: now(),
+      });
+      return;
+    }
+    const isOver = now() - goneMs >= lateMs;
+    if (!isDeletion(decision) && !isOver) {
+      followed.set(uid, { ...entry, judgedMs: now() });
+      return;
+    }
+    followed.delete(uid);
+    identities.delete(uid);
+    if (isPassing(decision)) tally.uncompared("cloud");
+    else tally.compared(isDeletion(decision) ? [] : [deletedByThemAlone(node, decision)]);
+  }
+
+  return {
+    seen(node) {
+      const { uid } = node.metadata;
+      present.add(uid);
+      const entry = followed.get(uid);
+      // What waits for its first initialization is the node controller's, until it was seen with an instance.
+      if (!needsWork(withIdentity(node, identities.get(uid)), settings)) {
+        followed.delete(uid);
+        return;
+      }
+      const isSame = entry !== undefined && isReady(entry.node) === isReady(node);
+      const changedMs = isSame ? entry.changedMs : now();
+      followed.set(uid, {
+        node,
+        changedMs,
+        judgedMs: entry?.judgedMs ?? 0,
+        goneMs: undefined,
+        told: entry?.told ?? [],
+      });
+    },
+    gone(uid) {
+      present.delete(uid);
+      const entry = followed.get(uid);
+      // Who deletes a Ready node is a person, or a controller that removes machines.
+      if (entry === undefined || isReady(entry.node)) {
+        followed.delete(uid);
+        identities.delete(uid);
+      } else followed.set(uid, { ...entry, goneMs: now(), judgedMs: 0 });
+    },
+    identified(uid, identity) {
+      if (identity !== undefined && present.has(uid)) identities.set(uid, identity);
+    },
+    async compareDue() {
+      const due = [...followed].filter(([, entry]) => isDue(entry)).slice(0, BATCH);
+      if (due.length === 0) return;
+      const decisions = await decide(due.map(([uid, { node }]) => withIdentity(node, identities.get(uid))));
+      for (const [index, [uid]] of due.entries()) {
+        const [entry, decision] = [followed.get(uid), decisions[index]];
+        if (entry !== undefined && decision !== undefined) settle(uid, entry, decision);
+      }
+    },
+    end() {
+      for (const { goneMs } of followed.values()) if (goneMs !== undefined) tally.uncompared("unsettled");
+    },
+  };
+}
+
+/** As `infra/state` makes it. */
+function emptyState(): unknown {
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { namespace: SYSTEM_NAMESPACE, name: STATE_CONFIG_MAP, uid: "shadow", resourceVersion: "1" },
+    data: { [STATE_KEY]: JSON.stringify({ version: STATE_VERSION }) },
+  };
+}

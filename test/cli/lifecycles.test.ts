@@ -1,0 +1,144 @@
+import { describe, expect, test } from "vitest";
+import { createLifecycles } from "#cli/shadow/lifecycles.ts";
+import { createTally } from "#cli/shadow/tally.ts";
+import { SHUTDOWN_TAINT } from "#core/contracts.ts";
+import type { InstanceAnswer } from "#core/instance.ts";
+import type { Node } from "#core/node/node.ts";
+import { nodeLifecycleController } from "#core/node-lifecycle/controller.ts";
+import { DEFAULT_SETTINGS } from "#core/settings.ts";
+import { found, IDENTITY, initialized } from "#test/core/node/builders.ts";
+
+const SETTLE_MS = 10_000;
+const NOT_FOUND = { kind: "not-found", message: "no such instance", control: "i-other" } as const;
+
+/** Follows one node beside a controller that does what the test says, with a clock of its own. */
+function follow(answer: InstanceAnswer) {
+  let nowMs = Date.parse("2026-03-01T12:00:00Z");
+  const lines: string[] = [];
+  const tally = createTally([], (line) => lines.push(line));
+  const lifecycles = createLifecycles({
+    controller: nodeLifecycleController,
+    judge: {
+      plan: async (controller, nodes, reason, under) =>
+        controller.decide(
+          nodes.map((object) => ({ object, answer, hint: undefined })),
+          {
+            reason,
+            now: new Date(nowMs),
+            related: {},
+            settings: DEFAULT_SETTINGS,
+            clock: "test",
+            ...(under === undefined ? {} : { state: under.state, count: under.count }),
+          },
+        ),
+    },
+    tally,
+    settings: DEFAULT_SETTINGS.nodes,
+    settleMs: SETTLE_MS,
+    now: () => nowMs,
+  });
+  return {
+    ...lifecycles,
+    tally,
+    codes: () => lines.map((line) => line.split(" ")[0]),
+    async wait(seconds: number) {
+      for (let second = 0; second < seconds; second += 1) {
+        nowMs += 1_000;
+        await lifecycles.compareDue();
+      }
+    },
+  };
+}
+
+const conditions = (status: string) => [{ type: "Ready", status }];
+const ready = (taints: NonNullable<Node["spec"]["taints"]> = []): Node => withStatus("True", taints);
+const notReady = (taints: NonNullable<Node["spec"]["taints"]> = []): Node => withStatus("Unknown", taints);
+
+function withStatus(status: string, taints: NonNullable<Node["spec"]["taints"]>): Node {
+  const node = initialized();
+  const { annotations: _, ...metadata } = node.metadata;
+  return {
+    metadata,
+    spec: { ...node.spec, taints },
+    status: { ...node.status, conditions: conditions(status) },
+  };
+}
+
+const { uid } = initialized().metadata;
+
+describe("a shadow of the node lifecycle", () => {
+  test("has nothing to say of a node that is Ready, or whose instance runs", async () => {
+    const followed = follow(found());
+    followed.seen(ready());
+    await followed.wait(30);
+    followed.seen(notReady());
+    await followed.wait(60);
+    expect(followed.tally.nodes).toBe(0);
+  });
+
+  test("misses the taint of a stopped instance once, and not while the other may still put it there", async () => {
+    const followed = follow(found({ state: "stopped" }));
+    followed.seen(notReady());
+    await followed.wait(9);
+    expect(followed.codes()).toEqual([]);
+    await followed.wait(60);
+    expect(followed.codes()).toEqual(["ShutdownTaintMissing"]);
+  });
+
+  test("finds a taint that is there right, and wrong once the node is Ready again", async () => {
+    const followed = follow(found({ state: "stopped" }));
+    followed.seen(notReady([SHUTDOWN_TAINT]));
+    await followed.wait(30);
+    expect(followed.codes()).toEqual([]);
+    followed.seen(ready([SHUTDOWN_TAINT]));
+    await followed.wait(30);
+    expect(followed.codes()).toEqual(["ShutdownTaintExtra"]);
+  });
+
+  test.each([
+    ["is gone", { ...NOT_FOUND, kind: "not-found" } as const, []],
+    ["is terminated", found({ state: "terminated" }), []],
+    ["runs", found(), ["DeletedByThemAlone"]],
+    [
+      "is not found, and no other is",
+      { kind: "not-found", message: "none" } as const,
+      ["DeletedByThemAlone"],
+    ],
+  ])("judges the deletion of a node whose instance %s", async (_, answer, expected) => {
+    const followed = follow(answer);
+    // The brake holds in a shadow, too: of fewer nodes none would be deleted.
+    for (const other of ["b", "c", "d"])
+      followed.seen({ ...ready(), metadata: { ...ready().metadata, uid: other } });
+    followed.seen(notReady());
+    followed.identified(uid, IDENTITY);
+    followed.gone(uid);
+    await followed.wait(90);
+    expect(followed.codes()).toEqual(expected);
+    expect(followed.tally.nodes).toBe(1);
+  });
+
+  test("says of a node that is there that we would have deleted it", async () => {
+    const followed = follow(found({ state: "terminated" }));
+    followed.identified(uid, IDENTITY);
+    followed.seen(notReady());
+    followed.identified(uid, IDENTITY);
+    await followed.wait(30);
+    expect(followed.codes()).toEqual(["DeletedByUsAlone"]);
+  });
+
+  test("leaves to people who deletes a node that was Ready", async () => {
+    const followed = follow(found());
+    followed.seen(ready());
+    followed.gone(uid);
+    await followed.wait(90);
+    expect(followed.tally.nodes).toBe(0);
+  });
+
+  test("says that a deletion was not judged before the end", () => {
+    const followed = follow(found());
+    followed.seen(notReady());
+    followed.gone(uid);
+    followed.end();
+    expect(followed.tally.summary()[1]).toContain("not compared: 1 node");
+  });
+});
