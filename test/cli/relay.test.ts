@@ -41,7 +41,13 @@ const AWS = {
 };
 
 const entry = (name: string, difference: Partial<ClusterEntry> = {}): ClusterEntry =>
-  clusterEntryOf(plane, { name, cloud: { provider: "memory", instancesFile: "none.json" }, ...difference });
+  clusterEntryOf(plane, {
+    name,
+    cloud: { provider: "memory", instancesFile: "none.json" },
+    // One function has one ARN.
+    controllers: ["cloud-node-controller"],
+    ...difference,
+  });
 const signedInBy = (signIn: NonNullable<ClusterEntry["signIn"]>["relay"]): Partial<ClusterEntry> => ({
   signIn: { relay: signIn },
 });
