@@ -32,7 +32,8 @@ export const NO_CLOUDS = Object.fromEntries(
   CLOUD_KINDS.map(({ provider }) => [`#clouds/${provider}/cloud.ts`, "clouds/no-clouds.ts"]),
 );
 
-const WITHOUT_CLOUDS: ReadonlySet<string> = new Set(["sweep", "ec2-events"]);
+/** Functions that ask no cloud about nodes. */
+export const WITHOUT_CLOUDS: ReadonlySet<string> = new Set(["sweep", "ec2-events"]);
 
 /** Builds the functions alone: for each `NAME` its bundle in `NAME/` and what is deployed, `NAME.zip`. */
 export async function buildFunctions(folder: string): Promise<Size[]> {

@@ -36,7 +36,7 @@ describe("clusters check", () => {
     expect(await clusters("check")).toEqual({
       code: 0,
       stdout: [
-        "clusters.yaml: cluster green: warning: controllers: this version knows no cloud-node; it knows cloud-node-controller, csr-approver",
+        "clusters.yaml: cluster green: warning: controllers: this version knows no cloud-node; it knows cloud-node-controller, cloud-node-lifecycle-controller, csr-approver",
         'clusters.yaml: cluster green: warning: cloud.region: "eu-central-9" is no region that this version knows; did you mean eu-central-1?',
         "2 clusters, 0 faulty, 0 that cannot be signed in to\n",
       ].join("\n"),
@@ -148,7 +148,7 @@ test("clusters list prints a line for each", async () => {
       .map((line) => line.split(/ {2,}/)),
   ).toEqual([
     ["NAME", "HASH", "SERVER", "CLOUD", "CONTROLLERS"],
-    ["blue", hash, "https://127.0.0.1:6443", "aws eu-central-1", "cloud-node-controller"],
+    ["blue", hash, "https://127.0.0.1:6443", "aws eu-central-1", "cloud-node-controller,cloud-node-lifecycle-controller"],
     ["red", "faulty", "see `clusters check`"],
   ]);
 });

@@ -102,7 +102,7 @@ describe("a relay", () => {
     await untilTrue("blue to be ready", () => isReady("blue"));
     expect(await page("/readyz/clusters/red")).toEqual([
       503,
-      expect.stringContaining(`NotConfigured: ${file}:23:7: cluster red: server: "http://x" cannot be used`),
+      expect.stringContaining(`NotConfigured: ${file}:42:7: cluster red: server: "http://x" cannot be used`),
     ]);
     expect((await page("/metrics"))[1]).toContain('serverless_ccm_cluster_misconfigured{cluster="red"} 1');
     await untilTrue("grey's fault to be said", async () => {

@@ -31,6 +31,7 @@ describe.runIf(process.platform === "linux")("a relay", () => {
       server: "https://127.0.0.1:1",
       signIn: { relay: { kind: "token-file", file } },
       cloud: { provider: "memory", instancesFile: "/absent" },
+      controllers: ["cloud-node-controller"],
     };
     await writeClustersFile(clustersFile, cluster);
   });

@@ -73,6 +73,13 @@ describeWithPart("aws-tools", "the commands of the guides", ({ aws }) => {
     await program(join(bin, "serverless-ccm"), process.execPath, [join(folder, "dist/serverless-ccm.mjs")]);
     await program(join(folder, "bin/aws"), aws.program, aws.args);
     await writeFile(join(folder, "package.json"), "{}");
+    // The profile of another account, which a guide names.
+    await mkdir(join(folder, ".aws"));
+    await writeFile(join(folder, ".aws/config"), `[profile tenant-a]\nregion = ${REGION}\n`);
+    await writeFile(
+      join(folder, ".aws/credentials"),
+      "[tenant-a]\naws_access_key_id = test\naws_secret_access_key = test\n",
+    );
     ec2 = await startEc2({ region: REGION });
     lambda = await startNodeFunction(join(folder, "layer/clusters.yaml"), ec2.url);
     environment = {

@@ -56,7 +56,8 @@ export async function startFunction(): Promise<FunctionUnderTest> {
   const [plane] = planes;
   if (plane === undefined) throw new Error("the control plane was not started");
   const cloudConfig = { provider: "memory", instancesFile: "instances.json" } as const;
-  const entry = clusterEntryOf(plane, { name: "tenant-a", cloud: cloudConfig });
+  const controllers = [nodeController.name];
+  const entry = clusterEntryOf(plane, { name: "tenant-a", cloud: cloudConfig, controllers });
   const cluster = Cluster.parse(entry);
   const cloud: MemoryInstances = { instances: new Map() };
   const asked: AskedCloud[] = [];

@@ -41,8 +41,8 @@ test.each<[string, GateAnswer, string, number]>([
   ["another word for it", errorAnswer(400, "Throttling"), "Throttled", 1],
   ["429 without a word", { status: 429, body: "" }, "Throttled", 1],
   ["no permission", errorAnswer(403, "UnauthorizedOperation"), "Denied", 1],
-  ["wrong credentials", errorAnswer(401, "AuthFailure"), "Denied", 1],
-  ["expired credentials", errorAnswer(400, "RequestExpired"), "Denied", 1],
+  ["wrong credentials", errorAnswer(401, "AuthFailure"), "Denied", 2],
+  ["expired credentials", errorAnswer(400, "RequestExpired"), "Denied", 2],
   ["403 from a proxy", { status: 403, body: "<html>no</html>" }, "Denied", 1],
   ["an id that EC2 cannot read", errorAnswer(400, "InvalidInstanceID.Malformed"), "Unavailable", 1],
   [

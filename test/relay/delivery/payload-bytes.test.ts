@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { Cluster } from "#config/cluster.ts";
 import { MAX_BATCH_BYTES } from "#core/event.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import type { Invoker } from "#delivery/invoker.ts";
@@ -77,8 +78,14 @@ async function bringUp(): Promise<void> {
   await world.join(
     ...Array.from({ length: NODES }, (_, index) => `ip-10-0-0-${index}.eu-central-1.compute.internal`),
   );
+  // The memory cloud may give any label, so that all labels of a node would be sent.
+  const { cloud } = Cluster.parse({
+    ...world.entry,
+    cloud: { provider: "aws", region: "eu-central-1", vpc: "vpc-0123456789abcdef0" },
+  });
+  const onAws = { ...world.cluster, cloud };
   relay = startRelay({
-    clusters: [{ cluster: world.cluster, transport: await world.api.transport("relay") }],
+    clusters: [{ cluster: onAws, transport: await world.api.transport("relay") }],
     invoker,
     identity: "counted",
     nodeStatusUpdateFrequencySeconds: 100_000,
