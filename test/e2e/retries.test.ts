@@ -14,7 +14,10 @@ interface ReportLine {
   readonly event: "Report";
   readonly reason: "watch" | "retry";
   readonly objects: number;
-  readonly usage: { readonly cloud: { readonly calls: Readonly<Record<string, number>> } };
+  readonly usage: {
+    readonly cloud: { readonly calls: Readonly<Record<string, number>> };
+    readonly cluster: { readonly eventsDropped: number };
+  };
 }
 
 describeWithPart("control-plane", "a thousand nodes that all fail, on a real API server", (binaries) => {
@@ -51,8 +54,12 @@ describeWithPart("control-plane", "a thousand nodes that all fail, on a real API
       ({ user, resource, verb }) =>
         user === CONTROL_PLANE_USERS.node.name && resource === "events" && verb === "create",
     );
-    expect(posts.filter(({ code }) => code !== 201)).toEqual([]);
-    expect(posts.length).toBeLessThanOrEqual(NODES);
+    // Best effort: one that was given up after half a second may be there all the same (504, or 409 the next time); no other is sent twice.
+    const givenUp = sum(reports().map(({ usage }) => usage.cluster.eventsDropped));
+    const unwritten = posts.filter(({ code }) => code !== 201);
+    expect(unwritten.filter(({ code }) => code !== 409 && code !== 504)).toEqual([]);
+    expect(unwritten.length).toBeLessThanOrEqual(2 * givenUp);
+    expect(posts.length - unwritten.length).toBeLessThanOrEqual(NODES);
     expect(posts.length).toBeGreaterThan(NODES / 2);
   });
 });
