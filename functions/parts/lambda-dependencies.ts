@@ -1,13 +1,12 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import { loadCloud } from "#clouds/kinds.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { type ClustersOfFile, readClustersFile } from "#config/read-clusters-file.ts";
-import { type SignInRole, signIn, signInKeyOf } from "#config/sign-in.ts";
+import type { SignInRole } from "#config/sign-in.ts";
 import { createBoundedCache } from "#functions/parts/bounded-cache.ts";
+import { clustersOfFile } from "#functions/parts/clusters-of-file.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
+import { keptConnections } from "#functions/parts/kept-connections.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
-import { connect } from "#kube/client/connect.ts";
-import type { Transport } from "#kube/client/transport.ts";
 
 /** Clusters for which a warm function keeps a connection, and configurations for which it keeps a cloud. */
 const MAX_KEPT = 32;
@@ -30,15 +29,14 @@ export function lambdaDependencies(
   environment: Readonly<Record<string, string | undefined>>,
 ): LambdaDependencies {
   const clouds = createBoundedCache<Cloud>(MAX_KEPT, (cloud) => cloud.close());
-  const transports = createBoundedCache<Transport>(MAX_KEPT, (transport) => transport.close());
   const file = environment["CLUSTERS_FILE"];
-  const clusters = clustersOf(file);
+  const clusters = clustersOfFile(file);
   const cloudOf = ({ name, cloud }: Cluster): Promise<Cloud> =>
     clouds.get(JSON.stringify([name, cloud]), () => loadCloud(cloud, { clusterName: name }));
   return {
     clusters,
     cloud: cloudOf,
-    api: (cluster) => transports.get(connectionKey(cluster, role), () => connectTo(cluster, role)),
+    api: keptConnections({ role, most: MAX_KEPT, answersAlone: true }),
     now: () => new Date(),
     log: logToStandardOutput,
     async prepare() {
@@ -49,32 +47,7 @@ export function lambdaDependencies(
   };
 }
 
-function clustersOf(file: string | undefined): ClustersOfFile {
-  if (file !== undefined) return readClustersFile(file);
-  const reject = (): Promise<never> =>
-    Promise.reject(new Error("CLUSTERS_FILE is not set: it names the YAML file of clusters"));
-  return Object.assign(reject, { all: reject });
-}
-
 /** What takes time is a provider's code; the cloud of one cluster more takes none. */
 function oneOfEachProvider(clusters: readonly Cluster[]): Cluster[] {
   return [...new Map(clusters.map((cluster) => [cluster.cloud.provider, cluster])).values()];
-}
-
-async function connectTo(cluster: Cluster, role: SignInRole): Promise<Transport> {
-  const { answerBytes } = cluster.limits;
-  const access = await signIn(cluster, role);
-  return connect({
-    server: cluster.server,
-    ...access,
-    maxBodyBytes: answerBytes,
-    maxWriteBodyBytes: answerBytes,
-  });
-}
-
-function connectionKey(cluster: Cluster, role: SignInRole): string {
-  const { name, server, certificateAuthorityFile, limits } = cluster;
-  const key = signInKeyOf(cluster, role);
-  const how = key === undefined ? undefined : cluster.signIn[key];
-  return JSON.stringify([name, server, certificateAuthorityFile, limits.answerBytes, how]);
 }

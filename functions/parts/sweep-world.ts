@@ -1,15 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
-import type { Cluster } from "#config/cluster.ts";
-import { readClustersFile } from "#config/read-clusters-file.ts";
-import { signIn as signInAs, signInKeyOf } from "#config/sign-in.ts";
 import { WATCHES } from "#core/watches.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
-import { createBoundedCache } from "#functions/parts/bounded-cache.ts";
+import { clustersOfFile } from "#functions/parts/clusters-of-file.ts";
+import { keptConnections } from "#functions/parts/kept-connections.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
 import { nameOfSibling } from "#functions/parts/name-of-sibling.ts";
-import { connect } from "#kube/client/connect.ts";
-import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import type { DispatchWorld } from "#sweep/dispatch.ts";
 import { MAX_SHARD_CLUSTERS } from "#sweep/payload.ts";
@@ -32,20 +28,15 @@ const OWN_NAME = "sweep";
 
 /** All that a deployed sweep touches: clusters from the file that CLUSTERS_FILE names, the other functions beside it, and itself. */
 export function sweepWorld(environment: Readonly<Record<string, string | undefined>>): DispatchWorld {
-  const transports = createBoundedCache<Transport>(MAX_KEPT, (transport) => transport.close());
-  const file = environment["CLUSTERS_FILE"];
-  const clusters = file === undefined ? undefined : readClustersFile(file);
+  const clusters = clustersOfFile(environment["CLUSTERS_FILE"]);
   const ownName = environment["AWS_LAMBDA_FUNCTION_NAME"] ?? OWN_NAME;
   const lambda = new LambdaClient({ maxAttempts: 3 });
   const names = new Map(WATCHES.map(({ name, functionName }) => [name, functionName]));
   return {
-    async clusters() {
-      if (clusters !== undefined) return clusters.all();
-      throw new Error("CLUSTERS_FILE is not set: it names the YAML file of clusters");
-    },
-    api: (cluster) => transports.get(signInKey(cluster), () => connectTo(cluster)),
+    clusters: () => clusters.all(),
+    api: keptConnections({ role: OWN_NAME, most: MAX_KEPT, answersAlone: false }),
     invoker: createLambdaInvoker({
-      functionName: (controller) => siblingOf(ownName, names.get(controller) ?? controller),
+      functionName: (controller) => nameOfSibling(ownName, OWN_NAME, names.get(controller) ?? controller),
       functionTimeoutMs: FUNCTION_TIMEOUT_MS,
       maxInFlight: MAX_SOCKETS,
     }),
@@ -62,19 +53,4 @@ export function sweepWorld(environment: Readonly<Record<string, string | undefin
     turns: createSweepTurns(systemClock),
     log: logToStandardOutput,
   };
-}
-
-/** The name of another function of the same deployment. */
-export function siblingOf(ownName: string, functionName: string): string {
-  return nameOfSibling(ownName, OWN_NAME, functionName);
-}
-
-async function connectTo(cluster: Cluster): Promise<Transport> {
-  return connect({ server: cluster.server, ...(await signInAs(cluster, OWN_NAME)) });
-}
-
-function signInKey(cluster: Cluster): string {
-  const { name, server, certificateAuthorityFile, signIn } = cluster;
-  const key = signInKeyOf(cluster, OWN_NAME);
-  return JSON.stringify([name, server, certificateAuthorityFile, key && signIn[key]]);
 }

@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { nameOfSibling } from "#functions/parts/name-of-sibling.ts";
 import { sweepFunction } from "#functions/parts/sweep-function.ts";
 import { withMetric } from "#functions/parts/sweep-metric.ts";
-import { siblingOf, sweepWorld } from "#functions/parts/sweep-world.ts";
+import { sweepWorld } from "#functions/parts/sweep-world.ts";
 import type { DispatchWorld } from "#sweep/dispatch.ts";
 import { createSweepTurns } from "#sweep/sweep-cluster.ts";
 import type { SweepLine } from "#sweep/sweep-line.ts";
@@ -95,7 +96,7 @@ test.each([
   ["my-sweep-sweep", "node-lifecycle", "my-sweep-node-lifecycle"],
   ["renamed", "node", "node"],
 ])("the functions beside %s: %s is %s", (own, name, sibling) => {
-  expect(siblingOf(own, name)).toBe(sibling);
+  expect(nameOfSibling(own, "sweep", name)).toBe(sibling);
 });
 
 describe("what a deployed sweep touches", () => {

@@ -1,15 +1,11 @@
 import { randomBytes } from "node:crypto";
-import type { Cluster } from "#config/cluster.ts";
-import { readClustersFile } from "#config/read-clusters-file.ts";
-import { signIn, signInKeyOf } from "#config/sign-in.ts";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
-import { createBoundedCache } from "#functions/parts/bounded-cache.ts";
+import { clustersOfFile } from "#functions/parts/clusters-of-file.ts";
 import type { Ec2EventsWorld } from "#functions/parts/ec2-events/look-at-once.ts";
+import { keptConnections } from "#functions/parts/kept-connections.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
 import { nameOfSibling } from "#functions/parts/name-of-sibling.ts";
-import { connect } from "#kube/client/connect.ts";
-import type { Transport } from "#kube/client/transport.ts";
 
 /** Clusters for which a warm function keeps a connection. */
 const MAX_KEPT = 32;
@@ -25,20 +21,15 @@ const OWN_NAME = "ec2-events";
 
 /** All that the deployed function touches: clusters from the file that CLUSTERS_FILE names, EC2, and the function of the node lifecycle beside it. */
 export function ec2EventsWorld(environment: Readonly<Record<string, string | undefined>>): Ec2EventsWorld {
-  const transports = createBoundedCache<Transport>(MAX_KEPT, (transport) => transport.close());
-  const file = environment["CLUSTERS_FILE"];
-  const clusters = file === undefined ? undefined : readClustersFile(file);
+  const clusters = clustersOfFile(environment["CLUSTERS_FILE"]);
   const ownName = environment["AWS_LAMBDA_FUNCTION_NAME"] ?? OWN_NAME;
   const functionName = nameOfSibling(ownName, OWN_NAME, nodeLifecycleWatch.functionName);
   const identity = `ec2-events-${randomBytes(4).toString("hex")}`;
   let events = 0;
   let aws: ReturnType<Ec2EventsWorld["aws"]> | undefined;
   return {
-    async clusters() {
-      if (clusters !== undefined) return clusters.all();
-      throw new Error("CLUSTERS_FILE is not set: it names the YAML file of clusters");
-    },
-    api: (cluster) => transports.get(connectionKey(cluster), () => connectTo(cluster)),
+    clusters: () => clusters.all(),
+    api: keptConnections({ role: OWN_NAME, most: MAX_KEPT, answersAlone: false }),
     aws() {
       aws ??= import("#clouds/aws/locate-instance.ts").then(({ createLocator, instanceIdOf }) => ({
         ...createLocator(),
@@ -57,15 +48,4 @@ export function ec2EventsWorld(environment: Readonly<Record<string, string | und
     },
     log: logToStandardOutput,
   };
-}
-
-async function connectTo(cluster: Cluster): Promise<Transport> {
-  return connect({ server: cluster.server, ...(await signIn(cluster, OWN_NAME)) });
-}
-
-function connectionKey(cluster: Cluster): string {
-  const { name, server, certificateAuthorityFile } = cluster;
-  const key = signInKeyOf(cluster, OWN_NAME);
-  const how = key === undefined ? undefined : cluster.signIn[key];
-  return JSON.stringify([name, server, certificateAuthorityFile, how]);
 }
