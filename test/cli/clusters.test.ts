@@ -148,7 +148,13 @@ test("clusters list prints a line for each", async () => {
       .map((line) => line.split(/ {2,}/)),
   ).toEqual([
     ["NAME", "HASH", "SERVER", "CLOUD", "CONTROLLERS"],
-    ["blue", hash, "https://127.0.0.1:6443", "aws eu-central-1", "cloud-node-controller,cloud-node-lifecycle-controller"],
+    [
+      "blue",
+      hash,
+      "https://127.0.0.1:6443",
+      "aws eu-central-1",
+      "cloud-node-controller,cloud-node-lifecycle-controller",
+    ],
     ["red", "faulty", "see `clusters check`"],
   ]);
 });
