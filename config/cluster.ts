@@ -6,7 +6,13 @@ import type { WatchContext } from "#core/controller.ts";
 import { ClusterName, ControllerName } from "#core/event.ts";
 import type { Identity } from "#core/identities.ts";
 import { Policies } from "#core/policies.ts";
-import { NodeSettings, type Settings } from "#core/settings.ts";
+import {
+  LoadBalancerSettings,
+  NodeSettings,
+  RouteSettings,
+  type Settings,
+  TaggingSettings,
+} from "#core/settings.ts";
 import { DEFAULT_BOUNDS } from "#kube/follow/bounds.ts";
 
 const filePath = z.string().min(1);
@@ -117,6 +123,9 @@ export const ClusterEntry = z.strictObject({
   limits: Limits.prefault({}),
   policies: Policies.prefault({}),
   nodes: NodeSettings.prefault({}),
+  loadBalancers: LoadBalancerSettings.prefault({}),
+  routes: RouteSettings.prefault({}),
+  tagging: TaggingSettings.prefault({}),
 });
 /** An entry as it is written, without the defaults. */
 export type ClusterEntry = z.input<typeof ClusterEntry>;
@@ -147,13 +156,16 @@ export function quotaKeyOf({ cloud }: Pick<Cluster, "cloud">): string {
   return cloudKindOf(cloud).quotaKey(cloud);
 }
 
+/** What of a cluster its settings are made of. */
+type Configured = Pick<Cluster, "name" | "cloud" | "nodes" | "loadBalancers" | "routes" | "tagging">;
+
 /** What of a cluster decisions depend on. */
-export function settingsOf({ nodes }: Pick<Cluster, "nodes">): Settings {
-  return { nodes };
+export function settingsOf({ name, cloud, nodes, loadBalancers, routes, tagging }: Configured): Settings {
+  return { cluster: name, cloud, nodes, loadBalancers, routes, tagging };
 }
 
 /** What of a cluster the watch half of a controller depends on. */
-export function watchContextOf(cluster: Pick<Cluster, "cloud" | "nodes">): WatchContext {
+export function watchContextOf(cluster: Configured): WatchContext {
   const { labelPrefixes, labelsOf } = cloudKindOf(cluster.cloud);
   return {
     labelPrefixes: [...labelPrefixes, ...(labelsOf?.(cluster.cloud) ?? [])],

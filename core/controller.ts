@@ -1,4 +1,4 @@
-import type { Plan, Write } from "#core/decision.ts";
+import type { Because, Plan, Write } from "#core/decision.ts";
 import type { ControllerName, EventReason, ObjectHint } from "#core/event.ts";
 import type { Fault } from "#core/faults.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
@@ -48,6 +48,11 @@ export interface Watch<T extends ApiObject = ApiObject> {
   /** The file in `functions/`, which is the last part of the deployed function's name. */
   readonly functionName: string;
   readonly resource: Resource;
+  /**
+   * The one object of the resource that is followed; without it all are. A controller that is about the cluster as a whole has the
+   * namespace `kube-system` here, whose uid is the cluster's, and the objects that it decides on among its related ones.
+   */
+  readonly only?: ObjectName;
   /**
    * `object`: each for itself, one flight at a time for each uid. `batch`: decided together under state that they share, one
    * flight at a time for each cluster.
@@ -113,8 +118,12 @@ export interface Related<T extends ApiObject = ApiObject> {
 export interface Looks<T extends ApiObject = ApiObject> {
   /** A text that is equal as long as nothing has changed that a look is worth; it is compared, and never read. */
   fingerprint(object: T): string;
-  /** Once more after a change of ours, between so many seconds. */
-  readonly againSeconds: readonly [from: number, to: number];
+  /** Once more after a change of ours, between so many seconds; without it, no more. */
+  readonly againSeconds?: readonly [from: number, to: number];
+  /** Seconds between two refreshes, where it is not `--node-status-update-frequency`. */
+  readonly everySeconds?: number;
+  /** An object that needs no work is looked at when what it reads of related objects changes, too. */
+  readonly whenRelatedChange?: true;
 }
 
 /** How states that last are looked at: with the reason `monitor`, and behind what other controllers have to do. */
@@ -129,6 +138,11 @@ export interface Monitors<T extends ApiObject = ApiObject> {
 export interface Controller<T extends ApiObject = ApiObject, A = unknown> extends Watch<T> {
   /** The `source.component` of its Events. */
   readonly eventSource: string;
+  /**
+   * Loads what the controller has for one cloud alone; resolves before anything is asked or decided for a cluster on it. Absent
+   * where a controller is the same for all clouds.
+   */
+  load?(provider: string): Promise<void>;
   /** What the cloud is to be asked about an object; undefined where the decision does not depend on the cloud. */
   asks(object: T, context: AskContext): Question | undefined;
   /** What of the cluster a batch is decided under, beside its objects; read in each round, before deciding. Scope `batch` alone. */
@@ -204,10 +218,14 @@ export type ReadState =
   | { readonly kind: "absent" }
   | { readonly kind: "unreadable"; readonly message: string };
 
-/** A write that succeeded, and what came back: an object's metadata of the cluster, an action's result of the cloud. */
+/**
+ * A write that was sent, and what came back: an object's metadata of the cluster, an action's result of the cloud. Of an independent
+ * change also those that failed, with why.
+ */
 export interface DoneWrite {
   readonly write: Write;
   readonly result: unknown;
+  readonly failed?: Because;
 }
 
 /** The answer of `instances`, by its type. */

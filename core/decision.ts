@@ -142,6 +142,11 @@ export const Decision = z.discriminatedUnion("kind", [
     object: ObjectReference,
     because: Because,
     writes: z.tuple([Write], Write),
+    /**
+     * Each write stands for itself: they are sent together, and one that fails keeps no other back. What failed is in the `done`
+     * that `fold` gets, so only a controller that has it decides so.
+     */
+    independent: z.literal(true).optional(),
     events: z.array(ClusterEvent),
     /** What was left out and why, such as a cloud label that Kubernetes would refuse. */
     warnings: z.array(Because),

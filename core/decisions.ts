@@ -28,6 +28,7 @@ export interface About {
   readonly because: Because;
   readonly events?: readonly ClusterEvent[];
   readonly warnings?: readonly Because[];
+  readonly independent?: true;
 }
 
 /** The object as decisions and reports name it. */
@@ -42,7 +43,7 @@ export function referenceTo(
 export function change(
   object: ObjectReference,
   writes: readonly (Write | undefined)[],
-  { because, events = [], warnings = [] }: About,
+  { because, events = [], warnings = [], independent }: About,
 ): Decision | undefined {
   const [first, ...rest] = writes.filter((write) => write !== undefined);
   if (first === undefined) return undefined;
@@ -51,6 +52,7 @@ export function change(
     object,
     because,
     writes: [first, ...rest],
+    ...(independent === undefined ? {} : { independent }),
     events: [...events],
     warnings: [...warnings],
   };

@@ -36,10 +36,64 @@ export const NodeSettings = z.strictObject({
 });
 export type NodeSettings = z.output<typeof NodeSettings>;
 
+/** Load balancers of a cluster. */
+export const LoadBalancerSettings = z.strictObject({
+  /** Services of a cluster that get one; those beyond wait, and say so. */
+  max: z.int().min(0).max(5_000).prefault(100),
+  /** Load balancers of ours whose Service is gone are deleted by the sweep, after proof; without it they are reported. */
+  deleteOrphaned: z.boolean().prefault(false),
+});
+export type LoadBalancerSettings = z.output<typeof LoadBalancerSettings>;
+
+/** An IPv4 or IPv6 network in CIDR notation. */
+const Cidr = z.union([z.cidrv4(), z.cidrv6()], "a network such as 10.128.0.0/14 or fd00:10::/56");
+
+/** Routes to the pods of nodes. */
+export const RouteSettings = z
+  .strictObject({
+    /** `--configure-cloud-routes`. */
+    configure: z.boolean().prefault(true),
+    /** `--cluster-cidr`: one network, or one of each family; without any no route is ever made. */
+    clusterCIDRs: z.array(Cidr).max(2).prefault([]),
+  })
+  .refine(
+    ({ clusterCIDRs: [one, other] }) => other === undefined || one?.includes(":") !== other.includes(":"),
+    {
+      message: "two networks are one of IPv4 and one of IPv6",
+      path: ["clusterCIDRs"],
+    },
+  );
+export type RouteSettings = z.output<typeof RouteSettings>;
+
+/** Tags that the cloud's resources of nodes get. */
+export const TaggingSettings = z.strictObject({
+  /** `--tags`. */
+  tags: z.record(z.string().min(1).max(128), z.string().max(256)).prefault({}),
+  /** `--resources`. */
+  resources: z.array(z.enum(["instance"])).prefault(["instance"]),
+});
+export type TaggingSettings = z.output<typeof TaggingSettings>;
+
+/** The configuration of a cluster's cloud, as its kind has parsed it; controllers hand it to what they have for that cloud. */
+export type CloudSettings = { readonly provider: string } & Readonly<Record<string, unknown>>;
+
 /** What of a cluster's configuration decisions depend on. */
 export interface Settings {
+  /** The cluster's name, which is also what stands for `clusterTag` where there is none. */
+  readonly cluster: string;
+  readonly cloud: CloudSettings;
   readonly nodes: NodeSettings;
+  readonly loadBalancers: LoadBalancerSettings;
+  readonly routes: RouteSettings;
+  readonly tagging: TaggingSettings;
 }
 
 /** What holds where a configuration says nothing. */
-export const DEFAULT_SETTINGS: Settings = { nodes: NodeSettings.parse({}) };
+export const DEFAULT_SETTINGS: Settings = {
+  cluster: "kubernetes",
+  cloud: { provider: "memory" },
+  nodes: NodeSettings.parse({}),
+  loadBalancers: LoadBalancerSettings.parse({}),
+  routes: RouteSettings.parse({}),
+  tagging: TaggingSettings.parse({}),
+};

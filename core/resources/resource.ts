@@ -18,6 +18,17 @@ export interface ObjectName {
 /** The nodes of a cluster. */
 export const NODES: Resource = { apiVersion: "v1", kind: "Node", name: "nodes", namespaced: false };
 
+/** The Services of a cluster. */
+export const SERVICES: Resource = { apiVersion: "v1", kind: "Service", name: "services", namespaced: true };
+
+/** The namespaces of a cluster. */
+export const NAMESPACES: Resource = {
+  apiVersion: "v1",
+  kind: "Namespace",
+  name: "namespaces",
+  namespaced: false,
+};
+
 /** The certificate signing requests of a cluster. */
 export const CERTIFICATE_SIGNING_REQUESTS: Resource = {
   apiVersion: "certificates.k8s.io/v1",

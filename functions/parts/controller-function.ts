@@ -26,6 +26,7 @@ export function controllerFunction(controller: Controller, dependencies: Depende
       const found = await findCluster(event, dependencies.clusters);
       if (found.kind === "refused") return refusalOf(event, entries, found, startedAt);
       const { cluster } = found;
+      await controller.load?.(cluster.cloud.provider);
       const objects = objectsOf(entries);
       const asked = objects.map(({ object }) => object);
       const invocation = { dependencies, cluster, controller, event, deadline, now: dependencies.now() };

@@ -19,7 +19,7 @@ export interface Rules {
 
 /** The second look after a change of ours. */
 export function secondLook({ looks, random }: Rules, snapshot: ApiObject, nowMs: number): Look | undefined {
-  if (looks === undefined) return undefined;
+  if (looks?.againSeconds === undefined) return undefined;
   const [from, to] = looks.againSeconds;
   return {
     queue: "look",

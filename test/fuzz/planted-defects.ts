@@ -128,7 +128,10 @@ function withSettings(controller: Controller, deletion: Partial<DeletionSettings
     ...controller,
     decide(batch, context): Plan {
       const { nodes } = context.settings;
-      const settings = { nodes: { ...nodes, deletion: { ...nodes.deletion, ...deletion } } };
+      const settings = {
+        ...context.settings,
+        nodes: { ...nodes, deletion: { ...nodes.deletion, ...deletion } },
+      };
       return controller.decide(batch, { ...context, settings });
     },
   };

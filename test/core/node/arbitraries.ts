@@ -140,6 +140,6 @@ export const answers: fc.Arbitrary<InstanceAnswer> = oneof({ arbitrary: founds, 
 export const possibleAnswers = option(answers, { nil: undefined, freq: 9 });
 export const reasons = constantFrom(...EventReason.options);
 export const settings = record({ addMissing: fc.boolean(), correctDiffering: fc.boolean() }).map(
-  (labels): Settings => ({ nodes: { ...DEFAULT_SETTINGS.nodes, labels } }),
+  (labels): Settings => ({ ...DEFAULT_SETTINGS, nodes: { ...DEFAULT_SETTINGS.nodes, labels } }),
 );
 export const contexts = record({ reason: reasons, now: constant(NOW), settings });

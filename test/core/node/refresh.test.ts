@@ -307,7 +307,7 @@ describe("labels of an initialized node, by what the cloud says", () => {
       { [BETA_TYPE]: "old", [TYPE]: "old" },
     ],
   ])("%s", (_, labels, present, expected) => {
-    const settings = { nodes: { ...DEFAULT_SETTINGS.nodes, labels } };
+    const settings = { ...DEFAULT_SETTINGS, nodes: { ...DEFAULT_SETTINGS.nodes, labels } };
     const answer = found({ type: "t", zone: "", region: "", labels: { [EXTRA]: "x" } });
     const subject = initialized({
       metadata: {

@@ -97,7 +97,7 @@ describe("the node controller", () => {
     [{ addMissing: false, correctDiffering: true }, "all"],
     [{ addMissing: false, correctDiffering: false }, undefined],
   ] as const)("asks for the labels that it may write: %j", (labels, expected) => {
-    const settings = { nodes: { ...DEFAULT_SETTINGS.nodes, labels } };
+    const settings = { ...DEFAULT_SETTINGS, nodes: { ...DEFAULT_SETTINGS.nodes, labels } };
     expect(nodeController.asks(initialized(), { ...CONTEXT, settings, reason: "refresh" })).toMatchObject({
       labels: expected,
     });

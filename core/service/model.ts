@@ -1,0 +1,86 @@
+import type { Observation } from "#core/capability.ts";
+import type { Because, CloudAction } from "#core/decision.ts";
+import type { Ingress, Service } from "#core/service/service.ts";
+import type { Settings } from "#core/settings.ts";
+
+/** The capability of a cloud that the service controller uses. */
+export const LOAD_BALANCERS = "loadBalancers";
+
+/** A node that load balancers send to: not being deleted, not excluded by its label, not about to go by the autoscaler's taint. */
+export interface TargetNode {
+  readonly name: string;
+  /** Absent before the node is initialized. */
+  readonly providerID?: string | undefined;
+}
+
+/** What the cloud's `loadBalancers` is asked of one Service (as `Question.ask`), and what its model decides on. */
+export interface LoadBalancerQuestion {
+  readonly service: Service;
+  /** Whether the Service is to have a load balancer; otherwise what it has is to go. */
+  readonly wanted: boolean;
+  /** Sorted by name; none where nothing is wanted. */
+  readonly nodes: readonly TargetNode[];
+}
+
+/**
+ * Something about a Service that its owner or the operator has to mend: a Warning `SyncLoadBalancerFailed` on it. What is the
+ * tenant's own words stands apart from what is ours, and what only the operator may read stands in `detail` alone.
+ */
+export interface Problem {
+  /** Tells problems apart, in CamelCase; a code of `core/service/problems.ts`. */
+  readonly code: string;
+  /** The field or annotation of the Service that is to be mended, as it is written there. */
+  readonly field?: string | undefined;
+  /** What it says, as it is written there. */
+  readonly value?: string | undefined;
+  /** What it may be, in our own words; holds nothing that the cloud said. */
+  readonly allowed?: string | undefined;
+  /** For the operator: the log line and `explain`. */
+  readonly detail?: string | undefined;
+}
+
+/** An action without what the controller adds to it: the capability and the guard. */
+export type LoadBalancerAction = Pick<CloudAction, "action" | "target" | "parameters">;
+
+/** What is next for a Service's load balancer. */
+export type LoadBalancerStep =
+  /** Actions whose inputs are all known; each is carried out only if those before it succeeded. */
+  | {
+      readonly kind: "act";
+      readonly because: Because;
+      readonly actions: readonly [LoadBalancerAction, ...LoadBalancerAction[]];
+    }
+  /** The cloud is at it, or has not shown yet what was done. */
+  | { readonly kind: "wait"; readonly because: Because; readonly afterSeconds: number }
+  /** Nothing is done until somebody mends it; what is there stays as it is. */
+  | { readonly kind: "refused"; readonly problem: Problem }
+  /** All is as it is to be. `ingress` is empty where nothing is wanted and nothing of ours is left. */
+  | { readonly kind: "settled"; readonly ingress: readonly Ingress[]; readonly warnings: readonly Problem[] }
+  /** Another controller's (`aws-load-balancer-type: external`): nothing is done, nothing is said. */
+  | { readonly kind: "elsewhere" };
+
+/**
+ * What load balancers are on one cloud: pure functions, which `core/service` calls between observations and actions. `observed` is
+ * the `state` that the cloud's capability answered, as JSON, with the results of our own actions folded in.
+ */
+export interface LoadBalancerModel {
+  /** What can be said of a Service before the cloud is asked: it is another's, or cannot be served; undefined where the cloud has to be asked. */
+  before(
+    question: LoadBalancerQuestion,
+    settings: Settings,
+  ): Extract<LoadBalancerStep, { readonly kind: "refused" | "elsewhere" }> | undefined;
+  /** Deciding again on the folded results of an `act` comes nearer to `settled` each time. */
+  next(question: LoadBalancerQuestion, observed: unknown, settings: Settings): LoadBalancerStep;
+  /** The observation as it is after an action that succeeded; `result` is what `act` answered. */
+  fold(observed: unknown, action: LoadBalancerAction, result: unknown): unknown;
+  /**
+   * All of a Service and its cloud's configuration that decides what its load balancer is, as a text to be hashed; targets are not
+   * part of it. A part that the cloud itself supplies (a subnet that gets a tag) is found by the audit.
+   */
+  desired(service: Service, settings: Settings): string;
+  /** The part of a node that targets depend on, such as the id of its instance; undefined where the node cannot be a target. */
+  targetOf(node: TargetNode): string | undefined;
+}
+
+/** The answer of the capability `loadBalancers` to one question. */
+export type LoadBalancerAnswer = Observation;

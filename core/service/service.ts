@@ -1,0 +1,53 @@
+import * as z from "zod";
+
+/** A port of a Service, as far as load balancers depend on it. */
+export const ServicePort = z.object({
+  name: z.string().optional(),
+  /** As the API server defaults it. */
+  protocol: z.string().prefault("TCP"),
+  appProtocol: z.string().optional(),
+  port: z.int(),
+  targetPort: z.union([z.int(), z.string()]).optional(),
+  nodePort: z.int().optional(),
+});
+export type ServicePort = z.output<typeof ServicePort>;
+
+/** One address of a load balancer, as a Service's status has it. */
+export const Ingress = z.object({
+  hostname: z.string().optional(),
+  ip: z.string().optional(),
+  ipMode: z.string().optional(),
+  ports: z.array(z.unknown()).optional(),
+});
+export type Ingress = z.output<typeof Ingress>;
+
+/** A Service, cut down to what decisions read. */
+export const Service = z.object({
+  metadata: z.object({
+    namespace: z.string().min(1),
+    name: z.string().min(1),
+    uid: z.string().min(1),
+    resourceVersion: z.string().min(1),
+    generation: z.int().optional(),
+    creationTimestamp: z.string(),
+    deletionTimestamp: z.string().optional(),
+    finalizers: z.array(z.string()).optional(),
+    annotations: z.record(z.string(), z.string()).optional(),
+  }),
+  spec: z.object({
+    type: z.string().optional(),
+    loadBalancerClass: z.string().optional(),
+    loadBalancerIP: z.string().optional(),
+    loadBalancerSourceRanges: z.array(z.string()).optional(),
+    ports: z.array(ServicePort).optional(),
+    sessionAffinity: z.string().optional(),
+    externalTrafficPolicy: z.string().optional(),
+    healthCheckNodePort: z.int().optional(),
+    ipFamilies: z.array(z.string()).optional(),
+    ipFamilyPolicy: z.string().optional(),
+  }),
+  status: z
+    .object({ loadBalancer: z.object({ ingress: z.array(Ingress).optional() }).optional() })
+    .optional(),
+});
+export type Service = z.output<typeof Service>;
