@@ -1,6 +1,6 @@
-import type { Filter } from "@aws-sdk/client-ec2";
-import { type AwsCluster, clusterTagKeys } from "#clouds/aws/belonging.ts";
-import { describePage, type Found } from "#clouds/aws/describe-instances.ts";
+import type { AwsCluster } from "#clouds/aws/belonging.ts";
+import { describePage } from "#clouds/aws/describe-instances.ts";
+import { isLive, liveFilters } from "#clouds/aws/live.ts";
 import { isOurs, isUnseen, type Resolutions } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
 
@@ -22,24 +22,9 @@ export async function findControl(
     if (resolution.kind === "interface" && resolution.eni.NetworkInterfaceId)
       return resolution.eni.NetworkInterfaceId;
   }
-  const page = await describePage(session, [...placeFilters(cluster), LIVE], PAGE_SIZE);
+  const page = await describePage(session, liveFilters(cluster), PAGE_SIZE);
   if (page.kind === "fault") return undefined;
   return page.value.found.find((found) => isLive(found) && isOurs(found, cluster))?.id;
-}
-
-/** The VPC, the tag, or both: one of the two is always configured. */
-function placeFilters({ vpc, clusterTag }: AwsCluster): Filter[] {
-  return [
-    ...(vpc === undefined ? [] : [{ Name: "vpc-id", Values: [vpc] }]),
-    ...(clusterTag === undefined ? [] : [{ Name: "tag-key", Values: clusterTagKeys(clusterTag) }]),
-  ];
-}
-
-const LIVE_STATES = ["pending", "running", "stopping", "stopped"];
-const LIVE: Filter = { Name: "instance-state-name", Values: LIVE_STATES };
-
-function isLive({ instance }: Found): boolean {
-  return LIVE_STATES.includes(instance.State?.Name ?? "");
 }
 
 /** A VPC may be shared with other clusters, whose instances prove nothing. */

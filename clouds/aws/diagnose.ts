@@ -1,14 +1,17 @@
-import { DescribeInstancesCommand, DescribeVpcsCommand, EC2Client, type Filter } from "@aws-sdk/client-ec2";
+import { DescribeInstancesCommand, DescribeVpcsCommand, EC2Client } from "@aws-sdk/client-ec2";
 import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
+import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import { roleCredentials } from "#clouds/aws/credentials.ts";
 import { classify, type Fault } from "#clouds/aws/errors.ts";
 import { HTTP_TIMEOUTS } from "#clouds/aws/http.ts";
 import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { liveFilters } from "#clouds/aws/live.ts";
+import { isOurs } from "#clouds/aws/resolution.ts";
 import type { Diagnosis } from "#clouds/diagnosis.ts";
 import type { LoadCloudOptions } from "#clouds/kind.ts";
 import { type Finding, failed, ok, warning } from "#core/finding.ts";
 
-/** A page may be empty although there are more; one that is still empty then has nothing behind it that is worth the wait. */
+/** A page may hold nothing of the cluster's although there are more; where none does by then, more are not worth the wait. */
 const MAX_PAGES = 10;
 const PAGE_SIZE = 100;
 
@@ -48,7 +51,7 @@ export function diagnoseAws(config: AwsCloudConfig, { clusterName }: LoadCloudOp
     },
     async network(signal) {
       const missing = vpc === undefined ? undefined : await missingVpc(ec2, vpc, region, signal);
-      return missing ?? instancesIn(ec2, config, clusterName, signal);
+      return missing ?? instancesOf({ ...config, clusterName }, ec2, signal);
     },
     async clockAheadMs(signal) {
       if (aheadMs === undefined) await whoami(signal);
@@ -89,29 +92,19 @@ async function missingVpc(
   }
 }
 
-async function instancesIn(
-  ec2: EC2Client,
-  { vpc, clusterTag, region }: AwsCloudConfig,
-  clusterName: string | undefined,
-  abortSignal: AbortSignal,
-): Promise<Finding> {
+/** Those that the functions would take for the cluster's. */
+async function instancesOf(cluster: AwsCluster, ec2: EC2Client, abortSignal: AbortSignal): Promise<Finding> {
+  const { vpc, clusterTag, region, clusterName } = cluster;
   const where = [
     ...(vpc === undefined ? [] : [`VPC ${vpc}`]),
     ...(clusterTag === undefined ? [] : [`tag kubernetes.io/cluster/${clusterTag}`]),
   ].join(", ");
-  const filters: Filter[] = [
-    { Name: "instance-state-name", Values: ["pending", "running", "stopping", "stopped"] },
-    ...(vpc === undefined ? [] : [{ Name: "vpc-id", Values: [vpc] }]),
-    ...(clusterTag === undefined
-      ? []
-      : [{ Name: "tag-key", Values: [`kubernetes.io/cluster/${clusterTag}`] }]),
-  ];
   try {
-    const { count, isWhole } = await countOf(ec2, filters, abortSignal);
+    const { count, isWhole } = await countOf(cluster, ec2, abortSignal);
     const least = isWhole ? `${count}` : `at least ${count}`;
     if (count > 0) return ok(`${where} in ${region}: ${least} ${count === 1 ? "instance" : "instances"}`);
     return warning(
-      `${where} in ${region}: no instance`,
+      `${where} in ${region}: no instance${isWhole ? "" : ` of this cluster in the first ${MAX_PAGES} pages`}`,
       `if cluster ${clusterName ?? ""} has nodes, see vpc, clusterTag, region and roleArn of its cloud`,
     );
   } catch (error) {
@@ -121,23 +114,25 @@ async function instancesIn(
 }
 
 async function countOf(
+  cluster: AwsCluster,
   ec2: EC2Client,
-  filters: Filter[],
   abortSignal: AbortSignal,
 ): Promise<{ readonly count: number; readonly isWhole: boolean }> {
+  const Filters = liveFilters(cluster);
   let token: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const request = new DescribeInstancesCommand({
-      Filters: filters,
+      Filters,
       MaxResults: PAGE_SIZE,
       ...(token === undefined ? {} : { NextToken: token }),
     });
     const { Reservations: reservations = [], NextToken: next } = await ec2.send(request, { abortSignal });
-    const count = reservations.flatMap(({ Instances: instances = [] }) => instances).length;
+    const instances = reservations.flatMap(({ Instances: each = [] }) => each);
+    const count = instances.filter((instance) => isOurs({ instance }, cluster)).length;
     if (count > 0 || !next) return { count, isWhole: !next };
     token = next;
   }
-  return { count: 0, isWhole: true };
+  return { count: 0, isWhole: false };
 }
 
 /** Milliseconds by which the `Date` of an answer is ahead; a header leaves out the part of a second. */

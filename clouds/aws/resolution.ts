@@ -53,7 +53,7 @@ export function choose(
 }
 
 /** Whether an instance is the cluster's. */
-export function isOurs({ instance }: Found, ownership: Ownership): boolean {
+export function isOurs({ instance }: Pick<Found, "instance">, ownership: Ownership): boolean {
   return foreignBecause(ownership, belongingsOf(instance)) === undefined;
 }
 

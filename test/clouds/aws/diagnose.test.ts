@@ -6,6 +6,8 @@ import type { Finding } from "#core/finding.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
 
+const LEGACY_VPC = "vpc-0abc0000000000001";
+const THEIR_VPC = "vpc-0abc0000000000002";
 const ROLE = "arn:aws:iam::210987654321:role/ccm";
 let ec2: Ec2Server;
 
@@ -14,7 +16,12 @@ beforeAll(async () => {
   for (const name of ["EC2", "STS"]) vi.stubEnv(`AWS_ENDPOINT_URL_${name}`, ec2.url);
   vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
   vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");
-  ec2.addInstances([{ tags: { "kubernetes.io/cluster/tenant-a": "owned" } }, {}]);
+  ec2.addInstances([
+    { tags: { "kubernetes.io/cluster/tenant-a": "owned" } },
+    {},
+    { vpcId: LEGACY_VPC, tags: { KubernetesCluster: "tenant-c" } },
+    { vpcId: THEIR_VPC, tags: { "kubernetes.io/cluster/tenant-d": "owned" } },
+  ]);
 });
 afterAll(async () => {
   vi.unstubAllEnvs();
@@ -66,6 +73,30 @@ test.each<[string, "credentials" | "network", object, readonly string[], Finding
     [],
     "ok",
     "tag kubernetes.io/cluster/tenant-a in eu-central-1: 1 instance",
+  ],
+  [
+    "the tag of older clusters",
+    "network",
+    { vpc: undefined, clusterTag: "tenant-c" },
+    [],
+    "ok",
+    "tag kubernetes.io/cluster/tenant-c in eu-central-1: 1 instance",
+  ],
+  [
+    "another cluster's tag of older clusters",
+    "network",
+    { vpc: undefined, clusterTag: "tenant-b" },
+    [],
+    "warning",
+    "tag kubernetes.io/cluster/tenant-b in eu-central-1: no instance",
+  ],
+  [
+    "a VPC with another cluster's instances alone",
+    "network",
+    { vpc: THEIR_VPC },
+    ["DescribeVpcs"],
+    "warning",
+    `VPC ${THEIR_VPC} in eu-central-1: no instance`,
   ],
   [
     "a VPC that is not there",
