@@ -1,11 +1,10 @@
-import * as z from "zod";
 import { brakeLines, summaryOfBrake } from "#cli/brake-lines.ts";
 import { type ReachFlags, reachCluster } from "#cli/reach-cluster.ts";
 import { letGoOfBrake, usableState } from "#cli/reset-brake.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { jsonLine } from "#core/json-line.ts";
-import { collectionPath, NODES } from "#core/resources/resource.ts";
-import { parseJson } from "#kube/client/answer.ts";
+import { NODES } from "#core/resources/resource.ts";
+import { countObjects } from "#functions/parts/read.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** The flags of `brake`. */
@@ -48,21 +47,6 @@ export async function brake(
 
 /** From the API server's own count; undefined where this identity may not list nodes, or the server does not say. */
 async function nodesOf(transport: Transport, signal: AbortSignal): Promise<number | undefined> {
-  const page = await transport
-    .send({ method: "GET", path: `${collectionPath(NODES)}?limit=1`, signal })
-    .catch(() => undefined);
-  return page?.status === 200 ? countOf(page.body) : undefined;
-}
-
-const Page = z.object({
-  items: z.array(z.unknown()),
-  metadata: z.object({ remainingItemCount: z.int().min(0).optional(), continue: z.string().optional() }),
-});
-
-function countOf(body: string): number | undefined {
-  const page = Page.safeParse(parseJson(body)).data;
-  if (page === undefined) return undefined;
-  const { remainingItemCount, continue: next } = page.metadata;
-  const more = remainingItemCount ?? (next ? undefined : 0);
-  return more === undefined ? undefined : page.items.length + more;
+  const counted = await countObjects(transport, NODES, signal);
+  return counted.kind === "count" ? counted.count : undefined;
 }
