@@ -1,3 +1,4 @@
+import { counted } from "#cli/counted.ts";
 import { type BrakeWindow, isUnderWay, windowsOf } from "#core/node-lifecycle/brake.ts";
 import type { BrakeLimit, DeletionState } from "#core/node-lifecycle/state.ts";
 import { secondsSince } from "#core/node-lifecycle/state.ts";
@@ -58,10 +59,10 @@ export function brakeLines(summary: BrakeSummary, settings: DeletionSettings, no
       : [line("deletion", "off by this cluster's configuration: no node is deleted")]),
     line("10 minutes", windowOf(tenMinutes, settings.maxPercentIn10Minutes)),
     line("24 hours", windowOf(day, settings.maxPercentIn24Hours)),
-    ...(underWay === 0 ? [] : [line("under way", count(underWay, "deletion"))]),
+    ...(underWay === 0 ? [] : [line("under way", counted(underWay, "deletion"))]),
     line(
       "not found",
-      absent === 0 ? "no node" : `${count(absent, "node")}, the first ${ago(absentSince ?? "", now)}`,
+      absent === 0 ? "no node" : `${counted(absent, "node")}, the first ${ago(absentSince ?? "", now)}`,
     ),
     line("written", written === undefined ? "never" : ago(written, now)),
   ];
@@ -74,7 +75,7 @@ function line(name: string, words: string): string {
 type Brake = NonNullable<DeletionState["brake"]>;
 
 function pulled({ since, limit, nodes }: Brake, settings: DeletionSettings, now: Date): string {
-  return `pulled ${ago(since, now)}: ${LIMITS[limit](settings)}, of ${count(nodes, "node")}`;
+  return `pulled ${ago(since, now)}: ${LIMITS[limit](settings)}, of ${counted(nodes, "node")}`;
 }
 
 const LIMITS: Readonly<Record<BrakeLimit, (settings: DeletionSettings) => string>> = {
@@ -84,21 +85,17 @@ const LIMITS: Readonly<Record<BrakeLimit, (settings: DeletionSettings) => string
 };
 
 function atThatMoment({ deleted, waiting }: Brake): string {
-  return `${count(deleted, "deletion")} by then, and ${count(waiting, "node")} that would have gone too`;
+  return `${counted(deleted, "deletion")} by then, and ${counted(waiting, "node")} that would have gone too`;
 }
 
 function windowOf({ deletions, most }: Window, percent: number): string {
   const room =
     most === undefined ? `at most ${percentOf(percent)}` : `of at most ${most} (${percentOf(percent)})`;
-  return `${count(deletions, "deletion")} that ${deletions === 1 ? "counts" : "count"}, ${room}`;
+  return `${counted(deletions, "deletion")} that ${deletions === 1 ? "counts" : "count"}, ${room}`;
 }
 
 function percentOf(percent: number): string {
   return `${Math.round(percent * 10) / 10} %`;
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }
 
 /** A moment, and how long ago it was. */

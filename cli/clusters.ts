@@ -1,6 +1,7 @@
 import { doubtsOf } from "#cli/cluster-doubts.ts";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import { signInFaultOf } from "#cli/connect-relay.ts";
+import { counted } from "#cli/counted.ts";
 import { trustOf } from "#cli/kubeconfig-trust.ts";
 import { loadKubeconfig } from "#cli/load-kubeconfig.ts";
 import type { CloudConfig } from "#clouds/kinds.ts";
@@ -38,7 +39,7 @@ export async function checkClusters(flags: CheckFlags, write: Write): Promise<vo
   const unusable = whose === undefined ? [] : await signInFaults(clusters, whose);
   for (const line of unusable) write(line);
   const total = clusters.length + faulty.length;
-  const summary = `${total} ${total === 1 ? "cluster" : "clusters"}, ${faulty.length} faulty, ${unusable.length} that cannot be signed in to`;
+  const summary = `${counted(total, "cluster")}, ${faulty.length} faulty, ${unusable.length} that cannot be signed in to`;
   if (faulty.length + unusable.length > 0) throw new FoundFaults(summary);
   write(summary);
 }

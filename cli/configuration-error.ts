@@ -1,3 +1,5 @@
+import { counted } from "#cli/counted.ts";
+
 /** One thing wrong with the configuration: the flag, file or key it is about, and what is allowed there. */
 export interface ConfigurationFault {
   readonly name: string;
@@ -11,7 +13,7 @@ export class ConfigurationError extends Error {
 
   constructor(faults: readonly ConfigurationFault[], what: "configuration" | "event" = "configuration") {
     const lines = faults.map((fault) => `  ${fault.name}: ${fault.message}`);
-    super(`${faults.length} fault${faults.length === 1 ? "" : "s"} in the ${what}:\n${lines.join("\n")}`);
+    super(`${counted(faults.length, "fault")} in the ${what}:\n${lines.join("\n")}`);
     this.name = "ConfigurationError";
     this.faults = faults;
   }

@@ -1,5 +1,6 @@
 import { FoundFaults } from "#cli/clusters.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { counted } from "#cli/counted.ts";
 import type { LambdaReader, NamedFinding } from "#cli/doctor/check.ts";
 import { checksFor } from "#cli/doctor/checks.ts";
 import { createCheckContext } from "#cli/doctor/context.ts";
@@ -56,7 +57,7 @@ export async function doctor(
   }
   for (const fault of faults) tell(fault.name, [ofEntry(fault)], true);
   failures += faults.length;
-  if (failures > 0) throw new FoundFaults(`${failures} ${failures === 1 ? "check" : "checks"} failed`);
+  if (failures > 0) throw new FoundFaults(`${counted(failures, "check")} failed`);
 
   function tell(cluster: string, findings: readonly NamedFinding[], isHeaded: boolean): void {
     if (flags.json === true) {

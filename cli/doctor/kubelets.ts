@@ -1,3 +1,4 @@
+import { counted } from "#cli/counted.ts";
 import type { Check, ListedNode } from "#cli/doctor/check.ts";
 import { failed, ok, warning } from "#core/finding.ts";
 import { shown } from "#core/shown-text.ts";
@@ -11,11 +12,7 @@ export const kubelets: Check = {
   needs: ["api-server"],
   async run(context) {
     const { nodes, isCut } = await context.nodes();
-    const of = isCut
-      ? `the first ${nodes.length} nodes`
-      : nodes.length === 1
-        ? "1 node"
-        : `${nodes.length} nodes`;
+    const of = isCut ? `the first ${nodes.length} nodes` : counted(nodes.length, "node");
     const now = context.now().getTime();
     const stuck = nodes.filter((node) => node.isUninitialized && ageMs(node, now) > LASTING_MS);
     const strangers = nodes.filter(
