@@ -2,15 +2,14 @@ import { FoundFaults } from "#cli/clusters.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { parseDurationSeconds } from "#cli/duration.ts";
 import { endingSignal } from "#cli/ending-signal.ts";
+import { findOthers } from "#cli/find-others.ts";
 import { type OurSide, planOurSide } from "#cli/handover/our-side.ts";
 import { type Direction, linesOfHandover, verdictOn } from "#cli/handover/verdict.ts";
 import { watchHandover } from "#cli/handover/watch-handover.ts";
 import { type ReachFlags, reachCluster } from "#cli/reach-cluster.ts";
-import { readTraces } from "#cli/read-traces.ts";
-import { sentenceOf } from "#cli/second-ccm.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { flagWithout, handedOver } from "#core/handover.ts";
-import { findSecondCcms, type SecondCcm } from "#core/second-ccm.ts";
+import type { SecondCcm } from "#core/second-ccm.ts";
 import { shown } from "#core/shown-text.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
@@ -43,7 +42,8 @@ export async function handover(
   const { cluster } = reached;
   try {
     const transport = await reached.api("relay");
-    const others = await findOthers(transport, cluster, write);
+    const others = await findOthers(cluster, transport, AbortSignal.timeout(READ_TIMEOUT_MS), write);
+    if (others.length === 0) write("other: no other cloud-controller-manager shows here");
     const theirFlag = direction === "over" ? flagWithout(controllersOf(cluster)) : "--controllers=*";
     const ours = await planOurSide(cluster.name, flags, process.env, direction === "back");
     if (ours.kind === "refused")
@@ -124,22 +124,6 @@ function planOf(
     ),
     "Both at work at the same time is safe, so neither order nor the time between matters.",
   ];
-}
-
-/** Says who else is there. */
-async function findOthers(
-  transport: Transport,
-  cluster: Cluster,
-  write: Write,
-): Promise<readonly SecondCcm[]> {
-  const read = await readTraces(transport, AbortSignal.timeout(READ_TIMEOUT_MS));
-  if (read.kind === "failed")
-    throw new Error(`the nodes of cluster ${cluster.name} cannot be listed: ${read.message}`);
-  for (const line of read.unread) write(`note: ${shown(line)}`);
-  const others = findSecondCcms(read.traces, new Date());
-  if (others.length === 0) write("other: no other cloud-controller-manager shows here");
-  for (const other of others) write(sentenceOf(other));
-  return others;
 }
 
 const READ_TIMEOUT_MS = 60_000;

@@ -2,9 +2,8 @@ import { FoundFaults } from "#cli/clusters.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { parseDurationSeconds } from "#cli/duration.ts";
 import { endingSignal } from "#cli/ending-signal.ts";
+import { findOthers } from "#cli/find-others.ts";
 import { type ReachFlags, reachCluster } from "#cli/reach-cluster.ts";
-import { readTraces } from "#cli/read-traces.ts";
-import { sentenceOf } from "#cli/second-ccm.ts";
 import { createInitializations } from "#cli/shadow/initializations.ts";
 import { createJudge } from "#cli/shadow/judge.ts";
 import { createLifecycles } from "#cli/shadow/lifecycles.ts";
@@ -12,7 +11,6 @@ import { createTally, type Tally } from "#cli/shadow/tally.ts";
 import { loadCloud } from "#clouds/kinds.ts";
 import { type Cluster, watchContextOf } from "#config/cluster.ts";
 import { collectionPath, NODES } from "#core/resources/resource.ts";
-import { findSecondCcms } from "#core/second-ccm.ts";
 import { DIFFERENCE_CODES, type Ignored, parseIgnored } from "#core/shadow/difference.ts";
 import { type SeenNode, seenNode } from "#core/shadow/seen-node.ts";
 import { shown } from "#core/shown-text.ts";
@@ -46,7 +44,8 @@ export async function shadow(name: string | undefined, flags: ShadowFlags, write
   const ending = endingSignal(flags.once === true ? undefined : forMs);
   try {
     const transport = await reached.api("relay");
-    await findOther(cluster, transport, ending.signal, write);
+    const others = await findOthers(cluster, transport, ending.signal, write);
+    if (others.length === 0) refuseAlone(cluster);
     const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name });
     try {
       const tally = createTally(ignored, write);
@@ -84,24 +83,11 @@ function readFor(flags: ShadowFlags, faults: ConfigurationFault[]): number | und
 /** A week. */
 const MAX_FOR_SECONDS = 604_800;
 
-/** Says who is there to compare with; throws where nobody is. */
-async function findOther(
-  cluster: Cluster,
-  transport: Transport,
-  signal: AbortSignal,
-  write: Write,
-): Promise<void> {
-  const read = await readTraces(transport, signal);
-  if (read.kind === "failed")
-    throw new Error(`the nodes of cluster ${cluster.name} cannot be listed: ${read.message}`);
-  for (const line of read.unread) write(`note: ${shown(line)}`);
-  const others = findSecondCcms(read.traces, new Date());
-  if (others.length === 0) {
-    const message =
-      "no other cloud-controller-manager shows here: none has written to a node, sent an Event or holds its Lease; a shadow compares with one that is at work";
-    throw new ConfigurationError([{ name: `cluster ${cluster.name}`, message }]);
-  }
-  for (const other of others) write(sentenceOf(other));
+/** Without somebody to compare with a shadow says nothing. */
+function refuseAlone({ name }: Cluster): never {
+  const message =
+    "no other cloud-controller-manager shows here: none has written to a node, sent an Event or holds its Lease; a shadow compares with one that is at work";
+  throw new ConfigurationError([{ name: `cluster ${name}`, message }]);
 }
 
 interface Followed {
