@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { Controller } from "#core/controller.ts";
@@ -29,7 +28,7 @@ const SHARE = 0.2;
 const ASK_TIMEOUT_MS = 20_000;
 
 /** Makes a judge of a cluster; the cloud stays its maker's to close. */
-export function createJudge(cluster: Cluster, cloud: Cloud, ending: AbortSignal): Judge {
+export function createJudge(cluster: Cluster, cloud: Cloud): Judge {
   const invocationOf = (controller: Controller, reason: EventReason): Invocation => ({
     dependencies: {
       clusters: async () => cluster,
@@ -41,7 +40,7 @@ export function createJudge(cluster: Cluster, cloud: Cloud, ending: AbortSignal)
     controller,
     event: {
       version: EVENT_VERSION,
-      id: createHash("sha256").update(`${controller.name} ${reason}`).digest("hex").slice(0, 16),
+      id: `shadow-${reason}`,
       cluster: cluster.name,
       clusterHash: cluster.hash,
       controller: controller.name,
@@ -50,7 +49,7 @@ export function createJudge(cluster: Cluster, cloud: Cloud, ending: AbortSignal)
       budget: { share: SHARE },
       dryRun: true,
     },
-    deadline: { signal: AbortSignal.any([ending, AbortSignal.timeout(ASK_TIMEOUT_MS)]), settleMs: 0 },
+    deadline: { signal: AbortSignal.timeout(ASK_TIMEOUT_MS), settleMs: 0 },
     now: new Date(),
   });
 

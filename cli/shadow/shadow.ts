@@ -49,7 +49,7 @@ export async function shadow(name: string | undefined, flags: ShadowFlags, write
     const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name });
     try {
       const tally = createTally(ignored, write);
-      const judge = createJudge(cluster, cloud, AbortSignal.timeout(2 ** 31 - 1));
+      const judge = createJudge(cluster, cloud);
       await follow({ cluster, transport, judge, tally, signal: ending.signal, isOnce: flags.once === true });
       conclude(tally, write);
     } finally {
