@@ -1,5 +1,5 @@
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import { parseDurationSeconds } from "#cli/duration.ts";
+import { type DurationRange, readDuration } from "#cli/read-duration.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
 import { shown } from "#core/shown-text.ts";
 
@@ -16,8 +16,8 @@ export type WrittenNodes = NonNullable<ClusterEntry["nodes"]>;
 
 /** Reads what the flags say, and nothing where they say nothing: a cluster's hash is of what is written. */
 export function readNodeFlags(flags: NodeFlags, faults: ConfigurationFault[]): WrittenNodes | undefined {
-  const monitorSeconds = readSeconds("--node-monitor-period", flags.nodeMonitorPeriod, MONITOR, faults);
-  const graceSeconds = readSeconds("--node-deletion-grace", flags.nodeDeletionGrace, GRACE, faults);
+  const monitorSeconds = readDuration("--node-monitor-period", flags.nodeMonitorPeriod, MONITOR, faults);
+  const graceSeconds = readDuration("--node-deletion-grace", flags.nodeDeletionGrace, GRACE, faults);
   const enabled = readSwitch("--delete-nodes", flags.deleteNodes, faults);
   const unseen = readSwitch("--delete-unseen-nodes", flags.deleteUnseenNodes, faults);
   if (enabled === false && unseen === true) {
@@ -29,28 +29,10 @@ export function readNodeFlags(flags: NodeFlags, faults: ConfigurationFault[]): W
   return given({ monitorSeconds, deletion });
 }
 
-interface Range {
-  readonly from: number;
-  readonly to: number;
-  readonly words: string;
-}
-
 /** As in the schema of the settings, which has the last word. */
-const MONITOR: Range = { from: 1, to: 60, words: "1s to 1m0s" };
-const GRACE: Range = { from: 1, to: 300, words: "1s to 5m0s" };
-
-function readSeconds(
-  name: string,
-  text: string | undefined,
-  { from, to, words }: Range,
-  faults: ConfigurationFault[],
-): number | undefined {
-  if (text === undefined) return undefined;
-  const seconds = parseDurationSeconds(text);
-  if (seconds !== undefined && seconds >= from && seconds <= to) return seconds;
-  faults.push({ name, message: `"${shown(text)}" is no duration of ${words}; write it as 5s, 30s or 1m0s` });
-  return undefined;
-}
+const EXAMPLES = "5s, 30s or 1m0s";
+const MONITOR: DurationRange = { from: 1, to: 60, words: "1s to 1m0s", examples: EXAMPLES };
+const GRACE: DurationRange = { from: 1, to: 300, words: "1s to 5m0s", examples: EXAMPLES };
 
 /** What Go's flags take for a truth value. */
 const TRUE = ["1", "t", "T", "TRUE", "true", "True"];

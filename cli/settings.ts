@@ -1,10 +1,10 @@
 import { parseCloudConfig, type WrittenCloudConfig } from "#cli/cloud-config.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { selectControllers } from "#cli/controllers.ts";
-import { parseDurationSeconds } from "#cli/duration.ts";
 import { type KubeconfigAccess, readKubeconfig } from "#cli/kubeconfig.ts";
 import { KubeconfigError } from "#cli/kubeconfig-error.ts";
 import { type NodeFlags, readNodeFlags } from "#cli/node-flags.ts";
+import { type DurationRange, readDuration } from "#cli/read-duration.ts";
 import { Cluster, ClusterEntry } from "#config/cluster.ts";
 import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
 import type { ControllerName } from "#core/event.ts";
@@ -44,16 +44,24 @@ export interface ClusterSettings {
 /** Reads how to serve; every fault goes to `faults`. */
 export function readServingSettings(flags: Flags, faults: ConfigurationFault[]): ServingSettings {
   return {
-    nodeStatusUpdateFrequencySeconds: readDuration(
-      "--node-status-update-frequency",
-      flags.nodeStatusUpdateFrequency,
-      1,
-      faults,
-    ),
+    nodeStatusUpdateFrequencySeconds:
+      readDuration(
+        "--node-status-update-frequency",
+        flags.nodeStatusUpdateFrequency,
+        STATUS_UPDATE,
+        faults,
+      ) ?? Number.NaN,
     bindAddress: flags.bindAddress,
     port: readPort(flags.port, faults),
   };
 }
+
+const STATUS_UPDATE: DurationRange = {
+  from: 1,
+  to: Number.POSITIVE_INFINITY,
+  words: "at least 1s",
+  examples: "5m0s, 90s or 1h",
+};
 
 /** What a command needs of the flags. */
 export interface ClusterNeeds {
@@ -105,21 +113,6 @@ export async function readClusterSettings(
 function areDefault(controllers: readonly ControllerName[]): boolean {
   const byDefault = ClusterEntry.shape.controllers.parse(undefined);
   return byDefault.length === controllers.length && byDefault.every((each) => controllers.includes(each));
-}
-
-function readDuration(
-  name: string,
-  text: string,
-  minimumSeconds: number,
-  faults: ConfigurationFault[],
-): number {
-  const seconds = parseDurationSeconds(text);
-  if (seconds !== undefined && seconds >= minimumSeconds) return seconds;
-  faults.push({
-    name,
-    message: `"${text}" is no duration of at least ${minimumSeconds}s; write it as 5m0s, 90s or 1h`,
-  });
-  return Number.NaN;
 }
 
 function readPort(text: string, faults: ConfigurationFault[]): number {

@@ -1,16 +1,15 @@
 import { FoundFaults } from "#cli/clusters.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { parseDurationSeconds } from "#cli/duration.ts";
 import { endingSignal } from "#cli/ending-signal.ts";
 import { findOthers } from "#cli/find-others.ts";
 import { type OurSide, planOurSide } from "#cli/handover/our-side.ts";
 import { type Direction, linesOfHandover, verdictOn } from "#cli/handover/verdict.ts";
 import { watchHandover } from "#cli/handover/watch-handover.ts";
 import { type ReachFlags, reachCluster } from "#cli/reach-cluster.ts";
+import { type DurationRange, readDuration } from "#cli/read-duration.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { flagWithout, handedOver } from "#core/handover.ts";
 import type { SecondCcm } from "#core/second-ccm.ts";
-import { shown } from "#core/shown-text.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 
@@ -152,10 +151,10 @@ function controllersOf(cluster: Cluster): readonly string[] {
 }
 
 function readFor(text: string): number {
-  const seconds = parseDurationSeconds(text);
-  if (seconds !== undefined && seconds >= 1 && seconds <= MAX_FOR_SECONDS) return seconds * 1_000;
-  const message = `"${shown(text)}" is no duration of 1s to 10m; write it as 60s or 2m`;
-  throw new ConfigurationError([{ name: "--for", message }]);
+  const faults: ConfigurationFault[] = [];
+  const seconds = readDuration("--for", text, FOR, faults);
+  if (seconds === undefined) throw new ConfigurationError(faults);
+  return seconds * 1_000;
 }
 
-const MAX_FOR_SECONDS = 600;
+const FOR: DurationRange = { from: 1, to: 600, words: "1s to 10m", examples: "60s or 2m" };

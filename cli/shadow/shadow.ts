@@ -1,9 +1,9 @@
 import { FoundFaults } from "#cli/clusters.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { parseDurationSeconds } from "#cli/duration.ts";
 import { endingSignal } from "#cli/ending-signal.ts";
 import { findOthers } from "#cli/find-others.ts";
 import { type ReachFlags, reachCluster } from "#cli/reach-cluster.ts";
+import { type DurationRange, readDuration } from "#cli/read-duration.ts";
 import { createInitializations } from "#cli/shadow/initializations.ts";
 import { createJudge } from "#cli/shadow/judge.ts";
 import { createLifecycles } from "#cli/shadow/lifecycles.ts";
@@ -73,15 +73,12 @@ function readFor(flags: ShadowFlags, faults: ConfigurationFault[]): number | und
   if (flags.for === undefined) return undefined;
   if (flags.once === true)
     faults.push({ name: "--for", message: "has no place beside --once, which watches nothing" });
-  const seconds = parseDurationSeconds(flags.for);
-  if (seconds !== undefined && seconds >= 1 && seconds <= MAX_FOR_SECONDS) return seconds * 1_000;
-  const message = `"${shown(flags.for)}" is no duration of 1s to 168h; write it as 10m, 90s or 1h`;
-  faults.push({ name: "--for", message });
-  return undefined;
+  const seconds = readDuration("--for", flags.for, FOR, faults);
+  return seconds === undefined ? undefined : seconds * 1_000;
 }
 
 /** A week. */
-const MAX_FOR_SECONDS = 604_800;
+const FOR: DurationRange = { from: 1, to: 604_800, words: "1s to 168h", examples: "10m, 90s or 1h" };
 
 /** Without somebody to compare with a shadow says nothing. */
 function refuseAlone({ name }: Cluster): never {
