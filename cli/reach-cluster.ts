@@ -9,6 +9,7 @@ import {
   type ClusterSettings,
   readClusterSettings,
 } from "#cli/settings.ts";
+import { someOf } from "#cli/some-of.ts";
 import type { Environment } from "#clouds/kind.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { type ClustersFault, type ClustersFile, ClustersFileError, placeOf } from "#config/clusters-file.ts";
@@ -48,7 +49,7 @@ export async function reachCluster(
   if (only !== undefined && clusters.length === 1) return only;
   if (clusters.length === 0) throw new ConfigurationError(faults);
   const names = clusters.map(({ cluster }) => cluster.name);
-  const message = `is missing: name one of the file's clusters, ${listOf(names)}`;
+  const message = `is missing: name one of the file's clusters, ${someOf(names, MAX_NAMED)}`;
   throw new ConfigurationError([{ name: "CLUSTER", message }]);
 }
 
@@ -138,7 +139,7 @@ async function signInTo(cluster: Cluster, role: SignInRole): Promise<Transport> 
 function unknownCluster(name: string, file: string, { clusters }: ClustersFile): ConfigurationFault {
   const names = clusters.map((cluster) => cluster.name);
   const near = nearest(name, names);
-  const hint = near === undefined ? `it has ${listOf(names)}` : `did you mean ${near}?`;
+  const hint = near === undefined ? `it has ${someOf(names, MAX_NAMED)}` : `did you mean ${near}?`;
   return { name: file, message: `has no cluster "${shown(name)}"; ${hint}` };
 }
 
@@ -169,8 +170,3 @@ function faultsOf(file: string, faults: readonly ClustersFault[]): Configuration
 }
 
 const MAX_NAMED = 10;
-
-function listOf(names: readonly string[]): string {
-  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
-  return names.length === 0 ? "none" : `${names.slice(0, MAX_NAMED).join(", ")}${more}`;
-}

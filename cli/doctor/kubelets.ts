@@ -1,5 +1,6 @@
 import { counted } from "#cli/counted.ts";
 import type { Check, ListedNode } from "#cli/doctor/check.ts";
+import { someOf } from "#cli/some-of.ts";
 import { failed, ok, warning } from "#core/finding.ts";
 import { shown } from "#core/shown-text.ts";
 
@@ -43,7 +44,8 @@ function ageMs({ createdAt }: ListedNode, now: number): number {
 const MAX_NAMED = 5;
 
 function namesOf(nodes: readonly ListedNode[]): string {
-  const more = nodes.length > MAX_NAMED ? ` and ${nodes.length - MAX_NAMED} more` : "";
-  const names = nodes.slice(0, MAX_NAMED).map(({ name }) => shown(name, 128));
-  return `${names.join(", ")}${more}`;
+  return someOf(
+    nodes.map(({ name }) => shown(name, 128)),
+    MAX_NAMED,
+  );
 }

@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { Check, CheckContext, Signer } from "#cli/doctor/check.ts";
 import { nameOfIdentityCheck } from "#cli/doctor/identity.ts";
 import { widerThan } from "#cli/doctor/wider-rights.ts";
+import { someOf } from "#cli/some-of.ts";
 import { failed, ok, warning } from "#core/finding.ts";
 import { RIGHTS, type Right } from "#core/rights.ts";
 import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
@@ -15,11 +16,11 @@ export function permissionsOf(signer: Signer): Check {
       const needed = neededBy(signer, context.reached.cluster.controllers);
       const allowed = await Promise.all(needed.map((right) => isAllowed(context, signer, right, signal)));
       const missing = needed.filter((_, index) => allowed[index] !== true);
-      if (missing.length > 0) return failed(`may not ${listOf(missing.map(wordsOf))}`, GRANT);
+      if (missing.length > 0) return failed(`may not ${someOf(missing.map(wordsOf), MAX_NAMED)}`, GRANT);
       const wider = await widerThan(needed, context, signer, signal);
       const words = `may do the ${needed.length} things that it needs`;
       if (wider.length === 0) return ok(`${words}, and nothing else`);
-      return warning(`${words}, and more: ${listOf(wider)}`, NARROW);
+      return warning(`${words}, and more: ${someOf(wider, MAX_NAMED)}`, NARROW);
     },
   };
 }
@@ -69,8 +70,3 @@ function wordsOf({ verb, group, resource, subresource, namespace, name }: Right)
 }
 
 const MAX_NAMED = 8;
-
-function listOf(words: readonly string[]): string {
-  const more = words.length > MAX_NAMED ? ` and ${words.length - MAX_NAMED} more` : "";
-  return `${words.slice(0, MAX_NAMED).join(", ")}${more}`;
-}

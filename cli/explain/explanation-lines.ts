@@ -1,6 +1,7 @@
 import { styleText } from "node:util";
 import type { DryDecision } from "#cli/explain/decide-dry.ts";
 import { type Explanation, wouldWrite } from "#cli/explain/explanation.ts";
+import { someOf } from "#cli/some-of.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";
 import { shown } from "#core/shown-text.ts";
@@ -61,11 +62,10 @@ function ageOf(createdAt: string, now: Date): string {
 const MAX_ADDRESSES = 8;
 
 function addressesOf(addresses: readonly NodeAddress[] = []): string {
-  const all = addresses
-    .slice(0, MAX_ADDRESSES)
-    .map(({ type, address }) => `${text(type, 64)} ${text(address)}`);
-  const more = addresses.length > MAX_ADDRESSES ? ` and ${addresses.length - MAX_ADDRESSES} more` : "";
-  return all.length === 0 ? "none" : `${all.join(", ")}${more}`;
+  return someOf(
+    addresses.map(({ type, address }) => `${text(type, 64)} ${text(address)}`),
+    MAX_ADDRESSES,
+  );
 }
 
 function cloudLines(answer: InstanceAnswer): string[] {
