@@ -12,6 +12,7 @@ import { isUninitialized } from "#core/node/taints.ts";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
 import type { ObjectReport } from "#core/report.ts";
 import { NODES } from "#core/resources/resource.ts";
+import type { Invocation } from "#delivery/invoker.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import { loadControllers } from "#functions/parts/controllers.ts";
 
@@ -77,8 +78,7 @@ async function decideOne(
     dryRun: true,
   };
   const invoked = await invoker.invoke(event, AbortSignal.timeout(2 * TIMEOUT_MS));
-  const report = invoked.kind === "report" ? invoked.report.objects[0] : undefined;
-  return { controller: controller.name, report: report ?? failed(invoked), answer };
+  return { controller: controller.name, report: reportOf(invoked), answer };
 }
 
 /** As whoever watches would: an initialized node is compared with its instance at a refresh alone. */
@@ -87,7 +87,11 @@ function reasonFor({ name }: Controller, node: Node): EventReason {
   return isUninitialized(node) ? "watch" : "refresh";
 }
 
-function failed(invoked: object): DryDecision["report"] {
-  const { code = "Failed", message = "no report" } = invoked as { code?: string; message?: string };
+function reportOf(invoked: Invocation): DryDecision["report"] {
+  if (invoked.kind === "failed") return failed(invoked.code, invoked.message);
+  return invoked.report.objects[0] ?? failed("Failed", "no report");
+}
+
+function failed(code: string, message: string): DryDecision["report"] {
   return { outcome: "retry", because: { code, message } };
 }

@@ -4,6 +4,7 @@ import { type Explanation, wouldWrite } from "#cli/explain/explanation.ts";
 import { someOf } from "#cli/some-of.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";
+import { readyCondition } from "#core/node-lifecycle/needs-work.ts";
 import { shown } from "#core/shown-text.ts";
 
 /** An explanation for people, line by line; what the tenant wrote is cut and acts on no terminal. */
@@ -40,8 +41,9 @@ function section(name: string, lines: readonly string[]): string[] {
   return [styleText("bold", name), ...lines.map((line) => `  ${line}`)];
 }
 
-function nodeLines({ metadata, spec, status }: Node, now: Date): string[] {
-  const ready = status.conditions?.find(({ type }) => type === "Ready");
+function nodeLines(node: Node, now: Date): string[] {
+  const { metadata, spec, status } = node;
+  const ready = readyCondition(node);
   const reason = ready?.reason ? ` (${text(ready.reason)})` : "";
   return [
     `${text(metadata.name)}, ${ageOf(metadata.creationTimestamp, now)}`,
