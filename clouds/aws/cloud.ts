@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import { createBudget } from "#clouds/aws/budget.ts";
 import { findControl } from "#clouds/aws/control.ts";
@@ -10,11 +9,12 @@ import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { askAhead, type LabelSources, withLabels } from "#clouds/aws/labels.ts";
 import { renewedEc2 } from "#clouds/aws/renewed-ec2.ts";
 import { resolve } from "#clouds/aws/resolve.ts";
-import { createSession, type Session, type Sleep } from "#clouds/aws/session.ts";
+import { createSession, type Session } from "#clouds/aws/session.ts";
 import { findSuccessors } from "#clouds/aws/successors.ts";
 import { createTopology } from "#clouds/aws/topology.ts";
 import { createZones } from "#clouds/aws/zones.ts";
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
+import { type Sleep, sleepFor } from "#clouds/sleep.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 
@@ -124,7 +124,3 @@ function withEvidence(
 }
 
 const UNANSWERED: InstanceAnswer = { kind: "error", code: "Unavailable", message: "EC2: no answer" };
-
-async function sleepFor(delayMs: number, signal: AbortSignal): Promise<void> {
-  await delay(delayMs, undefined, { signal }).catch(() => undefined);
-}

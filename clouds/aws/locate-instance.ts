@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import { createBudget } from "#clouds/aws/budget.ts";
 import { roleCredentials } from "#clouds/aws/credentials.ts";
@@ -8,6 +7,7 @@ import { parseProviderID } from "#clouds/aws/provider-id.ts";
 import { isForgotten, isOurs } from "#clouds/aws/resolution.ts";
 import { createSession } from "#clouds/aws/session.ts";
 import type { CloudFault } from "#clouds/outcome.ts";
+import { sleepFor } from "#clouds/sleep.ts";
 
 /** Whose an instance is, of the clusters that were asked about. */
 export type Whereabouts =
@@ -60,7 +60,7 @@ export function createLocator(): Locator {
       try {
         const first = new Map(clusters.toReversed().map((cluster) => [credentialsOf(cluster), cluster]));
         for (const cluster of [...first.values()].toReversed().slice(0, MAX_CREDENTIALS)) {
-          const session = createSession({ ec2: clientOf(cluster), budget, sleep, signal });
+          const session = createSession({ ec2: clientOf(cluster), budget, sleep: sleepFor, signal });
           const page = await describePage(session, [{ Name: "instance-id", Values: [id] }], PAGE_SIZE);
           if (page.kind === "fault") {
             last = { kind: "fault", fault: page.fault };
@@ -91,8 +91,4 @@ const PAGE_SIZE = 5;
 
 function credentialsOf({ region, roleArn, externalId, sourceArn }: AwsCluster): string {
   return JSON.stringify([region, roleArn, externalId, sourceArn]);
-}
-
-async function sleep(delayMs: number, signal: AbortSignal): Promise<void> {
-  await delay(delayMs, undefined, { signal }).catch(() => undefined);
 }

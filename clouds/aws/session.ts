@@ -2,10 +2,8 @@ import { type Budget, MAX_TOKEN_WAIT_MS, type Operation } from "#clouds/aws/budg
 import type { Ec2 } from "#clouds/aws/ec2.ts";
 import { abortedFault, classify, type Fault, type Outcome } from "#clouds/aws/errors.ts";
 import { ok } from "#clouds/outcome.ts";
+import type { Sleep } from "#clouds/sleep.ts";
 import type { CloudUsage } from "#core/report.ts";
-
-/** Waits; resolves, never rejects, once the time is over or the signal aborts. */
-export type Sleep = (delayMs: number, signal: AbortSignal) => Promise<void>;
 
 /** What a request takes beyond its input. */
 export interface SessionParts {

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { Cloud } from "#clouds/cloud.ts";
 import { findControl } from "#clouds/digitalocean/control.ts";
 import { createDirectory } from "#clouds/digitalocean/directory.ts";
@@ -11,12 +10,13 @@ import { createReads } from "#clouds/digitalocean/reads.ts";
 import { type Resolution, resolve, type Sources } from "#clouds/digitalocean/resolve.ts";
 import { settleGuesses } from "#clouds/digitalocean/settle-guesses.ts";
 import { tokenOf } from "#clouds/digitalocean/token.ts";
-import { type Authorize, createApi, type Sleep } from "#clouds/http/api.ts";
+import { type Authorize, createApi } from "#clouds/http/api.ts";
 import { createBudget, type Quota } from "#clouds/http/budget.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
 import { createMeter } from "#clouds/http/meter.ts";
 import { answerOf } from "#clouds/http/outcome.ts";
 import type { Environment, LoadCloudOptions } from "#clouds/kind.ts";
+import { type Sleep, sleepFor } from "#clouds/sleep.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { messageOf } from "#core/message-of.ts";
 import type { Node } from "#core/node/node.ts";
@@ -146,7 +146,3 @@ const HELD_BACK: InstanceAnswer = {
   code: "Throttled",
   message: "little is left of the account's hourly quota, and is kept for nodes that are to be initialized",
 };
-
-async function sleepFor(delayMs: number, signal: AbortSignal): Promise<void> {
-  await delay(delayMs, undefined, { signal }).catch(() => undefined);
-}

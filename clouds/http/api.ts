@@ -5,10 +5,8 @@ import type { Meter } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { readRateLimit } from "#clouds/http/rate-limit.ts";
 import { fault } from "#clouds/outcome.ts";
+import type { Sleep } from "#clouds/sleep.ts";
 import { messageOf } from "#core/message-of.ts";
-
-/** Waits; resolves, never rejects, once the time is over or the signal aborts. */
-export type Sleep = (delayMs: number, signal: AbortSignal) => Promise<void>;
 
 /** What one GET is. */
 export interface ApiRequest {

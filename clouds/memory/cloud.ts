@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
 import type { Cloud, CloudCall, InstancesResult } from "#clouds/cloud.ts";
+import { type Sleep, sleepFor } from "#clouds/sleep.ts";
 import { Instance, type InstanceAnswer, InstanceErrorCode } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 
@@ -30,9 +30,6 @@ export interface MemoryInstances {
   /** With it every call fails as a whole: each node is answered with this error. */
   outage?: InstanceErrorCode | undefined;
 }
-
-/** Waits; resolves, never rejects, once the time is over or the signal aborts. */
-export type Sleep = (delayMs: number, signal: AbortSignal) => Promise<void>;
 
 /** Reads the instances of a file; throws a `ZodError` naming all faults where the file is not as it must be. */
 export function readMemoryInstances(file: string): MemoryInstances {
@@ -63,10 +60,6 @@ const ABORTED: InstanceAnswer = {
   code: "Aborted",
   message: "aborted before the cloud answered",
 };
-
-async function sleepFor(delayMs: number, signal: AbortSignal): Promise<void> {
-  await delay(delayMs, undefined, { signal }).catch(() => undefined);
-}
 
 function answerFor(node: Node, world: MemoryInstances, call: CloudCall): InstanceAnswer {
   const subject = `node ${node.metadata.name}`;
