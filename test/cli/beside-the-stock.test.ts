@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import { access } from "#test/access.ts";
 import { initializeAsStock, instanceOf, type Quirks, register, STOCK } from "#test/cli/fake-stock.ts";
 import { type Ended, runProgram } from "#test/cli/program.ts";
 
@@ -18,12 +19,7 @@ let instancesFile: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "beside-"));
   plane = await startEmbeddedControlPlane({ folder: join(folder, "plane") });
-  const token = (await readFile(plane.tokenFile("admin"), "utf8")).trim();
-  admin = connect({
-    server: plane.server,
-    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
-    authorization: async () => `Bearer ${token}`,
-  });
+  admin = connect(await access(plane, "admin"));
   instancesFile = join(folder, "instances.json");
   await writeFile(instancesFile, JSON.stringify({ instances: [1, 2, 3].map(instanceOf) }));
   clustersFile = join(folder, "clusters.yaml");

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ReachFlags } from "#cli/reach-cluster.ts";
@@ -6,6 +6,7 @@ import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators
 import type { ControlPlaneUsers } from "#emulators/harness/control-plane.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import { access } from "#test/access.ts";
 
 /** A cluster that a command can be pointed at, on an embedded API server. */
 export interface ClusterInReach {
@@ -24,12 +25,7 @@ export interface ClusterInReach {
 export async function startClusterInReach(): Promise<ClusterInReach> {
   const folder = await mkdtemp(join(tmpdir(), "in-reach-"));
   const plane = await startEmbeddedControlPlane({ folder: join(folder, "plane") });
-  const token = (await readFile(plane.tokenFile("admin"), "utf8")).trim();
-  const admin = connect({
-    server: plane.server,
-    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
-    authorization: async () => `Bearer ${token}`,
-  });
+  const admin = connect(await access(plane, "admin"));
   return {
     folder,
     plane,

@@ -8,6 +8,7 @@ import { joiningNode } from "#emulators/harness/joining-node.ts";
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import { access } from "#test/access.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
 
 let folder: string;
@@ -19,12 +20,7 @@ let program: Running | undefined;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "run-"));
   plane = await startEmbeddedControlPlane({ folder: join(folder, "plane") });
-  const token = (await readFile(plane.tokenFile("admin"), "utf8")).trim();
-  admin = connect({
-    server: plane.server,
-    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
-    authorization: async () => `Bearer ${token}`,
-  });
+  admin = connect(await access(plane, "admin"));
   history = await recordNodeHistory(admin);
   await writeFile(join(folder, "instances.json"), JSON.stringify({ instances: [1, 2, 3].map(instance) }));
   await writeFile(join(folder, "cloud.yaml"), `instancesFile: ${join(folder, "instances.json")}\n`);

@@ -10,6 +10,7 @@ import {
   startEmbeddedControlPlane,
 } from "#emulators/api-server/start.ts";
 import { ApiUnreachable } from "#kube/client/errors.ts";
+import { access } from "#test/access.ts";
 import {
   type Answered,
   ask,
@@ -20,7 +21,7 @@ import {
   transportOf,
 } from "#test/emulators/control-plane/client.ts";
 import { watchNodes } from "#test/emulators/control-plane/watch-stream.ts";
-import { access, type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
+import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 
 let cluster: ClusterUnderTest;
 let plane: EmbeddedControlPlane;

@@ -12,7 +12,7 @@ import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 import { joiningNode } from "#emulators/harness/joining-node.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { access } from "#test/kube/apply/cluster-under-test.ts";
+import { access } from "#test/access.ts";
 
 const NODES = "/api/v1/nodes";
 

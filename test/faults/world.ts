@@ -8,8 +8,8 @@ import {
 } from "#emulators/harness/kube-apiserver.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
+import { access } from "#test/access.ts";
 import type { SeenNode } from "#test/faults/foreign.ts";
-import { access } from "#test/kube/apply/cluster-under-test.ts";
 import { type NakedNodeWitness, witnessNakedNodes } from "#test/witness/naked-nodes.ts";
 
 /** A real API server that rows share, and the world outside, which acts as admin. */

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import * as z from "zod";
 import { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
@@ -7,6 +6,7 @@ import { joiningNode } from "#emulators/harness/joining-node.ts";
 import { parseJson } from "#kube/client/answer.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { ApiRequest } from "#kube/client/transport.ts";
+import { access } from "#test/access.ts";
 import { untilTrue } from "#test/until-true.ts";
 
 /** The owner of a cluster, who sees what is in it. */
@@ -22,12 +22,7 @@ export interface Tenant {
 
 /** Signs in as the admin of a cluster whose machines are `PREFIX-0`, `PREFIX-1` and so on. */
 export async function connectAsTenant(plane: EmbeddedControlPlane, prefix: string): Promise<Tenant> {
-  const token = (await readFile(plane.tokenFile("admin"), "utf8")).trim();
-  const admin = connect({
-    server: plane.server,
-    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
-    authorization: async () => `Bearer ${token}`,
-  });
+  const admin = connect(await access(plane, "admin"));
   // Attacks take machines from the other end.
   let next = LAST_MACHINE;
   const ask = async (request: ApiRequest): Promise<string> => {

@@ -9,7 +9,7 @@ import * as z from "zod";
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { connect } from "#kube/client/connect.ts";
-import { access } from "#test/kube/apply/cluster-under-test.ts";
+import { access } from "#test/access.ts";
 
 const run = promisify(execFile);
 const PROGRAM = fileURLToPath(new URL("sweep-program.ts", import.meta.url));

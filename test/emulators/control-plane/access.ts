@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { ControlPlaneUsers } from "#emulators/harness/control-plane.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { ApiRequest } from "#kube/client/transport.ts";
+import { access } from "#test/access.ts";
 import { answered, ask, createNode, NODES, type Running } from "#test/emulators/control-plane/client.ts";
-import { access } from "#test/kube/apply/cluster-under-test.ts";
 
 /** Who may do what, and how the others are told. */
 export function describeAccess(running: Running): void {

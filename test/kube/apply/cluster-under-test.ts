@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Node } from "#core/node/node.ts";
@@ -7,6 +7,7 @@ import { type JoiningNodeOptions, joiningNode } from "#emulators/harness/joining
 import { parseJson } from "#kube/client/answer.ts";
 import { type ConnectOptions, connect } from "#kube/client/connect.ts";
 import type { ApiRequest, Transport } from "#kube/client/transport.ts";
+import { access } from "#test/access.ts";
 
 /** A control plane, the transport of our node function, and the world outside, which acts as admin. */
 export interface ClusterUnderTest {
@@ -81,15 +82,5 @@ export async function startCluster(
       await plane.close();
       await rm(folder, { recursive: true, force: true });
     },
-  };
-}
-
-/** How a user reaches a control plane. */
-export async function access(plane: ControlPlane, user: keyof ControlPlaneUsers): Promise<ConnectOptions> {
-  const token = (await readFile(plane.tokenFile(user), "utf8")).trim();
-  return {
-    server: plane.server,
-    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
-    authorization: async () => `Bearer ${token}`,
   };
 }

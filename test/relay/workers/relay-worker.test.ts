@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -16,6 +16,7 @@ import { type RelayServer, startRelayServer } from "#relay/server.ts";
 import { mergeMetrics } from "#relay/workers/merge-metrics.ts";
 import type { LogLine } from "#relay/workers/messages.ts";
 import { createPool, type Pool } from "#relay/workers/pool.ts";
+import { access } from "#test/access.ts";
 import { createFakeGate } from "#test/relay/workers/fake-gate.ts";
 import { untilTrue } from "#test/until-true.ts";
 
@@ -83,12 +84,7 @@ function clusterOf(name: "blue" | "red" | "green"): Cluster {
 }
 
 async function asAdmin<T>(name: "blue" | "red" | "green", use: (admin: Transport) => Promise<T>): Promise<T> {
-  const token = (await readFile(planes[name].tokenFile("admin"), "utf8")).trim();
-  const admin = connect({
-    server: planes[name].server,
-    certificateAuthority: await readFile(planes[name].certificateAuthorityFile, "utf8"),
-    authorization: async () => `Bearer ${token}`,
-  });
+  const admin = connect(await access(planes[name], "admin"));
   try {
     return await use(admin);
   } finally {
