@@ -7,6 +7,7 @@ import type { ControlPlaneUsers } from "#emulators/harness/control-plane.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { access } from "#test/access.ts";
+import { ask, askForJson } from "#test/ask.ts";
 
 /** A cluster that a command can be pointed at, on an embedded API server. */
 export interface ClusterInReach {
@@ -39,14 +40,9 @@ export async function startClusterInReach(): Promise<ClusterInReach> {
       const { pathname } = new URL(path, "https://a");
       const collection = pathname.slice(0, pathname.lastIndexOf("/"));
       await admin.send({ method: "DELETE", path });
-      const { status, body: said } = await admin.send({ method: "POST", path: collection, body });
-      if (status !== 201) throw new Error(`POST ${collection}: ${status} ${said}`);
+      await ask(admin, { method: "POST", path: collection, body });
     },
-    async get(path) {
-      const { status, body } = await admin.send({ method: "GET", path });
-      if (status !== 200) throw new Error(`GET ${path}: ${status} ${body}`);
-      return JSON.parse(body);
-    },
+    get: (path) => askForJson(admin, { method: "GET", path }),
     async close() {
       await admin.close();
       await plane.close();

@@ -1,6 +1,7 @@
 import type { Instance } from "#core/instance.ts";
 import { joiningNode } from "#emulators/harness/joining-node.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import { ask } from "#test/ask.ts";
 
 /** The field manager of the stock controller of AWS. */
 export const STOCK = "aws-cloud-controller-manager";
@@ -74,14 +75,4 @@ export async function initializeAsStock(
     contentType: "application/strategic-merge-patch+json",
     body: { status: { addresses: [...instance.addresses, ...hostnames, { $patch: "replace" }] } },
   });
-}
-
-async function ask(
-  admin: Transport,
-  request: Parameters<Transport["send"]>[0],
-): Promise<{ readonly body: string }> {
-  const answer = await admin.send(request);
-  if (answer.status >= 300)
-    throw new Error(`${request.method} ${request.path}: ${answer.status} ${answer.body}`);
-  return answer;
 }

@@ -22,7 +22,8 @@ import { controllerFunction } from "#functions/parts/controller-function.ts";
 import { csrController } from "#functions/parts/csr-controller.ts";
 import { parseJson } from "#kube/client/answer.ts";
 import { connect } from "#kube/client/connect.ts";
-import type { ApiRequest, Transport } from "#kube/client/transport.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import { ask, askForJson } from "#test/ask.ts";
 import { createImpersonator } from "#test/csr/impersonated.ts";
 import { base64 } from "#test/csr/signing-request.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
@@ -131,12 +132,6 @@ export async function startApprover(binaries: ControlPlaneBinaries): Promise<App
     now: () => new Date(),
   });
 
-  async function ask(transport: Transport, request: ApiRequest): Promise<unknown> {
-    const { status, body } = await transport.send(request);
-    if (status >= 300) throw new Error(`${request.method} ${request.path}: ${status} ${body}`);
-    return parseJson(body);
-  }
-
   async function kubelet(nodeName: string): Promise<Transport> {
     const known = kubelets.get(nodeName);
     if (known !== undefined) return known;
@@ -159,7 +154,7 @@ export async function startApprover(binaries: ControlPlaneBinaries): Promise<App
   }
 
   async function list(path: string): Promise<readonly unknown[]> {
-    return ((await ask(relay, { method: "GET", path })) as { items: readonly unknown[] }).items;
+    return ((await askForJson(relay, { method: "GET", path })) as { items: readonly unknown[] }).items;
   }
 
   /** The nodes that these requests read, as the relay has them. */
@@ -208,7 +203,7 @@ export async function startApprover(binaries: ControlPlaneBinaries): Promise<App
   }
 
   const read = async ({ metadata }: Answered): Promise<Answered> =>
-    (await ask(admin, { method: "GET", path: `${CSRS}/${metadata.name}` })) as Answered;
+    (await askForJson(admin, { method: "GET", path: `${CSRS}/${metadata.name}` })) as Answered;
 
   let recordsSeen = 0;
   let names = 0;

@@ -9,6 +9,7 @@ import {
 import { connect } from "#kube/client/connect.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 import { access } from "#test/access.ts";
+import { ask } from "#test/ask.ts";
 import type { SeenNode } from "#test/faults/foreign.ts";
 import { type NakedNodeWitness, witnessNakedNodes } from "#test/witness/naked-nodes.ts";
 
@@ -32,15 +33,10 @@ export async function startWorld(binaries: ControlPlaneBinaries): Promise<World>
   const folder = await mkdtemp(join(tmpdir(), "faults-"));
   const plane = await startKubeApiserver({ folder: join(folder, "control-plane"), binaries });
   const admin = connect({ ...(await access(plane, "admin")), maxQueued: 20_000, requestTimeoutMs: 60_000 });
-  const ask = async (request: ApiRequest): Promise<ApiResponse> => {
-    const answer = await admin.send(request);
-    if (answer.status < 300) return answer;
-    throw new Error(`${request.method} ${request.path}: ${answer.status} ${answer.body.slice(0, 500)}`);
-  };
   const nodes = async (): Promise<readonly SeenNode[]> => {
     const all: SeenNode[] = [];
     for (let token: string | undefined = ""; token !== undefined; ) {
-      const { body } = await ask({ method: "GET", path: `/api/v1/nodes?limit=500&continue=${token}` });
+      const { body } = await ask(admin, { method: "GET", path: `/api/v1/nodes?limit=500&continue=${token}` });
       const page = JSON.parse(body) as { items: SeenNode[]; metadata: { continue?: string } };
       all.push(...page.items);
       token = page.metadata.continue;
@@ -52,13 +48,13 @@ export async function startWorld(binaries: ControlPlaneBinaries): Promise<World>
     plane,
     admin,
     naked: await witnessNakedNodes(plane, admin),
-    ask,
+    ask: (request) => ask(admin, request),
     nodes,
     clear: async () => {
       for (const { metadata } of (await nodes()).filter(({ metadata }) => metadata.deletionTimestamp)) {
         const body = [{ op: "remove", path: "/metadata/finalizers" }];
         const contentType = "application/json-patch+json";
-        await ask({ method: "PATCH", path: `/api/v1/nodes/${metadata.name}`, contentType, body });
+        await ask(admin, { method: "PATCH", path: `/api/v1/nodes/${metadata.name}`, contentType, body });
       }
       // One by one, as the answer to the deletion of a collection is all of it.
       const left = (await nodes()).values();

@@ -3,10 +3,9 @@ import { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import type { EmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { joiningNode } from "#emulators/harness/joining-node.ts";
-import { parseJson } from "#kube/client/answer.ts";
 import { connect } from "#kube/client/connect.ts";
-import type { ApiRequest } from "#kube/client/transport.ts";
 import { access } from "#test/access.ts";
+import { ask, askForJson } from "#test/ask.ts";
 import { untilTrue } from "#test/until-true.ts";
 
 /** The owner of a cluster, who sees what is in it. */
@@ -25,18 +24,14 @@ export async function connectAsTenant(plane: EmbeddedControlPlane, prefix: strin
   const admin = connect(await access(plane, "admin"));
   // Attacks take machines from the other end.
   let next = LAST_MACHINE;
-  const ask = async (request: ApiRequest): Promise<string> => {
-    const { status, body } = await admin.send(request);
-    if (status >= 300) throw new Error(`${request.method} ${request.path}: ${status} ${body}`);
-    return body;
-  };
+  const read = async (path: string): Promise<string> => (await ask(admin, { method: "GET", path })).body;
   return {
     async getsANode() {
       const name = `${prefix}-${next}`;
       next -= 1;
-      await ask({ method: "POST", path: "/api/v1/nodes", body: joiningNode({ name }) });
+      await ask(admin, { method: "POST", path: "/api/v1/nodes", body: joiningNode({ name }) });
       await untilTrue(`${name} to be initialized`, async () => {
-        const node = Node.parse(parseJson(await ask({ method: "GET", path: `/api/v1/nodes/${name}` })));
+        const node = Node.parse(await askForJson(admin, { method: "GET", path: `/api/v1/nodes/${name}` }));
         return (
           !isUninitialized(node) && (node.status.addresses ?? []).some(({ type }) => type === "InternalIP")
         );
@@ -44,12 +39,12 @@ export async function connectAsTenant(plane: EmbeddedControlPlane, prefix: strin
     },
     getsAllNodes: () =>
       untilTrue("all nodes to be initialized", async () => {
-        const { items } = NodeList.parse(parseJson(await ask({ method: "GET", path: "/api/v1/nodes" })));
+        const { items } = NodeList.parse(await askForJson(admin, { method: "GET", path: "/api/v1/nodes" }));
         return !items.some(isUninitialized);
       }),
     reads: async () => {
-      const nodes = await ask({ method: "GET", path: "/api/v1/nodes" });
-      return `${nodes}\n${await ask({ method: "GET", path: "/api/v1/namespaces/default/events" })}`;
+      const nodes = await read("/api/v1/nodes");
+      return `${nodes}\n${await read("/api/v1/namespaces/default/events")}`;
     },
     close: () => admin.close(),
   };

@@ -13,8 +13,8 @@ import {
 import { writeKubeconfig } from "#emulators/harness/kubeconfig.ts";
 import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
-import { parseJson } from "#kube/client/answer.ts";
 import type { ApiRequest, Transport } from "#kube/client/transport.ts";
+import { askForJson } from "#test/ask.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { type NeighbourKubelet, startKubelet } from "#test/neighbours/neighbour-kubelet.ts";
@@ -130,11 +130,6 @@ export async function startNeighbourhood(
   const kubelets = new Map<string, NeighbourKubelet>();
   const programsOfOurs: Running[] = [];
 
-  const ask = async (request: ApiRequest): Promise<unknown> => {
-    const { status, body } = await admin.send(request);
-    if (status >= 300) throw new Error(`${request.method} ${request.path}: ${status} ${body}`);
-    return parseJson(body);
-  };
   return {
     plane,
     cluster,
@@ -145,7 +140,7 @@ export async function startNeighbourhood(
     controllerManager,
     kubelets,
     admin,
-    ask,
+    ask: (request) => askForJson(admin, request),
     join: async (n, nodeIP) => {
       const [ipv4, ipv6] = [`10.77.0.${n}`, `fd77::${n}`];
       const instance = ec2.addInstance({ index: n, privateIpAddress: ipv4, ipv6Addresses: [ipv6] });

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { Node } from "#core/node/node.ts";
 import type { ControlPlane, ControlPlaneUsers } from "#emulators/harness/control-plane.ts";
 import { type JoiningNodeOptions, joiningNode } from "#emulators/harness/joining-node.ts";
-import { parseJson } from "#kube/client/answer.ts";
 import { type ConnectOptions, connect } from "#kube/client/connect.ts";
 import type { ApiRequest, Transport } from "#kube/client/transport.ts";
 import { access } from "#test/access.ts";
+import { askForJson } from "#test/ask.ts";
 
 /** A control plane, the transport of our node function, and the world outside, which acts as admin. */
 export interface ClusterUnderTest {
@@ -50,11 +50,7 @@ export async function startCluster(
   };
   const admin = await transport("admin");
   const functions = await transport("node");
-  const ask = async (request: ApiRequest): Promise<unknown> => {
-    const { status, body } = await admin.send(request);
-    if (status >= 300) throw new Error(`${request.method} ${request.path}: ${status} ${body}`);
-    return parseJson(body);
-  };
+  const ask = (request: ApiRequest): Promise<unknown> => askForJson(admin, request);
   return {
     plane,
     functions,

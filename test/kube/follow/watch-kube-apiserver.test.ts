@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
-import type { ApiRequest, Transport } from "#kube/client/transport.ts";
+import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { listAll, listByName, listPage } from "#kube/follow/list.ts";
 import { fullNameOf, metadataOf } from "#kube/follow/object-key.ts";
 import { createPageSize } from "#kube/follow/page-size.ts";
 import { watchResource } from "#kube/follow/watch.ts";
+import { ask } from "#test/ask.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
@@ -19,17 +20,13 @@ describeWithPart("control-plane", "following a resource of namespaces on kube-ap
     cluster = await startCluster((folder) => startKubeApiserver({ folder, binaries }));
     admin = await cluster.transport("admin");
     for (const name of ["a", "b", "pages"]) {
-      await ask({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name } } });
+      await ask(admin, { method: "POST", path: "/api/v1/namespaces", body: { metadata: { name } } });
     }
   });
   afterAll(() => cluster?.close());
 
-  async function ask(request: ApiRequest): Promise<void> {
-    const { status, body } = await admin.send(request);
-    if (status >= 300) throw new Error(`${request.method} ${request.path}: ${status} ${body}`);
-  }
-  const put = (namespace: string, name: string, data: object): Promise<void> =>
-    ask({
+  const put = (namespace: string, name: string, data: object): Promise<unknown> =>
+    ask(admin, {
       method: "POST",
       path: `/api/v1/namespaces/${namespace}/configmaps`,
       body: { metadata: { name }, data },
@@ -58,7 +55,7 @@ describeWithPart("control-plane", "following a resource of namespaces on kube-ap
     await vi.waitFor(() =>
       expect(Object.fromEntries(present)).toEqual({ "a/web": { of: "a" }, "b/web": { of: "b" } }),
     );
-    await ask({ method: "DELETE", path: `${inNamespace("a")}/web` });
+    await ask(admin, { method: "DELETE", path: `${inNamespace("a")}/web` });
     await vi.waitFor(() => expect(Object.fromEntries(present)).toEqual({ "b/web": { of: "b" } }));
     stopping.abort();
     await following;
