@@ -9,6 +9,7 @@ import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-his
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { access } from "#test/access.ts";
+import { instanceOf } from "#test/cli/fake-stock.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
 
 let folder: string;
@@ -22,7 +23,7 @@ beforeEach(async () => {
   plane = await startEmbeddedControlPlane({ folder: join(folder, "plane") });
   admin = connect(await access(plane, "admin"));
   history = await recordNodeHistory(admin);
-  await writeFile(join(folder, "instances.json"), JSON.stringify({ instances: [1, 2, 3].map(instance) }));
+  await writeFile(join(folder, "instances.json"), JSON.stringify({ instances: [1, 2, 3].map(instanceOf) }));
   await writeFile(join(folder, "cloud.yaml"), `instancesFile: ${join(folder, "instances.json")}\n`);
 });
 
@@ -114,19 +115,4 @@ function allUp(count: number): Promise<void> {
 
 async function status(url: string): Promise<number> {
   return (await fetch(url)).status;
-}
-
-function instance(number: number): unknown {
-  return {
-    id: `i-node-${number}`,
-    account: "1",
-    network: "network-1",
-    state: "running",
-    providerID: `memory:///zone-a/i-node-${number}`,
-    type: "small",
-    zone: "zone-a",
-    region: "region-a",
-    addresses: [{ type: "InternalIP", address: `10.0.0.${number}` }],
-    labels: {},
-  };
 }
