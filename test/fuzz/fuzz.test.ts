@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Controller } from "#core/controller.ts";
 import { CONTROLLER_NAMES, loadControllers } from "#functions/parts/controllers.ts";
+import { ONCE_BROKEN } from "#test/fuzz/once-broken.ts";
 import { PLANTED_DEFECTS } from "#test/fuzz/planted-defects.ts";
-import { type FuzzResult, fuzz } from "#test/fuzz/run-steps.ts";
+import { type FuzzResult, fuzz, runSteps } from "#test/fuzz/run-steps.ts";
 import { stepLine } from "#test/fuzz/steps.ts";
 
 /** Those about nodes; the csr-approver has no part in this. */
@@ -22,6 +23,12 @@ describe("random steps of nodes, cloud and faults", () => {
     const result = await fuzz({ controllers, steps: STEPS, seed });
     if (result.kind === "failed") expect.fail(told(result));
     expect(result.steps).toBe(STEPS);
+  });
+});
+
+describe("what was broken once is not", () => {
+  it.each(ONCE_BROKEN)("$title", async ({ steps }) => {
+    await expect(runSteps({ controllers }, steps, 1)).resolves.toMatchObject({});
   });
 });
 

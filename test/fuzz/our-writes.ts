@@ -7,7 +7,11 @@ import type { Change } from "#emulators/api-server/store.ts";
 export interface SeenNode {
   readonly taints: readonly { readonly key: string }[];
   readonly addresses: readonly { readonly type: string; readonly address: string }[];
-  readonly conditions: readonly { readonly type: string; readonly status: string }[];
+  readonly conditions: readonly {
+    readonly type: string;
+    readonly status: string;
+    readonly lastTransitionTime?: string;
+  }[];
   readonly providerID: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;

@@ -172,8 +172,12 @@ export function setReady({ others, clock }: World, name: string, status: string)
   const node = others.node(name);
   if (node === undefined) return;
   const now = new Date(clock.now()).toISOString();
-  const conditions = seen(node).conditions.filter(({ type }) => type !== "Ready");
-  const ready = { type: "Ready", status, reason: "Kubelet", lastTransitionTime: now, lastHeartbeatTime: now };
+  const { conditions: all } = seen(node);
+  const conditions = all.filter(({ type }) => type !== "Ready");
+  const before = all.find(({ type }) => type === "Ready");
+  // Said again, it has not changed since.
+  const lastTransitionTime = before?.status === status ? (before.lastTransitionTime ?? now) : now;
+  const ready = { type: "Ready", status, reason: "Kubelet", lastTransitionTime, lastHeartbeatTime: now };
   others.merge(name, { status: { conditions: [...conditions, ready] } }, "status");
 }
 
@@ -235,7 +239,8 @@ function takeOver(world: World, slot: Slot): void {
     place.instance = { ...instance, state: "terminated" };
     if (free === undefined || privateIpAddress === undefined) return;
     const successor = world.cloud.inventory.add({ privateIpAddress, privateDnsName }, 0, world.clock.now());
-    Object.assign(free, { ...emptyPlace(), instance: successor });
+    // Its kubelet finds the node of its name, and reports in it.
+    Object.assign(free, { ...emptyPlace(), instance: successor, nodeName: place.nodeName });
   });
 }
 

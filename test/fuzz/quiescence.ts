@@ -31,8 +31,11 @@ export async function faultsAtRest(world: World): Promise<readonly string[]> {
     if (instance.state === "terminated") continue;
     cloud.inventory.setState(instance.id, "running");
     place.instance = { ...instance, state: "running" };
-    // The kubelet of a machine that runs says so.
-    if (place.nodeName !== undefined) setReady(world, place.nodeName, "True");
+  }
+  for (const { metadata } of others.nodes()) {
+    // The kubelet of a machine that runs says so, and where there is none the controller manager notices.
+    const isUp = machines(world).some(({ privateDnsName }) => privateDnsName === metadata.name);
+    setReady(world, metadata.name, isUp ? "True" : "Unknown");
   }
   for (let passedMs = 0; passedMs < QUIET_MS; passedMs += PIECE_MS) await clock.advance(PIECE_MS);
 
@@ -63,15 +66,19 @@ async function lands({ clock }: World, relay: ReturnType<World["relays"]>[number
   return false;
 }
 
-/** The instance that a node is on, in truth. */
-function instanceOf({ places }: World, node: StoredObject): Ec2Instance | undefined {
-  const { providerID } = seen(node);
-  const found = places.find(({ instance }) =>
-    providerID === undefined
-      ? instance?.privateDnsName === node.metadata.name
-      : providerID.endsWith(`/${instance?.id}`),
+/** The instances that have not ended. */
+function machines({ places }: World): readonly Ec2Instance[] {
+  return places.flatMap(({ instance }) =>
+    instance === undefined || instance.state === "terminated" ? [] : [instance],
   );
-  return found?.instance?.state === "terminated" ? undefined : found?.instance;
+}
+
+/** The instance that a node is on, in truth. */
+function instanceOf(world: World, node: StoredObject): Ec2Instance | undefined {
+  const { providerID } = seen(node);
+  return machines(world).find(({ id, privateDnsName }) =>
+    providerID === undefined ? privateDnsName === node.metadata.name : providerID.endsWith(`/${id}`),
+  );
 }
 
 /** Whether the cloud shows the end of the instance that it was initialized from, and it is not Ready, and nobody holds it. */

@@ -1,0 +1,29 @@
+import type { Step } from "#test/fuzz/steps.ts";
+
+/** Steps that broke something once, reduced to those that matter. */
+export interface OnceBroken {
+  readonly title: string;
+  readonly steps: readonly Step[];
+}
+
+/** They are taken in every run of the tests, whatever a seed comes to mean when kinds of steps are added. */
+export const ONCE_BROKEN: readonly OnceBroken[] = [
+  {
+    title: "the machine that has a node's name by now is stopped, and starts again",
+    steps: [
+      { do: "join", slot: 0, visibleAfterMs: 0, providerID: false, pinned: true, taints: [] },
+      { do: "takeOver", slot: 0 },
+      { do: "instance", slot: 1, becomes: "stopped" },
+      { do: "wait", ms: 31_000 },
+    ],
+  },
+  {
+    title: "the kubelet of the machine that has a node's name by now says that it is not ready",
+    steps: [
+      { do: "join", slot: 0, visibleAfterMs: 0, providerID: true, pinned: true, taints: [] },
+      { do: "wait", ms: 31_000 },
+      { do: "takeOver", slot: 0 },
+      { do: "ready", slot: 0, status: "False" },
+    ],
+  },
+];
