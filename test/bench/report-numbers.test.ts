@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { logDomain, logScale, logTicks } from "#bench/report/log-scale.ts";
 import { formatCount, formatMs, formatMsSpread, formatNumber, formatSpread } from "#bench/report/numbers.ts";
+import { SEED } from "#test/seed.ts";
 
 describe("numbers for people", () => {
   test.each([
@@ -58,6 +59,7 @@ describe("logarithmic axes", () => {
         expect(places.filter((place) => !(place >= 10 && place <= 90 + 1e-9))).toEqual([]);
         expect(logTicks(domain).length).toBeGreaterThan(1);
       }),
+      { seed: SEED },
     );
   });
 

@@ -7,6 +7,7 @@ import { picturesOf } from "#bench/report/pictures.ts";
 import { coordinate, element, escapeXml } from "#bench/report/svg.ts";
 import { throughputPicture } from "#bench/report/throughput-picture.ts";
 import { AT_ONCE, givenMeasurement, givenResults, givenRow } from "#test/bench/report-given.ts";
+import { SEED } from "#test/seed.ts";
 
 const HUNDRED = givenRow("100-at-once", 100, { kind: "at-once" });
 const WITHOUT_IDS = givenRow("500-at-once-without-ids", 500, { kind: "at-once" }, false);
@@ -159,6 +160,7 @@ test("whatever is measured, all of every picture is inside it, and the same twic
         expect(outside(svg)).toEqual([]);
       }
     }),
+    { seed: SEED },
   );
 });
 

@@ -162,11 +162,14 @@ async function store(state: object | undefined): Promise<void> {
   await cluster.put(PATH, configMap(state === undefined ? undefined : { state: JSON.stringify(state) }));
 }
 
+let versions = 0;
+
 /** As a controller does: the same object, another version. */
 async function replace(state: object): Promise<void> {
   const body = { ...((await cluster.get(PATH)) as object), data: { state: JSON.stringify(state) } };
   const metadata = { ...(body as { metadata?: object }).metadata };
-  Object.assign(metadata, { annotations: { at: String(Math.random()) } });
+  versions += 1;
+  Object.assign(metadata, { annotations: { at: `version ${versions}` } });
   const { status } = await cluster.admin.send({ method: "PUT", path: PATH, body: { ...body, metadata } });
   expect(status).toBe(200);
 }

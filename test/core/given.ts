@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import { SEED } from "#test/seed.ts";
 
 /** Checks that something holds of many values. */
 export function given<Values extends [unknown, ...unknown[]]>(
@@ -7,5 +8,5 @@ export function given<Values extends [unknown, ...unknown[]]>(
 ): void {
   const property = fc.property(fc.tuple<Values>(...arbitraries), (values) => holds(...values));
   // biome-ignore lint/nursery/noFloatingPromises: a property that is synchronous is asserted synchronously
-  fc.assert(property, { numRuns: 300 });
+  fc.assert(property, { seed: SEED, numRuns: 300 });
 }

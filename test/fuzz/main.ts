@@ -27,7 +27,8 @@ const result = await fuzz({
 const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
 if (result.kind === "failed") {
   const lines = result.steps.map((step, index) => `${String(index + 1).padStart(4)}  ${stepLine(step)}`);
-  process.stdout.write(`${lines.join("\n")}\n${result.broken}\nseed ${seed}, failed after ${seconds} s\n`);
+  process.stdout.write(`${lines.join("\n")}\n${result.broken}\nfailed after ${seconds} s\n`);
+  process.stdout.write(`again: npm run test:fuzz -- --steps ${steps} --seed ${seed}\n`);
   process.exitCode = 1;
 } else {
   process.stdout.write(`${result.steps} steps, ${result.invocations} invocations, ${seconds} s\n`);

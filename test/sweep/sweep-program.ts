@@ -28,7 +28,7 @@ const sweep = await sweepCluster(
     api: async () => transport,
     invoker: { invoke: async (event) => ({ kind: "report", report: reportOn(event) }) },
     turns: createSweepTurns(systemClock),
-    ...{ clock: systemClock, random: Math.random, identity: "test" },
+    ...{ clock: systemClock, random: () => 0.5, identity: "test" },
   },
   { minute: 0, signal: new AbortController().signal },
 );
