@@ -8,6 +8,7 @@ import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
 
 const LEGACY_VPC = "vpc-0abc0000000000001";
 const THEIR_VPC = "vpc-0abc0000000000002";
+const FULL_VPC = "vpc-0abc0000000000003";
 const ROLE = "arn:aws:iam::210987654321:role/ccm";
 let ec2: Ec2Server;
 
@@ -137,6 +138,16 @@ test.each<[string, "credentials" | "network", object, readonly string[], Finding
   const finding = await diagnosed(more, (diagnosis) => diagnosis[what](AbortSignal.timeout(10_000)));
   expect(finding).toMatchObject({ outcome, message: expect.stringContaining(message) });
   expect(finding.remedy === undefined).toBe(outcome === "ok");
+});
+
+test("a network with more of other clusters' than is looked through says no more than it knows", async () => {
+  const theirs = { vpcId: FULL_VPC, tags: { "kubernetes.io/cluster/tenant-d": "owned" } };
+  ec2.addInstances(Array.from({ length: 1_001 }, () => theirs));
+  const finding = await diagnosed({ vpc: FULL_VPC }, ({ network }) => network(AbortSignal.timeout(60_000)));
+  expect(finding).toMatchObject({
+    outcome: "warning",
+    message: `VPC ${FULL_VPC} in eu-central-1: no instance of this cluster in the first 10 pages`,
+  });
 });
 
 test("the cloud's clock is read from its answers", async () => {
