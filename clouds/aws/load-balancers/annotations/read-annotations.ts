@@ -1,0 +1,102 @@
+import {
+  ANNOTATIONS,
+  type Annotation,
+  type AnnotationSuffix,
+  type Annotations,
+  type LoadBalancerKind,
+} from "#clouds/aws/load-balancers/annotations/table.ts";
+import { nearest } from "#core/nearest.ts";
+import type { Problem } from "#core/service/model.ts";
+
+/** How the names of all annotations but that of source ranges begin. */
+export const ANNOTATION_PREFIX = "service.beta.kubernetes.io/aws-load-balancer-";
+
+/** An annotation's whole name. */
+export function annotationName(suffix: AnnotationSuffix): string {
+  return `${ANNOTATION_PREFIX}${suffix}`;
+}
+
+/** What the annotations say, or why they cannot be carried out. */
+export type ReadAnnotations =
+  | {
+      readonly kind: "read";
+      readonly annotations: Annotations;
+      /** What is said to no effect. */
+      readonly warnings: readonly Problem[];
+    }
+  | { readonly kind: "refused"; readonly problem: Problem };
+
+/** Reads a Service's annotations for a load balancer of a kind. The first fault by name is told; nothing is guessed. */
+export function readAnnotations(
+  kind: LoadBalancerKind,
+  all: Readonly<Record<string, string>> | undefined,
+): ReadAnnotations {
+  const said: Record<string, unknown> = {};
+  const warnings: Problem[] = [];
+  for (const [name, written] of Object.entries(all ?? {}).sort(byName)) {
+    if (!name.startsWith(ANNOTATION_PREFIX)) continue;
+    const suffix = name.slice(ANNOTATION_PREFIX.length);
+    if (!isKnown(suffix)) {
+      warnings.push({ code: "UnknownAnnotation", field: name, allowed: meant(suffix) });
+      continue;
+    }
+    if (written === "" && suffix !== "subnets") continue;
+    const annotation: Annotation<unknown> = ANNOTATIONS[suffix];
+    const read = annotation[kind]?.(written);
+    if (read === undefined) {
+      const problem = ofOtherKind(kind, name, written);
+      if (annotation.refusedElsewhere) return { kind: "refused", problem };
+      warnings.push(problem);
+    } else if (read.ok) {
+      if (read.value !== undefined) said[suffix] = read.value;
+    } else {
+      return { kind: "refused", problem: invalidAnnotation(suffix, written, read.allowed) };
+    }
+  }
+  // Each value was read by the reader that stands under its suffix.
+  const annotations = said as Annotations;
+  const problem = faultOfAccessLogs(annotations);
+  return problem === undefined ? { kind: "read", annotations, warnings } : { kind: "refused", problem };
+}
+
+/** That an annotation says what it may not. */
+export function invalidAnnotation(
+  suffix: AnnotationSuffix,
+  written: string | undefined,
+  allowed: string,
+): Problem {
+  return { code: "InvalidAnnotation", field: annotationName(suffix), value: written, allowed };
+}
+
+function isKnown(suffix: string): suffix is AnnotationSuffix {
+  return Object.hasOwn(ANNOTATIONS, suffix);
+}
+
+function meant(suffix: string): string {
+  const known = nearest(suffix, Object.keys(ANNOTATIONS));
+  const said = "an annotation that this controller knows; this one has no effect";
+  return known === undefined ? said : `${said}: perhaps ${ANNOTATION_PREFIX}${known}`;
+}
+
+function ofOtherKind(kind: LoadBalancerKind, field: string, value: string): Problem {
+  const allowed =
+    kind === "classic"
+      ? `nothing, unless ${annotationName("type")} is nlb: it is for network load balancers`
+      : "nothing: it is for classic load balancers";
+  return { code: "UnsupportedAnnotation", field, value, allowed };
+}
+
+/** AWS refuses logs without a bucket. */
+function faultOfAccessLogs(annotations: Annotations): Problem | undefined {
+  if (annotations["access-log-enabled"] !== true) return undefined;
+  if (annotations["access-log-s3-bucket-name"] !== undefined) return undefined;
+  return invalidAnnotation(
+    "access-log-s3-bucket-name",
+    undefined,
+    `the name of an S3 bucket, because ${annotationName("access-log-enabled")} is true`,
+  );
+}
+
+function byName([one]: readonly [string, string], [other]: readonly [string, string]): number {
+  return one < other ? -1 : 1;
+}
