@@ -41,6 +41,8 @@ export interface ObservationsResult {
 export interface ActionResult {
   readonly answer: ActionAnswer;
   readonly usage: CloudUsage;
+  /** The cloud's own name of the request, by which its audit trail tells more; absent where it did not answer. */
+  readonly requestId?: string;
 }
 
 /**

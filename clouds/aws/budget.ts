@@ -1,25 +1,5 @@
+import { AWS_QUOTAS, type Operation, type Quota, type QuotaName, quotaOf } from "#clouds/aws/quotas.ts";
 import { createShares } from "#clouds/shares.ts";
-
-/** The API operations in use, by EC2's own names. */
-export type Operation =
-  | "DescribeInstances"
-  | "DescribeNetworkInterfaces"
-  | "DescribeAvailabilityZones"
-  | "DescribeInstanceTopology";
-
-/** A token bucket's size and refill. */
-export interface Quota {
-  readonly burst: number;
-  readonly refillPerSecond: number;
-}
-
-/** EC2's own quotas per account and region, from "Request throttling for the Amazon EC2 API". */
-export const EC2_QUOTAS: Readonly<Record<Operation, Quota>> = {
-  DescribeInstances: { burst: 100, refillPerSecond: 20 },
-  DescribeNetworkInterfaces: { burst: 100, refillPerSecond: 20 },
-  DescribeAvailabilityZones: { burst: 100, refillPerSecond: 20 },
-  DescribeInstanceTopology: { burst: 1, refillPerSecond: 1 },
-};
 
 /** How long a request waits for its token at most; whoever would wait longer is told so at once, and comes back later. */
 export const MAX_TOKEN_WAIT_MS = 5_000;
@@ -34,33 +14,34 @@ export interface Budget {
   throttled(operation: Operation): void;
 }
 
-/** A full bucket for each operation. `now` is milliseconds of a clock that never goes back. */
-export function createBudget(now: () => number, quotas = EC2_QUOTAS): Budget {
-  const buckets = new Map<Operation, Bucket>();
+/** A full bucket for each quota. `now` is milliseconds of a clock that never goes back. */
+export function createBudget(now: () => number, quotas = AWS_QUOTAS): Budget {
+  const buckets = new Map<QuotaName, Bucket>();
   const shares = createShares(() => {
-    for (const operation of buckets.keys()) settled(operation);
+    for (const name of buckets.keys()) settled(name);
   });
-  const settled = (operation: Operation): Bucket => {
+  const settled = (name: QuotaName): Bucket => {
     const share = shares.current();
-    const bucket = buckets.get(operation) ?? fullBucket(quotas[operation], share, now());
-    buckets.set(operation, bucket);
-    settle(bucket, quotas[operation], share, now());
+    const bucket = buckets.get(name) ?? fullBucket(quotas[name], share, now());
+    buckets.set(name, bucket);
+    settle(bucket, quotas[name], share, now());
     return bucket;
   };
   return {
     enter: shares.enter,
     take(operation) {
-      const bucket = settled(operation);
+      const name = quotaOf(operation);
+      const bucket = settled(name);
       if (bucket.tokens < 1) {
         return Math.ceil(
-          ((1 - bucket.tokens) * 1000) / (quotas[operation].refillPerSecond * shares.current() * bucket.rate),
+          ((1 - bucket.tokens) * 1000) / (quotas[name].refillPerSecond * shares.current() * bucket.rate),
         );
       }
       bucket.tokens -= 1;
       return undefined;
     },
     throttled(operation) {
-      const bucket = settled(operation);
+      const bucket = settled(quotaOf(operation));
       bucket.tokens = 0;
       // Requests in flight together are throttled together; that is one throttle, not many.
       if (now() - bucket.halvedAt < 1000) return;

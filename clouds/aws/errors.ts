@@ -7,6 +7,8 @@ export interface Fault extends CloudFault {
   readonly refused?: true;
   /** Among the ids asked for are some that the service does not have; it answers none of the others then. */
   readonly unknownIds?: true;
+  /** What the SDK threw, where it did. */
+  readonly thrown?: unknown;
 }
 
 /** What a request brought. */
@@ -14,7 +16,7 @@ export type Outcome<Value> = OutcomeOf<Value, Fault>;
 
 /** The request was given up. */
 export function abortedFault(operation: string): Fault {
-  return { code: "Aborted", message: `${operation}: aborted before EC2 answered` };
+  return { code: "Aborted", message: `${operation}: aborted before AWS answered` };
 }
 
 /** The same fault as a node's answer. */
@@ -51,7 +53,7 @@ export const THROTTLED: ReadonlySet<string> = new Set([
 ]);
 
 /** … you may not do this. */
-const UNAUTHORIZED = "UnauthorizedOperation";
+export const UNAUTHORIZED = "UnauthorizedOperation";
 
 /**
  * … you may do nothing; credentials that are missing, wrong or expired are among them, as only somebody's action mends

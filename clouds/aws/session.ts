@@ -1,28 +1,36 @@
-import { type Budget, MAX_TOKEN_WAIT_MS, type Operation } from "#clouds/aws/budget.ts";
+import { type Budget, MAX_TOKEN_WAIT_MS } from "#clouds/aws/budget.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
 import { abortedFault, classify, type Fault, type Outcome } from "#clouds/aws/errors.ts";
+import type { Operation } from "#clouds/aws/quotas.ts";
 import { ok } from "#clouds/outcome.ts";
 import type { Sleep } from "#clouds/sleep.ts";
 import type { CloudUsage } from "#core/report.ts";
 
 /** What a request takes beyond its input. */
-export interface SessionParts {
-  readonly ec2: Ec2;
+export interface SessionParts<Api = Ec2> {
+  readonly ec2: Api;
   readonly budget: Budget;
   readonly sleep: Sleep;
   readonly signal: AbortSignal;
+  /** How long one request waits for its token at most; `MAX_TOKEN_WAIT_MS` without it. */
+  readonly maxTokenWaitMs?: number;
 }
 
 /** The requests of one batch: each within the budget, counted, with an end, and its errors as values. */
-export interface Session {
+export interface Session<Api = Ec2> {
   /** Once aborted no new request starts, and those in flight end. */
   readonly signal: AbortSignal;
   send<Result>(
     operation: Operation,
-    request: (ec2: Ec2, signal: AbortSignal) => Promise<Result>,
+    request: (ec2: Api, signal: AbortSignal) => Promise<Result>,
+  ): Promise<Outcome<Result>>;
+  /** The same without a second attempt, for what must not be done twice. */
+  sendOnce<Result>(
+    operation: Operation,
+    request: (ec2: Api, signal: AbortSignal) => Promise<Result>,
   ): Promise<Outcome<Result>>;
   /** The same budget and counts, with an end of its own in place of this one's. */
-  under(signal: AbortSignal): Session;
+  under(signal: AbortSignal): Session<Api>;
   usage(): CloudUsage;
 }
 
@@ -32,16 +40,21 @@ const REQUEST_TIMEOUT_MS = 12_000;
 /** Before the one further attempt after a broken connection or a failure on the service's side. */
 const SECOND_ATTEMPT_DELAY_MS = 200;
 
-export function createSession({ ec2, budget, sleep, signal }: SessionParts): Session {
-  const calls: Partial<Record<Operation, number>> = {};
+export function createSession<Api = Ec2>({
+  ec2,
+  budget,
+  sleep,
+  signal,
+  maxTokenWaitMs = MAX_TOKEN_WAIT_MS,
+}: SessionParts<Api>): Session<Api> {
+  const calls: Record<string, number> = {};
   let throttled = 0;
   let waitedMs = 0;
 
   const token = async (operation: Operation, signal: AbortSignal): Promise<Fault | undefined> => {
     let waited = 0;
     for (let wait = budget.take(operation); wait !== undefined; wait = budget.take(operation)) {
-      if (waited + wait > MAX_TOKEN_WAIT_MS)
-        return { code: "Throttled", message: budgetSpent(operation, wait) };
+      if (waited + wait > maxTokenWaitMs) return { code: "Throttled", message: budgetSpent(operation, wait) };
       await sleep(wait, signal);
       waited += wait;
       waitedMs += wait;
@@ -52,7 +65,7 @@ export function createSession({ ec2, budget, sleep, signal }: SessionParts): Ses
 
   const attempt = async <Result>(
     operation: Operation,
-    request: (ec2: Ec2, signal: AbortSignal) => Promise<Result>,
+    request: (ec2: Api, signal: AbortSignal) => Promise<Result>,
     signal: AbortSignal,
   ): Promise<Outcome<Result>> => {
     if (signal.aborted) return { kind: "fault", fault: abortedFault(operation) };
@@ -69,12 +82,13 @@ export function createSession({ ec2, budget, sleep, signal }: SessionParts): Ses
         throttled += 1;
         budget.throttled(operation);
       }
-      return { kind: "fault", fault: found };
+      return { kind: "fault", fault: { ...found, thrown: error } };
     }
   };
 
-  const under = (signal: AbortSignal): Session => ({
+  const under = (signal: AbortSignal): Session<Api> => ({
     signal,
+    sendOnce: (operation, request) => attempt(operation, request, signal),
     async send(operation, request) {
       const first = await attempt(operation, request, signal);
       if (first.kind === "ok" || first.fault.transient !== true) return first;

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Operation } from "#clouds/aws/budget.ts";
+import type { Operation } from "#clouds/aws/quotas.ts";
 import { DENIED, THROTTLED, UNSUPPORTED } from "#clouds/aws/errors.ts";
 import { createDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
 import { CODES } from "#clouds/http/classify.ts";

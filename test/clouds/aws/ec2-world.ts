@@ -4,10 +4,10 @@ import type {
   InstanceTopology,
   NetworkInterface,
 } from "@aws-sdk/client-ec2";
-import type { Operation } from "#clouds/aws/budget.ts";
 import { type AwsCloudOptions, createAwsCloud } from "#clouds/aws/cloud.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
 import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import type { Operation } from "#clouds/aws/quotas.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 
 /** EC2 in memory: state, filters, pages and limits as EC2 has them, and a clock that only waiting moves. */

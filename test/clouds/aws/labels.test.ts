@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Operation } from "#clouds/aws/budget.ts";
 import { AwsCloudConfig, aws } from "#clouds/aws/kind.ts";
+import type { Operation } from "#clouds/aws/quotas.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { aConfig, anInstance, awsError, Ec2World } from "#test/clouds/aws/ec2-world.ts";
 import { aCall, aNode, type NodeTraits } from "#test/clouds/builders.ts";

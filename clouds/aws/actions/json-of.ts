@@ -1,0 +1,12 @@
+/** What AWS answered as JSON: without the SDK's `$metadata`, without dates, and without what is undefined. */
+export function jsonOf(answer: object): Readonly<Record<string, unknown>> {
+  const { $metadata: _, ...rest } = answer as { readonly $metadata?: unknown };
+  return plain(rest) as Readonly<Record<string, unknown>>;
+}
+
+function plain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plain);
+  if (value === null || typeof value !== "object") return value;
+  const entries = Object.entries(value).filter(([, each]) => each !== undefined && !(each instanceof Date));
+  return Object.fromEntries(entries.map(([key, each]) => [key, plain(each)]));
+}

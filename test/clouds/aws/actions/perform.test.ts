@@ -1,0 +1,120 @@
+import { expect, test } from "vitest";
+import type { Api } from "#clouds/aws/actions/api.ts";
+import { perform } from "#clouds/aws/actions/perform.ts";
+import { createBudget } from "#clouds/aws/budget.ts";
+import { createSession } from "#clouds/aws/session.ts";
+import { awsError } from "#test/clouds/aws/ec2-world.ts";
+
+interface Options {
+  readonly answer?: object | Error | undefined;
+  readonly share?: number;
+  readonly aborted?: boolean;
+  readonly before?: number;
+}
+
+/** Performs `elbv2:CreateListener` so often, and then once more for what it is asked about. */
+async function performed(
+  { answer = {}, share = 1, aborted = false, before = 0 }: Options,
+  action = "elbv2:CreateListener",
+) {
+  const clock = { ms: 0 };
+  const budget = createBudget(() => clock.ms);
+  budget.enter(share);
+  const sent: object[] = [];
+  const api: Api = {
+    async call(operation, request) {
+      sent.push({ operation, request });
+      if (sent.length > before && answer instanceof Error) throw answer;
+      return answer;
+    },
+    close() {},
+  };
+  const signal = aborted ? AbortSignal.abort() : new AbortController().signal;
+  const sleep = async (delayMs: number): Promise<void> => {
+    clock.ms += delayMs;
+  };
+  const run = () => {
+    const session = createSession({ ec2: api, budget, sleep, signal, maxTokenWaitMs: 2_000 });
+    const parameters = { LoadBalancerArn: "arn" };
+    return perform(
+      { capability: "loadBalancers", action, parameters },
+      new Set(["elbv2:CreateListener"]),
+      session,
+    );
+  };
+  for (let count = 0; count < before; count += 1) await run();
+  const result = await run();
+  return { result, sent: sent.length - before, clock };
+}
+
+test("what AWS answers is the result: as JSON, with the id of the request beside it", async () => {
+  const answer = {
+    $metadata: { httpStatusCode: 200, requestId: "r-1" },
+    Listeners: [{ ListenerArn: "a", Port: 80, Nothing: undefined, At: new Date(0), Certificates: [null] }],
+  };
+  const { result, sent } = await performed({ answer });
+  expect(result).toEqual({
+    answer: { kind: "done", result: { Listeners: [{ ListenerArn: "a", Port: 80, Certificates: [null] }] } },
+    usage: { calls: { "elbv2:CreateListener": 1 }, throttled: 0, waitedMs: 0 },
+    requestId: "r-1",
+  });
+  expect(sent).toBe(1);
+});
+
+test.each([
+  ["a connection that broke", awsError("TimeoutError", undefined as unknown as number)],
+  ["a failure of the service", awsError("InternalFailure", 500)],
+])("%s: it may have been done, and is not sent twice", async (_, answer) => {
+  const { result, sent } = await performed({ answer });
+  expect(result.answer).toMatchObject({ kind: "error", code: "Unavailable" });
+  expect(sent).toBe(1);
+});
+
+test("an error has the id of its request, too", async () => {
+  const answer = Object.assign(awsError("ValidationError", 400), {
+    $metadata: { httpStatusCode: 400, requestId: "r-2" },
+  });
+  const { result } = await performed({ answer });
+  expect(result).toMatchObject({ answer: { kind: "error", code: "Invalid" }, requestId: "r-2" });
+});
+
+test("an operation that is another capability's is not sent", async () => {
+  const { result, sent } = await performed({}, "ec2:CreateRoute");
+  expect(result.answer).toEqual({
+    kind: "error",
+    code: "Invalid",
+    message: "loadBalancers has no action ec2:CreateRoute",
+  });
+  expect(sent).toBe(0);
+});
+
+test("nothing is sent once the time is up", async () => {
+  const { result, sent } = await performed({ aborted: true });
+  expect(result.answer).toMatchObject({ kind: "error", code: "Aborted" });
+  expect(sent).toBe(0);
+});
+
+test("two seconds at most are spent on waiting for a token; then the answer says in how many there is one", async () => {
+  // A fiftieth of 40 at once and 10 a second: one at once, then one every 5 s.
+  const { result, sent, clock } = await performed({ share: 0.02, before: 1 });
+  expect(result).toMatchObject({
+    answer: { kind: "error", code: "Throttled", message: expect.stringContaining("in 5.0 s") },
+    usage: { calls: {} },
+  });
+  expect([sent, clock.ms]).toEqual([0, 0]);
+});
+
+test("whoever need wait less waits", async () => {
+  // A tenth: 4 at once, then one every second.
+  const { result, sent, clock } = await performed({ share: 0.1, before: 4 });
+  expect(result.answer.kind).toBe("done");
+  expect([sent, clock.ms]).toEqual([1, 1000]);
+});
+
+test("a throttle empties the bucket: the next one is not sent, and nothing failed", async () => {
+  const throttled = await performed({ answer: awsError("ThrottlingException", 400), share: 0.02, before: 0 });
+  expect(throttled.result).toMatchObject({
+    answer: { kind: "error", code: "Throttled" },
+    usage: { throttled: 1 },
+  });
+});
