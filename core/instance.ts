@@ -49,7 +49,10 @@ export const InstanceErrorCode = z.enum([
 ]);
 export type InstanceErrorCode = z.output<typeof InstanceErrorCode>;
 
-/** Of an instance that is gone: the id of one of the cluster's that has the name by which the node's machine is known by now. */
+/**
+ * Of an instance that is gone: the id of one of the cluster's that has the name by which the node's machine is known by now. A
+ * cloud that has successors, and cannot tell whether there is one, answers with an error.
+ */
 const takenOverBy = z.string().min(1).optional();
 
 /**

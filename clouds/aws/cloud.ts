@@ -99,8 +99,10 @@ async function answer(
     isControlWanted ? findControl(resolutions, session, cluster) : undefined,
   ]);
   for (const [node, found] of labelled) answers.set(node, found);
+  // That an instance is gone is half of an answer: a node that lives on in another machine must not be taken for a dead one.
+  for (const [node, fault] of successors.faults) answers.set(node, answerOf(fault));
   return nodes.map((node) =>
-    withEvidence(answers.get(node) ?? UNANSWERED, { control, takenOverBy: successors.get(node) }),
+    withEvidence(answers.get(node) ?? UNANSWERED, { control, takenOverBy: successors.found.get(node) }),
   );
 }
 

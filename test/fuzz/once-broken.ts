@@ -26,4 +26,18 @@ export const ONCE_BROKEN: readonly OnceBroken[] = [
       { do: "ready", slot: 0, status: "False" },
     ],
   },
+  {
+    title: "who has a node's name by now cannot be told, as the cloud refuses to say",
+    steps: [
+      { do: "join", slot: 0, visibleAfterMs: 0, providerID: true, pinned: true, taints: [] },
+      { do: "wait", ms: 31_000 },
+      { do: "takeOver", slot: 0 },
+      { do: "ready", slot: 0, status: "False" },
+      // The instance's end is told by then.
+      { do: "wait", ms: 20 },
+      { do: "wait", ms: 20 },
+      { do: "cloudFails", how: "denied", times: 1 },
+      { do: "wait", ms: 31_000 },
+    ],
+  },
 ];

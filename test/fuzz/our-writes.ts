@@ -34,8 +34,13 @@ export function isNaked({ taints, addresses }: SeenNode): boolean {
 }
 
 /** Whether the kubelet says that it is well. */
-export function isReady({ conditions }: SeenNode): boolean {
-  return conditions.some(({ type, status }) => type === "Ready" && status === "True");
+export function isReady(node: SeenNode): boolean {
+  return readyStatus(node) === "True";
+}
+
+/** What is said of it: "Unknown" by the controller manager where the kubelet says nothing. */
+export function readyStatus({ conditions }: SeenNode): string | undefined {
+  return conditions.find(({ type }) => type === "Ready")?.status;
 }
 
 const OUR_TAINTS: ReadonlySet<string> = new Set([UNINITIALIZED_TAINT, SHUTDOWN_TAINT.key]);

@@ -197,6 +197,7 @@ function setState(world: World, slot: Slot, becomes: InstanceStateName): void {
     const { instance } = place;
     if (instance === undefined || instance.state === "terminated") return;
     world.cloud.inventory.setState(instance.id, becomes);
+    if (becomes === "running" && instance.state !== becomes) place.runsSinceMs = world.clock.now();
     place.instance = { ...instance, state: becomes };
   });
 }

@@ -62,8 +62,13 @@ export const PLANTED_DEFECTS: readonly PlantedDefect[] = [
   },
   {
     title: "what is Ready is deleted as well",
-    controller: (each) => (each.name === nodeLifecycleWatch.name ? blindToReadiness(each) : each),
+    controller: (each) => readingReady(each, () => undefined),
     found: /although it is Ready/,
+  },
+  {
+    title: "what the kubelet of another machine reports in is deleted",
+    controller: (each) => readingReady(each, (ready) => (ready === "False" ? "Unknown" : ready)),
+    found: /was deleted although the kubelet of i-\w+ reports in it/,
   },
   {
     title: "an initialized node is never looked at again",
@@ -137,11 +142,18 @@ function withSettings(controller: Controller, deletion: Partial<DeletionSettings
   };
 }
 
-/** Takes every node for one that is not Ready. */
-function blindToReadiness(controller: Controller): Controller {
+/** Reads something else of who is Ready than stands there, where nodes are deleted. */
+function readingReady(
+  controller: Controller,
+  read: (ready: string | undefined) => string | undefined,
+): Controller {
+  if (controller.name !== nodeLifecycleWatch.name) return controller;
   const blind = <T extends ApiObject>(object: T): T => {
     const { status } = object as ApiObject as Node;
-    const conditions = (status.conditions ?? []).filter(({ type }) => type !== "Ready");
+    const conditions = (status.conditions ?? []).flatMap((each) => {
+      const ready = each.type === "Ready" ? read(each.status) : each.status;
+      return ready === undefined ? [] : [{ ...each, status: ready }];
+    });
     return { ...object, status: { ...status, conditions } };
   };
   return {

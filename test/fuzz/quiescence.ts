@@ -30,6 +30,7 @@ export async function faultsAtRest(world: World): Promise<readonly string[]> {
     cloud.inventory.reveal(instance.id);
     if (instance.state === "terminated") continue;
     cloud.inventory.setState(instance.id, "running");
+    if (instance.state !== "running") place.runsSinceMs = clock.now();
     place.instance = { ...instance, state: "running" };
   }
   for (const { metadata } of others.nodes()) {

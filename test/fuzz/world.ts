@@ -16,7 +16,7 @@ import { createInProcessApi, type InProcessApi } from "#test/fuzz/in-process-api
 import { createInProcessEc2, type InProcessEc2, REGION } from "#test/fuzz/in-process-ec2.ts";
 import { createInvocations, type Invocations } from "#test/fuzz/invocations.ts";
 import { createOtherWriters, type OtherWriters } from "#test/fuzz/kubelet-writes.ts";
-import { faultsOfWrite, isReady, seen } from "#test/fuzz/our-writes.ts";
+import { faultsOfWrite, isReady, readyStatus, seen } from "#test/fuzz/our-writes.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 
 /** One cluster with its cloud, its relays and its functions, all in this process and on one clock, and what may never be. */
@@ -70,6 +70,8 @@ export interface Place {
   /** Whether the cloud has never shown it. */
   isNewborn: boolean;
   nodeName: string | undefined;
+  /** Since when the instance runs, where it was ever anything else. */
+  runsSinceMs: number;
 }
 
 /** The least time between two answers that there is no such instance. */
@@ -211,7 +213,14 @@ export function emptyPlace(): Place {
     hiddenUntilMs: Number.NEGATIVE_INFINITY,
     isNewborn: false,
     nodeName: undefined,
+    runsSinceMs: Number.NEGATIVE_INFINITY,
   };
+}
+
+/** Whether the machine of that name has been running and to be seen for so long that no answer knows better. */
+function isShown({ instance, runsSinceMs, hiddenUntilMs }: Place, name: string, nowMs: number): boolean {
+  const isRunning = instance?.state === "running" && instance.privateDnsName === name;
+  return isRunning && nowMs - Math.max(runsSinceMs, hiddenUntilMs) > ANSWERS_LIVE_MS;
 }
 
 interface Watched {
@@ -240,6 +249,9 @@ function watchOurWrites({ api, others, places, clock, violate, meanwhile }: Watc
     const node = seen(change.previous.object);
     if (isReady(node)) violate(`${name} was deleted although it is Ready`);
     const nowMs = clock.now();
+    const successor = readyStatus(node) === "False" && places.find((each) => isShown(each, name, nowMs));
+    if (successor && !node.providerID?.endsWith(`/${successor.instance?.id}`))
+      violate(`${name} was deleted although the kubelet of ${successor.instance?.id} reports in it`);
     const place = places.find(({ instance }) => node.providerID?.endsWith(`/${instance?.id}`));
     const state = place?.instance?.state;
     if (state === "terminated") return;

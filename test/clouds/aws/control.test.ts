@@ -9,6 +9,7 @@ import { summary } from "#test/clouds/conformance.ts";
 const idOf = (number: number) => `i-${number.toString(16).padStart(17, "0")}`;
 const nameOf = (number: number) => `ip-10-0-0-${number}.eu-central-1.compute.internal`;
 const THEIRS = { Tags: [{ Key: "kubernetes.io/cluster/theirs", Value: "owned" }] };
+const ALIVE: NodeTraits = { name: nameOf(2), providerID: idOf(2) };
 const GONE: NodeTraits = { name: "some-node", providerID: idOf(9) };
 
 async function ask(
@@ -207,10 +208,15 @@ describe("whoever has taken the name of an instance that is gone", () => {
     expect((await ask(heirs, alive)).requests).toBe(1);
   });
 
-  test("is left out where it cannot be told, and the answer stays", async () => {
+  const ended = anInstance(9, { State: { Name: "terminated" }, PrivateDnsName: "" });
+  test.each<[string, readonly Ec2Instance[]]>([
+    ["is not there", [anInstance(1)]],
+    ["has ended", [anInstance(1), ended]],
+    ["is another cluster's", [anInstance(1), anInstance(9, THEIRS)]],
+  ])("is not nobody where it cannot be told of a node whose instance %s", async (_, instances) => {
     const world = new Ec2World();
     world.later = { after: 1, error: awsError("RequestLimitExceeded", 503) };
-    const { answers } = await ask([anInstance(1)], [gone], { world });
-    expect(answers).toEqual([{ kind: "not-found", message: expect.any(String) }]);
+    const { answers } = await ask([...instances, anInstance(2)], [gone, ALIVE], { world });
+    expect(answers.map(summary)).toEqual(["Throttled", idOf(2)]);
   });
 });
