@@ -31,8 +31,8 @@ describe("random steps of nodes, cloud and faults", () => {
 });
 
 describe("what was broken once is not", () => {
-  it.each(ONCE_BROKEN)("$title", async ({ steps }) => {
-    await expect(runSteps({ controllers }, steps, 1)).resolves.toMatchObject({});
+  it.each(ONCE_BROKEN)("$title", async ({ steps, chance = 1 }) => {
+    await expect(runSteps({ controllers }, steps, chance)).resolves.toMatchObject({});
   });
 });
 
@@ -43,6 +43,8 @@ describe("a planted defect is found", () => {
   });
 });
 
-function told({ seed, broken, steps }: Extract<FuzzResult, { kind: "failed" }>, of: number): string {
-  return [...steps.map(stepLine), broken, `npm run test:fuzz -- --steps ${of} --seed ${seed}`].join("\n");
+function told({ seed, found, broken, steps }: Extract<FuzzResult, { kind: "failed" }>, of: number): string {
+  return [...steps.map(stepLine), broken, found, `npm run test:fuzz -- --steps ${of} --seed ${seed}`].join(
+    "\n",
+  );
 }

@@ -27,7 +27,9 @@ const result = await fuzz({
 const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
 if (result.kind === "failed") {
   const lines = result.steps.map((step, index) => `${String(index + 1).padStart(4)}  ${stepLine(step)}`);
-  process.stdout.write(`${lines.join("\n")}\n${result.broken}\nfailed after ${seconds} s\n`);
+  process.stdout.write(`${lines.join("\n")}\n${result.broken}\n`);
+  if (result.found !== result.broken) process.stdout.write(`before any was left out: ${result.found}\n`);
+  process.stdout.write(`failed after ${seconds} s, with the chance ${result.chance}\n`);
   process.stdout.write(`again: npm run test:fuzz -- --steps ${steps} --seed ${seed}\n`);
   process.exitCode = 1;
 } else {

@@ -3,6 +3,8 @@ import type { Step } from "#test/fuzz/steps.ts";
 /** Steps that broke something once, reduced to those that matter. */
 export interface OnceBroken {
   readonly title: string;
+  /** All other chance in the world, where it matters. */
+  readonly chance?: number;
   readonly steps: readonly Step[];
 }
 

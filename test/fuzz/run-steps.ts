@@ -19,8 +19,10 @@ export type FuzzResult =
       readonly seed: number;
       /** Of the world in which it broke. */
       readonly chance: number;
+      /** By all steps of the run … */
+      readonly found: string;
+      /** … and by the fewest that still break something, which may be something else. */
       readonly broken: string;
-      /** The fewest that still break it. */
       readonly steps: readonly Step[];
     };
 
@@ -50,15 +52,16 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
     { seed, numRuns: Math.max(1, Math.ceil(steps / STEPS_PER_RUN)), endOnFailure: true },
   );
   if (!details.failed) return { kind: "passed", steps: taken, invocations };
-  const [found = [], chance = 0] = details.counterexample ?? [];
-  let broken = messageOf(details.errorInstance);
+  const [run = [], chance = 0] = details.counterexample ?? [];
+  const found = messageOf(details.errorInstance);
+  let broken = found;
   const fails = async (fewer: readonly Step[]): Promise<boolean> => {
     const said = await runSteps(options, fewer, chance).then(() => undefined, messageOf);
     broken = said ?? broken;
     return said !== undefined;
   };
-  const fewest = await fewestSteps(found, fails, options.shrinkMs ?? 60_000);
-  return { kind: "failed", seed, chance, broken, steps: fewest };
+  const fewest = await fewestSteps(run, fails, options.shrinkMs ?? 60_000);
+  return { kind: "failed", seed, chance, found, broken, steps: fewest };
 }
 
 /** Takes these steps in a world of their own; rejects with what was broken, and after which step. */
