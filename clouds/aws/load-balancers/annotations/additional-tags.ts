@@ -8,7 +8,10 @@ export const additionalTags: Reader<AdditionalTags> = (written) => {
   const tags = new Map(pairsOf(written));
   for (const [key, value] of tags) {
     if (isReserved(key))
-      return mayBe("tags whose keys do not begin with kubernetes.io/ or aws: and are not KubernetesCluster");
+      return mayBe(
+        "tags whose keys do not begin with kubernetes.io/, serverless-ccm.io/ or aws: and are not KubernetesCluster",
+        "ReservedTag",
+      );
     if (!isTag(key, value)) return mayBe(SHAPE);
   }
   if (tags.size > MAX_TAGS) return mayBe(`at most ${MAX_TAGS} tags`);
@@ -18,11 +21,13 @@ export const additionalTags: Reader<AdditionalTags> = (written) => {
 /** Whether a tag's key is one that only controllers and AWS itself give. */
 export function isReserved(key: string): boolean {
   const lower = key.toLowerCase();
-  return lower.startsWith("aws:") || lower.startsWith("kubernetes.io/") || lower === "kubernetescluster";
+  return lower === "kubernetescluster" || RESERVED.some((prefix) => lower.startsWith(prefix));
 }
 
-/** AWS has room for 50 on a resource; the Service's name and the cluster's two are among them. */
-const MAX_TAGS = 47;
+const RESERVED = ["aws:", "kubernetes.io/", "serverless-ccm.io/"];
+
+/** AWS has room for 50 on a resource, and those that say whose it is are among them. */
+const MAX_TAGS = 40;
 
 const SHAPE =
   "tags as key=value,key=value: keys of 1 to 128 and values of at most 256 letters, digits, spaces and _ . : / + - @";

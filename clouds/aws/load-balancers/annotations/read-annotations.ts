@@ -50,7 +50,10 @@ export function readAnnotations(
     } else if (read.ok) {
       if (read.value !== undefined) said[suffix] = read.value;
     } else {
-      return { kind: "refused", problem: invalidAnnotation(suffix, written, read.allowed) };
+      return {
+        kind: "refused",
+        problem: { code: read.code, field: name, value: written, allowed: read.allowed },
+      };
     }
   }
   // Each value was read by the reader that stands under its suffix.

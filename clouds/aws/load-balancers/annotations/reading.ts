@@ -1,7 +1,10 @@
 /** What a text was read as, or what it may be, in words that end "… is not …; allowed: ". */
 export type Read<Value> =
   | { readonly ok: true; readonly value: Value }
-  | { readonly ok: false; readonly allowed: string };
+  | { readonly ok: false; readonly allowed: string; readonly code: FaultCode };
+
+/** Why a text is refused: a code of `core/service/problems.ts`. */
+export type FaultCode = "InvalidAnnotation" | "ReservedTag";
 
 /** Reads a text as it is written; `undefined` as a value is that it says nothing. */
 export type Reader<Value> = (text: string) => Read<Value>;
@@ -12,8 +15,8 @@ export function is<Value>(value: Value): Read<Value> {
 }
 
 /** It says something else than it may. */
-export function mayBe(allowed: string): Read<never> {
-  return { ok: false, allowed };
+export function mayBe(allowed: string, code: FaultCode = "InvalidAnnotation"): Read<never> {
+  return { ok: false, allowed, code };
 }
 
 /** A text without white space around it, of a shape. */

@@ -119,23 +119,14 @@ const REFUSED: readonly Refused[] = [
   ["private-ipv4-addresses", NETWORK, "10.0.0.1.", "IPv4 addresses"],
   ["private-ipv4-addresses", NETWORK, "10.0.0.256", "IPv4 addresses"],
   ["private-ipv4-addresses", NETWORK, "fd00::1", "IPv4 addresses"],
-  ["additional-resource-tags", BOTH, "kubernetes.io/cluster/other=owned", "do not begin with kubernetes.io/"],
-  [
-    "additional-resource-tags",
-    BOTH,
-    "a=b,Kubernetes.io/service-name=x/y",
-    "do not begin with kubernetes.io/",
-  ],
-  ["additional-resource-tags", BOTH, "KubernetesCluster=other", "are not KubernetesCluster"],
-  ["additional-resource-tags", BOTH, "AWS:x=1", "aws:"],
   ["additional-resource-tags", BOTH, "a=*", "letters, digits"],
   ["additional-resource-tags", BOTH, `${"k".repeat(129)}=1`, "1 to 128"],
   ["additional-resource-tags", BOTH, `k=${"v".repeat(257)}`, "at most 256"],
   [
     "additional-resource-tags",
     BOTH,
-    Array.from({ length: 48 }, (_, index) => `k${index}`).join(),
-    "at most 47 tags",
+    Array.from({ length: 41 }, (_, index) => `k${index}`).join(),
+    "at most 40 tags",
   ],
   ["proxy-protocol", CLASSIC, "true", "*"],
   ["target-group-attributes", NETWORK, "preserve_client_ip.enabled=True", "as key=true or key=false"],
@@ -204,6 +195,21 @@ test.each(
       value: written,
       allowed: expect.stringContaining(allowed),
     },
+  });
+});
+
+test.each([
+  ["kubernetes.io/cluster/other=owned"],
+  ["a=b,Kubernetes.io/service-name=x/y"],
+  ["KubernetesCluster=other"],
+  ["serverless-ccm.io/additional-tags=000000"],
+  ["AWS:x=1"],
+])("tags that say whose a resource is are refused: %s", (value) => {
+  const field = `${ANNOTATION_PREFIX}additional-resource-tags`;
+
+  expect(readAnnotations("network", { [field]: value })).toEqual({
+    kind: "refused",
+    problem: { code: "ReservedTag", field, value, allowed: expect.stringContaining("kubernetes.io/, ") },
   });
 });
 
@@ -301,4 +307,16 @@ test.each(["classic", "network"] as const)("access logs of a %s load balancer ne
   expect(readAnnotations(kind, { ...enabled, ...bucket })).toMatchObject({
     annotations: { "access-log-enabled": true, "access-log-s3-bucket-name": "logs" },
   });
+});
+
+test("what is allowed is said in at most as many characters as an Event has room for", () => {
+  const said = [...REFUSED, ["additional-resource-tags", BOTH, "aws:x=1", ""] as const].flatMap(
+    ([suffix, kinds, written]) =>
+      kinds.map((kind) => {
+        const read = readAnnotations(kind, { [ANNOTATION_PREFIX + suffix]: written });
+        return read.kind === "refused" ? (read.problem.allowed ?? "") : "";
+      }),
+  );
+
+  expect(said.filter((allowed) => allowed === "" || allowed.length > 300)).toEqual([]);
 });
