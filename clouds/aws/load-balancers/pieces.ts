@@ -1,3 +1,4 @@
+import type { AllowedResources } from "#clouds/aws/load-balancers/allowed.ts";
 import type { SubnetState, VpcState } from "#clouds/aws/load-balancers/state.ts";
 import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
 
@@ -37,7 +38,12 @@ export interface SubnetsWanted {
   readonly clusterTag: string;
   /** Each must have an IPv6 network. */
   readonly dualStack: boolean;
+  /** `subnetID`: taken where no subnet is the cluster's or nobody's. */
+  readonly fallbackId: string | undefined;
+  /** Other clusters' subnets that the annotation may name. */
+  readonly allow: AllowedResources;
 }
+/** In the order in which the annotation names them, else by zone. */
 export type ChooseSubnets = (wanted: SubnetsWanted, vpc: VpcState) => Piece<readonly SubnetState[]>;
 
 /** One thing that is let in: a protocol and ports from networks. */
@@ -68,14 +74,20 @@ export type PlanFrontGroup = (wanted: FrontGroupWanted, vpc: VpcState) => Piece<
 
 /** What is let in on the nodes' own security groups (`vpc/node-rules.ts`): groups that are not ours, of which only rules that match `mine` are ever taken away. */
 export interface NodeRulesWanted {
+  /** `disableSecurityGroupIngress`: nothing is added and nothing taken away. */
+  readonly disabled: boolean;
   readonly clusterTag: string;
   /** Of the targets. */
   readonly instanceIds: readonly string[];
   readonly openings: readonly Opening[];
-  /** Rules of this load balancer by their description, or by the group that they let in. */
+  /**
+   * Rules of this load balancer by their description, or by the group that they let everything in from. Rules described
+   * `kubernetes.io/rule/nlb/mtu` are all load balancers' together: they stay while a client's rule for the same network does.
+   */
   readonly mine: { readonly descriptions: readonly string[]; readonly groupIds: readonly string[] };
 }
-export type PlanNodeRules = (wanted: NodeRulesWanted, vpc: VpcState) => Piece<undefined>;
+/** Answers with warnings, of instances whose group cannot be told: those are left out. */
+export type PlanNodeRules = (wanted: NodeRulesWanted, vpc: VpcState) => Piece<readonly Problem[]>;
 
 /** Takes groups away that are ours by tag and in no use any more (`vpc/remove-groups.ts`); one in use still is tried again later. */
 export type PlanRemovedGroups = (

@@ -1,0 +1,118 @@
+import { hasClusterTag, isAllowed, isOfCluster } from "#clouds/aws/load-balancers/allowed.ts";
+import type { ChooseSubnets, Piece, SubnetsWanted } from "#clouds/aws/load-balancers/pieces.ts";
+import type { SubnetState, VpcState } from "#clouds/aws/load-balancers/state.ts";
+
+/** The annotation that names subnets. */
+const FIELD = "service.beta.kubernetes.io/aws-load-balancer-subnets";
+
+/** The subnets that an annotation names, or those that are found by tags: one for each zone. */
+export const chooseSubnets: ChooseSubnets = (wanted, vpc) => {
+  const chosen = wanted.named === undefined ? found(wanted, vpc) : named(wanted.named, wanted, vpc);
+  if (chosen.kind !== "ready" || !wanted.dualStack) return chosen;
+  const without = chosen.value.filter(({ subnet }) => !hasIpv6(subnet));
+  if (without.length === 0) return chosen;
+  const detail = `no IPv6 network: ${idsOf(without)}`;
+  return refused("SubnetsWithoutIPv6", wanted, "subnets that have an IPv6 network, each of them", detail);
+};
+
+function named(text: string, wanted: SubnetsWanted, vpc: VpcState): Piece<readonly SubnetState[]> {
+  const { clusterTag, allow } = wanted;
+  const names = text
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "");
+  if (names.length === 0)
+    return refused("SubnetsInvalid", wanted, "ids or names of subnets, with commas between");
+  const candidates = names.map((name) =>
+    vpc.subnets.filter(({ subnet, tags }) =>
+      name.startsWith("subnet-") ? subnet.SubnetId === name : tags["Name"] === name,
+    ),
+  );
+  const unknown = names.filter((_, place) => candidates[place]?.length !== 1);
+  if (unknown.length > 0) {
+    const detail = `not found in ${vpc.id}, or there twice: ${unknown.join(", ")}`;
+    return refused(
+      "SubnetsNotFound",
+      wanted,
+      "subnets of the cluster's VPC, by id or by a name that one alone has",
+      detail,
+    );
+  }
+  const subnets = candidates.flat();
+  const isOurs = ({ subnet, tags }: SubnetState): boolean =>
+    !hasClusterTag(tags) || isAllowed("subnets", { id: subnet.SubnetId ?? "", tags }, { clusterTag, allow });
+  const foreign = subnets.filter((each) => !isOurs(each));
+  if (foreign.length > 0) {
+    const detail = `tagged as another cluster's and not in cloud.allow.subnets: ${idsOf(foreign)}`;
+    return refused("SubnetsForeign", wanted, "subnets of this cluster", detail);
+  }
+  if (new Set(subnets.map(({ subnet }) => subnet.AvailabilityZone)).size < subnets.length)
+    return refused("SubnetsInOneZone", wanted, "one subnet for each availability zone");
+  return { kind: "ready", value: subnets };
+}
+
+function found(wanted: SubnetsWanted, vpc: VpcState): Piece<readonly SubnetState[]> {
+  const { clusterTag, internal, fallbackId } = wanted;
+  const ours = vpc.subnets.filter(({ tags }) => isOfCluster(tags, clusterTag) || !hasClusterTag(tags));
+  const eligible =
+    ours.length > 0 ? ours : vpc.subnets.filter(({ subnet }) => subnet.SubnetId === fallbackId);
+  const usable = eligible.filter(
+    ({ isPublic, zoneType }) =>
+      (internal || isPublic === true) && (zoneType === undefined || zoneType === "availability-zone"),
+  );
+  const role = `kubernetes.io/role/${internal ? "internal-elb" : "elb"}`;
+  const byZone = Map.groupBy(usable, ({ subnet }) => subnet.AvailabilityZone ?? "");
+  const best = [...byZone.values()].flatMap((of) => of.toSorted(preference(role, clusterTag)).slice(0, 1));
+  if (best.length === 0) {
+    const detail = `${vpc.subnets.length} subnets in ${vpc.id}, ${eligible.length} of this cluster or of none, ${usable.length} that fit`;
+    const kind = internal ? "a subnet" : "a subnet with a route to an internet gateway";
+    return {
+      kind: "refused",
+      problem: {
+        code: "SubnetsMissing",
+        allowed: `${kind}, tagged kubernetes.io/cluster/${clusterTag} or for no cluster, or ${FIELD}`,
+        detail,
+      },
+    };
+  }
+  return { kind: "ready", value: best.toSorted((a, b) => compare(zoneOf(a), zoneOf(b))) };
+}
+
+/** The role's tag comes first, then the cluster's, then the lowest id. */
+function preference(role: string, clusterTag: string): (a: SubnetState, b: SubnetState) => number {
+  const rank = ({ tags }: SubnetState): number =>
+    (tags[role] === undefined ? 2 : 0) + (isOfCluster(tags, clusterTag) ? 0 : 1);
+  return (a, b) => rank(a) - rank(b) || compare(a.subnet.SubnetId ?? "", b.subnet.SubnetId ?? "");
+}
+
+function refused(
+  code: string,
+  { named }: SubnetsWanted,
+  allowed: string,
+  detail?: string,
+): Extract<Piece<never>, { readonly kind: "refused" }> {
+  const field = named === undefined ? {} : { field: FIELD, value: named };
+  return {
+    kind: "refused",
+    problem: { code, ...field, allowed, ...(detail === undefined ? {} : { detail }) },
+  };
+}
+
+function hasIpv6({ Ipv6CidrBlockAssociationSet: networks = [] }: SubnetState["subnet"]): boolean {
+  return networks.some(
+    ({ Ipv6CidrBlockState: state }) => state === undefined || state.State === "associated",
+  );
+}
+
+function zoneOf({ subnet }: SubnetState): string {
+  return subnet.AvailabilityZone ?? "";
+}
+
+function idsOf(subnets: readonly SubnetState[]): string {
+  return subnets.map(({ subnet }) => subnet.SubnetId).join(", ");
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

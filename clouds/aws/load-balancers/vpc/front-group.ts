@@ -1,0 +1,70 @@
+import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
+import { isOwned } from "#clouds/aws/load-balancers/allowed.ts";
+import type { PlanFrontGroup } from "#clouds/aws/load-balancers/pieces.ts";
+import { permissionsOf, rulesOf, rulesOfOpenings, without } from "#clouds/aws/load-balancers/vpc/rules.ts";
+import { tagsLacking, tagsOf, tagsOfOwner } from "#clouds/aws/load-balancers/vpc/tags.ts";
+import type { LoadBalancerAction } from "#core/service/model.ts";
+
+/** A security group has room for so many rules of a family, unless the account was given more. */
+const MAX_RULES = 60;
+
+/**
+ * The security group of ours on a load balancer: made where there is none of its name, with exactly the rules that are wanted. One
+ * of that name that does not carry the cluster's tag is somebody else's, and stays as it is.
+ */
+export const planFrontGroup: PlanFrontGroup = ({ owner, name, description, openings }, vpc) => {
+  const named = vpc.groups.filter(({ group }) => group.GroupName === name && group.VpcId === vpc.id);
+  const found = named.find(({ tags }) => isOwned(tags, owner.clusterTag));
+  const tags = tagsOfOwner(owner);
+  if (found === undefined) {
+    const [foreign] = named;
+    if (foreign !== undefined) {
+      const detail = `security group ${foreign.group.GroupId} has the name ${name} and is not tagged kubernetes.io/cluster/${owner.clusterTag}: owned; give it that tag or another name`;
+      return { kind: "refused", problem: { code: "SecurityGroupForeign", detail } };
+    }
+    const request = {
+      GroupName: name,
+      Description: description,
+      VpcId: vpc.id,
+      TagSpecifications: [{ ResourceType: "security-group" as const, Tags: tagsOf(tags) }],
+    };
+    return { kind: "act", actions: [awsAction("ec2:CreateSecurityGroup", name, request)] };
+  }
+  const id = found.group.GroupId ?? "";
+  const actual = rulesOf(found.ingress);
+  const wanted = rulesOfOpenings(openings);
+  const missing = without(wanted, actual);
+  const surplus = without(actual, wanted);
+  const add =
+    missing.length === 0
+      ? []
+      : [
+          awsAction("ec2:AuthorizeSecurityGroupIngress", id, {
+            GroupId: id,
+            IpPermissions: permissionsOf(missing),
+          }),
+        ];
+  const remove =
+    surplus.length === 0
+      ? []
+      : [
+          awsAction("ec2:RevokeSecurityGroupIngress", id, {
+            GroupId: id,
+            IpPermissions: permissionsOf(surplus),
+          }),
+        ];
+  const lacking = tagsLacking(tags, found.tags);
+  const tag =
+    Object.keys(lacking).length === 0
+      ? []
+      : [awsAction("ec2:CreateTags", id, { Resources: [id], Tags: tagsOf(lacking) })];
+  // What stays open all the time is not closed in between, unless there is no room for both.
+  const hasRoom = actual.length + missing.length <= MAX_RULES;
+  const [first, ...more]: LoadBalancerAction[] = [
+    ...(hasRoom ? [...add, ...remove] : [...remove, ...add]),
+    ...tag,
+  ];
+  return first === undefined
+    ? { kind: "ready", value: id }
+    : { kind: "act", actions: [first, ...more], value: id };
+};

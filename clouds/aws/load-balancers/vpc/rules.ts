@@ -1,0 +1,119 @@
+import type { IpPermission } from "@aws-sdk/client-ec2";
+import type { Opening } from "#clouds/aws/load-balancers/pieces.ts";
+
+/** One rule of a security group: one protocol and range of ports, from one network, group or prefix list. */
+export interface Rule {
+  readonly protocol: string;
+  /** Of ICMP its type and code; undefined for all. */
+  readonly ports: readonly [from: number, to: number] | undefined;
+  readonly from: "ipv4" | "ipv6" | "group" | "prefix-list";
+  /** The network, or the id. */
+  readonly peer: string;
+  readonly description: string | undefined;
+}
+
+/** The rules that permissions, as EC2 groups them, stand for. */
+export function rulesOf(permissions: readonly IpPermission[]): Rule[] {
+  return permissions.flatMap((permission) => {
+    const protocol = protocolOf(permission.IpProtocol ?? "-1");
+    const ports = portsOf(permission);
+    const rule = (from: Rule["from"], peer: string | undefined, description: string | undefined): Rule[] =>
+      peer === undefined ? [] : [{ protocol, ports, from, peer: peer.toLowerCase(), description }];
+    return [
+      ...(permission.IpRanges ?? []).flatMap((each) => rule("ipv4", each.CidrIp, each.Description)),
+      ...(permission.Ipv6Ranges ?? []).flatMap((each) => rule("ipv6", each.CidrIpv6, each.Description)),
+      ...(permission.UserIdGroupPairs ?? []).flatMap((each) => rule("group", each.GroupId, each.Description)),
+      ...(permission.PrefixListIds ?? []).flatMap((each) =>
+        rule("prefix-list", each.PrefixListId, each.Description),
+      ),
+    ];
+  });
+}
+
+/** The rules that openings come to. */
+export function rulesOfOpenings(openings: readonly Opening[]): Rule[] {
+  return openings.flatMap(({ protocol, ports, cidrs = [], groupIds = [], description }) => {
+    const rule = (from: Rule["from"], peer: string): Rule => ({
+      protocol: protocolOf(protocol),
+      ports: protocol === "-1" ? undefined : ports,
+      from,
+      peer: peer.toLowerCase(),
+      description,
+    });
+    return [
+      ...cidrs.map((cidr) => rule(cidr.includes(":") ? "ipv6" : "ipv4", cidr)),
+      ...groupIds.map((id) => rule("group", id)),
+    ];
+  });
+}
+
+/** Rules as the permissions of a request, those of one protocol and range of ports together. */
+export function permissionsOf(rules: readonly Rule[]): IpPermission[] {
+  const byPorts = Map.groupBy(rules, ({ protocol, ports }) => `${protocol} ${ports?.join("-")}`);
+  return [...byPorts.values()].flatMap((of) => {
+    const [first] = of;
+    if (first === undefined) return [];
+    const peers = (from: Rule["from"]): readonly Rule[] => of.filter((rule) => rule.from === from);
+    const told = ({ description }: Rule): { Description?: string } =>
+      description === undefined ? {} : { Description: description };
+    const [ipv4, ipv6, groups, lists] = [peers("ipv4"), peers("ipv6"), peers("group"), peers("prefix-list")];
+    return {
+      IpProtocol: first.protocol,
+      ...(first.ports === undefined ? {} : { FromPort: first.ports[0], ToPort: first.ports[1] }),
+      ...(ipv4.length === 0 ? {} : { IpRanges: ipv4.map((rule) => ({ CidrIp: rule.peer, ...told(rule) })) }),
+      ...(ipv6.length === 0
+        ? {}
+        : { Ipv6Ranges: ipv6.map((rule) => ({ CidrIpv6: rule.peer, ...told(rule) })) }),
+      ...(groups.length === 0
+        ? {}
+        : { UserIdGroupPairs: groups.map((rule) => ({ GroupId: rule.peer, ...told(rule) })) }),
+      ...(lists.length === 0
+        ? {}
+        : { PrefixListIds: lists.map((rule) => ({ PrefixListId: rule.peer, ...told(rule) })) }),
+    };
+  });
+}
+
+/** Equal for rules that EC2 takes for the same: it does so whatever their descriptions are. */
+export function keyOf({ protocol, ports, from, peer }: Rule): string {
+  return JSON.stringify([protocol, ports ?? null, from, peer]);
+}
+
+/** Those of the rules that are not among the others, each once. */
+export function without(rules: readonly Rule[], others: readonly Rule[]): Rule[] {
+  const known = new Set(others.map(keyOf));
+  return [...new Map(rules.map((rule) => [keyOf(rule), rule])).values()].filter(
+    (rule) => !known.has(keyOf(rule)),
+  );
+}
+
+/** Ranges of ports that follow each other or overlap as one: what differs in anything else stays apart. */
+export function merged(rules: readonly Rule[]): Rule[] {
+  const alike = Map.groupBy(rules, ({ ports, ...rest }) => JSON.stringify([rest, ports === undefined]));
+  return [...alike.values()].flatMap((of) => {
+    // ICMP has a type and a code there, which are no range.
+    if (!of.every(({ protocol }) => protocol === "tcp" || protocol === "udp")) return of;
+    return of.toSorted((a, b) => (a.ports?.[0] ?? 0) - (b.ports?.[0] ?? 0)).reduce<Rule[]>(joined, []);
+  });
+}
+
+function joined(before: Rule[], rule: Rule): Rule[] {
+  const last = before.at(-1);
+  if (last?.ports === undefined || rule.ports === undefined || rule.ports[0] > last.ports[1] + 1) {
+    return [...before, rule];
+  }
+  const ports = [last.ports[0], Math.max(last.ports[1], rule.ports[1])] as const;
+  return [...before.slice(0, -1), { ...last, ports }];
+}
+
+/** EC2 shows the numbers of these protocols as names. */
+const PROTOCOL_NAMES: Readonly<Record<string, string>> = { 1: "icmp", 6: "tcp", 17: "udp", 58: "icmpv6" };
+
+function protocolOf(text: string): string {
+  const name = text.toLowerCase();
+  return PROTOCOL_NAMES[name] ?? (name === "all" ? "-1" : name);
+}
+
+function portsOf({ IpProtocol: protocol, FromPort: from, ToPort: to }: IpPermission): Rule["ports"] {
+  return protocol === "-1" || from === undefined || to === undefined ? undefined : [from, to];
+}
