@@ -2,6 +2,7 @@ import { ConfigurationError } from "#cli/configuration-error.ts";
 import { decideEvent } from "#core/decide-event.ts";
 import { MAX_EVENT_BYTES } from "#core/event.ts";
 import { jsonLine } from "#core/json-line.ts";
+import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { CONTROLLER_NAMES, loadControllers } from "#functions/parts/controllers.ts";
 
 /** Twice an event's own limit: instances may come with it. */
@@ -10,6 +11,8 @@ const MAX_INPUT_BYTES = 2 * MAX_EVENT_BYTES;
 /** Reads one document of JSON from `input` and writes a line of JSON for each object: what would be done about it. */
 export async function decide(input: AsyncIterable<Uint8Array>, output: NodeJS.WritableStream): Promise<void> {
   const controllers = await loadControllers(CONTROLLER_NAMES);
+  // An event says nothing of its cluster's cloud: what holds where nothing is configured holds here, too.
+  await Promise.all(controllers.map((controller) => controller.load?.(DEFAULT_SETTINGS.cloud.provider)));
   const decided = decideEvent(parseJson(await readAll(input)), new Date(), (name) =>
     controllers.find((controller) => controller.name === name),
   );

@@ -28,7 +28,8 @@ export const dryRun: Policy = (decision) => {
     case "retry":
       return { ...decision, events: [] };
     case "change": {
-      const message = `would ${decision.writes.map(sentenceOf).join("; then ")}`;
+      const joined = decision.writes.map(sentenceOf).join(decision.independent ? "; and " : "; then ");
+      const message = `would ${joined}`;
       return { kind: "skip", object: decision.object, because: { code: "DryRun", message } };
     }
   }
@@ -37,7 +38,7 @@ export const dryRun: Policy = (decision) => {
 /** Writes labels and nothing else: neither addresses nor provider IDs nor annotations, and no taint goes. */
 export const labelsOnly: Policy = (decision) => {
   if (decision.kind !== "change") return decision;
-  const { object, because, warnings } = decision;
+  const { object, because, warnings, independent } = decision;
   const [first, ...rest] = labelsOnlyOfWrites(decision.writes);
   if (first === undefined) {
     const message = `labels alone may be written, and none are left: ${because.message}`;
@@ -49,6 +50,7 @@ export const labelsOnly: Policy = (decision) => {
     object,
     because: { code: "LabelsOnly", message },
     writes: [first, ...rest],
+    ...(independent === undefined ? {} : { independent }),
     events: [],
     warnings,
   };

@@ -58,6 +58,24 @@ export function collectionPath({ apiVersion, name }: Pick<Resource, "apiVersion"
   return `${groupPath(apiVersion)}/${name}`;
 }
 
+/**
+ * The path of what is followed of a resource: all its objects, or the one of that name, which is a list of at most one and needs no
+ * right but to that name. It may have a query already.
+ */
+export function followedPath(
+  resource: Pick<Resource, "apiVersion" | "name">,
+  only: ObjectName | undefined,
+): string {
+  if (only === undefined) return collectionPath(resource);
+  const selector = encodeURIComponent(`metadata.name=${only.name}`);
+  return `${creationPath(resource, only.namespace)}?fieldSelector=${selector}`;
+}
+
+/** A path with more of a query. */
+export function withQuery(path: string, query: string): string {
+  return `${path}${path.includes("?") ? "&" : "?"}${query}`;
+}
+
 /** The path of one object, or of a subresource of it; a name from outside cannot lead elsewhere. */
 export function objectPath(
   { apiVersion, name: plural }: Pick<Resource, "apiVersion" | "name">,

@@ -34,7 +34,14 @@ export function parseResourceRequest(
   if (verb === undefined || !allowed.includes(verb)) return "method";
   // Across namespaces there is only reading of collections.
   if (resource.namespaced && namespace === undefined && verb !== "list" && verb !== "watch") return "method";
-  return { verb, resource, namespace, name, subresource };
+  return { verb, resource, namespace, name: name ?? nameSelected(verb, query), subresource };
+}
+
+/** A list or watch of the object of one name is authorized as one of that name. */
+function nameSelected(verb: Verb, query: URLSearchParams): string | undefined {
+  if (verb !== "list" && verb !== "watch") return undefined;
+  const [, name] = /(?:^|,)metadata\.name==?([^,]+)/.exec(query.get("fieldSelector") ?? "") ?? [];
+  return name;
 }
 
 function verbOf(method: string, named: boolean, watch: boolean): Verb | undefined {

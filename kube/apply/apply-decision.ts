@@ -2,10 +2,11 @@ import type { ApiObject, DoneWrite } from "#core/controller.ts";
 import type { Change } from "#core/decision.ts";
 import { holds } from "#core/json-patch.ts";
 import { messageOf } from "#core/message-of.ts";
+import { carryOutApart } from "#kube/apply/carry-out-apart.ts";
 import type { ApplyContext, ApplyItem, Progress } from "#kube/apply/context.ts";
 import { type AppliedObject, changed, settled, stopped } from "#kube/apply/outcome.ts";
 import { act, guard, readNow, send } from "#kube/apply/steps.ts";
-import type { Stop } from "#kube/apply/stop.ts";
+import { DEADLINE_REACHED, type Stop } from "#kube/apply/stop.ts";
 
 /**
  * Carries one decision out, and those that follow from it: what comes next after each change, and what is decided anew where
@@ -28,6 +29,8 @@ export async function applyDecision(item: ApplyItem, context: ApplyContext): Pro
 
 /** A change is followed by what comes next so often in all; then the object is due again at once. */
 const MAX_ROUNDS = 6;
+/** After a write failed that stood for itself, where nobody decides on what is left. */
+const FAILED_WAIT_SECONDS = 5;
 /** An object that is not as it was read is read so often; then others have their turn first. */
 const MAX_READS = 4;
 
@@ -41,12 +44,23 @@ async function applyRounds(
   let reads = 0;
   while (decision.kind === "change") {
     const change: Change = decision;
-    const { stop, done } = await carryOut(change, progress, context);
+    const carry = change.independent ? carryOutApart : carryOut;
+    const { stop, done } = await carry(change, progress, context);
     if (stop === undefined) {
       const next = context.decide.next(item.index, done);
-      if (next === undefined) return changed(item, change, progress, context);
+      if (next === undefined) {
+        const because = done.find(({ failed }) => failed !== undefined)?.failed;
+        if (because === undefined) return changed(item, change, progress, context);
+        return stopped(
+          item,
+          { kind: "retry", because, afterSeconds: FAILED_WAIT_SECONDS },
+          progress,
+          context,
+        );
+      }
       rounds += 1;
-      if (rounds === MAX_ROUNDS) return stopped(item, ROUNDS_EXHAUSTED, progress, context);
+      const end = endOfRounds(rounds, context);
+      if (next.kind === "change" && end !== undefined) return stopped(item, end, progress, context);
       decision = next;
     } else if (stop.kind === "conflict") {
       reads += 1;
@@ -59,6 +73,12 @@ async function applyRounds(
     } else return stopped(item, stop, progress, context);
   }
   return settled(item, decision, progress, context);
+}
+
+/** Why there is no other round: they are all used up, or its writes would not be sent. */
+function endOfRounds(rounds: number, { deadline, halted }: ApplyContext): Stop | undefined {
+  if (deadline.aborted) return DEADLINE_REACHED;
+  return halted ?? (rounds === MAX_ROUNDS ? ROUNDS_EXHAUSTED : undefined);
 }
 
 const ROUNDS_EXHAUSTED: Stop = {

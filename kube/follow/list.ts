@@ -1,4 +1,4 @@
-import type { ObjectName } from "#core/resources/resource.ts";
+import { type ObjectName, withQuery } from "#core/resources/resource.ts";
 import { shown } from "#core/shown-text.ts";
 import type { Excess } from "#kube/client/errors.ts";
 import { MAX_OBJECT_VALUES } from "#kube/client/json-values.ts";
@@ -158,7 +158,7 @@ async function readPage(
   try {
     const answer = await transport.send({
       method: "GET",
-      path: `${path}?${parameters}`,
+      path: withQuery(path, String(parameters)),
       // One object is below what servers compress.
       compressed: size !== undefined,
       maxBytes: bounds.pageBytes,
@@ -193,7 +193,7 @@ async function tooLarge(
   const parameters = new URLSearchParams({ limit: "1", ...(token === undefined ? {} : { continue: token }) });
   const request = {
     method: "GET",
-    path: `${path}?${parameters}`,
+    path: withQuery(path, String(parameters)),
     accept: METADATA_ONLY,
     signal,
     maxBytes: MAX_METADATA_BYTES,

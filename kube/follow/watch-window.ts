@@ -1,3 +1,4 @@
+import { withQuery } from "#core/resources/resource.ts";
 import { shown } from "#core/shown-text.ts";
 import type { ApiStream, Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
@@ -104,7 +105,10 @@ function failureOfBody(error: unknown): RequestFailure {
 
 function pathOf({ path, resourceVersion, timeoutSeconds }: WindowOptions): string {
   const version = encodeURIComponent(resourceVersion);
-  return `${path}?watch=1&allowWatchBookmarks=true&resourceVersion=${version}&timeoutSeconds=${timeoutSeconds}`;
+  return withQuery(
+    path,
+    `watch=1&allowWatchBookmarks=true&resourceVersion=${version}&timeoutSeconds=${timeoutSeconds}`,
+  );
 }
 
 async function readEvents(

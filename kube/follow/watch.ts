@@ -67,7 +67,7 @@ export type WatchNote =
 
 export interface WatchOptions<T> {
   readonly transport: Transport;
-  /** Of the collection, such as `/api/v1/nodes`. */
+  /** Of the collection, such as `/api/v1/nodes`, or of one object of it (`followedPath`). */
   readonly path: string;
   /** Cuts an object down to what is of use, at the door; objects are not kept. */
   readonly project: (object: Readonly<Record<string, unknown>>) => T;
