@@ -1,7 +1,7 @@
 import { type Cluster, quotaKeyOf, watchContextOf } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
 import type { ControllerName } from "#core/event.ts";
-import { collectionPath, type Resource } from "#core/resources/resource.ts";
+import { followedPath, type ObjectName, type Resource } from "#core/resources/resource.ts";
 import { WATCHES } from "#core/watches.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import type { LimitInForce } from "#kube/client/limit-name.ts";
@@ -103,11 +103,12 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
   );
   const pace = createPace(clock, cluster.limits.watchEventsPerSecond);
   const feeds = new Map(
-    subscribersByResource(controllers).map(([path, { resource, subscribers }]): [string, ResourceFeed] => [
+    subscribersByPath(controllers).map(([path, { resource, only, subscribers }]): [string, ResourceFeed] => [
       path,
       startResourceFeed({
         ...options,
         resource,
+        only,
         subscribers,
         bounds: cluster.limits,
         pace,
@@ -152,7 +153,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
     let soonestMs = Number.POSITIVE_INFINITY;
     for (const controller of controllers) {
       const reads = controller.advance(nowMs);
-      if (reads.length > 0) feeds.get(collectionPath(controller.watch.resource))?.read(reads);
+      if (reads.length > 0) feeds.get(pathOf(controller.watch))?.read(reads);
       soonestMs = Math.min(soonestMs, (controller.nextMs() ?? Number.POSITIVE_INFINITY) - nowMs);
     }
     soonestMs = Math.min(soonestMs, sendAll("work", nowMs), sendAll("look", nowMs));
@@ -259,17 +260,22 @@ function enabled(
 
 interface Subscribed {
   readonly resource: Resource;
+  readonly only: ObjectName | undefined;
   readonly subscribers: FeedSubscriber[];
 }
 
-/** One entry for each resource that a controller is about or relates to. */
-function subscribersByResource(
+function pathOf({ resource, only }: Pick<Watch, "resource" | "only">): string {
+  return followedPath(resource, only);
+}
+
+/** One entry for each resource that a controller is about or relates to, and for each object that one follows alone. */
+function subscribersByPath(
   controllers: readonly ControllerRelay[],
 ): readonly (readonly [path: string, subscribed: Subscribed])[] {
   const subscribed = new Map<string, Subscribed>();
-  for (const { resource, subscriber } of controllers.flatMap(({ subscriptions }) => subscriptions)) {
-    const path = collectionPath(resource);
-    const entry = subscribed.get(path) ?? { resource, subscribers: [] };
+  for (const { resource, only, subscriber } of controllers.flatMap(({ subscriptions }) => subscriptions)) {
+    const path = followedPath(resource, only);
+    const entry = subscribed.get(path) ?? { resource, only, subscribers: [] };
     entry.subscribers.push(subscriber);
     subscribed.set(path, entry);
   }

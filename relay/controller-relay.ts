@@ -1,7 +1,7 @@
 import type { Cluster } from "#config/cluster.ts";
 import type { Watch, WatchContext } from "#core/controller.ts";
 import type { EventReason } from "#core/event.ts";
-import type { Resource } from "#core/resources/resource.ts";
+import type { ObjectName, Resource } from "#core/resources/resource.ts";
 import { fillBatch } from "#delivery/fill-batch.ts";
 import { type Invocation, type Invoker, isRefusal } from "#delivery/invoker.ts";
 import { type RelatedBatch, withRelated } from "#delivery/related-of-batch.ts";
@@ -52,7 +52,7 @@ export interface ControllerRelayOptions {
 export interface ControllerRelay {
   readonly watch: Watch;
   /** Its part in the feeds, by resource. */
-  readonly subscriptions: readonly { readonly resource: Resource; readonly subscriber: FeedSubscriber }[];
+  readonly subscriptions: readonly Subscription[];
   invocations(): number;
   /** When it last sent something. */
   sentMs(): number;
@@ -77,6 +77,13 @@ export interface ControllerRelay {
   stop(): void;
   /** … and what is in flight is given up. */
   abandon(): void;
+}
+
+/** A part in the feed of a resource, or of the one object of it. */
+interface Subscription {
+  readonly resource: Resource;
+  readonly only?: ObjectName | undefined;
+  readonly subscriber: FeedSubscriber;
 }
 
 /** Sets up one controller in one cluster; it moves when its subscriptions are told something, and when it is asked to send. */
@@ -122,6 +129,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
       ? {}
       : {
           looks: {
+            everySeconds: watch.looks.everySeconds,
             outstanding: () => pending.queue("look").ready,
             look(object, key) {
               const observed = pending.has(key.uid) ? observe(watch, object, context) : undefined;
@@ -140,7 +148,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
       return;
     }
     if (watch.related.length > 0) {
-      if (observed.needsWork) related.needs(key.uid, observed.snapshot);
+      if (observed.needsWork || observed.followsRelated) related.needs(key.uid, observed.snapshot);
       else related.forget(key.uid);
     }
     const shown = { snapshot: observed.snapshot, isKnown: pending.has(key.uid), isLive };
@@ -187,7 +195,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
 
   /** The batch, and how many objects no event can carry. */
   function fill(queue: Queue): Filled {
-    const batch = fillBatch(pending.ready(queue));
+    const batch = fillBatch(alike(pending.ready(queue)));
     giveUp("object", batch.tooLarge);
     if (watch.related.length === 0)
       return { objects: batch.objects, tooLarge: batch.tooLarge.length, lists: undefined };
@@ -250,7 +258,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
   return {
     watch,
     subscriptions: [
-      { resource: watch.resource, subscriber: own },
+      { resource: watch.resource, only: watch.only, subscriber: own },
       ...related.sources.map(({ objects: { resource, subscriber } }) => ({ resource, subscriber })),
     ],
     invocations: () => running.size,
@@ -318,8 +326,17 @@ function changedOf({ objects, settlements }: Delivery): readonly ReadyObject[] {
   });
 }
 
+/** An event has one reason: looks at everything go apart from those for the sake of related objects. */
+function* alike(ready: Iterable<ReadyObject>): Iterable<ReadyObject> {
+  let first: ReadyObject | undefined;
+  for (const object of ready) {
+    first ??= object;
+    if (object.look === first.look) yield object;
+  }
+}
+
 function reasonOf(queue: Queue, objects: readonly ReadyObject[]): EventReason {
-  if (queue === "look") return "refresh";
+  if (queue === "look") return objects[0]?.look ?? "refresh";
   return objects.every(({ again }) => again) ? "retry" : "watch";
 }
 

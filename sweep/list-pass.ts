@@ -1,5 +1,5 @@
 import type { Parsed, Watch } from "#core/controller.ts";
-import { collectionPath, keyOfName, type Resource } from "#core/resources/resource.ts";
+import { followedPath, keyOfName, type ObjectName, type Resource } from "#core/resources/resource.ts";
 import type { Projection } from "#delivery/related-of-batch.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { FollowBounds } from "#kube/follow/bounds.ts";
@@ -17,6 +17,8 @@ import type { Sender } from "#sweep/sender.ts";
 export interface ListPass {
   readonly transport: Transport;
   readonly resource: Resource;
+  /** The one object of it that is of interest. */
+  readonly only: ObjectName | undefined;
   readonly controllers: readonly { readonly watch: Watch; readonly sender: Sender }[];
   readonly related: readonly RelatedKeeper[];
   readonly context: SelectContext;
@@ -48,7 +50,7 @@ const PAGE_OBJECTS = 200;
 /** Reads a list page by page, and hands each object on before the next page is asked for; nothing of the objects themselves is kept. */
 export async function listInPasses(pass: ListPass): Promise<Listed> {
   const { resource, bounds, clock, signal } = pass;
-  const path = collectionPath(resource);
+  const path = followedPath(resource, pass.only);
   const budget = createListBudget(bounds, path, clock);
   const size = createPageSize(PAGE_OBJECTS);
   const breathe = createBreather();

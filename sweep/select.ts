@@ -1,4 +1,5 @@
 import type { ApiObject, Watch, WatchContext } from "#core/controller.ts";
+import { followsRelated } from "#delivery/follows-related.ts";
 import { isRefreshTurn } from "#sweep/turns.ts";
 
 /** How a cluster is swept: not at all, for what a relay should have brought by now, or for everything. */
@@ -41,6 +42,8 @@ export function select(watch: Watch, object: ApiObject, context: SelectContext):
   return { uid, snapshot: watch.snapshot(object, context), isWork, isOverdue };
 
   function isLookedAt(): boolean {
-    return watch.looks !== undefined && isRefreshTurn(uid, minute);
+    // Nobody tells of changes of what it reads.
+    if (followsRelated(watch, object)) return true;
+    return watch.looks !== undefined && isRefreshTurn(uid, minute, watch.looks.everySeconds);
   }
 }

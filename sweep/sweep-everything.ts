@@ -1,6 +1,6 @@
 import { watchContextOf } from "#config/cluster.ts";
 import type { Related, Watch } from "#core/controller.ts";
-import { collectionPath, type Resource } from "#core/resources/resource.ts";
+import { followedPath } from "#core/resources/resource.ts";
 import type { Projection, RelatedSource } from "#delivery/related-of-batch.ts";
 import { createSlots } from "#kube/client/slots.ts";
 import type { Transport } from "#kube/client/transport.ts";
@@ -58,18 +58,18 @@ export async function sweepEverything(options: EverythingOptions): Promise<Every
   let listed = 0;
   let malformed = 0;
 
-  for (const resource of inOrder(all)) {
+  for (const { resource, only } of inOrder(all)) {
     if (signal.aborted) break;
-    const path = collectionPath(resource);
-    const isOf = (other: Resource): boolean => collectionPath(other) === path;
+    const path = followedPath(resource, only);
+    const isOf = (other: Followed): boolean => followedPath(other.resource, other.only) === path;
     const ready = [...waiting].filter(
-      ({ watch, sources }) => isOf(watch.resource) && sources.every(({ isComplete }) => isComplete),
+      ({ watch, sources }) => isOf(watch) && sources.every(({ isComplete }) => isComplete),
     );
-    const read = all.flatMap(({ sources }) => sources.filter(({ related }) => isOf(related.resource)));
+    const read = all.flatMap(({ sources }) => sources.filter(({ related }) => isOf(related)));
     const unread = read.filter(({ isComplete }) => !isComplete);
     if (ready.length === 0 && unread.length === 0) continue;
     const found = await listInPasses({
-      ...{ transport, resource, controllers: ready, context, bounds: cluster.limits, clock, signal },
+      ...{ transport, resource, only, controllers: ready, context, bounds: cluster.limits, clock, signal },
       related: unread.map(({ keeper }) => keeper),
     });
     listed += found.objects;
@@ -83,10 +83,12 @@ export async function sweepEverything(options: EverythingOptions): Promise<Every
 }
 
 /** What others read of comes first; what is read of others comes last, once more where it was listed for others already. */
-function inOrder(all: readonly Swept[]): readonly Resource[] {
-  const related = all.flatMap(({ watch }) => watch.related.map(({ resource }) => resource));
-  return [...related, ...all.map(({ watch }) => watch.resource)];
+function inOrder(all: readonly Swept[]): readonly Followed[] {
+  return [...all.flatMap(({ watch }) => watch.related), ...all.map(({ watch }) => watch)];
 }
+
+/** What is listed: all objects of a resource, or one of them. */
+type Followed = Pick<Watch, "resource" | "only">;
 
 function keptSource(related: Related): KeptSource {
   const projections = new Map<string, Projection>();

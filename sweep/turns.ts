@@ -14,9 +14,14 @@ export function isAuditTurn(cluster: string, minute: number): boolean {
   return hashOf(cluster) % AUDIT_EVERY_MINUTES === minute % AUDIT_EVERY_MINUTES;
 }
 
-/** Whether an object that needs no work is looked at in this minute; each once in five minutes, a fifth of them in each. */
-export function isRefreshTurn(uid: string, minute: number): boolean {
-  return hashOf(uid) % REFRESH_EVERY_MINUTES === minute % REFRESH_EVERY_MINUTES;
+/**
+ * Whether an object that needs no work is looked at in this minute: each once in so many minutes, a part of them in each; once in five
+ * where the controller does not say (`Looks.everySeconds`).
+ */
+export function isRefreshTurn(uid: string, minute: number, everySeconds?: number): boolean {
+  const everyMinutes =
+    everySeconds === undefined ? REFRESH_EVERY_MINUTES : Math.max(1, Math.round(everySeconds / 60));
+  return hashOf(uid) % everyMinutes === minute % everyMinutes;
 }
 
 /** FNV-1a of 32 bits, mixed once more, as names that differ in their last digit alone would else have turns in a row. */

@@ -8,9 +8,9 @@ export interface RelatedSide {
   readonly sources: readonly RelatedSource[];
   /** Whether all of it is known; before that, nothing is decided. */
   isComplete(): boolean;
-  /** An object that needs work, as it is now. */
+  /** An object that needs work, or is looked at when these change, as it is now. */
   needs(uid: string, snapshot: ApiObject): void;
-  /** An object that needs none, or is gone. */
+  /** An object that they do not concern, or that is gone. */
   forget(uid: string): void;
   close(): void;
 }

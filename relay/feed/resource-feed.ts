@@ -1,4 +1,4 @@
-import { collectionPath, type ObjectName, type Resource } from "#core/resources/resource.ts";
+import { followedPath, type ObjectName, type Resource } from "#core/resources/resource.ts";
 import type { LimitInForce, LimitName } from "#kube/client/limit-name.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { DEFAULT_BOUNDS, type FollowBounds } from "#kube/follow/bounds.ts";
@@ -27,6 +27,8 @@ export interface FeedSubscriber<T = unknown> {
   named?(object: RawObject, key: ObjectKey): void;
   /** Takes part in the passes over all objects. */
   readonly looks?: {
+    /** Seconds between two passes, where it is not `refreshSeconds`. */
+    readonly everySeconds?: number | undefined;
     look(object: RawObject, key: ObjectKey): void;
     /** Looks that wait to be sent; the next page is not read before most of them are. */
     outstanding(): number;
@@ -35,6 +37,8 @@ export interface FeedSubscriber<T = unknown> {
 
 export interface ResourceFeedOptions {
   readonly resource: Resource;
+  /** The one object of it that is followed; all are without it. */
+  readonly only?: ObjectName | undefined;
   readonly subscribers: readonly FeedSubscriber[];
   readonly transport: Transport;
   readonly clock: Clock;
@@ -84,7 +88,7 @@ export interface ResourceFeed {
 /** Starts to follow a resource. */
 export function startResourceFeed(options: ResourceFeedOptions): ResourceFeed {
   const { resource, subscribers, transport, clock, random, signal, note, bounds = DEFAULT_BOUNDS } = options;
-  const path = collectionPath(resource);
+  const path = followedPath(resource, options.only);
   const looks = subscribers.map((each) => each.looks).filter((each) => each !== undefined);
   let listed = false;
   let opened = false;
@@ -158,23 +162,24 @@ export function startResourceFeed(options: ResourceFeedOptions): ResourceFeed {
     },
   });
 
-  const refreshing =
-    looks.length === 0
-      ? undefined
-      : refreshForever({
-          transport,
-          path,
-          bounds,
-          clock,
-          random,
-          everySeconds: options.refreshSeconds,
-          signal,
-          outstanding: () => Math.max(...looks.map((each) => each.outstanding())),
-          look(object, key) {
-            for (const each of looks) each.look(object, key);
-          },
-          note,
-        });
+  // Those with a period of their own have passes of their own.
+  const byPeriod = Map.groupBy(looks, ({ everySeconds = options.refreshSeconds }) => everySeconds);
+  const refreshing = [...byPeriod].map(([everySeconds, together]) =>
+    refreshForever({
+      transport,
+      path,
+      bounds,
+      clock,
+      random,
+      everySeconds,
+      signal,
+      outstanding: () => Math.max(...together.map((each) => each.outstanding())),
+      look(object, key) {
+        for (const each of together) each.look(object, key);
+      },
+      note,
+    }),
+  );
 
   return {
     resource,
@@ -183,6 +188,6 @@ export function startResourceFeed(options: ResourceFeedOptions): ResourceFeed {
     failure: () => failure,
     limited: () => [...limits.values()].map(({ limit, message }) => ({ limit, message })),
     read: (objects) => reader.add(objects),
-    ended: Promise.all([following, refreshing]),
+    ended: Promise.all([following, ...refreshing]),
   };
 }

@@ -28,6 +28,10 @@ export interface Look {
   readonly snapshot: ApiObject;
   readonly dueMs: number;
   readonly isForDrift: boolean;
+  /** Whether related objects alone are why, or all that there is to be looked at. */
+  readonly reason: "watch" | "refresh";
+  /** Why it is not done yet; undefined before it was tried. */
+  readonly wait: WaitReason | undefined;
 }
 
 /** What is to be done next with an object. */
@@ -86,6 +90,8 @@ export interface Entry extends KnownObject {
   readonly version: string | undefined;
   /** As last seen without work to do; undefined while there is some. */
   readonly fingerprint: string | undefined;
+  /** As last seen, where a change of related objects is a reason to look at it although it needs no work. */
+  readonly kept: ApiObject | undefined;
   readonly phase: Phase;
   readonly past: Past;
 }
@@ -112,6 +118,7 @@ export function newEntry({ uid, namespace, name }: KnownObject, flight: InFlight
     name,
     version: undefined,
     fingerprint: undefined,
+    kept: undefined,
     phase: flight ?? IDLE,
     past: NO_PAST,
   };

@@ -1,5 +1,6 @@
 import type { ApiObject, Watch, WatchContext } from "#core/controller.ts";
 import type { Fault } from "#core/faults.ts";
+import { followsRelated } from "#delivery/follows-related.ts";
 
 /** An object as a controller's watch half sees it. */
 export interface ObservedObject {
@@ -8,6 +9,8 @@ export interface ObservedObject {
   readonly snapshot: ApiObject;
   /** What is watched for drift, as one text; undefined where the controller looks at nothing that needs no work, and it is monitored by none. */
   readonly fingerprint: string | undefined;
+  /** Whether a change of the related objects that it reads is a reason to look at it although it needs no work. */
+  readonly followsRelated?: true;
   /** Milliseconds until the first try, where there is work. */
   readonly afterMs?: number | undefined;
   /** The field manager that last wrote what our work changes, and is not us; asked only where there is work. */
@@ -29,6 +32,7 @@ export function observe(watch: Watch, object: unknown, context: WatchContext): O
     snapshot: watch.snapshot(parsed.object, context),
     fingerprint: watch.looks?.fingerprint(parsed.object) ?? monitored?.fingerprint(parsed.object),
     undoneBy: needsWork ? watch.undoneBy?.(object) : undefined,
+    ...(followsRelated(watch, parsed.object) ? { followsRelated: true as const } : {}),
     ...(monitored === undefined ? {} : { afterMs: monitored.afterSeconds(parsed.object, context) * 1_000 }),
   };
 }

@@ -35,6 +35,8 @@ export interface ReadyObject extends KnownObject {
   readonly again: boolean;
   /** When it became due, in milliseconds. */
   readonly sinceMs: number;
+  /** Of a look: whether it is at everything, or for the sake of related objects alone. */
+  readonly look?: "refresh" | "watch";
   /** What the function is to know of it that is not on it. */
   readonly hint: ObjectHint | undefined;
 }
@@ -77,7 +79,10 @@ export interface Pending {
   restarted(): void;
   /** Asks for a look at an object without work whose snapshot is at hand, between now and `spreadMs` later. */
   look(key: SeenObject, snapshot: ApiObject, nowMs: number, spreadMs: number): void;
-  /** A related object changed: an object that waits as its report said is due now, and one in flight after its report. */
+  /**
+   * A related object changed: an object that waits as its report said is due now, one that needs no work is looked at where that is a
+   * reason to, and one in flight follows after its report.
+   */
   wake(uid: string, nowMs: number): void;
   /** Moves what has become due to its queue; answers with objects whose newest state is to be read. */
   advance(nowMs: number): readonly KnownObject[];

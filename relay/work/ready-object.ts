@@ -6,7 +6,8 @@ import { undoneByHint } from "#relay/work/undoing.ts";
 /** What is sent of an entry. */
 export function readyObject({ uid, namespace, name, past }: Entry, task: Task, sinceMs: number): ReadyObject {
   const again = task.queue === "work" && task.wait !== undefined;
-  return { uid, namespace, name, snapshot: task.snapshot, again, sinceMs, hint: hintOf(past, task) };
+  const ready = { uid, namespace, name, snapshot: task.snapshot, again, sinceMs, hint: hintOf(past, task) };
+  return task.queue === "look" ? { ...ready, look: task.reason } : ready;
 }
 
 function hintOf(past: Past, task: Task): ObjectHint | undefined {

@@ -45,11 +45,12 @@ function afterLookOf(
   settling: Settling,
 ): Entry {
   const hasFailed = outcome === "retry";
-  const past = afterLook(entry.past, startedMs, hasFailed);
+  const { nowMs, draw, rules } = settling;
+  const past = afterLook(entry.past, startedMs, hasFailed, rules);
   if (!hasFailed || entry.phase.next !== undefined) return { ...entry, past };
-  const times = entry.past.failedLooks + 1;
-  const { dueMs } = endOfRetry(afterSeconds, times, { fromMs: settling.nowMs, draw: settling.draw });
-  return { ...entry, past, phase: followedBy(entry.phase, lookAgain(sent, entry.past, dueMs)) };
+  const { dueMs } = endOfRetry(afterSeconds, entry.past.failedLooks + 1, { fromMs: nowMs, draw });
+  const next = lookAgain(sent, entry.past, { dueMs, wait: "retry" }, rules);
+  return { ...entry, past, phase: followedBy(entry.phase, next) };
 }
 
 /** What lasts is looked at again so soon after something was done about it; the next report says when after that. */

@@ -1,5 +1,6 @@
 import type { ApiObject } from "#core/controller.ts";
 import { compareResourceVersions, isOlderVersion } from "#kube/follow/resource-version.ts";
+import { woken } from "#relay/work/asked.ts";
 import { type Entry, followedBy, free, type Past, type Work } from "#relay/work/entry.ts";
 import type { Rules } from "#relay/work/looking.ts";
 import { driftLook, isDrift, secondLook } from "#relay/work/looking.ts";
@@ -30,8 +31,13 @@ export function seen(
   rules: Rules,
 ): Entry {
   const phase = entry.phase.kind === "unconfirmed" ? free(entry.phase.next) : entry.phase;
-  const shown = refreshed({ ...entry, version, phase }, observed.snapshot);
-  return observed.needsWork ? seenNeeding(shown, observed, nowMs) : seenDone(shown, observed, nowMs, rules);
+  const kept = observed.followsRelated === true ? observed.snapshot : undefined;
+  const shown = refreshed({ ...entry, version, kept, phase }, observed.snapshot);
+  if (observed.needsWork) return seenNeeding(shown, observed, nowMs);
+  const done = seenDone(shown, observed, nowMs, rules);
+  // What changed before it was followed, or while it waited for work that others have done, was told to nobody.
+  const isUntold = entry.kept === undefined || (phase.kind !== "in-flight" && phase.next?.queue === "work");
+  return kept !== undefined && isUntold ? woken(done, nowMs) : done;
 }
 
 function seenNeeding(entry: Entry, observed: ObservedObject, nowMs: number): Entry {

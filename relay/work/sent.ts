@@ -48,11 +48,11 @@ export function failed(entry: FlyingEntry, settleMs: number, settling: Settling)
   return { ...after, phase: { kind: "lost", untilMs, next: after.phase.next } };
 }
 
-function afterLookOf(entry: FlyingEntry, sent: Look, fromMs: number, { draw }: Settling): Entry {
+function afterLookOf(entry: FlyingEntry, sent: Look, fromMs: number, { draw, rules }: Settling): Entry {
   const { phase, past } = entry;
   const { dueMs } = endOfWait("failed", past.failedLooks + 1, { fromMs, draw });
-  const next = phase.next ?? lookAgain(sent, past, dueMs);
-  return { ...entry, past: afterLook(past, phase.startedMs, true), phase: { ...phase, next } };
+  const next = phase.next ?? lookAgain(sent, past, { dueMs, wait: "failed" }, rules);
+  return { ...entry, past: afterLook(past, phase.startedMs, true, rules), phase: { ...phase, next } };
 }
 
 function afterWorkOf(

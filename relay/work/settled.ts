@@ -1,3 +1,4 @@
+import { woken } from "#relay/work/asked.ts";
 import { type Entry, free } from "#relay/work/entry.ts";
 import type { Settlement } from "#relay/work/pending.ts";
 import { reported, UNCONFIRMED_LIMIT_MS } from "#relay/work/reported.ts";
@@ -8,6 +9,18 @@ const HALVED_FROM = 4;
 
 /** The entry after the end of its flight. */
 export function settleEntry(entry: FlyingEntry, settlement: Settlement, settling: Settling): Entry {
+  const after = afterFlight(entry, settlement, settling);
+  if (entry.kept === undefined) return after;
+  // What was sent is of before the change; or it came to nothing, and by now there is no work that would be sent again.
+  const isUntold = entry.phase.isWoken || (isInVain(settlement) && after.phase.next === undefined);
+  return isUntold ? woken(after, settling.nowMs) : after;
+}
+
+function isInVain(settlement: Settlement): boolean {
+  return settlement.kind !== "report" || settlement.report.outcome === "retry";
+}
+
+function afterFlight(entry: FlyingEntry, settlement: Settlement, settling: Settling): Entry {
   switch (settlement.kind) {
     case "report":
       return reported(entry, settlement.report, settling);

@@ -21,6 +21,9 @@ export interface Modelled {
   flight: number | undefined;
   /** Somebody may be writing until then. */
   lostUntilMs: number | undefined;
+  /** Related objects have changed since it was last sent: a look is owed to it, where it needs no work. */
+  owed: boolean;
+  isMet: boolean;
 }
 
 /** One flight of the model. */
@@ -68,6 +71,8 @@ export function store(model: Model, uid: string, needsWork: boolean, fingerprint
     needed: false,
     flight: undefined,
     lostUntilMs: undefined,
+    owed: false,
+    isMet: false,
   });
   return stored;
 }
@@ -77,6 +82,9 @@ export function showTo(model: Model, uid: string, object: Modelled, stored: Stor
   object.flight ??= model.left.get(uid);
   model.left.delete(uid);
   if (stored.version < Math.max(object.shown ?? 0, object.awaited ?? 0)) return;
+  // What changed before it was met was told to nobody.
+  if (!object.isMet && !stored.needsWork) object.owed = true;
+  object.isMet = true;
   object.shown = stored.version;
   object.awaited = undefined;
   object.needed = stored.needsWork;
@@ -85,7 +93,15 @@ export function showTo(model: Model, uid: string, object: Modelled, stored: Stor
 /** The same as pending work is shown it. */
 export function observed(uid: string, { version, needsWork, fingerprint }: Stored): ObservedObject {
   const metadata = { name: uid, uid, resourceVersion: String(version), creationTimestamp: "" };
-  return { kind: "object", needsWork, snapshot: { metadata }, fingerprint, undoneBy: undefined };
+  const followsRelated = true;
+  return {
+    kind: "object",
+    needsWork,
+    snapshot: { metadata },
+    fingerprint,
+    undoneBy: undefined,
+    followsRelated,
+  };
 }
 
 /** Whether somebody may be writing to it for us. */
