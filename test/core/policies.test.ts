@@ -7,6 +7,7 @@ import { patchesOf } from "#test/core/node/carry-out.ts";
 
 const WATCH = { reason: "watch", now: NOW } as const;
 const INITIALIZE = decideNode(node(), found({ labels: { rack: "a b" } }), WATCH);
+const APART: Decision = INITIALIZE.kind === "change" ? { ...INITIALIZE, independent: true } : INITIALIZE;
 const RETRY = decideNode(node(), { kind: "error", code: "Foreign", message: "of another cluster" }, WATCH);
 const UNCHANGED = decideNode(initialized(), undefined, WATCH);
 const SKIP = decideNode(node({ metadata: { deletionTimestamp: "2026-03-01T11:59:59Z" } }), undefined, WATCH);
@@ -50,6 +51,11 @@ describe("a dry run", () => {
     );
   });
 
+  test("names each write of those that stand for themselves, in no order", () => {
+    const { because } = applyPolicies(APART, { dryRun: true, labelsOnly: false });
+    expect(because.message).toMatch(/^would patch nodes\/status node-a: .*; and patch nodes node-a: add /);
+  });
+
   test("waits as long, without an Event", () => {
     expect(applyPolicies(RETRY, { dryRun: true, labelsOnly: false })).toEqual({ ...RETRY, events: [] });
   });
@@ -71,6 +77,11 @@ describe("labels only", () => {
     expect(writes.flatMap(({ patch }) => patch.map(({ path }) => path.split("/")[2]))).toEqual(
       Array(6).fill("labels"),
     );
+  });
+
+  test("keeps writes apart that stand each for itself", () => {
+    expect(applyPolicies(APART, { dryRun: false, labelsOnly: true })).toMatchObject({ independent: true });
+    expect(applyPolicies(INITIALIZE, { dryRun: false, labelsOnly: true })).not.toHaveProperty("independent");
   });
 
   test("keeps a map of labels that is added whole, and the tests of single ones", () => {

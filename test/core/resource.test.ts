@@ -3,9 +3,11 @@ import {
   CERTIFICATE_SIGNING_REQUESTS,
   collectionPath,
   creationPath,
+  followedPath,
   keyOfName,
   NODES,
   objectPath,
+  withQuery,
 } from "#core/resources/resource.ts";
 
 const SERVICES = { apiVersion: "v1", name: "services" };
@@ -26,6 +28,17 @@ describe("paths", () => {
   test("of what is to be created", () => {
     expect(creationPath(SERVICES, "a")).toBe("/api/v1/namespaces/a/services");
     expect(creationPath(NODES, undefined)).toBe("/api/v1/nodes");
+  });
+
+  test("of what is followed: all objects, or the one of a name", () => {
+    expect(followedPath(NODES, undefined)).toBe("/api/v1/nodes");
+    expect(followedPath(NODES, { name: "node-a" })).toBe(
+      "/api/v1/nodes?fieldSelector=metadata.name%3Dnode-a",
+    );
+    expect(followedPath(SERVICES, { namespace: "a", name: "web" })).toBe(
+      "/api/v1/namespaces/a/services?fieldSelector=metadata.name%3Dweb",
+    );
+    expect([withQuery("/a", "b=1"), withQuery("/a?b=1", "c=2")]).toEqual(["/a?b=1", "/a?b=1&c=2"]);
   });
 
   test("lead nowhere else, whatever an object is called", () => {

@@ -6,7 +6,7 @@ import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 import { createFakeCluster } from "#test/relay/fake-cluster.ts";
 import { createFakeFunctions } from "#test/relay/fake-functions.ts";
 import { serviceWatch } from "#test/relay/given-watches.ts";
-import { reportOn, type Said } from "#test/relay/reports.ts";
+import { identityOf, reportOn, type Said } from "#test/relay/reports.ts";
 
 const relays: Relay[] = [];
 afterEach(async () => {
@@ -179,8 +179,8 @@ describe("objects that need no work, and are looked at when related objects chan
     await clock.advance(2_000);
     nodes.put("a", { status: { ready: false } });
     await clock.advance(2_000);
-    const uid = (functions.events[0]?.objects[0] as ApiObject).metadata.uid;
-    const written = services.put("web", { ...done(["a"]), uid });
+    const [{ objects: [object] = [] } = {}] = functions.events;
+    const written = services.put("web", { ...done(["a"]), uid: identityOf(object).uid });
     said.next = { outcome: "changed", resourceVersion: written.metadata.resourceVersion };
     functions.hold(false);
     await clock.advance(100_000);

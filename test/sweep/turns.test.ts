@@ -13,7 +13,8 @@ function turnsOf(isTurn: (name: string, minute: number) => boolean, minutes: num
 
 test.each([
   ["audit", isAuditTurn, 10],
-  ["refresh", isRefreshTurn, 5],
+  ["refresh", (uid: string, minute: number) => isRefreshTurn(uid, minute), 5],
+  ["refresh of its own period", (uid: string, minute: number) => isRefreshTurn(uid, minute, 600), 10],
 ] as const)(
   "each of a thousand has its %s once in the period, about as many in each minute",
   (_, isTurn, period) => {
