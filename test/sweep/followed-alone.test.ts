@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import type { ApiObject, Watch } from "#core/controller.ts";
+import { CERTIFICATE_SIGNING_REQUESTS, NODES } from "#core/resources/resource.ts";
+import { minuteOf } from "#sweep/turns.ts";
+import { serviceWatch } from "#test/relay/given-watches.ts";
+import { reportOn } from "#test/relay/reports.ts";
+import { createSweptWorld } from "#test/sweep/sweep-given.ts";
+
+/** A controller about one object, which reads of all nodes their names; it needs no work, and is looked at every ten minutes. */
+const aloneWatch: Watch = {
+  ...serviceWatch,
+  name: "test-alone",
+  resource: CERTIFICATE_SIGNING_REQUESTS,
+  only: { name: "alone" },
+  parse: (value) => ({ kind: "object", object: value as ApiObject }),
+  snapshot: ({ metadata }) => ({ metadata }),
+  needsWork: () => false,
+  related: [
+    {
+      resource: NODES,
+      project: (object) => (object as ApiObject).metadata.name,
+      reads: ({ metadata }) => (metadata.name === "alone" ? "all" : []),
+    },
+  ],
+  looks: { fingerprint: () => "", everySeconds: 600, whenRelatedChange: true },
+};
+
+function swept(watch: Watch) {
+  const world = createSweptWorld({ watches: [watch], entry: { controllers: [watch.name] } });
+  world.invoke = async (event) => ({ kind: "report", report: reportOn(event) });
+  for (const name of ["a", "b"]) world.nodes.put(name);
+  for (const name of ["alone", "other"]) world.requestsOfLists.put(name);
+  return world;
+}
+
+test("one object is listed by its name, with what it reads, each minute in which no relay tells of changes", async () => {
+  const world = swept(aloneWatch);
+  const first = minuteOf(world.clock.now());
+  for (let minute = first; minute < first + 3; minute += 1) await world.sweep({ minute });
+  expect(world.requestsOfLists.lists).toHaveLength(3);
+  for (const path of world.requestsOfLists.lists)
+    expect(path).toContain("fieldSelector=metadata.name%3Dalone&");
+  expect(
+    world.events.map(({ objects }) => objects.map((object) => (object as ApiObject).metadata.name)),
+  ).toEqual(Array(3).fill(["alone"]));
+  expect(world.events[0]?.related?.["nodes"]?.items).toEqual(["a", "b"]);
+});
+
+test("what no related change is a reason to look at is looked at once in its period", async () => {
+  const world = swept({ ...aloneWatch, looks: { fingerprint: () => "", everySeconds: 600 } });
+  const first = minuteOf(world.clock.now());
+  for (let minute = first; minute < first + 20; minute += 1) await world.sweep({ minute });
+  expect(world.events).toHaveLength(2);
+});
