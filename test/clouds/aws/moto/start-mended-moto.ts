@@ -1,0 +1,258 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { readBody } from "#emulators/ec2/read-body.ts";
+import { startMoto } from "#test/setup/moto.ts";
+import type { MotoProgram } from "#test/setup/moto-program.ts";
+import {
+  type Answer,
+  bodyOf,
+  type Call,
+  codeOf,
+  nameOf,
+  parseCall,
+  resultOf,
+  succeeded,
+  VERSIONS,
+} from "./call.ts";
+import { createFailures, type Failures, isChange, refusal } from "./failures.ts";
+import { createInvisibility } from "./invisible.ts";
+import type { Behind, Mend, Next } from "./mend.ts";
+import { classicLoadBalancers } from "./mends/classic.ts";
+import { createForwards } from "./mends/forwards.ts";
+import { listeners } from "./mends/listeners.ts";
+import { networkLoadBalancers } from "./mends/network-load-balancers.ts";
+import { type PageSize, paging, USUAL_PAGE_SIZE } from "./mends/paging.ts";
+import { type RouteQuota, routes } from "./mends/routes.ts";
+import { SECURITY_GROUPS } from "./mends/security-groups.ts";
+import { TAGS } from "./mends/tags.ts";
+import { targetGroups } from "./mends/target-groups.ts";
+import { parseXml, renderXml } from "./xml.ts";
+
+/** A call that came, and what it was answered. */
+export interface RecordedCall {
+  /** Such as `elbv2:CreateListener`. */
+  readonly name: string;
+  readonly form: Readonly<Record<string, string>>;
+  /** The code of a fault; undefined where it succeeded. */
+  readonly code: string | undefined;
+}
+
+/** Decides over each call before it lands and again before it is answered; `false` resets its connection. */
+export interface Gate {
+  enter(call: Call): boolean;
+  leave(call: Call): boolean;
+}
+
+/** Moto behind a proxy that answers as AWS documents it, counts, and fails on demand. */
+export interface MendedMoto {
+  /** For AWS_ENDPOINT_URL. */
+  readonly url: string;
+  /** Moto's own, unmended. */
+  readonly motoUrl: string;
+  /** How often each operation was called since the last `forget`, failed calls too. */
+  counts(): Readonly<Record<string, number>>;
+  /** All calls since then. */
+  calls(): readonly RecordedCall[];
+  /** Forgets counts and calls alone. */
+  forgetCalls(): void;
+  readonly failures: Pick<Failures, "plan" | "left" | "limit">;
+  /** From now on new resources are invisible to so many describes that would show them. */
+  hideNew(describes: number): void;
+  /** Each call takes so much longer. */
+  setLatency(latencyMs: number): void;
+  /** Routes of a table, of each family. */
+  limitRoutes(most: number): void;
+  /** The longest page of both ELBs' describes. */
+  limitPages(most: number): void;
+  setGate(gate: Gate | undefined): void;
+  /** Forgets all that was made in moto, and all of the above. */
+  reset(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts moto_server and the proxy before it, on free ports of 127.0.0.1. */
+export async function startMendedMoto(program: MotoProgram): Promise<MendedMoto> {
+  const moto = await startMoto(program);
+  const failures = createFailures(() => performance.now());
+  const invisibility = createInvisibility();
+  const pageSize: PageSize = { most: USUAL_PAGE_SIZE };
+  const routeQuota: RouteQuota = { routesPerTable: Number.POSITIVE_INFINITY };
+  const forwards = createForwards();
+  // The first is the outermost.
+  const mends = [
+    paging(pageSize),
+    TAGS,
+    networkLoadBalancers(),
+    targetGroups(forwards),
+    listeners(forwards),
+    classicLoadBalancers(),
+    SECURITY_GROUPS,
+    routes(routeQuota),
+  ];
+  const calls: RecordedCall[] = [];
+  const sockets = new Set<Socket>();
+  let latencyMs = 0;
+  let gate: Gate | undefined;
+  let changes: Promise<unknown> = Promise.resolve();
+
+  async function mended(call: Call, headers: IncomingMessage["headers"]): Promise<Answer> {
+    const send: Next = (each) => ask(moto.url, each, headers);
+    const behind: Behind = {
+      async ask(service, operation, form = {}) {
+        const asked = { ...form, Action: operation, Version: VERSIONS[service] };
+        const answer = await send(callOf(asked, call, service, operation));
+        if (succeeded(answer)) return resultOf(answer);
+        throw new Error(`moto answered ${service}:${operation} with ${codeOf(answer)}`);
+      },
+    };
+    const applied = mends.flatMap(({ byOperation }): readonly Mend[] => {
+      const mend = byOperation[nameOf(call)];
+      return mend === undefined ? [] : [mend];
+    });
+    const chain = applied.reduceRight<Next>((next, mend) => (each) => mend(each, next, behind), send);
+    return chain(call);
+  }
+
+  /** Changes go one at a time: what a mend has looked up still holds when its call lands. */
+  function inTurn(call: Call, work: () => Promise<Answer>): Promise<Answer> {
+    if (!isChange(call)) return work();
+    const done = changes.then(work);
+    changes = done.catch(() => undefined);
+    return done;
+  }
+
+  async function answered(call: Call, headers: IncomingMessage["headers"]): Promise<Answer | "reset"> {
+    const failure = failures.take(call);
+    if (failure?.kind === "throttle" || failure?.kind === "refuse") return refusal(call, failure);
+    if (failure?.kind === "reset") return "reset";
+    if (failure?.kind === "delay") await delay(failure.delayMs);
+    const answer = invisibility.pass(call, await inTurn(call, () => mended(call, headers)));
+    return failure?.kind === "lose-answer" ? "reset" : answer;
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await readBody(request);
+    if (body.kind !== "body") return void request.socket.destroy();
+    const call = parseCall(body.text, request.headers);
+    if (call === undefined) return passThrough(moto.url, request, body.text, response);
+    const asked = gate;
+    if (asked?.enter(call) === false) return void request.socket.destroy();
+    if (latencyMs > 0) await delay(latencyMs);
+    const answer = await answered(call, request.headers);
+    calls.push({
+      name: nameOf(call),
+      form: call.form,
+      code: answer === "reset" ? "reset" : codeOf(answer),
+    });
+    if (answer === "reset" || asked?.leave(call) === false) return void request.socket.destroy();
+    response.writeHead(answer.status, {
+      "content-type": "text/xml",
+      "x-amzn-requestid": "00000000-0000-4000-8000-000000000000",
+    });
+    response.end(renderXml(answer.body));
+  }
+
+  const server = createServer((request, response) => {
+    handle(request, response).catch((error: unknown) => {
+      response.writeHead(500, { "content-type": "text/plain" });
+      response.end(String(error instanceof Error ? error.stack : error));
+    });
+  });
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.once("close", () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    url: `http://127.0.0.1:${port}`,
+    motoUrl: moto.url,
+    counts: () => {
+      const counts: Record<string, number> = {};
+      for (const { name } of calls) counts[name] = (counts[name] ?? 0) + 1;
+      return counts;
+    },
+    calls: () => [...calls],
+    forgetCalls: () => void calls.splice(0),
+    failures,
+    hideNew: invisibility.hideNew,
+    setLatency: (next) => {
+      latencyMs = next;
+    },
+    limitRoutes: (most) => {
+      routeQuota.routesPerTable = most;
+    },
+    limitPages: (most) => {
+      pageSize.most = most;
+    },
+    setGate: (next) => {
+      gate = next;
+    },
+    reset: async () => {
+      await moto.reset();
+      for (const { forget } of mends) forget?.();
+      failures.forget();
+      invisibility.forget();
+      calls.splice(0);
+      latencyMs = 0;
+      gate = undefined;
+    },
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+      await moto.close();
+    },
+  };
+}
+
+function callOf(
+  form: Readonly<Record<string, string>>,
+  { region, parameters }: Call,
+  service: Call["service"],
+  operation: string,
+): Call {
+  return { service, operation, region, form, parameters };
+}
+
+async function ask(url: string, call: Call, headers: IncomingMessage["headers"]): Promise<Answer> {
+  const answer = await fetch(url, {
+    method: "POST",
+    body: bodyOf(call.form),
+    headers: {
+      "content-type": "application/x-www-form-urlencoded; charset=utf-8",
+      authorization: authorizationFor(call, headers.authorization ?? ""),
+    },
+  });
+  const text = await answer.text();
+  if (text.startsWith("<") && !text.startsWith("<!doctype"))
+    return { status: answer.status, body: parseXml(text) };
+  throw new Error(`moto answered ${nameOf(call)} with ${answer.status}: ${text.slice(0, 500)}`);
+}
+
+// A mend may ask another service than its call's; moto tells services and regions by what a request is signed for.
+function authorizationFor({ service }: Call, authorization: string): string {
+  const signed = service === "elb" || service === "elbv2" ? "elasticloadbalancing" : service;
+  return authorization.replace(/\/[a-z0-9]+\/aws4_request/, `/${signed}/aws4_request`);
+}
+
+async function passThrough(
+  url: string,
+  request: IncomingMessage,
+  body: string,
+  response: ServerResponse,
+): Promise<void> {
+  const { method = "GET", url: path = "/", headers } = request;
+  const passed = Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !["host", "connection", "content-length"].includes(name)),
+  ) as Record<string, string>;
+  const answer = await fetch(`${url}${path}`, {
+    method,
+    headers: passed,
+    ...(method === "GET" || method === "HEAD" ? {} : { body }),
+  });
+  response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "text/plain" });
+  response.end(await answer.text());
+}
