@@ -95,6 +95,7 @@ const SIGN_INS = {
   node: SignIn.optional(),
   "node-lifecycle": SignIn.optional(),
   csr: SignIn.optional(),
+  service: SignIn.optional(),
   sweep: SignIn.optional(),
   "ec2-events": SignIn.optional(),
 } satisfies Record<Identity | "functions", z.ZodType>;

@@ -112,6 +112,7 @@ const WHO: Readonly<Record<SignInRole, string>> = {
   node: "function node",
   "node-lifecycle": "function node-lifecycle",
   csr: "function csr",
+  service: "function service",
   sweep: "function sweep",
   "ec2-events": "function ec2-events",
 };

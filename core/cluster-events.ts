@@ -9,6 +9,7 @@ import {
   type Saying,
   sentenceWith,
 } from "#core/saying.ts";
+import { SERVICE_EVENTS } from "#core/service/events.ts";
 import { TenantFact } from "#core/tenant-fact.ts";
 
 /** The Events of one reason. */
@@ -250,6 +251,7 @@ export const EVENTS = {
       },
     },
   },
+  ...SERVICE_EVENTS,
   ServingCertificate: {
     type: "Warning",
     on: "Node",

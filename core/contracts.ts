@@ -60,3 +60,21 @@ export const SYSTEM_NAMESPACE = "kube-system";
 
 /** The `source.component` of the Events of node initialization: the stock controller's, so that existing tooling finds them. */
 export const NODE_EVENT_SOURCE = "cloud-node-controller";
+
+/** The finalizer that keeps a Service until its load balancer is gone; the stock controller's, and other ones' too. */
+export const LOAD_BALANCER_FINALIZER = "service.kubernetes.io/load-balancer-cleanup";
+
+/** Annotation of ours on a Service: that its load balancer is ours, and what of it was applied. */
+export const LOAD_BALANCER_ANNOTATION = "serverless-ccm.io/load-balancer";
+
+/** The `spec.loadBalancerClass` that is ours as well as none is. */
+export const LOAD_BALANCER_CLASS = "serverless-ccm.io/nlb";
+
+/** Label of a node that load balancers send nothing to, unless it says false. */
+export const EXCLUDE_FROM_LOAD_BALANCERS_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers";
+
+/** Annotation with the networks that may use a load balancer, where `spec.loadBalancerSourceRanges` names none. */
+export const SOURCE_RANGES_ANNOTATION = "service.beta.kubernetes.io/load-balancer-source-ranges";
+
+/** The `source.component` of the Events of load balancers: the stock controller's. */
+export const SERVICE_EVENT_SOURCE = "service-controller";

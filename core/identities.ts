@@ -1,5 +1,12 @@
 /** The functions that sign in to a cluster, each as a user of its own: what may delete is not what initializes. */
-export const FUNCTION_IDENTITIES = ["node", "node-lifecycle", "csr", "sweep", "ec2-events"] as const;
+export const FUNCTION_IDENTITIES = [
+  "node",
+  "node-lifecycle",
+  "csr",
+  "service",
+  "sweep",
+  "ec2-events",
+] as const;
 export type FunctionIdentity = (typeof FUNCTION_IDENTITIES)[number];
 
 /** Everybody of ours who signs in to a cluster. */

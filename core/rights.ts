@@ -2,6 +2,10 @@ import { RELAY_LEASE, STATE_CONFIG_MAP, SYSTEM_NAMESPACE } from "#core/contracts
 import { KUBELET_SERVING_SIGNER } from "#core/csr/csr.ts";
 import type { Identity } from "#core/identities.ts";
 
+/** A controller that is off by default, and has its manifests in a folder of its name in infra/rbac. */
+export const OPTIONAL_CONTROLLERS = ["csr-approver", "service-lb-controller"] as const;
+export type OptionalController = (typeof OPTIONAL_CONTROLLERS)[number];
+
 /** One verb on one resource, in the words of RBAC and of a SelfSubjectAccessReview. */
 export interface Right {
   readonly verb: string;
@@ -14,7 +18,7 @@ export interface Right {
   /** Of the object of this name alone. */
   readonly name?: string;
   /** Needed where this controller is on, and granted by manifests of its own. */
-  readonly controller?: "csr-approver";
+  readonly controller?: OptionalController;
 }
 
 type What = Omit<Right, "verb">;
@@ -39,10 +43,18 @@ const REQUESTS: What = {
   resource: "certificatesigningrequests",
   controller: "csr-approver",
 };
+const SERVICES: What = { group: "", resource: "services", controller: "service-lb-controller" };
+/** Events on what has a namespace stand there, and Services are in all of them. */
+const EVENTS_ANYWHERE: What = { group: "", resource: "events", controller: "service-lb-controller" };
 
 /** Exactly what each identity needs in a cluster: infra/rbac grants it, `doctor` asks for it, and nothing wider is used. */
 export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
-  relay: [...verbs(NODES, "list", "watch"), ...verbs(LEASE, "patch"), ...verbs(REQUESTS, "list", "watch")],
+  relay: [
+    ...verbs(NODES, "list", "watch"),
+    ...verbs(LEASE, "patch"),
+    ...verbs(REQUESTS, "list", "watch"),
+    ...verbs(SERVICES, "list", "watch"),
+  ],
   node: [
     ...verbs(NODES, "get", "patch"),
     ...verbs({ ...NODES, subresource: "status" }, "patch"),
@@ -59,7 +71,18 @@ export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
     ...verbs({ ...REQUESTS, resource: "signers", name: KUBELET_SERVING_SIGNER }, "approve"),
     ...verbs({ ...EVENTS, controller: "csr-approver" }, "create"),
   ],
-  sweep: [...verbs(NODES, "list"), ...verbs(LEASE, "get"), ...verbs(REQUESTS, "list")],
+  // The spec of a Service is not written, finalizers and annotations are part of what its status takes.
+  service: [
+    ...verbs(SERVICES, "get"),
+    ...verbs({ ...SERVICES, subresource: "status" }, "patch"),
+    ...verbs(EVENTS_ANYWHERE, "create"),
+  ],
+  sweep: [
+    ...verbs(NODES, "list"),
+    ...verbs(LEASE, "get"),
+    ...verbs(REQUESTS, "list"),
+    ...verbs(SERVICES, "list"),
+  ],
   "ec2-events": [...verbs(NODES, "list")],
 };
 

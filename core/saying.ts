@@ -21,6 +21,9 @@ export const FACTS = {
     maxCharacters: 128,
   },
   instance: { what: "the id of the node's own instance", maxCharacters: 128 },
+  field: { what: "the field or annotation of the Service", maxCharacters: 128 },
+  value: { what: "what the Service says there", maxCharacters: 128 },
+  allowed: { what: "what it may say, in the controller's own words", maxCharacters: 300 },
   words: { what: "what the cluster's API server answered, in its words", maxCharacters: 600 },
 } as const;
 export type FactName = keyof typeof FACTS;

@@ -4,6 +4,8 @@ import type { CertificateSigningRequest } from "#core/csr/csr.ts";
 import type { ObjectReference } from "#core/decision.ts";
 import type { ObjectHint } from "#core/event.ts";
 import type { Instance } from "#core/instance.ts";
+import type { Problem } from "#core/service/model.ts";
+import type { Service } from "#core/service/service.ts";
 
 /**
  * Text that is the tenant's own already: of its objects, of its API server's answers, or the id of an instance that was checked to
@@ -67,6 +69,26 @@ export function successorIn({
 /** What the tenant's own API server said when it refused an update. */
 export function wordsOfServer(refusal: { readonly kind: "rejected"; readonly message: string }): TenantFact {
   return own(refusal.message);
+}
+
+/** The name of a field or annotation, as problems of Services have it; what has not the form of one is left out. */
+export function fieldIn({ field = "" }: Problem): TenantFact {
+  return own(FIELD.test(field) ? field : "");
+}
+
+/** A field of a Service, or the name of an annotation for controllers of Kubernetes. */
+const FIELD =
+  /^(?:(?:spec|metadata)(?:\.[A-Za-z]+(?:\[\d+\])?)+|(?:[a-z0-9-]+\.)*(?:kubernetes|serverless-ccm)\.io\/[\w.-]+)$/;
+
+/** What a Service says, as far as it does say so; whatever else was taken for its value is left out. */
+export function valueIn({ value = "" }: Problem, { metadata, spec }: Service): TenantFact {
+  const said = JSON.stringify([metadata.annotations, spec]);
+  return own(said.includes(JSON.stringify(value).slice(1, -1)) ? value : "");
+}
+
+/** What a field may say, which is the same for all: the catalogue has room for it only where the cloud has no part in it. */
+export function allowedIn({ allowed = "" }: Problem): TenantFact {
+  return own(allowed);
 }
 
 function own(text: string): TenantFact {

@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import * as z from "zod";
 import type { Cloud, CloudCall, InstancesResult } from "#clouds/cloud.ts";
+import type { MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
+import { createMemoryLoadBalancers } from "#clouds/memory/load-balancers.ts";
 import { type Sleep, sleepFor } from "#clouds/sleep.ts";
 import { Instance, type InstanceAnswer, InstanceErrorCode } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
@@ -25,6 +27,8 @@ export const MemoryInstancesFile = z.strictObject({ instances: z.array(MemoryIns
 /** The state of a memory cloud, by instance id: whoever holds it changes what the cloud answers, from the next call on. */
 export interface MemoryInstances {
   readonly instances: Map<string, MemoryInstance>;
+  /** Load balancers, by the uid of the Service; without it those of the cloud that is made of this. */
+  readonly loadBalancers?: Map<string, MemoryLoadBalancer>;
   /** Milliseconds that each call takes. */
   latencyMs?: number;
   /** With it every call fails as a whole: each node is answered with this error. */
@@ -51,6 +55,7 @@ export function createMemoryCloud(world: MemoryInstances, options: { readonly sl
       const throttled = world.outage === "Throttled" ? 1 : 0;
       return { answers, usage: { calls: { Instances: 1 }, throttled, waitedMs: 0 } };
     },
+    capabilities: { loadBalancers: createMemoryLoadBalancers(world, world.loadBalancers ?? new Map()) },
     async close() {},
   };
 }

@@ -12,8 +12,8 @@ export const ServicePort = z.object({
 });
 export type ServicePort = z.output<typeof ServicePort>;
 
-/** One address of a load balancer, as a Service's status has it. */
-export const Ingress = z.object({
+/** One address of a load balancer, as a Service's status has it; verbatim, or a precondition on it would never match. */
+export const Ingress = z.looseObject({
   hostname: z.string().optional(),
   ip: z.string().optional(),
   ipMode: z.string().optional(),

@@ -35,7 +35,7 @@ export function authorizeSigner(user: ControlPlaneUser, name: string, signerName
   );
 }
 
-/** What the manifests of infra/rbac grant, those of the csr-approver included. */
+/** What the manifests of infra/rbac grant, those of controllers that are off by default included. */
 function rightsOfUser({ name }: ControlPlaneUser): readonly Right[] {
   const identity = IDENTITIES.find((each) => userOf(each) === name);
   return identity === undefined ? [] : RIGHTS[identity];

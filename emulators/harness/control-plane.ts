@@ -30,6 +30,7 @@ export const CONTROL_PLANE_USERS: ControlPlaneUsers = {
   node: ourUser("node"),
   "node-lifecycle": ourUser("node-lifecycle"),
   csr: ourUser("csr"),
+  service: ourUser("service"),
   sweep: ourUser("sweep"),
   "ec2-events": ourUser("ec2-events"),
 };

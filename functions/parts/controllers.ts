@@ -9,6 +9,8 @@ const CONTROLLERS: Readonly<Record<string, () => Promise<Controller>>> = {
   "cloud-node-lifecycle-controller": async () =>
     (await import("#core/node-lifecycle/controller.ts")).nodeLifecycleController,
   "csr-approver": async () => (await import("#functions/parts/csr-controller.ts")).csrController,
+  "service-lb-controller": async () =>
+    (await import("#functions/parts/service-controller.ts")).serviceController,
 };
 
 /** The names of all controllers. */

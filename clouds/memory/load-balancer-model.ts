@@ -1,0 +1,79 @@
+import * as z from "zod";
+import { canonicalJson } from "#core/hash.ts";
+import type { LoadBalancerModel, LoadBalancerQuestion, LoadBalancerStep } from "#core/service/model.ts";
+import type { Service } from "#core/service/service.ts";
+
+/** A load balancer of the memory cloud; which Service it is of its key says. */
+export const MemoryLoadBalancer = z.strictObject({
+  /** The Service's namespace and name. */
+  service: z.string(),
+  hostname: z.string(),
+  listeners: z.array(z.strictObject({ protocol: z.string(), port: z.int(), nodePort: z.int() })),
+  /** Provider IDs, sorted. */
+  targets: z.array(z.string()),
+});
+export type MemoryLoadBalancer = z.output<typeof MemoryLoadBalancer>;
+
+/** What load balancers are on the memory cloud: one for each Service, which is there as soon as it is made. */
+export const memoryLoadBalancerModel: LoadBalancerModel = {
+  before({ service, wanted }) {
+    if (!wanted) return undefined;
+    const { ports = [] } = service.spec;
+    if (ports.length === 0) return { kind: "refused", problem: { code: "NoPorts", field: "spec.ports" } };
+    const withoutNodePort = ports.findIndex(({ nodePort }) => !nodePort);
+    if (withoutNodePort === -1) return undefined;
+    return {
+      kind: "refused",
+      problem: { code: "NoNodePort", field: `spec.ports[${withoutNodePort}].nodePort` },
+    };
+  },
+  next(question, observed): LoadBalancerStep {
+    const there = MemoryLoadBalancer.nullable().parse(observed);
+    return question.wanted ? towards(desiredOf(question), there, question) : away(there, question);
+  },
+  fold: (_observed, _action, result) => result,
+  desired: ({ spec }) => JSON.stringify(listenersOf(spec)),
+  targetOf: ({ providerID }) => providerID,
+};
+
+function towards(
+  desired: MemoryLoadBalancer,
+  there: MemoryLoadBalancer | null,
+  { service }: LoadBalancerQuestion,
+): LoadBalancerStep {
+  if (there !== null && canonicalJson(there) === canonicalJson(desired)) {
+    return { kind: "settled", ingress: [{ hostname: there.hostname }], warnings: [] };
+  }
+  const action = there === null ? "CreateLoadBalancer" : "UpdateLoadBalancer";
+  const because = {
+    code: action,
+    message: `${desired.listeners.length} listeners, ${desired.targets.length} targets`,
+  };
+  return {
+    kind: "act",
+    because,
+    actions: [{ action, target: service.metadata.uid, parameters: { ...desired } }],
+  };
+}
+
+function away(there: MemoryLoadBalancer | null, { service }: LoadBalancerQuestion): LoadBalancerStep {
+  if (there === null) return { kind: "settled", ingress: [], warnings: [] };
+  const because = { code: "DeleteLoadBalancer", message: there.hostname };
+  const action = { action: "DeleteLoadBalancer", target: service.metadata.uid, parameters: {} };
+  return { kind: "act", because, actions: [action] };
+}
+
+function desiredOf({ service, nodes }: LoadBalancerQuestion): MemoryLoadBalancer {
+  const { namespace, name, uid } = service.metadata;
+  const targets = new Set(nodes.flatMap(({ providerID }) => providerID ?? []));
+  return {
+    service: `${namespace}/${name}`,
+    hostname: `${uid}.memory.example`,
+    listeners: listenersOf(service.spec),
+    targets: [...targets].sort(),
+  };
+}
+
+function listenersOf({ ports = [] }: Service["spec"]): MemoryLoadBalancer["listeners"] {
+  return ports.map(({ protocol, port, nodePort = 0 }) => ({ protocol, port, nodePort }));
+}

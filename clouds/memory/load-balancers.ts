@@ -1,0 +1,77 @@
+import * as z from "zod";
+import type { ActionResult, Capability, ObservationsResult } from "#clouds/cloud.ts";
+import { MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
+import type { ActionAnswer, CapabilityErrorCode, Observation } from "#core/capability.ts";
+import type { CloudAction } from "#core/decision.ts";
+import type { InstanceErrorCode } from "#core/instance.ts";
+
+/** With an `outage` every call fails as a whole. */
+interface World {
+  readonly outage?: InstanceErrorCode | undefined;
+}
+
+const Question = z.object({ service: z.object({ metadata: z.object({ uid: z.string() }) }) });
+
+/** The capability `loadBalancers` of the memory cloud, on load balancers by the uid of their Service. */
+export function createMemoryLoadBalancers(
+  world: World,
+  loadBalancers: Map<string, MemoryLoadBalancer>,
+): Capability {
+  return {
+    async observe(questions, { signal }): Promise<ObservationsResult> {
+      const failure = failureOf(world, signal);
+      const answers = questions.map((question): Observation => {
+        if (failure !== undefined) return failure;
+        const { uid } = Question.parse(question).service.metadata;
+        return { kind: "observed", state: loadBalancers.get(uid) ?? null };
+      });
+      return { answers, usage: usageOf("DescribeLoadBalancers", failure) };
+    },
+    async act(action, { signal }): Promise<ActionResult> {
+      const failure = failureOf(world, signal);
+      return { answer: failure ?? done(action, loadBalancers), usage: usageOf(action.action, failure) };
+    },
+  };
+}
+
+function done(
+  { action, target, parameters }: CloudAction,
+  loadBalancers: Map<string, MemoryLoadBalancer>,
+): ActionAnswer {
+  const isThere = loadBalancers.has(target);
+  switch (action) {
+    case "CreateLoadBalancer":
+      if (isThere) return { kind: "conflict", message: `AlreadyExists: ${target} has a load balancer` };
+      return put();
+    case "UpdateLoadBalancer":
+      return isThere ? put() : { kind: "conflict", message: `NotFound: ${target} has no load balancer` };
+    case "DeleteLoadBalancer":
+      loadBalancers.delete(target);
+      return { kind: "done", result: null };
+    default:
+      return { kind: "error", code: "Invalid", message: `the memory cloud has no action ${action}` };
+  }
+
+  function put(): ActionAnswer {
+    const result = MemoryLoadBalancer.parse(parameters);
+    loadBalancers.set(target, result);
+    return { kind: "done", result };
+  }
+}
+
+type Failure = Extract<Observation, { readonly kind: "error" }>;
+
+function failureOf({ outage }: World, signal: AbortSignal): Failure | undefined {
+  if (signal.aborted) return { kind: "error", code: "Aborted", message: "aborted before the cloud answered" };
+  if (outage === undefined) return undefined;
+  return { kind: "error", code: CODES[outage] ?? "Unavailable", message: `the cloud answers ${outage}` };
+}
+
+const CODES: Partial<Record<InstanceErrorCode, CapabilityErrorCode>> = {
+  Throttled: "Throttled",
+  Denied: "Denied",
+};
+
+function usageOf(call: string, failure: Failure | undefined) {
+  return { calls: { [call]: 1 }, throttled: failure?.code === "Throttled" ? 1 : 0, waitedMs: 0 };
+}

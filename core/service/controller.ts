@@ -1,0 +1,86 @@
+import type { Observation } from "#core/capability.ts";
+import { SERVICE_EVENT_SOURCE } from "#core/contracts.ts";
+import type { AskContext, Controller, DoneWrite, Question, Subject } from "#core/controller.ts";
+import type { Decision } from "#core/decision.ts";
+import { each, referenceTo, skip } from "#core/decisions.ts";
+import { patched } from "#core/json-patch.ts";
+import { SERVICES } from "#core/resources/resource.ts";
+import { decideService } from "#core/service/decide.ts";
+import { LOAD_BALANCERS, type LoadBalancerAction, type LoadBalancerModel } from "#core/service/model.ts";
+import type { Service } from "#core/service/service.ts";
+import { standingOf } from "#core/service/standing.ts";
+import { serviceWatch } from "#core/service/watch.ts";
+
+/** What the cloud says of a Service's load balancer, and what we have done since. */
+type Answer = Observation & { readonly done?: readonly Done[] };
+
+interface Done {
+  readonly action: LoadBalancerAction;
+  readonly result: unknown;
+}
+
+/** Loads what load balancers are on a cloud, by the cloud's name. */
+export type LoadBalancerModels = Readonly<Record<string, () => Promise<LoadBalancerModel>>>;
+
+/** The service-lb-controller: load balancers of Services, on each cloud that has a model of them. */
+export function createServiceController(models: LoadBalancerModels): Controller<Service, Answer> {
+  const loaded = new Map<string, LoadBalancerModel>();
+  const modelOf = ({ settings }: AskContext): LoadBalancerModel | undefined =>
+    loaded.get(settings.cloud.provider);
+  return {
+    ...serviceWatch,
+    eventSource: SERVICE_EVENT_SOURCE,
+    async load(provider) {
+      const load = Object.hasOwn(models, provider) ? models[provider] : undefined;
+      if (load !== undefined && !loaded.has(provider)) loaded.set(provider, await load());
+    },
+    asks(service, context): Question | undefined {
+      const model = modelOf(context);
+      if (model === undefined) return undefined;
+      const standing = standingOf(service, model, context);
+      switch (standing.kind) {
+        case "asking":
+          return { capability: LOAD_BALANCERS, ask: standing.wish.question };
+        case "leaving":
+          return { capability: LOAD_BALANCERS, ask: standing.question };
+        default:
+          return undefined;
+      }
+    },
+    decide: (batch, context) =>
+      each(batch.map((subject) => decideSubject(subject, modelOf(context), context))),
+    fold: folded,
+  };
+}
+
+function decideSubject(
+  { object, answer }: Subject<Service, Answer>,
+  model: LoadBalancerModel | undefined,
+  context: AskContext,
+): Decision {
+  if (model !== undefined) return decideService(object, { model, answer: observed(answer, model), context });
+  const message = `load balancers of the cloud "${context.settings.cloud.provider}" are not part of this version`;
+  return skip(referenceTo(SERVICES, object), { code: "NotSupported", message });
+}
+
+/** What there is by now, as far as the results of our own actions tell. */
+function observed(answer: Answer | undefined, model: LoadBalancerModel): Observation | undefined {
+  if (answer?.kind !== "observed") return answer;
+  const { state, done = [] } = answer;
+  return {
+    kind: "observed",
+    state: done.reduce((before, { action, result }) => model.fold(before, action, result), state),
+  };
+}
+
+/** Which cloud it is does not matter yet: what was done is kept, and folded into what was observed when that is decided on. */
+function folded(subject: Subject<Service, Answer>, { write, result }: DoneWrite): Subject<Service, Answer> {
+  if (write.on === "cluster") {
+    return "patch" in write ? { ...subject, object: patched(subject.object, write.patch) } : subject;
+  }
+  const { answer } = subject;
+  if (answer?.kind !== "observed") return subject;
+  const { action, target, parameters } = write;
+  const done = [...(answer.done ?? []), { action: { action, target, parameters }, result }];
+  return { ...subject, answer: { ...answer, done } };
+}

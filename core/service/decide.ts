@@ -1,0 +1,231 @@
+import { tell } from "#core/cluster-events.ts";
+import type { AskContext } from "#core/controller.ts";
+import type { Because, CloudAction, ClusterEvent, Decision, Write } from "#core/decision.ts";
+import { type About, change, referenceTo, retry, skip, unchanged } from "#core/decisions.ts";
+import { SERVICES } from "#core/resources/resource.ts";
+import { markOf } from "#core/service/mark.ts";
+import {
+  LOAD_BALANCERS,
+  type LoadBalancerAction,
+  type LoadBalancerAnswer,
+  type LoadBalancerModel,
+  type LoadBalancerStep,
+  type Problem,
+} from "#core/service/model.ts";
+import { hashOfIngress, ingressOf } from "#core/service/needs-work.ts";
+import type { Ingress, Service } from "#core/service/service.ts";
+import { standingOf, type Wish } from "#core/service/standing.ts";
+import { refusal, sentenceOf, unanswered, warningOf } from "#core/service/trouble.ts";
+import { claim, type MarkFacts, release, settle } from "#core/service/writes.ts";
+
+/** What a decision on one Service depends on beside it. */
+export interface ServiceFacts {
+  readonly model: LoadBalancerModel;
+  /** The cloud's, with what was done since; undefined where it was not asked. */
+  readonly answer: LoadBalancerAnswer | undefined;
+  readonly context: AskContext;
+}
+
+/**
+ * Decides on one Service: first the finalizer, then what the cloud's model says is next, then the status; and the other way round
+ * when it leaves. Deciding again on what came of a change gives what comes next, and in the end `unchanged`.
+ */
+export function decideService(service: Service, { model, answer, context }: ServiceFacts): Decision {
+  const { settings, now } = context;
+  const reference = referenceTo(SERVICES, service);
+  const standing = standingOf(service, model, context);
+  switch (standing.kind) {
+    case "none":
+      return unchanged(reference);
+    case "elsewhere":
+      return skip(reference, ELSEWHERE);
+    case "unknown-nodes":
+      return retry(reference, NODES_UNKNOWN, 5);
+    case "stale-nodes":
+      return retry(reference, NODES_STALE, 2);
+    case "no-turn":
+      return retry(reference, noTurn(settings.loadBalancers.max), 60, [LIMIT]);
+    case "refused":
+      return refusal(service, standing.problem, now);
+    case "applied":
+      return settled(service, standing.wish, { ingress: ingressOf(service), warnings: [] }, now);
+    case "asking": {
+      if (answer?.kind !== "observed") return unanswered(service, answer, now);
+      const { wish } = standing;
+      return ensure(service, wish, model.next(wish.question, answer.state, settings), now);
+    }
+    case "leaving": {
+      if (answer?.kind !== "observed") return unanswered(service, answer, now);
+      return clear(service, model.next(standing.question, answer.state, settings), now);
+    }
+  }
+}
+
+function ensure(service: Service, wish: Wish, step: LoadBalancerStep, now: Date): Decision {
+  const reference = referenceTo(SERVICES, service);
+  const claimed = claim(service, factsOf(wish, ingressOf(service), now));
+  switch (step.kind) {
+    case "act": {
+      const writes = [claimed, ...actionsOf(service, step.actions)];
+      return changeOr(service, writes, { because: step.because, events: [ENSURING] }, unchanged(reference));
+    }
+    case "wait":
+      return changeOr(service, [claimed], { because: step.because }, waiting(service, step));
+    case "refused":
+      return refusal(service, step.problem, now);
+    case "elsewhere":
+      return skip(reference, ELSEWHERE);
+    case "settled":
+      // A load balancer without an address is none yet, and what stands in the status is not cleared for it.
+      return step.ingress.length === 0
+        ? retry(reference, NO_ADDRESS, NO_ADDRESS_SECONDS)
+        : settled(service, wish, step, now);
+  }
+}
+
+function settled(
+  service: Service,
+  wish: Wish,
+  { ingress, warnings }: Pick<Extract<LoadBalancerStep, { kind: "settled" }>, "ingress" | "warnings">,
+  now: Date,
+): Decision {
+  const addresses = ingress.map(explicit);
+  const facts = factsOf(wish, addresses, now);
+  const events = [
+    ...eventsOf(service, wish, facts),
+    ...warnings.map((problem) => warningOf(service, problem)),
+  ];
+  const because = {
+    code: "LoadBalancerEnsured",
+    message: `the load balancer is at ${sentenceOfIngress(ingress)}`,
+  };
+  const about = { because, events, warnings: warnings.map(becauseOf) };
+  return changeOr(
+    service,
+    [settle(service, addresses, facts)],
+    about,
+    unchanged(referenceTo(SERVICES, service)),
+  );
+}
+
+function clear(service: Service, step: LoadBalancerStep, now: Date): Decision {
+  const reference = referenceTo(SERVICES, service);
+  const otherwise = unchanged(reference);
+  switch (step.kind) {
+    case "act": {
+      const about = { because: step.because, events: [DELETING] };
+      return changeOr(service, actionsOf(service, step.actions), about, otherwise);
+    }
+    case "wait":
+      return waiting(service, step);
+    case "refused":
+      return refusal(service, step.problem, now);
+    case "elsewhere":
+      // What is ours by our annotation is let go: nothing of it is there, or it would not be another's.
+      return markOf(service) === undefined
+        ? skip(reference, ELSEWHERE)
+        : changeOr(service, [release(service)], { because: RELEASED }, otherwise);
+    case "settled":
+      return step.ingress.length > 0
+        ? retry(reference, SOMETHING_LEFT, SOMETHING_LEFT_SECONDS)
+        : changeOr(service, [release(service)], { because: RELEASED, events: [DELETED] }, otherwise);
+  }
+}
+
+/** What has changed for whoever looks at the Service. */
+function eventsOf(service: Service, { nodes }: Wish, facts: MarkFacts): ClusterEvent[] {
+  const before = markOf(service);
+  const isSame = before?.desired === facts.desired && before.ingress === facts.ingress;
+  const hasNewTargets = before?.targets !== facts.targets;
+  if (isSame && !hasNewTargets) return [];
+  if (nodes.nodes.length === 0) return [UNAVAILABLE];
+  return [isSame ? UPDATED : ENSURED];
+}
+
+function changeOr(
+  service: Service,
+  writes: readonly (Write | undefined)[],
+  about: About,
+  otherwise: Decision,
+): Decision {
+  return change(referenceTo(SERVICES, service), writes, about) ?? otherwise;
+}
+
+function waiting(service: Service, step: Extract<LoadBalancerStep, { kind: "wait" }>): Decision {
+  const because = { code: IN_PROGRESS, message: `${step.because.code}: ${step.because.message}` };
+  return retry(referenceTo(SERVICES, service), because, step.afterSeconds);
+}
+
+/** Each is guarded by what the Service was when it was decided. */
+function actionsOf(
+  { metadata: { uid, generation, deletionTimestamp } }: Service,
+  actions: readonly LoadBalancerAction[],
+): CloudAction[] {
+  const precondition = {
+    uid,
+    ...(generation === undefined ? {} : { generation }),
+    deleting: deletionTimestamp !== undefined,
+  };
+  return actions.map(({ action, target, parameters }) => ({
+    on: "cloud",
+    capability: LOAD_BALANCERS,
+    action,
+    target,
+    parameters,
+    precondition,
+  }));
+}
+
+function factsOf({ hashes, nodes }: Wish, ingress: readonly Ingress[], now: Date): MarkFacts {
+  return {
+    ...hashes,
+    state: "applied",
+    ingress: hashOfIngress(ingress),
+    nodes: nodes.resourceVersion,
+    at: now.toISOString(),
+  };
+}
+
+/** Of an address the API server says how it is to be used, where nobody does: then the status would differ from what we wrote. */
+function explicit(ingress: Ingress): Ingress {
+  return ingress.ip === undefined || ingress.ipMode !== undefined ? ingress : { ...ingress, ipMode: "VIP" };
+}
+
+function sentenceOfIngress(ingress: readonly Ingress[]): string {
+  return ingress.map(({ hostname, ip }) => hostname ?? ip).join(", ");
+}
+
+function becauseOf(problem: Problem): Because {
+  return { code: problem.code, message: sentenceOf(problem) };
+}
+
+/** The code of a Service whose load balancer the cloud is still at. */
+export const IN_PROGRESS = "LoadBalancerInProgress";
+
+const ENSURING = tell("EnsuringLoadBalancer", "Ensuring", {});
+const ENSURED = tell("EnsuredLoadBalancer", "Ensured", {});
+const UPDATED = tell("UpdatedLoadBalancer", "Updated", {});
+const UNAVAILABLE = tell("UnAvailableLoadBalancer", "NoNodes", {});
+const DELETING = tell("DeletingLoadBalancer", "Deleting", {});
+const DELETED = tell("DeletedLoadBalancer", "Deleted", {});
+const LIMIT = tell("SyncLoadBalancerFailed", "LoadBalancerLimit", {});
+
+const NO_ADDRESS_SECONDS = 5;
+const NO_ADDRESS: Because = { code: IN_PROGRESS, message: "the load balancer has no address yet" };
+const SOMETHING_LEFT_SECONDS = 10;
+const SOMETHING_LEFT: Because = { code: IN_PROGRESS, message: "something of the load balancer is left" };
+const RELEASED: Because = { code: "LoadBalancerDeleted", message: "nothing of the load balancer is left" };
+const ELSEWHERE: Because = { code: "Elsewhere", message: "the load balancer is another controller's" };
+const NODES_UNKNOWN: Because = {
+  code: "NodesUnknown",
+  message: "the event came without the cluster's nodes",
+};
+const NODES_STALE: Because = {
+  code: "NodesStale",
+  message: "the event's list of nodes is older than the one that was last applied",
+};
+
+function noTurn(max: number): Because {
+  const message = `the cluster has its ${max} load balancers (loadBalancers.max); older Services come first`;
+  return { code: "LoadBalancerLimit", message };
+}

@@ -1,0 +1,100 @@
+import { PROBLEMS } from "#core/service/problems.ts";
+
+const LASTS =
+  "it is asked again. Nothing has to be done in the cluster; if it lasts, ask whoever runs the cloud controller, whose log says more.";
+
+/** The Events on Services, by reason and code, for the catalogue of `core/cluster-events.ts`; reasons are the stock controller's. */
+export const SERVICE_EVENTS = {
+  EnsuringLoadBalancer: {
+    type: "Normal",
+    on: "Service",
+    says: {
+      Ensuring: {
+        // These five in the stock controller's words, so that what looks for them finds them.
+        sentence: "Ensuring load balancer",
+        when: "The cloud is being changed for the Service. Left out while other objects wait.",
+      },
+    },
+  },
+  EnsuredLoadBalancer: {
+    type: "Normal",
+    on: "Service",
+    says: {
+      Ensured: {
+        sentence: "Ensured load balancer",
+        when: "The load balancer is as the Service asks for. Left out while other objects wait.",
+      },
+    },
+  },
+  UpdatedLoadBalancer: {
+    type: "Normal",
+    on: "Service",
+    says: {
+      Updated: {
+        sentence: "Updated load balancer with new hosts",
+        when: "Nothing but its targets has changed. Left out while other objects wait.",
+      },
+    },
+  },
+  UnAvailableLoadBalancer: {
+    type: "Warning",
+    on: "Service",
+    says: {
+      NoNodes: {
+        sentence: "There are no available nodes for LoadBalancer",
+        when: "The load balancer is there, and has no node to send to.",
+      },
+    },
+  },
+  DeletingLoadBalancer: {
+    type: "Normal",
+    on: "Service",
+    says: {
+      Deleting: {
+        sentence: "Deleting load balancer",
+        when: "The cloud is being cleared of what there is of the Service. Left out while other objects wait.",
+      },
+    },
+  },
+  DeletedLoadBalancer: {
+    type: "Normal",
+    on: "Service",
+    says: {
+      Deleted: {
+        sentence: "Deleted load balancer",
+        when: "Nothing of the Service's load balancer is left. Left out while other objects wait.",
+      },
+    },
+  },
+  SyncLoadBalancerFailed: {
+    type: "Warning",
+    on: "Service",
+    says: {
+      ...PROBLEMS,
+      LoadBalancerLimit: {
+        sentence:
+          "The cluster has as many load balancers as it may have: this Service gets one when an older one is gone. Ask whoever runs the cloud controller for more.",
+        when: "At once, and as long as it waits.",
+      },
+      CloudUnavailable: {
+        sentence: `The cloud does not do at present what the load balancer needs, and ${LASTS}`,
+        when: "The Service waits for a minute and longer: the cloud throttles, fails, denies, or was not asked.",
+      },
+    },
+  },
+  DeleteLoadBalancerFailed: {
+    type: "Warning",
+    on: "Service",
+    says: {
+      LoadBalancerRefused: {
+        sentence:
+          "The load balancer cannot be deleted. Ask whoever runs the cloud controller, whose log says more.",
+        when: "Each time it is tried, until it is mended.",
+      },
+      CloudUnavailable: {
+        sentence: `The cloud does not delete the load balancer at present, and ${LASTS}`,
+        when: "The Service waits for a minute and longer: the cloud throttles, fails, denies, or was not asked.",
+      },
+    },
+  },
+} as const;

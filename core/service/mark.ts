@@ -1,0 +1,54 @@
+import * as z from "zod";
+import { LOAD_BALANCER_ANNOTATION } from "#core/contracts.ts";
+import type { Service } from "#core/service/service.ts";
+
+/**
+ * What stands in our annotation on a Service, as JSON. It belongs to one life of a Service: on a copy, or on one that was restored
+ * under another uid, it says nothing.
+ */
+const Mark = z.strictObject({
+  version: z.literal(1),
+  uid: z.string(),
+  /** Changes of the cloud may be under way, or all that the hashes stand for was done. */
+  state: z.enum(["applying", "applied"]),
+  /** Of the Service and its configuration as a whole, by which whoever watches tells whether there is something to do. */
+  seen: z.string(),
+  /** Of what the cloud's model makes of it. */
+  desired: z.string(),
+  /** Of the targets. */
+  targets: z.string(),
+  /** Of the addresses in the status. */
+  ingress: z.string(),
+  /** The version of the list of nodes that the targets were of, and when they were applied. */
+  nodes: z.string(),
+  at: z.iso.datetime(),
+});
+export type Mark = z.output<typeof Mark>;
+
+/** What our annotation says of this very Service; undefined where it says nothing that can be relied on. */
+export function markOf({ metadata: { uid, annotations } }: Pick<Service, "metadata">): Mark | undefined {
+  const text = annotations?.[LOAD_BALANCER_ANNOTATION];
+  if (text === undefined) return undefined;
+  const mark = Mark.safeParse(parsedJson(text)).data;
+  return mark?.uid === uid ? mark : undefined;
+}
+
+/** The text of the annotation. */
+export function writtenMark(mark: Omit<Mark, "version">): string {
+  return JSON.stringify({ version: 1, ...mark } satisfies Mark);
+}
+
+/** Whether two marks say the same of the Service: which list the nodes were of, and when, is no news by itself. */
+export function isSameMark(a: Mark | undefined, b: Omit<Mark, "version">): boolean {
+  return a !== undefined && COMPARED.every((key) => a[key] === b[key]);
+}
+
+const COMPARED = ["uid", "state", "seen", "desired", "targets", "ingress"] as const;
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,75 @@
+import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_CLASS, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
+import { canonicalJson, hashOf } from "#core/hash.ts";
+import { markOf } from "#core/service/mark.ts";
+import type { Ingress, Service } from "#core/service/service.ts";
+import { snapshotOf } from "#core/service/snapshot.ts";
+import type { Settings } from "#core/settings.ts";
+
+/** Whether a Service is to have a load balancer of ours. */
+export function wantsLoadBalancer({ metadata, spec }: Service): boolean {
+  return (
+    spec.type === LOAD_BALANCER &&
+    isOurClass(spec.loadBalancerClass) &&
+    metadata.deletionTimestamp === undefined
+  );
+}
+
+/**
+ * Whether a Service that wants none may still have a load balancer of ours. The finalizer alone does not tell, as other controllers
+ * write the same: our annotation does, or that the Service is of the class whose controller we are.
+ */
+export function needsCleanup(service: Service): boolean {
+  if (wantsLoadBalancer(service) || !hasFinalizer(service)) return false;
+  return isMarked(service) || isOfOurClass(service);
+}
+
+/** Whether there is something to do on a Service as it is now, for whoever watches; `settings` are the cluster's. */
+export function needsWork(service: Service, settings: Settings): boolean {
+  if (!wantsLoadBalancer(service)) return needsCleanup(service);
+  const mark = markOf(service);
+  return (
+    !hasFinalizer(service) ||
+    mark?.state !== "applied" ||
+    mark.ingress !== hashOfIngress(ingressOf(service)) ||
+    mark.seen !== seenHash(service, settings)
+  );
+}
+
+/** Whether our annotation says that the load balancer of this very Service is ours. */
+export function isMarked(service: Service): boolean {
+  return markOf(service) !== undefined;
+}
+
+/** Whether the finalizer of load balancers is on it, whoever wrote it. */
+export function hasFinalizer({ metadata: { finalizers } }: Service): boolean {
+  return finalizers?.includes(LOAD_BALANCER_FINALIZER) === true;
+}
+
+/** The addresses in the status. */
+export function ingressOf({ status }: Service): readonly Ingress[] {
+  return status?.loadBalancer?.ingress ?? [];
+}
+
+/** Stands for addresses of a status. */
+export function hashOfIngress(ingress: readonly Ingress[]): string {
+  return hashOf(canonicalJson(ingress));
+}
+
+/** Stands for all of a Service, and of its cluster's configuration, that a load balancer may depend on. */
+export function seenHash(service: Service, { cluster, cloud }: Settings): string {
+  const { metadata, spec } = snapshotOf(service);
+  const { [LOAD_BALANCER_ANNOTATION]: _, ...annotations } = metadata.annotations ?? {};
+  return hashOf(canonicalJson({ annotations, spec, cluster, cloud }));
+}
+
+const LOAD_BALANCER = "LoadBalancer";
+
+/** Whether it is of type LoadBalancer, of a class whose controller we are. */
+export function isOfOurClass({ spec }: Service): boolean {
+  return spec.type === LOAD_BALANCER && isOurClass(spec.loadBalancerClass);
+}
+
+/** As in the stock controller any class that is set, an empty one too, is another's; ours is one more. */
+function isOurClass(loadBalancerClass: string | undefined): boolean {
+  return loadBalancerClass === undefined || loadBalancerClass === LOAD_BALANCER_CLASS;
+}

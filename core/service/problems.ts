@@ -1,0 +1,104 @@
+import type { Saying } from "#core/saying.ts";
+
+const WHEN_REFUSED = "Each time the load balancer is looked at, until it is mended.";
+const ASK = "Ask whoever runs the cloud controller, whose log says more.";
+
+/** A problem's sentence, and when it is told. */
+function refused<const Sentence extends string>(sentence: Sentence) {
+  return { sentence, when: WHEN_REFUSED } as const satisfies Saying;
+}
+
+/**
+ * Every problem of a Service that keeps its load balancer from being as it is asked for, by code: the `code` of the `Problem`s of
+ * `core/service/model.ts`, whichever cloud finds them. Sentences are fixed; of facts there is room for `{field}` and `{value}`,
+ * which are the Service's own, and for `{allowed}` alone where the words are ours whatever the cloud says: of what is found out by
+ * asking the cloud a code says all. A code that is not listed is told as `LoadBalancerRefused`, and its details go to the log.
+ */
+export const PROBLEMS = {
+  InvalidAnnotation: refused('The annotation {field} is "{value}"; allowed: {allowed}'),
+  UnsupportedAnnotation: refused(
+    'The annotation {field} ("{value}") does not hold for this kind of load balancer; allowed: {allowed}',
+  ),
+  UnknownAnnotation: refused("The annotation {field} is not known; allowed: {allowed}"),
+  ReservedTag: refused(
+    'The annotation {field} ("{value}") names tags that are not the Service\'s to set; allowed: {allowed}',
+  ),
+  InvalidSourceRanges: refused('{field} says "{value}"; allowed: {allowed}'),
+  InvalidField: refused('{field} is "{value}"; allowed: {allowed}'),
+  NoPorts: refused("The Service has no ports, and a load balancer needs one at least."),
+  NoNodePort: refused(
+    "A port of the Service has no node port, which is what the load balancer sends to. Set spec.allocateLoadBalancerNodePorts to true, or name a nodePort.",
+  ),
+  MixedProtocols: refused(
+    "The load balancer cannot serve these protocols on one Service: UDP and TCP need the same port and the same node port, and nothing else is served. Make a Service of each protocol.",
+  ),
+  UnsupportedProtocol: refused(
+    'The protocol "{value}" of {field} is not served by this load balancer; allowed: {allowed}',
+  ),
+  SessionAffinity: refused(
+    'spec.sessionAffinity is "{value}", which this load balancer does not do; allowed: None',
+  ),
+  LoadBalancerIP: refused(
+    'spec.loadBalancerIP is "{value}", which this load balancer does not take; allowed: none. Addresses are chosen by annotation.',
+  ),
+  IPFamilies: refused(
+    "The load balancer cannot serve the IP families of the Service: its network, its subnets or its nodes have no IPv6.",
+  ),
+  TypeChanged: refused(
+    "The kind of a load balancer cannot be changed while the Service has one, and {field} asks for another kind. Set it back, or make another Service.",
+  ),
+  NoEligibleSubnet: refused(
+    "No subnet of the cluster's network is fit for this load balancer. Tag one for its role, or name subnets by annotation.",
+  ),
+  SubnetNotFound: refused(
+    "{field} names a subnet that the cluster's network does not have or that may not be used.",
+  ),
+  SubnetsOfOneZone: refused("{field} names two subnets of one zone. Name one for each zone."),
+  SubnetsChanged: refused(
+    "{field} asks for other subnets than the load balancer is in, which cannot be done in place. Set it back, or make another Service.",
+  ),
+  NoNodeSecurityGroup: refused(
+    `No security group of the nodes can be told to be the cluster's: nothing lets the load balancer reach them. ${ASK}`,
+  ),
+  AmbiguousNodeSecurityGroup: refused(
+    `More than one security group of a node is tagged as the cluster's: it cannot be told which is to let the load balancer in. ${ASK}`,
+  ),
+  SecurityGroupNotAllowed: refused(
+    `{field} names a security group that is not there, is not the cluster's or may not be used. ${ASK}`,
+  ),
+  CertificateNotUsable: refused(
+    `{field} names a certificate that is not there or that may not be used. ${ASK}`,
+  ),
+  ElasticIPsNotUsable: refused(
+    `{field} names Elastic IP addresses that are not there, are in use or may not be used. ${ASK}`,
+  ),
+  ElasticIPsOfOtherCount: refused(
+    "{field} does not name as many addresses as the load balancer has subnets. Name one for each.",
+  ),
+  BucketNotUsable: refused(
+    `{field} names a bucket that the load balancer may not write to, or that may not be used. ${ASK}`,
+  ),
+  NotAllowed: refused(`{field} ("{value}") asks for something that may not be used in this cluster. ${ASK}`),
+  NameTaken: refused(
+    `A load balancer or another resource of the name that follows from the Service is there already, and is not the Service's. ${ASK}`,
+  ),
+  TooManyRules: refused(
+    "The Service's ports and source ranges make more rules than a security group may have. Name fewer networks, or fewer ports.",
+  ),
+  TooManyPorts: refused("The Service has more ports than a load balancer may have listeners."),
+  TooManyTargets: refused(
+    "The cluster has more nodes than a load balancer may have targets: some of them get nothing of it.",
+  ),
+  QuotaExceeded: refused(
+    `The cloud account has as many load balancers, or parts of them, as it may have. ${ASK}`,
+  ),
+  LoadBalancerRefused: refused(`The load balancer cannot be made as the Service asks for. ${ASK}`),
+} as const satisfies Readonly<Record<string, Saying>>;
+
+/** A code of the catalogue. */
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** The code under which a problem is told. */
+export function toldCodeOf({ code }: { readonly code: string }): ProblemCode {
+  return Object.hasOwn(PROBLEMS, code) ? (code as ProblemCode) : "LoadBalancerRefused";
+}

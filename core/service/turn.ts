@@ -1,0 +1,63 @@
+import * as z from "zod";
+import type { Related, RelatedObjects } from "#core/controller.ts";
+import { SERVICES } from "#core/resources/resource.ts";
+import { hasFinalizer, isMarked, wantsLoadBalancer } from "#core/service/needs-work.ts";
+import type { Service } from "#core/service/service.ts";
+import { parseService } from "#core/service/snapshot.ts";
+
+/** A Service with a load balancer, or that is to have one. */
+const Claim = z.object({ uid: z.string().min(1), created: z.string(), holds: z.boolean() });
+type Claim = z.output<typeof Claim>;
+
+/**
+ * All Services with a load balancer, which those that wait for their first one read: a cluster has so many and no more. Whoever has
+ * one is not asked to give it up, and does not read them.
+ */
+export const relatedServices: Related<Service> = {
+  resource: SERVICES,
+  project(object) {
+    const parsed = parseService(object);
+    if (parsed.kind === "malformed") return undefined;
+    const service = parsed.object;
+    const holds = holdsPlace(service);
+    if (!holds && !wantsLoadBalancer(service)) return undefined;
+    const { uid, creationTimestamp } = service.metadata;
+    return { uid, created: creationTimestamp, holds } satisfies Claim;
+  },
+  reads: (service) => (wantsLoadBalancer(service) && !holdsPlace(service) ? "all" : []),
+};
+
+/**
+ * Whether it is a Service's turn to get its first load balancer: those that hold one come first, then the older ones, and `max` of
+ * them in all. Undefined where the event came without the others.
+ */
+export function hasTurn(service: Service, related: RelatedObjects, max: number): boolean | undefined {
+  if (holdsPlace(service)) return true;
+  const list = related[SERVICES.name];
+  if (list === undefined) return undefined;
+  const { uid, creationTimestamp } = service.metadata;
+  const own = { uid, created: creationTimestamp, holds: false };
+  const before = claimsOf(list.items).filter((claim) => claim.uid !== uid && isBefore(claim, own));
+  return before.length < max;
+}
+
+/** Whether a load balancer may have been made for it already. */
+function holdsPlace(service: Service): boolean {
+  return hasFinalizer(service) && isMarked(service);
+}
+
+function isBefore(claim: Claim, own: Claim): boolean {
+  if (claim.holds) return true;
+  return claim.created === own.created ? claim.uid < own.uid : claim.created < own.created;
+}
+
+const known = new WeakMap<readonly unknown[], readonly Claim[]>();
+
+/** All Services of an event share one list. */
+function claimsOf(items: readonly unknown[]): readonly Claim[] {
+  const before = known.get(items);
+  if (before !== undefined) return before;
+  const claims = items.flatMap((item) => Claim.safeParse(item).data ?? []);
+  known.set(items, claims);
+  return claims;
+}

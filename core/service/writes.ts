@@ -1,0 +1,124 @@
+import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
+import type { PatchWrite } from "#core/decision.ts";
+import { patchObject } from "#core/decisions.ts";
+import { add, type Edit, NO_EDIT, pointer, remove, setEntries, test } from "#core/json-patch.ts";
+import { SERVICES } from "#core/resources/resource.ts";
+import { isSameMark, type Mark, markOf, writtenMark } from "#core/service/mark.ts";
+import { hasFinalizer, hashOfIngress, ingressOf, isOfOurClass } from "#core/service/needs-work.ts";
+import type { Ingress, Service } from "#core/service/service.ts";
+
+const FINALIZERS = "/metadata/finalizers";
+const ANNOTATIONS = "/metadata/annotations";
+const ANNOTATION = `${ANNOTATIONS}${pointer(LOAD_BALANCER_ANNOTATION)}`;
+const STATUS = "/status/loadBalancer";
+
+/** What our annotation is to say of a Service, beside whose it is. */
+export type MarkFacts = Omit<Mark, "version" | "uid">;
+
+/**
+ * Takes a Service on: the finalizer, and in our annotation that something is under way. It comes before the first change of the
+ * cloud; undefined where both stand there.
+ */
+export function claim(service: Service, facts: MarkFacts): PatchWrite | undefined {
+  const before = markOf(service);
+  // What was applied last stays to be compared with.
+  const { seen, desired, targets } = before ?? { seen: "", desired: "", targets: "" };
+  const mark = setMark(service, { ...facts, seen, desired, targets, state: "applying" });
+  return patch(service, [asWanted(service), addFinalizer(service), mark]);
+}
+
+/** Says on a Service what was done: addresses in the status, and all that they stand for in our annotation. */
+export function settle(
+  service: Service,
+  ingress: readonly Ingress[],
+  facts: MarkFacts,
+): PatchWrite | undefined {
+  return patch(service, [
+    asWanted(service),
+    addFinalizer(service),
+    setStatus(service, ingress),
+    setMark(service, facts),
+  ]);
+}
+
+/** Lets a Service go whose load balancer is gone: finalizer, annotation and addresses in one patch. */
+export function release(service: Service): PatchWrite | undefined {
+  return patch(service, [
+    asLeaving(service),
+    removeFinalizer(service),
+    removeMark(service),
+    clearStatus(service),
+  ]);
+}
+
+/** Nothing is written for the sake of a guard alone. */
+function patch(service: Service, edits: readonly Edit[]): PatchWrite | undefined {
+  return patchObject(SERVICES, service, edits, "status");
+}
+
+/** It is still one that wants a load balancer. */
+function asWanted({ spec }: Service): Edit {
+  return {
+    tests: [test("/spec/type", spec.type), test("/metadata/deletionTimestamp", null)],
+    operations: [],
+  };
+}
+
+/** It has not come to want one again. */
+function asLeaving({ metadata: { deletionTimestamp }, spec }: Service): Edit {
+  return {
+    tests: [test("/spec/type", spec.type), test("/metadata/deletionTimestamp", deletionTimestamp ?? null)],
+    operations: [],
+  };
+}
+
+function addFinalizer(service: Service): Edit {
+  if (hasFinalizer(service)) return NO_EDIT;
+  const { finalizers } = service.metadata;
+  return {
+    tests: [test(FINALIZERS, finalizers ?? null)],
+    operations: [
+      finalizers === undefined
+        ? add(FINALIZERS, [LOAD_BALANCER_FINALIZER])
+        : add(`${FINALIZERS}/-`, LOAD_BALANCER_FINALIZER),
+    ],
+  };
+}
+
+/** Only ours goes, wherever it stands; those of others stay. */
+function removeFinalizer({ metadata: { finalizers = [] } }: Service): Edit {
+  const path = `${FINALIZERS}/${finalizers.indexOf(LOAD_BALANCER_FINALIZER)}`;
+  return { tests: [test(path, LOAD_BALANCER_FINALIZER)], operations: [remove(path)] };
+}
+
+function setMark(service: Service, facts: MarkFacts): Edit {
+  const { uid, annotations } = service.metadata;
+  const mark = { uid, ...facts };
+  if (isSameMark(markOf(service), mark)) return NO_EDIT;
+  const tests = [test(ANNOTATION, annotations?.[LOAD_BALANCER_ANNOTATION] ?? null)];
+  const entry = { key: LOAD_BALANCER_ANNOTATION, value: writtenMark(mark), tests };
+  return setEntries(ANNOTATIONS, annotations !== undefined, [entry]);
+}
+
+function removeMark({ metadata: { annotations } }: Service): Edit {
+  const text = annotations?.[LOAD_BALANCER_ANNOTATION];
+  if (text === undefined) return NO_EDIT;
+  return { tests: [test(ANNOTATION, text)], operations: [remove(ANNOTATION)] };
+}
+
+function setStatus(service: Service, ingress: readonly Ingress[]): Edit {
+  const before = ingressOf(service);
+  if (hashOfIngress(before) === hashOfIngress(ingress)) return NO_EDIT;
+  return {
+    tests: [test(`${STATUS}/ingress`, before.length === 0 ? null : before)],
+    operations: [add(STATUS, { ingress })],
+  };
+}
+
+function clearStatus(service: Service): Edit {
+  const before = ingressOf(service);
+  // Those of another controller's class may be that one's by now.
+  const isOurs = isOfOurClass(service) || markOf(service)?.ingress === hashOfIngress(before);
+  if (before.length === 0 || !isOurs) return NO_EDIT;
+  return { tests: [test(`${STATUS}/ingress`, before)], operations: [add(STATUS, {})] };
+}
