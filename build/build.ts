@@ -32,6 +32,14 @@ export const NO_CLOUDS = Object.fromEntries(
   CLOUD_KINDS.map(({ provider }) => [`#clouds/${provider}/cloud.ts`, "clouds/no-clouds.ts"]),
 );
 
+/** What load balancers take, for functions that have nothing to do with them. */
+export const NO_LOAD_BALANCERS = {
+  "#clouds/aws/load-balancers/capability.ts": "clouds/no-capabilities.ts",
+};
+
+/** Functions that have to do with load balancers. */
+export const WITH_LOAD_BALANCERS: ReadonlySet<string> = new Set(["service"]);
+
 /** Functions that ask no cloud about nodes. */
 export const WITHOUT_CLOUDS: ReadonlySet<string> = new Set(["sweep", "ec2-events"]);
 
@@ -65,7 +73,11 @@ async function buildFunction(name: string, folder: string): Promise<Size> {
 }
 
 function functionNamed(name: string, folder: string): BundleOptions {
-  const instead = WITHOUT_CLOUDS.has(name) ? { ...NO_PROFILES, ...NO_CLOUDS } : NO_PROFILES;
+  const instead = {
+    ...NO_PROFILES,
+    ...(WITHOUT_CLOUDS.has(name) ? NO_CLOUDS : {}),
+    ...(WITH_LOAD_BALANCERS.has(name) ? {} : NO_LOAD_BALANCERS),
+  };
   return { entry: `functions/${name}.ts`, folder: join(folder, name), name: "index", instead };
 }
 

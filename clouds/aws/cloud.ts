@@ -1,5 +1,6 @@
 import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import { createBudget } from "#clouds/aws/budget.ts";
+import { type AwsWorld, loadedCapability } from "#clouds/aws/capability.ts";
 import { findControl } from "#clouds/aws/control.ts";
 import { roleCredentials } from "#clouds/aws/credentials.ts";
 import { createEc2, type Ec2 } from "#clouds/aws/ec2.ts";
@@ -30,13 +31,14 @@ export interface AwsCloudOptions {
   readonly wallClock?: () => number;
 }
 
-/** AWS: the instances of one account and region, by EC2's API alone. Budget and caches live as long as what is returned. */
+/** AWS: the instances of one account and region, by EC2's API alone, and their load balancers. Budget and caches live as long as what is returned. */
 export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions = {}): Cloud {
   const { sleep = sleepFor, now = () => performance.now(), wallClock = Date.now } = options;
   const { clusterName } = options;
   const cluster: AwsCluster = { ...config, clusterName };
   const sessionName = clusterName ?? config.clusterTag ?? config.vpc ?? config.region;
-  const make = (): Ec2 => createEc2(config.region, roleCredentials(config, sessionName, wallClock));
+  const credentials = () => roleCredentials(config, sessionName, wallClock);
+  const make = (): Ec2 => createEc2(config.region, credentials());
   const ec2 = options.ec2 ?? renewedEc2(make, wallClock);
   const budget = createBudget(now);
   const sources: LabelSources = {
@@ -44,8 +46,15 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
     topology: createTopology(config.topologyInstanceTypePattern, now),
     wallClock,
   };
+  const world: AwsWorld = { cluster, budget, sleep, now, wallClock, credentials };
+  // Not in the bundles of functions that have no use for it (build/build.ts).
+  const loadBalancers = loadedCapability(async () => {
+    const { createLoadBalancers } = await import("#clouds/aws/load-balancers/capability.ts");
+    return createLoadBalancers(world);
+  });
   return {
     provider: "aws",
+    capabilities: { loadBalancers },
     async instances(nodes, call) {
       const { signal, share } = call;
       // What was asked ahead of need, and not needed, ends with the batch: a function may be frozen after its answer.
@@ -66,6 +75,7 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
     },
     async close() {
       ec2.close();
+      loadBalancers.close();
     },
   };
 }

@@ -1,7 +1,7 @@
 /** What AWS answered as JSON: without the SDK's `$metadata`, without dates, and without what is undefined. */
-export function jsonOf(answer: object): Readonly<Record<string, unknown>> {
-  const { $metadata: _, ...rest } = answer as { readonly $metadata?: unknown };
-  return plain(rest) as Readonly<Record<string, unknown>>;
+export function jsonOf<Answer extends object>(answer: Answer): Omit<Answer, "$metadata"> {
+  const { $metadata: _, ...rest } = answer as Answer & { readonly $metadata?: unknown };
+  return plain(rest) as Omit<Answer, "$metadata">;
 }
 
 function plain(value: unknown): unknown {

@@ -1,0 +1,70 @@
+import { type Api, createApi } from "#clouds/aws/actions/api.ts";
+import { perform } from "#clouds/aws/actions/perform.ts";
+import {
+  type AwsWorld,
+  type ClosableCapability,
+  createEntrance,
+  MAX_WAIT_MS,
+} from "#clouds/aws/capability.ts";
+import {
+  LOAD_BALANCER_ACTIONS,
+  LOAD_BALANCER_READS,
+  LOAD_BALANCER_SERVICES,
+} from "#clouds/aws/load-balancers/commands.ts";
+import { observeLoadBalancers } from "#clouds/aws/load-balancers/observe/observe.ts";
+import { readerOf } from "#clouds/aws/load-balancers/observe/reads.ts";
+import { createZoneTypes } from "#clouds/aws/load-balancers/observe/zone-types.ts";
+import { createSession, type Session } from "#clouds/aws/session.ts";
+import type { Observation } from "#core/capability.ts";
+import { messageOf } from "#core/message-of.ts";
+
+/** Load balancers of both kinds, with the security groups that belong to them. Without `api` they are AWS's own. */
+export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): ClosableCapability {
+  const { cluster, budget, sleep } = world;
+  const zoneTypes = createZoneTypes(world.now);
+  const enter = createEntrance(budget);
+  const sessionOf = (signal: AbortSignal): Session<Api> =>
+    createSession({ ec2: api, budget, sleep, signal, maxTokenWaitMs: MAX_WAIT_MS });
+  return {
+    async observe(questions, call) {
+      const session = sessionOf(call.signal);
+      if (questions.length === 0) return { answers: [], usage: session.usage() };
+      const leave = enter(call);
+      try {
+        const observing = { cluster, read: readerOf(session), zoneTypes };
+        return { answers: await observeLoadBalancers(questions, observing), usage: session.usage() };
+      } catch (error) {
+        // Nothing is known to come here; but the contract is that nobody's batch rejects.
+        const failed: Observation = {
+          kind: "error",
+          code: "Unavailable",
+          message: `loadBalancers: ${messageOf(error)}`,
+        };
+        return { answers: questions.map(() => failed), usage: session.usage() };
+      } finally {
+        leave();
+      }
+    },
+    async act(action, call) {
+      const leave = enter(call);
+      try {
+        return await perform(action, ALLOWED, sessionOf(call.signal));
+      } finally {
+        leave();
+      }
+    },
+    close: () => api.close(),
+  };
+}
+
+const ALLOWED: ReadonlySet<string> = new Set(Object.keys(LOAD_BALANCER_ACTIONS));
+
+function apiOf({ cluster, credentials, wallClock }: AwsWorld): Api {
+  return createApi({
+    region: cluster.region,
+    services: LOAD_BALANCER_SERVICES,
+    commands: { ...LOAD_BALANCER_ACTIONS, ...LOAD_BALANCER_READS },
+    credentials,
+    wallClock,
+  });
+}

@@ -1,0 +1,96 @@
+import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balancing";
+import type { LoadBalancer } from "@aws-sdk/client-elastic-load-balancing-v2";
+import { errorOf } from "#clouds/aws/actions/error-of.ts";
+import type { Fault, Outcome } from "#clouds/aws/errors.ts";
+import { allPages, type Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
+import { fault, ok } from "#clouds/outcome.ts";
+
+/** One unknown name fails a call with several: so few are asked for one by one, more are looked for among all there are. */
+const MOST_ASKED_SINGLY = 4;
+
+/** AWS's largest page of load balancers, of either version. */
+const PAGE_SIZE = 400;
+
+/** What there is of each name; undefined where there is none, and a fault where that could not be found out. */
+export type ByName<Value> = ReadonlyMap<string, Outcome<Value | undefined>>;
+
+/** Load balancers of ELBv2 by their names. */
+export function networkByName(names: readonly string[], read: Reader): Promise<ByName<LoadBalancer>> {
+  return byName(names, {
+    async one(name) {
+      const answer = await read("elbv2:DescribeLoadBalancers", { Names: [name] });
+      return answer.kind === "fault"
+        ? answer
+        : listed("elbv2:DescribeLoadBalancers", answer.value.LoadBalancers);
+    },
+    all: () =>
+      allPages("elbv2:DescribeLoadBalancers", async (next) => {
+        const answer = await read("elbv2:DescribeLoadBalancers", {
+          PageSize: PAGE_SIZE,
+          ...(next === undefined ? {} : { Marker: next }),
+        });
+        if (answer.kind === "fault") return answer;
+        return ok({ values: answer.value.LoadBalancers, next: answer.value.NextMarker });
+      }),
+    nameOf: ({ LoadBalancerName: name }) => name,
+  });
+}
+
+/** Classic load balancers by their names. */
+export function classicByName(
+  names: readonly string[],
+  read: Reader,
+): Promise<ByName<LoadBalancerDescription>> {
+  return byName(names, {
+    async one(name) {
+      const answer = await read("elb:DescribeLoadBalancers", { LoadBalancerNames: [name] });
+      return answer.kind === "fault"
+        ? answer
+        : listed("elb:DescribeLoadBalancers", answer.value.LoadBalancerDescriptions);
+    },
+    all: () =>
+      allPages("elb:DescribeLoadBalancers", async (next) => {
+        const answer = await read("elb:DescribeLoadBalancers", {
+          PageSize: PAGE_SIZE,
+          ...(next === undefined ? {} : { Marker: next }),
+        });
+        if (answer.kind === "fault") return answer;
+        return ok({ values: answer.value.LoadBalancerDescriptions, next: answer.value.NextMarker });
+      }),
+    nameOf: ({ LoadBalancerName: name }) => name,
+  });
+}
+
+interface Lookups<Value> {
+  one(name: string): Promise<Outcome<readonly Value[]>>;
+  all(): Promise<Outcome<readonly Value[]>>;
+  nameOf(value: Value): string | undefined;
+}
+
+async function byName<Value>(
+  names: readonly string[],
+  { one, all, nameOf }: Lookups<Value>,
+): Promise<ByName<Value>> {
+  if (names.length > MOST_ASKED_SINGLY) {
+    const listing = await all();
+    if (listing.kind === "fault") return new Map(names.map((name) => [name, listing]));
+    const known = new Map(listing.value.map((value) => [nameOf(value), value]));
+    return new Map(names.map((name) => [name, ok(known.get(name))]));
+  }
+  const entries = names.map(async (name): Promise<[string, Outcome<Value | undefined>]> => {
+    const answer = await one(name);
+    if (answer.kind === "fault") return [name, isNotFound(answer.fault) ? ok(undefined) : answer];
+    return [name, ok(answer.value.find((value) => nameOf(value) === name))];
+  });
+  return new Map(await Promise.all(entries));
+}
+
+/** An answer without a list is nobody's word that there is nothing: a proxy's error page reads so, too. */
+function listed<Value>(what: string, values: readonly Value[] | undefined): Outcome<readonly Value[]> {
+  return values === undefined ? fault("Unavailable", `${what}: the answer is not a list`) : ok(values);
+}
+
+/** Whether a fault is AWS's positive word that there is no such thing: of version 1 it calls a load balancer an access point. */
+export function isNotFound({ thrown }: Fault): boolean {
+  return /^(LoadBalancer|AccessPoint|TargetGroup|Listener)NotFound$/.test(errorOf(thrown).code);
+}

@@ -1,0 +1,76 @@
+import type { Instance } from "@aws-sdk/client-ec2";
+import { type AwsCluster, foreignBecause } from "#clouds/aws/belonging.ts";
+import { chunksOf } from "#clouds/aws/describe-instances.ts";
+import type { Outcome } from "#clouds/aws/errors.ts";
+import { allPages, type Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
+import type { TargetInstance } from "#clouds/aws/load-balancers/state.ts";
+import { ok } from "#clouds/outcome.ts";
+
+/** EC2 takes so many values in a filter. */
+const MAX_VALUES = 200;
+
+/** Instances that may be targets, by id, and the VPC that they are in. */
+export interface TargetInstances {
+  readonly instances: Readonly<Record<string, TargetInstance>>;
+  readonly vpc: string | undefined;
+}
+
+/** Those of the instances that there are and that are the cluster's: a provider ID is the tenant's word. One that has ended is none. */
+export async function targetInstances(
+  ids: readonly string[],
+  cluster: AwsCluster,
+  read: Reader,
+): Promise<Outcome<TargetInstances>> {
+  const listings = await Promise.all(
+    chunksOf(ids, MAX_VALUES).map((chunk) =>
+      allPages("DescribeInstances", async (next) => {
+        const answer = await read("ec2:DescribeInstances", {
+          Filters: [{ Name: "instance-id", Values: chunk }],
+          MaxResults: 1000,
+          ...(next === undefined ? {} : { NextToken: next }),
+        });
+        if (answer.kind === "fault") return answer;
+        const { Reservations: reservations, NextToken } = answer.value;
+        return ok({
+          values: reservations?.flatMap(({ Instances: instances = [] }) => instances),
+          next: NextToken,
+        });
+      }),
+    ),
+  );
+  const all: Instance[] = [];
+  for (const listing of listings) {
+    if (listing.kind === "fault") return listing;
+    all.push(...listing.value);
+  }
+  const ours = all
+    .filter(
+      ({ VpcId: vpc, Tags: tags, State: state }) =>
+        state?.Name !== "terminated" && foreignBecause(cluster, { vpc, tags }) === undefined,
+    )
+    .toSorted((a, b) => ((a.InstanceId ?? "") < (b.InstanceId ?? "") ? -1 : 1));
+  return ok({
+    instances: Object.fromEntries(
+      ours.flatMap((instance) =>
+        instance.InstanceId === undefined ? [] : [[instance.InstanceId, targetOf(instance)]],
+      ),
+    ),
+    vpc: ours.find(({ VpcId: vpc }) => vpc !== undefined)?.VpcId,
+  });
+}
+
+function targetOf(instance: Instance): TargetInstance {
+  const primary = instance.NetworkInterfaces?.find(
+    ({ Attachment: attachment }) => attachment?.DeviceIndex === 0,
+  );
+  // Whatever the instance's own list leaves out, its first interface has.
+  const groups = instance.SecurityGroups?.length ? instance.SecurityGroups : (primary?.Groups ?? []);
+  const primaryIpv6 = primary?.Ipv6Addresses?.find(({ IsPrimaryIpv6: is }) => is === true)?.Ipv6Address;
+  return {
+    state: instance.State?.Name ?? "unknown",
+    subnetId: instance.SubnetId,
+    zone: instance.Placement?.AvailabilityZone,
+    groupIds: groups.flatMap(({ GroupId: id }) => id ?? []),
+    ...(primaryIpv6 === undefined ? {} : { primaryIpv6 }),
+  };
+}

@@ -1,0 +1,148 @@
+import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balancing";
+import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
+import type { AwsCluster } from "#clouds/aws/belonging.ts";
+import type { Fault, Outcome } from "#clouds/aws/errors.ts";
+import { isOfCluster } from "#clouds/aws/load-balancers/allowed.ts";
+import { classicStateOf } from "#clouds/aws/load-balancers/observe/classic.ts";
+import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
+import { networkStateOf, targetGroupStateOf } from "#clouds/aws/load-balancers/observe/network.ts";
+import { type Sought, soughtBy } from "#clouds/aws/load-balancers/observe/question.ts";
+import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
+import {
+  arnOf,
+  arnsOf,
+  candidatesOf,
+  isAttached,
+  lookAtShared,
+  type Observing,
+  type Shared,
+} from "#clouds/aws/load-balancers/observe/shared.ts";
+import type {
+  AwsLoadBalancerState,
+  ClassicLoadBalancerState,
+  NetworkLoadBalancerState,
+  TargetGroupState,
+  VpcState,
+} from "#clouds/aws/load-balancers/state.ts";
+import { SERVICE_TAG } from "#clouds/aws/load-balancers/vpc/tags.ts";
+import { ok } from "#clouds/outcome.ts";
+import type { CapabilityErrorCode, Observation } from "#core/capability.ts";
+
+/** Services whose own details are looked at side by side: each is brought to its end before the quota is spent on the next. */
+const AT_ONCE = 6;
+
+/**
+ * What there is of the load balancers of some Services. What they have in common is asked for once; what cannot be found out is an
+ * error of the Services that it concerns, and of no others.
+ */
+export async function observeLoadBalancers(
+  questions: readonly unknown[],
+  observing: Observing,
+): Promise<Observation[]> {
+  const asked = questions.map(soughtBy);
+  const sought = asked.filter((each) => each !== undefined);
+  const shared = await lookAtShared(sought, observing);
+  const answers = new Map<Sought, Observation>();
+  const waiting = [...sought];
+  const work = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      answers.set(next, observationOf(await stateOf(next, shared, observing)));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return asked.map((each) => (each === undefined ? NAMELESS : (answers.get(each) ?? UNANSWERED)));
+}
+
+async function stateOf(
+  sought: Sought,
+  shared: Shared,
+  { cluster, read }: Observing,
+): Promise<Outcome<AwsLoadBalancerState>> {
+  const found = gathered<
+    [LoadBalancer | undefined, LoadBalancerDescription | undefined, readonly TargetGroup[], VpcState]
+  >([
+    shared.networks.get(sought.name) ?? ok(undefined),
+    shared.classics.get(sought.name) ?? ok(undefined),
+    shared.targetGroups,
+    sought.wanted ? shared.vpc : shared.vpcOfLeaving,
+  ]);
+  if (found.kind === "fault") return found;
+  const [network, classic, , vpc] = found.value;
+  const parts = gathered<
+    [
+      NetworkLoadBalancerState | undefined,
+      ClassicLoadBalancerState | undefined,
+      readonly (TargetGroupState | undefined)[],
+    ]
+  >(
+    await Promise.all([
+      withTags(network, shared.networkTags.get(network?.LoadBalancerArn ?? ""), (each, tags) =>
+        networkStateOf(each, tags, read),
+      ),
+      withTags(classic, shared.classicTags.get(sought.name), (each, tags) =>
+        classicStateOf(each, tags, read),
+      ),
+      targetGroupsOf(sought, shared, cluster, read),
+    ]),
+  );
+  if (parts.kind === "fault") return parts;
+  const [networkState, classicState, targetGroups] = parts.value;
+  return ok({
+    ...(networkState === undefined ? {} : { network: networkState }),
+    ...(classicState === undefined ? {} : { classic: classicState }),
+    targetGroups: targetGroups.filter((each) => each !== undefined),
+    vpc,
+  });
+}
+
+/** What there is of something that was found, where its tags tell that it is still there. */
+async function withTags<Value, State>(
+  value: Value | undefined,
+  tags: Outcome<Readonly<Record<string, string>> | undefined> | undefined,
+  look: (value: Value, tags: Readonly<Record<string, string>>) => Promise<Outcome<State | undefined>>,
+): Promise<Outcome<State | undefined>> {
+  if (value === undefined || tags === undefined) return ok(undefined);
+  if (tags.kind === "fault") return tags;
+  return tags.value === undefined ? ok(undefined) : look(value, tags.value);
+}
+
+/** The target groups of a Service: those that its load balancer uses, and those that carry its tags. */
+async function targetGroupsOf(
+  sought: Sought,
+  shared: Shared,
+  cluster: AwsCluster,
+  read: Reader,
+): Promise<Outcome<readonly (TargetGroupState | undefined)[]>> {
+  const states = candidatesOf([sought], shared.networks, shared.targetGroups).map((group) =>
+    withTags(group, shared.networkTags.get(arnOf(group)), async (each, tags) => {
+      const isIts = isAttached(each, arnsOf(shared.networks, sought.name)) || isTagged(tags, sought, cluster);
+      return isIts ? targetGroupStateOf(each, tags, read) : ok(undefined);
+    }),
+  );
+  return gathered<readonly (TargetGroupState | undefined)[]>(await Promise.all(states));
+}
+
+function isTagged(
+  tags: Readonly<Record<string, string>>,
+  { service }: Sought,
+  { clusterTag, clusterName }: AwsCluster,
+): boolean {
+  return tags[SERVICE_TAG] === service && isOfCluster(tags, clusterTag ?? clusterName ?? "");
+}
+
+function observationOf(outcome: Outcome<AwsLoadBalancerState>): Observation {
+  if (outcome.kind === "ok") return { kind: "observed", state: outcome.value };
+  return { kind: "error", code: codeOf(outcome.fault), message: outcome.fault.message };
+}
+
+function codeOf({ code }: Fault): CapabilityErrorCode {
+  return code === "Throttled" || code === "Denied" || code === "Aborted" ? code : "Unavailable";
+}
+
+const NAMELESS: Observation = {
+  kind: "error",
+  code: "Invalid",
+  message: "the Service's uid holds something that no load balancer's name may hold",
+};
+
+const UNANSWERED: Observation = { kind: "error", code: "Unavailable", message: "AWS: no answer" };

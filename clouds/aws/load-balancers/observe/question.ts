@@ -1,0 +1,44 @@
+import * as z from "zod";
+import { loadBalancerNameOf, targetGroupPrefixOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
+import { parseProviderID } from "#clouds/aws/provider-id.ts";
+
+/** What of a `LoadBalancerQuestion` decides what is looked at. */
+const Question = z.object({
+  service: z.object({ metadata: z.object({ namespace: z.string(), name: z.string(), uid: z.string() }) }),
+  wanted: z.boolean(),
+  nodes: z.array(z.object({ providerID: z.string().optional() })),
+});
+
+/** What is looked for, for one Service. */
+export interface Sought {
+  /** `namespace/name`. */
+  readonly service: string;
+  readonly wanted: boolean;
+  /** Of its load balancer, of either kind. */
+  readonly name: string;
+  /** How the names of its target groups begin. */
+  readonly targetGroupPrefix: string;
+  /** Of its targets; none where nothing is wanted. */
+  readonly instanceIds: readonly string[];
+}
+
+/** Reads a question; undefined where a Service has a uid of which no load balancer can be called. */
+export function soughtBy(question: unknown): Sought | undefined {
+  const { service, wanted, nodes } = Question.parse(question);
+  const { namespace, name, uid } = service.metadata;
+  const loadBalancer = loadBalancerNameOf(uid);
+  if (loadBalancer === undefined) return undefined;
+  return {
+    service: `${namespace}/${name}`,
+    wanted,
+    name: loadBalancer,
+    targetGroupPrefix: targetGroupPrefixOf(namespace, name),
+    instanceIds: wanted ? nodes.flatMap(({ providerID }) => instanceIdOf(providerID)) : [],
+  };
+}
+
+function instanceIdOf(providerID: string | undefined): string[] {
+  if (!providerID) return [];
+  const parsed = parseProviderID(providerID);
+  return parsed.kind === "instance" ? [parsed.id] : [];
+}

@@ -1,0 +1,89 @@
+import type * as ec2 from "@aws-sdk/client-ec2";
+import type * as elb from "@aws-sdk/client-elastic-load-balancing";
+import type * as elbv2 from "@aws-sdk/client-elastic-load-balancing-v2";
+import type { Api } from "#clouds/aws/actions/api.ts";
+import type { Outcome } from "#clouds/aws/errors.ts";
+import type { Operation } from "#clouds/aws/quotas.ts";
+import type { Session } from "#clouds/aws/session.ts";
+import { fault, ok } from "#clouds/outcome.ts";
+
+/** What is asked of AWS about load balancers, by `service:Operation`: request, and answer. */
+export interface AwsReads {
+  "ec2:DescribeInstances": [ec2.DescribeInstancesRequest, ec2.DescribeInstancesResult];
+  "ec2:DescribeSubnets": [ec2.DescribeSubnetsRequest, ec2.DescribeSubnetsResult];
+  "ec2:DescribeRouteTables": [ec2.DescribeRouteTablesRequest, ec2.DescribeRouteTablesResult];
+  "ec2:DescribeSecurityGroups": [ec2.DescribeSecurityGroupsRequest, ec2.DescribeSecurityGroupsResult];
+  "ec2:DescribeAvailabilityZones": [
+    ec2.DescribeAvailabilityZonesRequest,
+    ec2.DescribeAvailabilityZonesResult,
+  ];
+  "elbv2:DescribeLoadBalancers": [elbv2.DescribeLoadBalancersInput, elbv2.DescribeLoadBalancersOutput];
+  "elbv2:DescribeLoadBalancerAttributes": [
+    elbv2.DescribeLoadBalancerAttributesInput,
+    elbv2.DescribeLoadBalancerAttributesOutput,
+  ];
+  "elbv2:DescribeListeners": [elbv2.DescribeListenersInput, elbv2.DescribeListenersOutput];
+  "elbv2:DescribeTags": [elbv2.DescribeTagsInput, elbv2.DescribeTagsOutput];
+  "elbv2:DescribeTargetGroups": [elbv2.DescribeTargetGroupsInput, elbv2.DescribeTargetGroupsOutput];
+  "elbv2:DescribeTargetGroupAttributes": [
+    elbv2.DescribeTargetGroupAttributesInput,
+    elbv2.DescribeTargetGroupAttributesOutput,
+  ];
+  "elbv2:DescribeTargetHealth": [elbv2.DescribeTargetHealthInput, elbv2.DescribeTargetHealthOutput];
+  "elb:DescribeLoadBalancers": [elb.DescribeAccessPointsInput, elb.DescribeAccessPointsOutput];
+  "elb:DescribeLoadBalancerAttributes": [
+    elb.DescribeLoadBalancerAttributesInput,
+    elb.DescribeLoadBalancerAttributesOutput,
+  ];
+  "elb:DescribeLoadBalancerPolicies": [
+    elb.DescribeLoadBalancerPoliciesInput,
+    elb.DescribeLoadBalancerPoliciesOutput,
+  ];
+  "elb:DescribeTags": [elb.DescribeTagsInput, elb.DescribeTagsOutput];
+}
+
+/** One of these operations. */
+export type AwsRead = keyof AwsReads;
+
+/** Asks AWS one thing, within the budget; never rejects. */
+export type Reader = <Name extends AwsRead>(
+  name: Name,
+  request: AwsReads[Name][0],
+) => Promise<Outcome<AwsReads[Name][1]>>;
+
+/** Asks within a session; what broke on the way is asked once more. */
+export function readerOf(session: Session<Api>): Reader {
+  return <Name extends AwsRead>(name: Name, request: AwsReads[Name][0]) =>
+    session.send(operationOf(name), (api, signal) => api.call(name, request, signal)) as Promise<
+      Outcome<AwsReads[Name][1]>
+    >;
+}
+
+/** A listing that has no end by then is not read further, and says nothing. */
+const MAX_PAGES = 40;
+
+/** What a listing consists of, page by page; `next` is where the following page begins. */
+export async function allPages<Value>(
+  what: string,
+  page: (
+    next: string | undefined,
+  ) => Promise<Outcome<{ readonly values: readonly Value[] | undefined; readonly next: string | undefined }>>,
+): Promise<Outcome<readonly Value[]>> {
+  const found: Value[] = [];
+  let next: string | undefined;
+  for (let count = 0; count < MAX_PAGES; count += 1) {
+    const answer = await page(next);
+    if (answer.kind === "fault") return answer;
+    // The SDK makes an object without lists out of any well-formed document, be it a proxy's error page.
+    if (answer.value.values === undefined) return fault("Unavailable", `${what}: the answer is not a list`);
+    found.push(...answer.value.values);
+    next = answer.value.next || undefined;
+    if (next === undefined) return ok(found);
+  }
+  return fault("Unavailable", `${what}: more than ${MAX_PAGES} pages, not looked at further`);
+}
+
+/** Operations of EC2 are counted by their own names. */
+function operationOf(name: AwsRead): Operation {
+  return (name.startsWith("ec2:") ? name.slice("ec2:".length) : name) as Operation;
+}

@@ -1,0 +1,150 @@
+import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balancing";
+import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
+import type { AwsCluster } from "#clouds/aws/belonging.ts";
+import type { Outcome } from "#clouds/aws/errors.ts";
+import { type ByName, classicByName, networkByName } from "#clouds/aws/load-balancers/observe/by-name.ts";
+import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
+import { type TargetInstances, targetInstances } from "#clouds/aws/load-balancers/observe/instances.ts";
+import { allTargetGroups } from "#clouds/aws/load-balancers/observe/network.ts";
+import type { Sought } from "#clouds/aws/load-balancers/observe/question.ts";
+import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
+import { classicTags, networkTags, type TagsOf } from "#clouds/aws/load-balancers/observe/tags.ts";
+import { groupsOf, subnetsOf } from "#clouds/aws/load-balancers/observe/vpc.ts";
+import type { ZoneTypes } from "#clouds/aws/load-balancers/observe/zone-types.ts";
+import type { SecurityGroupState, SubnetState, VpcState } from "#clouds/aws/load-balancers/state.ts";
+import { ok } from "#clouds/outcome.ts";
+
+/** What an observation takes beyond its questions. */
+export interface Observing {
+  readonly cluster: AwsCluster;
+  readonly read: Reader;
+  readonly zoneTypes: ZoneTypes;
+}
+
+/** What was asked for all Services together. */
+export interface Shared {
+  readonly networks: ByName<LoadBalancer>;
+  readonly classics: ByName<LoadBalancerDescription>;
+  readonly targetGroups: Outcome<readonly TargetGroup[]>;
+  readonly networkTags: TagsOf;
+  readonly classicTags: TagsOf;
+  readonly vpc: Outcome<VpcState>;
+  /** The same without what targets and new load balancers take. */
+  readonly vpcOfLeaving: Outcome<VpcState>;
+}
+
+/** Asks for it. */
+export async function lookAtShared(sought: readonly Sought[], observing: Observing): Promise<Shared> {
+  const { cluster, read } = observing;
+  const names = [...new Set(sought.map(({ name }) => name))];
+  const instances = targetInstances(
+    sought.flatMap(({ instanceIds }) => instanceIds),
+    cluster,
+    read,
+  );
+  const balancers = Promise.all([networkByName(names, read), classicByName(names, read)]);
+  const [[networks, classics], targetGroups, vpcs] = await Promise.all([
+    balancers,
+    allTargetGroups(read),
+    lookAtVpc(sought, instances, balancers, observing),
+  ]);
+  const [ofNetworks, ofClassics] = await Promise.all([
+    networkTags(
+      [...arnsOf(networks), ...candidatesOf(sought, networks, targetGroups).map(arnOf)].filter(
+        (arn) => arn !== "",
+      ),
+      read,
+    ),
+    classicTags(
+      [...classics].flatMap(([name, found]) =>
+        found.kind === "ok" && found.value !== undefined ? [name] : [],
+      ),
+      read,
+    ),
+  ]);
+  return { networks, classics, targetGroups, networkTags: ofNetworks, classicTags: ofClassics, ...vpcs };
+}
+
+/** Subnets and instances are for Services that are to have a load balancer; whoever is to lose one needs its security groups alone. */
+async function lookAtVpc(
+  sought: readonly Sought[],
+  asked: Promise<Outcome<TargetInstances>>,
+  balancers: Promise<readonly [ByName<LoadBalancer>, ByName<LoadBalancerDescription>]>,
+  { cluster, read, zoneTypes }: Observing,
+): Promise<Pick<Shared, "vpc" | "vpcOfLeaving">> {
+  const id = cluster.vpc ?? (await vpcOf(asked, balancers));
+  const isWanted = sought.some(({ wanted }) => wanted);
+  const none: Outcome<readonly SubnetState[]> = ok([]);
+  const [instances, groups, subnets] = await Promise.all([
+    asked,
+    groupsOf(id, cluster.clusterTag ?? cluster.clusterName ?? "", read),
+    isWanted && id !== undefined ? subnetsOf(id, read, zoneTypes) : none,
+  ]);
+  const all = gathered<[readonly SecurityGroupState[], readonly SubnetState[], TargetInstances]>([
+    groups,
+    subnets,
+    instances,
+  ]);
+  const vpc = { id: id ?? "", subnets: [], instances: {} };
+  return {
+    vpcOfLeaving: groups.kind === "fault" ? groups : ok({ ...vpc, groups: groups.value }),
+    vpc: all.kind === "fault" ? all : ok({ ...vpc, ...parts(...all.value) }),
+  };
+}
+
+/** Where no VPC is configured: that of the targets, else that of the load balancers. */
+async function vpcOf(
+  asked: Promise<Outcome<TargetInstances>>,
+  balancers: Promise<readonly [ByName<LoadBalancer>, ByName<LoadBalancerDescription>]>,
+): Promise<string | undefined> {
+  const instances = await asked;
+  if (instances.kind === "ok" && instances.value.vpc !== undefined) return instances.value.vpc;
+  const [networks, classics] = await balancers;
+  const ofNetworks = [...networks.values()].map((each) =>
+    each.kind === "ok" ? each.value?.VpcId : undefined,
+  );
+  const ofClassics = [...classics.values()].map((each) =>
+    each.kind === "ok" ? each.value?.VPCId : undefined,
+  );
+  return [...ofNetworks, ...ofClassics].find((id) => id !== undefined);
+}
+
+function parts(
+  groups: VpcState["groups"],
+  subnets: VpcState["subnets"],
+  { instances }: TargetInstances,
+): Omit<VpcState, "id"> {
+  return { groups, subnets, instances };
+}
+
+/** Target groups that may be one of these Services': what they are called says less than what they are tagged. */
+export function candidatesOf(
+  sought: readonly Sought[],
+  networks: ByName<LoadBalancer>,
+  targetGroups: Outcome<readonly TargetGroup[]>,
+): readonly TargetGroup[] {
+  if (targetGroups.kind === "fault") return [];
+  const arns = sought.flatMap(({ name }) => arnsOf(networks, name));
+  const prefixes = [...new Set(sought.map(({ targetGroupPrefix }) => targetGroupPrefix))];
+  return targetGroups.value.filter(
+    (group) =>
+      isAttached(group, arns) ||
+      prefixes.some((prefix) => group.TargetGroupName?.startsWith(prefix) === true),
+  );
+}
+
+/** Whether one of these load balancers uses it. */
+export function isAttached({ LoadBalancerArns: arns = [] }: TargetGroup, of: readonly string[]): boolean {
+  return arns.some((arn) => of.includes(arn));
+}
+
+/** Its ARN; empty where AWS tells none. */
+export function arnOf({ TargetGroupArn: arn = "" }: TargetGroup): string {
+  return arn;
+}
+
+/** The ARN of the load balancer of one name, or of all. */
+export function arnsOf(networks: ByName<LoadBalancer>, name?: string): string[] {
+  const found = name === undefined ? [...networks.values()] : [networks.get(name)];
+  return found.flatMap((each) => (each?.kind === "ok" ? (each.value?.LoadBalancerArn ?? []) : []));
+}

@@ -1,0 +1,8 @@
+// What the bundle of a function that has no use for a capability of a cloud has in that one's place, and with it none of its SDK's clients.
+
+/** As in `clouds/aws/load-balancers/capability.ts`. */
+export const createLoadBalancers = noCapability;
+
+function noCapability(): never {
+  throw new Error("this function was built without load balancers");
+}

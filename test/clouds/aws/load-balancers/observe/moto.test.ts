@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
+import { aQuestion, type MotoWorld, motoWorld } from "#test/clouds/aws/load-balancers/moto-world.ts";
+import { type Moto, startMoto } from "#test/setup/moto.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+
+const TAGS = [
+  { Key: "kubernetes.io/cluster/demo", Value: "owned" },
+  { Key: "kubernetes.io/service-name", Value: "default/web" },
+];
+const UID = "11111111-2222-3333-4444-555555555555";
+const NAME = loadBalancerNameOf(UID) ?? "";
+
+describeWithPart("moto", "load balancers on moto", (program) => {
+  let moto: Moto;
+  let world: MotoWorld;
+  beforeAll(async () => {
+    moto = await startMoto(program);
+  });
+  beforeEach(async () => {
+    await moto.reset();
+    world = await motoWorld(moto.url);
+    return () => world.close();
+  });
+  afterAll(() => moto.close());
+
+  /** A network load balancer as a Service of the name has it, with a target group of each port. */
+  async function aNetworkLoadBalancer(instance: string): Promise<{ arn: string; group: string }> {
+    const made = await world.act("elbv2:CreateLoadBalancer", {
+      Name: NAME,
+      Type: "network",
+      Subnets: [...world.subnets],
+      Tags: TAGS,
+    });
+    const {
+      LoadBalancers: [lb],
+    } = resultOf<{ LoadBalancers: [{ LoadBalancerArn: string }] }>(made);
+    const tg = await world.act("elbv2:CreateTargetGroup", {
+      Name: "k8s-default-web-0123456789",
+      Protocol: "TCP",
+      Port: 30001,
+      VpcId: world.vpc,
+      TargetType: "instance",
+      Tags: TAGS,
+    });
+    const {
+      TargetGroups: [target],
+    } = resultOf<{ TargetGroups: [{ TargetGroupArn: string }] }>(tg);
+    await world.act("elbv2:CreateListener", {
+      LoadBalancerArn: lb.LoadBalancerArn,
+      Protocol: "TCP",
+      Port: 80,
+      DefaultActions: [{ Type: "forward", TargetGroupArn: target.TargetGroupArn }],
+      Tags: TAGS,
+    });
+    await world.act("elbv2:RegisterTargets", {
+      TargetGroupArn: target.TargetGroupArn,
+      Targets: [{ Id: instance }],
+    });
+    return { arn: lb.LoadBalancerArn, group: target.TargetGroupArn };
+  }
+
+  test("where there is nothing: no load balancer, and the VPC as it is", async () => {
+    const id = await world.addInstance();
+    const state = await world.state(aQuestion(UID, { instances: [id, "i-00000000000000bad"] }));
+    expect(state).toMatchObject({ targetGroups: [], vpc: { id: world.vpc } });
+    expect(state).not.toHaveProperty("network");
+    expect(state).not.toHaveProperty("classic");
+    expect(state.vpc.instances).toEqual({
+      [id]: {
+        state: "running",
+        subnetId: world.subnets[0],
+        zone: "eu-central-1a",
+        groupIds: [world.group],
+      },
+    });
+    expect(state.vpc.subnets.map(({ isPublic, zoneType }) => [isPublic, zoneType])).toEqual([
+      [true, "availability-zone"],
+      [true, "availability-zone"],
+    ]);
+    expect(state.vpc.groups.map(({ group }) => group.GroupName).toSorted()).toEqual(["default", "nodes"]);
+    expect(JSON.parse(JSON.stringify(state))).toEqual(state);
+  });
+
+  test("a network load balancer with all that belongs to it", async () => {
+    const id = await world.addInstance();
+    const { arn, group } = await aNetworkLoadBalancer(id);
+    const state = await world.state(aQuestion(UID, { instances: [id] }));
+    expect(state.network).toMatchObject({
+      loadBalancer: { LoadBalancerArn: arn, Type: "network" },
+      tags: { "kubernetes.io/service-name": "default/web" },
+      attributes: { "deletion_protection.enabled": "false" },
+      listeners: [
+        { listener: { Port: 80, Protocol: "TCP" }, tags: { "kubernetes.io/cluster/demo": "owned" } },
+      ],
+    });
+    expect(state.targetGroups).toMatchObject([
+      {
+        group: { TargetGroupArn: group },
+        tags: { "kubernetes.io/service-name": "default/web" },
+        targets: [{ Id: id, Port: 30001 }],
+      },
+    ]);
+    expect(state.targetGroups[0]?.attributes).toHaveProperty("deregistration_delay.timeout_seconds");
+    expect(JSON.parse(JSON.stringify(state))).toEqual(state);
+  });
+
+  test("a target group that no load balancer uses is found by its tags; one of another Service is not", async () => {
+    const groupOf = (name: string, service: string) =>
+      world.act("elbv2:CreateTargetGroup", {
+        Name: name,
+        Protocol: "TCP",
+        Port: 30001,
+        VpcId: world.vpc,
+        Tags: [TAGS[0], { Key: "kubernetes.io/service-name", Value: service }].filter(
+          (tag) => tag !== undefined,
+        ),
+      });
+    await groupOf("k8s-default-web-0000000001", "default/web");
+    await groupOf("k8s-default-web-0000000002", "default/we-b");
+    await groupOf("k8s-default-web-0000000003", "other/web");
+    const state = await world.state(aQuestion(UID, { wanted: false }));
+    expect(state.targetGroups.map(({ group }) => group.TargetGroupName)).toEqual([
+      "k8s-default-web-0000000001",
+    ]);
+  });
+
+  test("a classic load balancer with its policies", async () => {
+    await world.act("elb:CreateLoadBalancer", {
+      LoadBalancerName: NAME,
+      Listeners: [{ Protocol: "TCP", LoadBalancerPort: 80, InstanceProtocol: "TCP", InstancePort: 30001 }],
+      Subnets: [...world.subnets],
+      SecurityGroups: [world.group],
+      Tags: TAGS,
+    });
+    await world.act("elb:CreateLoadBalancerPolicy", {
+      LoadBalancerName: NAME,
+      PolicyName: "k8s-proxyprotocol-enabled",
+      PolicyTypeName: "ProxyProtocolPolicyType",
+      PolicyAttributes: [{ AttributeName: "ProxyProtocol", AttributeValue: "true" }],
+    });
+    const state = await world.state(aQuestion(UID));
+    expect(state.classic).toMatchObject({
+      loadBalancer: { LoadBalancerName: NAME, SecurityGroups: [world.group] },
+      tags: { "kubernetes.io/service-name": "default/web" },
+      attributes: { CrossZoneLoadBalancing: { Enabled: false } },
+      policies: [{ PolicyName: "k8s-proxyprotocol-enabled" }],
+    });
+    expect(JSON.parse(JSON.stringify(state))).toEqual(state);
+  });
+
+  test("what is to go needs neither subnets nor instances", async () => {
+    const id = await world.addInstance();
+    await aNetworkLoadBalancer(id);
+    const { answers, usage } = await world.observe(aQuestion(UID, { wanted: false, instances: [id] }));
+    expect(answers).toMatchObject([
+      { kind: "observed", state: { network: {}, vpc: { subnets: [], instances: {} } } },
+    ]);
+    for (const call of [
+      "DescribeInstances",
+      "DescribeSubnets",
+      "DescribeRouteTables",
+      "DescribeAvailabilityZones",
+    ])
+      expect(usage.calls).not.toHaveProperty(call);
+  });
+
+  test("many Services share what they have in common", async () => {
+    const id = await world.addInstance();
+    const questions = Array.from({ length: 60 }, (_, number) =>
+      aQuestion(`00000000-0000-0000-0000-${String(number).padStart(12, "0")}`, { instances: [id] }),
+    );
+    const { answers, usage } = await world.observe(...questions);
+    expect(answers.filter(({ kind }) => kind === "observed")).toHaveLength(60);
+    expect(usage.calls).toEqual({
+      DescribeInstances: 1,
+      DescribeSubnets: 1,
+      DescribeRouteTables: 1,
+      DescribeSecurityGroups: 1,
+      DescribeAvailabilityZones: 1,
+      "elb:DescribeLoadBalancers": 1,
+      "elbv2:DescribeLoadBalancers": 1,
+      "elbv2:DescribeTargetGroups": 1,
+    });
+  });
+
+  test("without a configured VPC it is that of the targets, or of the load balancer", async () => {
+    const bare = await motoWorld(moto.url, false);
+    const id = await bare.addInstance();
+    expect((await bare.state(aQuestion(UID, { instances: [id] }))).vpc.id).toBe(bare.vpc);
+    await bare.act("elbv2:CreateLoadBalancer", { Name: NAME, Type: "network", Subnets: [...bare.subnets] });
+    const state = await bare.state(aQuestion(UID, { wanted: false }));
+    expect(state.vpc.id).toBe(bare.vpc);
+    expect(state.vpc.groups.map(({ group }) => group.GroupName)).toContain("nodes");
+    bare.close();
+  });
+});
+
+function resultOf<Result>({ answer }: { readonly answer: { readonly kind: string } }): Result {
+  if (!("result" in answer)) throw new Error(JSON.stringify(answer));
+  return answer.result as Result;
+}
