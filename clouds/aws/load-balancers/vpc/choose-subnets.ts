@@ -12,7 +12,7 @@ export const chooseSubnets: ChooseSubnets = (wanted, vpc) => {
   const without = chosen.value.filter(({ subnet }) => !hasIpv6(subnet));
   if (without.length === 0) return chosen;
   const detail = `no IPv6 network: ${idsOf(without)}`;
-  return refused("SubnetsWithoutIPv6", wanted, "subnets that have an IPv6 network, each of them", detail);
+  return refused("IPFamilies", wanted, "subnets that have an IPv6 network, each of them", detail);
 };
 
 function named(text: string, wanted: SubnetsWanted, vpc: VpcState): Piece<readonly SubnetState[]> {
@@ -22,7 +22,7 @@ function named(text: string, wanted: SubnetsWanted, vpc: VpcState): Piece<readon
     .map((each) => each.trim())
     .filter((each) => each !== "");
   if (names.length === 0)
-    return refused("SubnetsInvalid", wanted, "ids or names of subnets, with commas between");
+    return refused("InvalidAnnotation", wanted, "ids or names of subnets, with commas between");
   const candidates = names.map((name) =>
     vpc.subnets.filter(({ subnet, tags }) =>
       name.startsWith("subnet-") ? subnet.SubnetId === name : tags["Name"] === name,
@@ -32,7 +32,7 @@ function named(text: string, wanted: SubnetsWanted, vpc: VpcState): Piece<readon
   if (unknown.length > 0) {
     const detail = `not found in ${vpc.id}, or there twice: ${unknown.join(", ")}`;
     return refused(
-      "SubnetsNotFound",
+      "SubnetNotFound",
       wanted,
       "subnets of the cluster's VPC, by id or by a name that one alone has",
       detail,
@@ -44,10 +44,10 @@ function named(text: string, wanted: SubnetsWanted, vpc: VpcState): Piece<readon
   const foreign = subnets.filter((each) => !isOurs(each));
   if (foreign.length > 0) {
     const detail = `tagged as another cluster's and not in cloud.allow.subnets: ${idsOf(foreign)}`;
-    return refused("SubnetsForeign", wanted, "subnets of this cluster", detail);
+    return refused("SubnetNotFound", wanted, "subnets of this cluster", detail);
   }
   if (new Set(subnets.map(({ subnet }) => subnet.AvailabilityZone)).size < subnets.length)
-    return refused("SubnetsInOneZone", wanted, "one subnet for each availability zone");
+    return refused("SubnetsOfOneZone", wanted, "one subnet for each availability zone");
   return { kind: "ready", value: subnets };
 }
 
@@ -69,7 +69,7 @@ function found(wanted: SubnetsWanted, vpc: VpcState): Piece<readonly SubnetState
     return {
       kind: "refused",
       problem: {
-        code: "SubnetsMissing",
+        code: "NoEligibleSubnet",
         allowed: `${kind}, tagged kubernetes.io/cluster/${clusterTag} or for no cluster, or ${FIELD}`,
         detail,
       },

@@ -20,7 +20,7 @@ export const planFrontGroup: PlanFrontGroup = ({ owner, name, description, openi
     const [foreign] = named;
     if (foreign !== undefined) {
       const detail = `security group ${foreign.group.GroupId} has the name ${name} and is not tagged kubernetes.io/cluster/${owner.clusterTag}: owned; give it that tag or another name`;
-      return { kind: "refused", problem: { code: "SecurityGroupForeign", detail } };
+      return { kind: "refused", problem: { code: "NameTaken", detail } };
     }
     const request = {
       GroupName: name,

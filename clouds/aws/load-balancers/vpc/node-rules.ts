@@ -113,12 +113,12 @@ function groupsOfTargets(
     groupIds,
     warnings: [
       ...warningOf(
-        "NodeSecurityGroupMissing",
+        "NoNodeSecurityGroup",
         `one security group of each node's instance with the tag ${tag}`,
         none,
       ),
       ...warningOf(
-        "NodeSecurityGroupAmbiguous",
+        "AmbiguousNodeSecurityGroup",
         `the tag ${tag} on one alone of the security groups of each node's instance`,
         several,
       ),
