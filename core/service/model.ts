@@ -11,6 +11,8 @@ export interface TargetNode {
   readonly name: string;
   /** Absent before the node is initialized. */
   readonly providerID?: string | undefined;
+  /** For Services that choose nodes by label. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
 /** What the cloud's `loadBalancers` is asked of one Service (as `Question.ask`), and what its model decides on. */

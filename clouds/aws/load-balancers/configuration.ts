@@ -1,0 +1,43 @@
+import type { AllowedResources } from "#clouds/aws/load-balancers/allowed.ts";
+import type { Settings } from "#core/settings.ts";
+
+/** What of a cluster's cloud its load balancers depend on: keys of `AwsCloudConfig`, as that has parsed them. */
+export interface LoadBalancerConfiguration {
+  readonly clusterTag?: string | undefined;
+  /** The stock controller's `--cluster-name`, of which names of managed security groups are made. */
+  readonly clusterName?: string | undefined;
+  readonly legacyClusterTag?: boolean | undefined;
+  readonly disableSecurityGroupIngress?: boolean | undefined;
+  readonly nlbSecurityGroupMode?: string | undefined;
+  readonly sharedBackendSecurityGroup?: boolean | undefined;
+  readonly clusterServiceLoadBalancerHealthProbeMode?: string | undefined;
+  readonly clusterServiceSharedLoadBalancerHealthProbePort?: number | undefined;
+  readonly clusterServiceSharedLoadBalancerHealthProbePath?: string | undefined;
+  readonly replaceOnTypeChange?: boolean | undefined;
+  readonly subnetID?: string | undefined;
+  readonly allow?: AllowedResources | undefined;
+}
+
+/** A cluster's settings as load balancers read them. */
+export function configurationOf({ cloud }: Settings): LoadBalancerConfiguration {
+  // It was parsed as an `AwsCloudConfig`; whoever calls has chosen this model by its provider.
+  return cloud as LoadBalancerConfiguration;
+}
+
+/** What stands for `<tag>` in `kubernetes.io/cluster/<tag>`. */
+export function clusterTagOf(settings: Settings): string {
+  return configurationOf(settings).clusterTag ?? settings.cluster;
+}
+
+/** What of others Services may name; nothing where nothing is said. */
+export function allowedOf({ allow }: LoadBalancerConfiguration): AllowedResources {
+  return allow ?? NOTHING;
+}
+
+const NOTHING: AllowedResources = {
+  securityGroups: [],
+  subnets: [],
+  elasticIPs: [],
+  certificates: [],
+  buckets: [],
+};

@@ -1,0 +1,80 @@
+import { invalidAnnotation } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
+import type { LoadBalancerConfiguration } from "#clouds/aws/load-balancers/configuration.ts";
+import type { Problem } from "#core/service/model.ts";
+import type { Service } from "#core/service/service.ts";
+
+/** How targets are looked at; the same for all ports of a Service. */
+export interface HealthCheck {
+  readonly protocol: "TCP" | "HTTP" | "HTTPS";
+  readonly port: string;
+  /** Of HTTP and HTTPS alone. */
+  readonly path?: string | undefined;
+  readonly intervalSeconds: number;
+  readonly timeoutSeconds: number;
+  readonly healthyThreshold: number;
+  readonly unhealthyThreshold: number;
+}
+
+/** Reads how a Service's targets are to be looked at, or why they cannot be. */
+export function readHealthCheck(
+  { spec }: Service,
+  annotations: Annotations,
+  configuration: LoadBalancerConfiguration,
+): HealthCheck | Problem {
+  const isLocal = spec.externalTrafficPolicy === "Local";
+  if (isLocal && !spec.healthCheckNodePort)
+    return {
+      code: "InvalidField",
+      field: "spec.healthCheckNodePort",
+      value: String(spec.healthCheckNodePort ?? ""),
+      allowed: "a port, where externalTrafficPolicy is Local",
+    };
+  const { protocol, port, path } = whereLooked({ spec }, annotations, configuration);
+  const threshold = isLocal ? 2 : 3;
+  const intervalSeconds = annotations["healthcheck-interval"] ?? (isLocal ? 10 : 30);
+  // AWS's own defaults, which the stock controller leaves to AWS.
+  const timeoutSeconds =
+    annotations["healthcheck-timeout"] ?? Math.min(protocol === "HTTP" ? 6 : 10, intervalSeconds);
+  if (timeoutSeconds > intervalSeconds)
+    return invalidAnnotation(
+      "healthcheck-timeout",
+      String(timeoutSeconds),
+      `at most the interval, which is ${intervalSeconds} seconds`,
+    );
+  return {
+    protocol,
+    port,
+    ...(protocol === "TCP" ? {} : { path }),
+    intervalSeconds,
+    timeoutSeconds,
+    healthyThreshold: annotations["healthcheck-healthy-threshold"] ?? threshold,
+    unhealthyThreshold: annotations["healthcheck-unhealthy-threshold"] ?? threshold,
+  };
+}
+
+/** kube-proxy's own port and path, where it says whether a node proxies at all. */
+const KUBE_PROXY = { port: 10_256, path: "/healthz" };
+
+function whereLooked(
+  { spec }: Pick<Service, "spec">,
+  annotations: Annotations,
+  configuration: LoadBalancerConfiguration,
+): Required<Pick<HealthCheck, "protocol" | "port">> & { readonly path: string } {
+  const isLocal = spec.externalTrafficPolicy === "Local";
+  // As in the stock controller, annotations have no say in this mode.
+  if (!isLocal && configuration.clusterServiceLoadBalancerHealthProbeMode === "Shared") {
+    return {
+      protocol: "HTTP",
+      port: String(configuration.clusterServiceSharedLoadBalancerHealthProbePort ?? KUBE_PROXY.port),
+      path: configuration.clusterServiceSharedLoadBalancerHealthProbePath ?? KUBE_PROXY.path,
+    };
+  }
+  const said = annotations["healthcheck-protocol"];
+  return {
+    // SSL is a word of classic load balancers, and refused before.
+    protocol: said === undefined || said === "SSL" ? (isLocal ? "HTTP" : "TCP") : said,
+    port: String(annotations["healthcheck-port"] ?? (isLocal ? spec.healthCheckNodePort : "traffic-port")),
+    path: annotations["healthcheck-path"] ?? (isLocal ? "/healthz" : "/"),
+  };
+}

@@ -1,0 +1,94 @@
+import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
+import { everybody, type Families } from "#clouds/aws/load-balancers/network/families.ts";
+import { tooLarge, transports } from "#clouds/aws/load-balancers/network/groups.ts";
+import type { Opening, Piece } from "#clouds/aws/load-balancers/pieces.ts";
+import type { SubnetState } from "#clouds/aws/load-balancers/state.ts";
+import { CLIENT_RULE, HEALTH_RULE, MTU_RULE } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
+import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
+import type { Problem } from "#core/service/model.ts";
+
+/** What is let in on the security groups of nodes for a load balancer in some subnets, and of it what is not there yet. */
+export function planRules(
+  instanceIds: readonly string[],
+  subnets: readonly SubnetState[],
+  families: Families,
+  context: NetworkContext,
+): Piece<readonly Problem[]> {
+  const openings = openingsOf(subnets, families, context);
+  return plan(instanceIds, openings, context);
+}
+
+/** Takes everything away that was let in for a load balancer. */
+export function removeRules(whose: Whose): Piece<readonly Problem[]> {
+  return plan([], [], whose);
+}
+
+function plan(
+  instanceIds: readonly string[],
+  openings: readonly Opening[],
+  { name, owner, configuration, parts, state }: Whose,
+): Piece<readonly Problem[]> {
+  return parts.planNodeRules(
+    {
+      clusterTag: owner.clusterTag,
+      disabled: configuration.disableSecurityGroupIngress === true,
+      instanceIds,
+      openings,
+      mine: { descriptions: [`${CLIENT_RULE}=${name}`, `${HEALTH_RULE}=${name}`, MTU_RULE], groupIds: [] },
+    },
+    state.vpc,
+  );
+}
+
+/**
+ * By clients' addresses where targets see these: in the target's own family, and not where an attribute hides them. What the load
+ * balancer sends from its own addresses, which health checks are, too, comes from its subnets.
+ */
+function openingsOf(
+  subnets: readonly SubnetState[],
+  families: Families,
+  { wanted, name }: NetworkContext,
+): readonly Opening[] {
+  const isSeen = wanted.targetGroupAttributes["preserve_client_ip.enabled"] !== "false";
+  const isTranslated = families.loadBalancer === "dualstack";
+  const own = subnets.flatMap((each) => networksOf(each, families.targets));
+  const ranges = (wanted.sourceRanges ?? everybody(families)).filter(
+    (range) => families.loadBalancer === "dualstack" || !range.includes(":"),
+  );
+  const everyone = families.targets === "ipv6" ? "::/0" : "0.0.0.0/0";
+  const needsOwn = (!isSeen || isTranslated) && !ranges.includes(everyone);
+  const clients = [...ranges, ...(needsOwn ? own.filter((each) => !ranges.includes(each)) : [])];
+  const description = `${CLIENT_RULE}=${name}`;
+  const ports = wanted.ports.flatMap(({ nodePort, targetProtocol }) =>
+    transports(targetProtocol).map((protocol) => ({ protocol, port: nodePort })),
+  );
+  const health = new Set(
+    wanted.ports.map(({ nodePort }) =>
+      wanted.healthCheck.port === "traffic-port" ? nodePort : Number(wanted.healthCheck.port),
+    ),
+  );
+  const open = new Set(ports.filter(({ protocol }) => protocol === "tcp").map(({ port }) => port));
+  // As in the stock controller: where everybody may come to the same ports, health checks may.
+  const isCovered = clients.includes(everyone) && [...health].every((port) => open.has(port));
+  return [
+    ...[...new Map(ports.map((each) => [`${each.protocol} ${each.port}`, each])).values()].map(
+      ({ protocol, port }): Opening => ({ protocol, ports: [port, port], cidrs: clients, description }),
+    ),
+    ...(isCovered
+      ? []
+      : [...health].map(
+          (port): Opening => ({
+            protocol: "tcp",
+            ports: [port, port],
+            cidrs: own,
+            description: `${HEALTH_RULE}=${name}`,
+          }),
+        )),
+    ...tooLarge(clients).map((opening): Opening => ({ ...opening, description: MTU_RULE })),
+  ];
+}
+
+function networksOf({ subnet }: SubnetState, family: Families["targets"]): readonly string[] {
+  if (family === "ipv4") return subnet.CidrBlock === undefined ? [] : [subnet.CidrBlock];
+  return (subnet.Ipv6CidrBlockAssociationSet ?? []).flatMap(({ Ipv6CidrBlock }) => Ipv6CidrBlock ?? []);
+}

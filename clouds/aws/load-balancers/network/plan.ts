@@ -1,0 +1,192 @@
+import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
+import {
+  changeAttributes,
+  changeTags,
+  changeTargetGroups,
+} from "#clouds/aws/load-balancers/network/attributes.ts";
+import { changeBalancer, createBalancer } from "#clouds/aws/load-balancers/network/balancer.ts";
+import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
+import { IPV4 } from "#clouds/aws/load-balancers/network/families.ts";
+import { attachGroups, planFrontGroups } from "#clouds/aws/load-balancers/network/groups.ts";
+import { planListeners } from "#clouds/aws/load-balancers/network/listeners.ts";
+import { planRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
+import { isOwnBalancer, nameTaken, planRemoval } from "#clouds/aws/load-balancers/network/remove.ts";
+import { type Placement, placeBalancer } from "#clouds/aws/load-balancers/network/subnets.ts";
+import {
+  arnOf,
+  createTargetGroups,
+  type MatchedPort,
+  matchPorts,
+  modifyTargetGroups,
+  ownTargetGroups,
+} from "#clouds/aws/load-balancers/network/target-groups.ts";
+import {
+  chooseTargets,
+  deregisterTargets,
+  registerTargets,
+} from "#clouds/aws/load-balancers/network/targets.ts";
+import { readNetwork } from "#clouds/aws/load-balancers/network/wanted.ts";
+import type { NetworkLoadBalancerState, SubnetState } from "#clouds/aws/load-balancers/state.ts";
+import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
+import type {
+  LoadBalancerAction,
+  LoadBalancerQuestion,
+  LoadBalancerStep,
+  Problem,
+} from "#core/service/model.ts";
+
+/** What is next for a Service's network load balancer. */
+export function planNetwork(question: LoadBalancerQuestion, whose: Whose): LoadBalancerStep {
+  if (!question.wanted) return planRemoval(whose);
+  const read = readNetwork(question.service, whose.configuration);
+  if (read.kind === "refused") return read;
+  const context: NetworkContext = { ...whose, wanted: read.wanted };
+  const balancer = whose.state.network;
+  if (balancer === undefined) return planCreation(question, context);
+  if (!isOwnBalancer(context)) return { kind: "refused", problem: nameTaken(context) };
+  return planChange(question, balancer, context);
+}
+
+/** Nothing is made before it is known that all of it can be. */
+function planCreation(question: LoadBalancerQuestion, context: NetworkContext): LoadBalancerStep {
+  const placement = placeBalancer(context, context.wanted.internal);
+  if (placement.kind === "refused") return placement;
+  const groups = planFrontGroups(context, placement.families);
+  if (groups.kind === "refused") return groups;
+  const of: NetworkContext = { ...context, wanted: { ...context.wanted, families: placement.families } };
+  const targets = chooseTargets(question.nodes, of);
+  const rules = planRules(targets.ids, placement.subnets, placement.families, of);
+  if (rules.kind === "refused") return rules;
+  const matched = matchPorts(of);
+  return act("Creating", "the network load balancer is not there yet", [
+    ...groups.actions,
+    ...(groups.ids === undefined ? [] : [createBalancer(placement, groups.ids, of)]),
+    ...createTargetGroups(matched, of),
+    ...(rules.kind === "act" ? rules.actions : []),
+  ]);
+}
+
+function planChange(
+  question: LoadBalancerQuestion,
+  balancer: NetworkLoadBalancerState,
+  context: NetworkContext,
+): LoadBalancerStep {
+  const { loadBalancer } = balancer;
+  if (loadBalancer.State?.Code === "failed") return { kind: "refused", problem: failed(balancer) };
+  const isInternal = loadBalancer.Scheme === "internal";
+  const placement = placeBalancer(context, isInternal);
+  const families = placement.kind === "placed" ? placement.families : familiesThere(balancer, context);
+  const of: NetworkContext = { ...context, wanted: { ...context.wanted, families } };
+  const change: { actions: readonly LoadBalancerAction[]; warnings?: readonly Problem[] | undefined } =
+    placement.kind === "placed" ? changeBalancer(balancer, placement, of) : { actions: [] };
+  const groups = planFrontGroups(of, families);
+  const planned =
+    groups.kind === "planned"
+      ? groups
+      : ({ kind: "planned", actions: [], ids: undefined, obsolete: [], warnings: [] } as const);
+  const targets = chooseTargets(question.nodes, of);
+  const matched = matchPorts(of);
+  const listeners = planListeners(matched, balancer, of);
+  const rules = planRules(targets.ids, subnetsOf(balancer, placement, of), families, of);
+  const attach = attachGroups(planned, of);
+  const actions = [
+    ...planned.actions,
+    ...createTargetGroups(matched, of),
+    ...change.actions,
+    ...attach,
+    ...listeners.create,
+    ...registerTargets(matched, targets.ids),
+    ...listeners.modify,
+    ...deregisterTargets(matched, targets.ids),
+    ...modifyTargetGroups(matched, of),
+    ...(rules.kind === "act" ? rules.actions : []),
+    ...changeTargetGroups(matched, of),
+    ...listeners.remove,
+    ...removeTargetGroups(matched, listeners.used, of),
+    ...changeTags(balancer, of),
+    // What AWS may refuse for a while, or until somebody mends a bucket, keeps nothing else back.
+    ...changeAttributes(balancer, of),
+    ...removeGroups(planned.obsolete, of),
+  ];
+  if (actions.length > 0) return act("Changing", "the network load balancer is not as it is to be", actions);
+  for (const part of [placement, groups, rules]) if (part.kind === "refused") return part;
+  if (loadBalancer.DNSName === undefined || loadBalancer.DNSName === "")
+    return waiting("Nameless", "AWS has not told the load balancer's name yet");
+  const { status } = question.service;
+  const isPublished = status?.loadBalancer?.ingress?.some(
+    ({ hostname }) => hostname === loadBalancer.DNSName,
+  );
+  if (targets.isStarting && isPublished === true)
+    return waiting(
+      "TargetsStarting",
+      "instances of nodes are starting, which cannot be targets before they run",
+    );
+  return {
+    kind: "settled",
+    ingress: [{ hostname: loadBalancer.DNSName }],
+    warnings: [
+      ...of.wanted.warnings,
+      ...(placement.kind === "placed" ? placement.warnings : []),
+      ...(change.warnings ?? []),
+      ...planned.warnings,
+      ...targets.warnings,
+      ...(rules.kind === "refused" ? [] : (rules.value ?? [])),
+    ],
+  };
+}
+
+/** Target groups of ours that serve no port any more, and no listener sends to. */
+function removeTargetGroups(
+  matched: readonly MatchedPort[],
+  used: ReadonlySet<string>,
+  context: NetworkContext,
+): readonly LoadBalancerAction[] {
+  const kept = new Set(matched.flatMap(({ group }) => (group === undefined ? [] : [arnOf(group.group)])));
+  return ownTargetGroups(context)
+    .map(({ group }) => arnOf(group))
+    .filter((arn) => !kept.has(arn) && !used.has(arn))
+    .map((arn) => awsAction("elbv2:DeleteTargetGroup", arn, { TargetGroupArn: arn }));
+}
+
+function removeGroups(groupIds: readonly string[], { owner, parts, state }: NetworkContext) {
+  const removed = parts.planRemovedGroups({ owner, groupIds }, state.vpc);
+  return removed.kind === "act" ? removed.actions : [];
+}
+
+/** The subnets that it is in, or is about to be; by them its own addresses are let in. */
+function subnetsOf(
+  { loadBalancer }: NetworkLoadBalancerState,
+  placement: Placement,
+  { state }: NetworkContext,
+): readonly SubnetState[] {
+  const there = new Set(loadBalancer.AvailabilityZones?.map(({ SubnetId }) => SubnetId));
+  const zones = new Set(loadBalancer.AvailabilityZones?.map(({ ZoneName }) => ZoneName));
+  const added =
+    placement.kind === "placed"
+      ? placement.subnets.filter(({ subnet }) => !zones.has(subnet.AvailabilityZone))
+      : [];
+  const isAdded = new Set(added.map(({ subnet }) => subnet.SubnetId));
+  return state.vpc.subnets.filter(({ subnet }) => there.has(subnet.SubnetId) || isAdded.has(subnet.SubnetId));
+}
+
+function familiesThere({ loadBalancer }: NetworkLoadBalancerState, { wanted }: NetworkContext) {
+  const isDual = loadBalancer.IpAddressType === "dualstack";
+  return isDual ? { ...wanted.families, loadBalancer: "dualstack" as const } : IPV4;
+}
+
+function failed({ loadBalancer }: NetworkLoadBalancerState): Problem {
+  return {
+    code: "LoadBalancerRefused",
+    detail: `${loadBalancer.LoadBalancerArn} has failed: ${loadBalancer.State?.Reason ?? "AWS gives no reason"}; delete it, and it is made anew`,
+  };
+}
+
+function act(code: string, message: string, actions: readonly LoadBalancerAction[]): LoadBalancerStep {
+  const [first, ...more] = actions;
+  if (first === undefined) return waiting(code, message);
+  return { kind: "act", because: { code, message }, actions: [first, ...more] };
+}
+
+function waiting(code: string, message: string): LoadBalancerStep {
+  return { kind: "wait", because: { code, message }, afterSeconds: 5 };
+}

@@ -1,0 +1,82 @@
+import { expect, test } from "vitest";
+import { awsLoadBalancerModel as model } from "#clouds/aws/load-balancers/model.ts";
+import {
+  converge,
+  gone,
+  NAME,
+  observe,
+  question,
+  service,
+  settings,
+  world,
+} from "#test/clouds/aws/load-balancers/network/world.ts";
+
+test("a Service gets a load balancer, a target group and a listener for each port, with all nodes, in two rounds", () => {
+  const aws = world();
+  const asked = question(
+    service({
+      ports: [
+        { name: "http", protocol: "TCP", port: 80, nodePort: 30080 },
+        { name: "dns", protocol: "UDP", port: 53, nodePort: 30053 },
+      ],
+    }),
+  );
+  const rounds: string[][] = [];
+  let observed: unknown = observe(aws, asked);
+  for (;;) {
+    const step = model.next(asked, observed, settings());
+    if (step.kind !== "act") break;
+    rounds.push(step.actions.map(({ action }) => action));
+    for (const action of step.actions) observed = model.fold(observed, action, aws.apply(action));
+  }
+  expect(rounds).toEqual([
+    [
+      "elbv2:CreateLoadBalancer",
+      "elbv2:CreateTargetGroup",
+      "elbv2:CreateTargetGroup",
+      "ec2:AuthorizeSecurityGroupIngress",
+    ],
+    ["elbv2:CreateListener", "elbv2:CreateListener", "elbv2:RegisterTargets", "elbv2:RegisterTargets"],
+  ]);
+  const step = model.next(asked, observe(aws, asked), settings());
+  expect(step).toEqual({
+    kind: "settled",
+    ingress: [
+      { hostname: expect.stringMatching(new RegExp(`^${NAME}-.*\\.elb\\.eu-central-1\\.amazonaws\\.com$`)) },
+    ],
+    warnings: [],
+  });
+  const { network, targetGroups } = observe(aws, asked);
+  expect(network?.tags).toEqual({
+    "kubernetes.io/service-name": "default/web",
+    "kubernetes.io/cluster/prod": "owned",
+  });
+  expect(targetGroups.map(({ group, targets }) => [group.Protocol, group.Port, targets])).toEqual([
+    [
+      "TCP",
+      30080,
+      [
+        { Id: "i-1", Port: 30080 },
+        { Id: "i-2", Port: 30080 },
+      ],
+    ],
+    [
+      "UDP",
+      30053,
+      [
+        { Id: "i-1", Port: 30053 },
+        { Id: "i-2", Port: 30053 },
+      ],
+    ],
+  ]);
+});
+
+test("nothing is left of a Service that is gone, and nothing else is touched", () => {
+  const aws = world();
+  const before = structuredClone(aws.vpc);
+  converge(aws, question(service()));
+  expect(aws.vpc).not.toEqual(before);
+  expect(converge(aws, gone(service()))).toEqual({ kind: "settled", ingress: [], warnings: [] });
+  expect([aws.balancers.size, aws.groups.size, aws.listeners.size]).toEqual([0, 0, 0]);
+  expect(aws.vpc).toEqual(before);
+});
