@@ -3,6 +3,7 @@ import {
   certificateRequestUpdateCauses,
 } from "#emulators/api-server/certificate-requests.ts";
 import { isJsonObject, type StoredObject } from "#emulators/api-server/object.ts";
+import { prepareService, serviceCauses } from "#emulators/api-server/services.ts";
 import type { StatusCause } from "#emulators/api-server/status.ts";
 import { nodeCauses, nodeUpdateCauses } from "#emulators/api-server/validate-node.ts";
 
@@ -139,6 +140,25 @@ export const CERTIFICATE_SIGNING_REQUESTS: Resource = {
   updateCauses: certificateRequestUpdateCauses,
 };
 
+/** They have no generation, as on the real server. */
+export const SERVICES: Resource = {
+  apiVersion: "v1",
+  name: "services",
+  singularName: "service",
+  shortNames: ["svc"],
+  kind: "Service",
+  namespaced: true,
+  subresources: ["status"],
+  verbs: VERBS,
+  fields: {
+    "spec.clusterIP": (service) => text(service.spec?.["clusterIP"]),
+    "spec.type": (service) => text(service.spec?.["type"]),
+  },
+  prepare: prepareService,
+  causes: serviceCauses,
+  updateCauses: () => [],
+};
+
 /** Every resource that is served. */
 export const RESOURCES: readonly Resource[] = [
   CERTIFICATE_SIGNING_REQUESTS,
@@ -148,6 +168,7 @@ export const RESOURCES: readonly Resource[] = [
   NAMESPACES,
   NODES,
   PODS,
+  SERVICES,
 ];
 
 /** The resource by its plural name, such as `nodes`; no two groups have one of the same name here. */

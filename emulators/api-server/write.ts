@@ -10,7 +10,8 @@ import { normalized } from "#emulators/api-server/normalize.ts";
 import { isJsonObject, type JsonObject, type StoredObject } from "#emulators/api-server/object.ts";
 import { getObject } from "#emulators/api-server/read.ts";
 import { keyOf, type ResourceRequest } from "#emulators/api-server/request-info.ts";
-import { CERTIFICATE_SIGNING_REQUESTS, NAMESPACES } from "#emulators/api-server/resources.ts";
+import { CERTIFICATE_SIGNING_REQUESTS, NAMESPACES, SERVICES } from "#emulators/api-server/resources.ts";
+import { withStatusOfType } from "#emulators/api-server/services.ts";
 import { shapeFault } from "#emulators/api-server/shape.ts";
 import {
   alreadyExists,
@@ -148,7 +149,9 @@ function replaceObject(
   }
   const metadata = withKept({ ...asked, uid: asked.uid ?? previous.metadata.uid }, previous.metadata);
   const now = rfc3339(context.now);
-  const merged = resource.prepare(withOtherPart({ ...object, metadata }, previous, subresource, now), false);
+  const part = withOtherPart({ ...object, metadata }, previous, subresource, now);
+  const clears = resource === SERVICES && subresource === undefined;
+  const merged = resource.prepare(clears ? withStatusOfType(part) : part, false);
   const causes = [
     ...metadataUpdateCauses(metadata, previous.metadata),
     ...metadataCauses(metadata),
@@ -169,8 +172,9 @@ function withOtherPart(
 ): StoredObject {
   if (subresource === "approval") return withApproval(object, previous, now);
   if (subresource === "status") {
+    const { status: _before, ...rest } = previous;
     const { metadata, status } = object;
-    return { ...previous, metadata, ...(status === undefined ? {} : { status }) };
+    return { ...rest, metadata, ...(status === undefined ? {} : { status }) };
   }
   const { status: _status, ...rest } = object;
   return previous.status === undefined ? object : { ...rest, status: previous.status };

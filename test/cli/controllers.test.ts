@@ -34,7 +34,7 @@ describe("selectControllers", () => {
     ["-cloud-node,cloud-node", "leaves no controller enabled"],
     [
       "",
-      `"" is no controller; known are cloud-node-controller, cloud-node, cloud-node-lifecycle-controller, cloud-node-lifecycle, csr-approver, csr`,
+      `"" is no controller; known are cloud-node-controller, cloud-node, cloud-node-lifecycle-controller, cloud-node-lifecycle, csr-approver, csr, service-lb-controller, service`,
     ],
     ["*,", `"" is no controller`],
     ["-", `"-" is no controller`],
@@ -42,7 +42,7 @@ describe("selectControllers", () => {
     ["--cloud-node", `"--cloud-node" is no controller`],
     ["node", `"node" is no controller`],
     ["*,-node", `"-node" is no controller`],
-    ["service", `"service" is no part of this version`],
+    ["nodeipam", `"nodeipam" is no part of this version`],
     ["*,tagging", `"tagging" is no part of this version`],
   ])("%j is refused: %s", (list, message) => {
     const selection = selectControllers(list);

@@ -16,7 +16,16 @@ describe("what may delete is not what initializes:", () => {
       matches: (right) => isWrite(right) && right.resource === "nodes",
       who: ["node", "node-lifecycle"],
     },
-    { what: "writes addresses", matches: ({ subresource }) => subresource === "status", who: ["node"] },
+    {
+      what: "writes addresses",
+      matches: ({ resource, subresource }) => resource === "nodes" && subresource === "status",
+      who: ["node"],
+    },
+    {
+      what: "writes a Service, by its status alone",
+      matches: (right) => isWrite(right) && right.resource === "services",
+      who: ["service"],
+    },
     {
       what: "touches what deletion remembers",
       matches: ({ resource }) => resource === "configmaps",

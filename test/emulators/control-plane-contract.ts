@@ -7,6 +7,7 @@ import { describeLifecycle } from "#test/emulators/control-plane/lifecycle.ts";
 import { describeLists } from "#test/emulators/control-plane/lists.ts";
 import { describePatches } from "#test/emulators/control-plane/patches.ts";
 import { describeResources } from "#test/emulators/control-plane/resources.ts";
+import { describeServices } from "#test/emulators/control-plane/services.ts";
 import { describeWatches } from "#test/emulators/control-plane/watches.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import type { MakeTest } from "#test/setup/parts.ts";
@@ -36,6 +37,7 @@ export function describeControlPlane(
     describeResources(running);
     describePatches(running);
     describeCertificateRequests(running);
+    describeServices(running);
     describeDeletion(running);
     describeLists(running);
     describeWatches(running);

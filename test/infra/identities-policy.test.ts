@@ -48,13 +48,28 @@ const WRITES: readonly Write[] = [
   },
   {
     what: "record an Event",
-    who: ["node", "node-lifecycle", "csr"],
+    who: ["node", "node-lifecycle", "csr", "service"],
     method: "POST",
     path: "/api/v1/namespaces/default/events",
     body: {
       metadata: { generateName: "policy-" },
       involvedObject: { apiVersion: "v1", kind: "Node", name: "NAME" },
     },
+  },
+  {
+    what: "patch a Service's status",
+    who: ["service"],
+    method: "PATCH",
+    path: "/api/v1/namespaces/default/services/kubernetes/status",
+    contentType: JSON_PATCH,
+    body: [],
+  },
+  {
+    what: "patch a Service",
+    who: [],
+    method: "PATCH",
+    path: "/api/v1/namespaces/default/services/kubernetes",
+    ...label,
   },
   {
     what: "write what deletion remembers",

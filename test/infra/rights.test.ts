@@ -3,11 +3,12 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { IDENTITIES, type Identity, userOf } from "#core/identities.ts";
-import { RIGHTS, type Right } from "#core/rights.ts";
+import { OPTIONAL_CONTROLLERS, RIGHTS, type Right } from "#core/rights.ts";
 import { readManifests, readRoles, rightsOf } from "#test/e2e/granted-rights.ts";
 
 const RBAC = fileURLToPath(new URL("../../infra/rbac/", import.meta.url));
-const FOLDERS = ["", "csr-approver/"];
+/** Those of controllers that are off by default have one each. */
+const FOLDERS = ["", ...OPTIONAL_CONTROLLERS.map((controller) => `${controller}/`)];
 
 const Binding = z.looseObject({
   kind: z.enum(["ClusterRoleBinding", "RoleBinding"]),
@@ -16,7 +17,7 @@ const Binding = z.looseObject({
   subjects: z.array(z.looseObject({ kind: z.string(), name: z.string() })),
 });
 
-/** The files about an identity: its own, and what it has beside for the csr-approver. */
+/** The files about an identity: its own, and what it has beside for controllers that are off by default. */
 async function filesOf(identity: Identity): Promise<string[]> {
   const listed = await Promise.all(
     FOLDERS.map(async (folder) => (await readdir(RBAC + folder)).map((file) => folder + file)),
@@ -33,15 +34,15 @@ function written(rights: readonly Right[]): string[] {
 }
 
 describe.each(IDENTITIES)("infra/rbac about %s", (identity) => {
-  test("grants exactly the rights that it needs, and those of the csr-approver apart", async () => {
-    const files = await filesOf(identity);
-    const granted = async (inFolder: boolean) =>
-      written(rightsOf(await readRoles(...files.filter((file) => file.includes("/") === inFolder))));
-    const needed = (isApprovers: boolean) =>
-      written(RIGHTS[identity].filter(({ controller }) => (controller !== undefined) === isApprovers));
-    expect(await granted(false)).toEqual(needed(false));
-    expect(await granted(true)).toEqual(needed(true));
-  });
+  test.each([undefined, ...OPTIONAL_CONTROLLERS])(
+    "grants exactly the rights that it needs for %s",
+    async (of) => {
+      const isOf = (file: string): boolean => (file.includes("/") ? file.split("/")[0] : undefined) === of;
+      const files = (await filesOf(identity)).filter(isOf);
+      const needed = RIGHTS[identity].filter(({ controller }) => controller === of);
+      expect(written(rightsOf(await readRoles(...files)))).toEqual(written(needed));
+    },
+  );
 
   test("binds every role of it to its user, and to nobody else", async () => {
     const files = await filesOf(identity);
@@ -74,14 +75,14 @@ test("the page about the roles has the rights of each", async () => {
   const page = await readFile(`${RBAC}README.md`, "utf8");
   const rows = [...page.matchAll(/^\| `(serverless-ccm-[a-z0-9-]+)` +\| (\[.*?) +\| (.*?) +\|$/gm)];
   const listed = rows.map(([, user, files, rights]) => ({ user, files, rights }));
-  const expected = (approvers: boolean) =>
+  const expected = (of: Right["controller"]) =>
     IDENTITIES.flatMap((identity) => {
-      const rights = RIGHTS[identity].filter(({ controller }) => (controller !== undefined) === approvers);
-      const file = `${approvers ? "csr-approver/" : ""}${identity}.yaml`;
+      const rights = RIGHTS[identity].filter(({ controller }) => controller === of);
+      const file = `${of === undefined ? "" : `${of}/`}${identity}.yaml`;
       if (rights.length === 0) return [];
       return [{ user: userOf(identity), files: `[${file}](${file})`, rights: inWords(rights) }];
     });
-  expect(listed).toEqual([...expected(false), ...expected(true)]);
+  expect(listed).toEqual([undefined, ...OPTIONAL_CONTROLLERS].flatMap(expected));
 });
 
 /** As in `nodes`: get, patch; `configmaps` of `kube-system/serverless-ccm`: get, update. */

@@ -1,0 +1,356 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
+import { needsWork } from "#core/service/needs-work.ts";
+import { Service } from "#core/service/service.ts";
+import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
+import type { ControlPlane } from "#emulators/harness/control-plane.ts";
+import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
+import {
+  type ServicesUnderTest,
+  type Stored,
+  startServices,
+} from "#test/functions/services/services-under-test.ts";
+import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
+import { rightsUsed } from "#test/witness/requests.ts";
+
+const ANNOTATION = `/metadata/annotations/${LOAD_BALANCER_ANNOTATION.replaceAll("/", "~1")}`;
+const TO_CLUSTER_IP = [{ op: "add", path: "/spec/type", value: "ClusterIP" }];
+const TO_LOAD_BALANCER = [{ op: "add", path: "/spec/type", value: "LoadBalancer" }];
+const SETTINGS: Settings = {
+  ...DEFAULT_SETTINGS,
+  cluster: "tenant-a",
+  cloud: { provider: "memory", instancesFile: "unused" },
+};
+
+/** The service-lb-controller on the memory cloud and on one API server, as the identity that it is deployed with. */
+export function describeServices(title: string, start: (folder: string) => Promise<ControlPlane>): void {
+  describe(`load balancers of Services on ${title}`, () => {
+    let cluster: ClusterUnderTest;
+    let under: ServicesUnderTest;
+    let named = 0;
+
+    beforeAll(async () => {
+      cluster = await startCluster(start);
+      under = await startServices(cluster);
+    });
+    afterAll(() => cluster?.close());
+    afterEach(() => under.reset());
+
+    const fresh = (): string => `service-${++named}`;
+    const join = (name: string): Promise<unknown> =>
+      cluster.join({ name, providerID: `memory:///a/${name}` });
+
+    /** What is to be in the end: one load balancer, said on the Service, and nothing left to do. */
+    async function expectServed(service: Stored, targets: readonly string[] = []): Promise<Stored> {
+      const stored = (await under.read(service)) as Stored;
+      const { uid } = service.metadata;
+      const listeners = stored.spec.ports.map(({ nodePort }) => ({ protocol: "TCP", port: 80, nodePort }));
+      const hostname = `${uid}.memory.example`;
+      expect([...under.world.loadBalancers]).toEqual([
+        [uid, { service: `default/${stored.metadata.name}`, hostname, listeners, targets }],
+      ]);
+      expect(stored.status.loadBalancer).toEqual({ ingress: [{ hostname }] });
+      expect(stored.metadata.finalizers).toContain(LOAD_BALANCER_FINALIZER);
+      expect(needsWork(Service.parse(stored), SETTINGS)).toBe(false);
+      return stored;
+    }
+
+    /** Nothing of ours is there any more, in the cloud or on the Service. */
+    async function expectReleased(service: Stored): Promise<void> {
+      const stored = await under.read(service);
+      expect(under.world.loadBalancers).toEqual(new Map());
+      expect(stored?.metadata.finalizers ?? []).not.toContain(LOAD_BALANCER_FINALIZER);
+      expect(stored?.metadata.annotations ?? {}).not.toHaveProperty([LOAD_BALANCER_ANNOTATION]);
+      expect(stored?.status.loadBalancer ?? {}).toEqual({});
+    }
+
+    test("are made, and cost no call of the cloud while nothing changes", async () => {
+      await join("node-a");
+      const service = await under.create(fresh());
+      const { report } = await under.invoke(service);
+      expect(report?.objects).toMatchObject([{ outcome: "changed", namespace: "default" }]);
+      await expectServed(service, ["memory:///a/node-a"]);
+      expect(under.calls.splice(0)).toEqual(["observe", "CreateLoadBalancer"]);
+      const events = ["EnsuredLoadBalancer", "EnsuringLoadBalancer"];
+      expect(await under.events(service)).toEqual(events);
+      expect((await under.invoke(service)).report?.objects).toMatchObject([{ outcome: "unchanged" }]);
+      expect(under.calls).toEqual([]);
+      const audit = await under.invoke(service, { reason: "refresh" });
+      expect(audit.report).toMatchObject({
+        objects: [{ outcome: "unchanged" }],
+        usage: { cluster: { writes: 0 } },
+      });
+      expect(under.calls).toEqual(["observe"]);
+    });
+
+    test("are put right by the audit, where somebody changed them in the cloud", async () => {
+      const service = await under.create(fresh());
+      await under.converge(service);
+      under.world.loadBalancers.clear();
+      await under.invoke(service, { reason: "refresh" });
+      await expectServed(service);
+    });
+
+    test("follow the nodes, and are kept where there is none", async () => {
+      await join("node-a");
+      const service = await under.create(fresh());
+      await under.converge(service);
+      await join("node-b");
+      await under.invoke(service);
+      await expectServed(service, ["memory:///a/node-a", "memory:///a/node-b"]);
+      await vi.waitFor(async () => expect(await under.events(service)).toContain("UpdatedLoadBalancer"));
+      await cluster.remove("node-a");
+      await cluster.remove("node-b");
+      await under.invoke(service);
+      await expectServed(service);
+      expect(await under.events(service)).toContain("UnAvailableLoadBalancer");
+    });
+
+    /** What happens to a Service that is served, and what is to be in the end. */
+    const CHANGES: readonly {
+      readonly what: string;
+      readonly from: "new" | "served";
+      readonly change: (service: Stored) => Promise<unknown>;
+      readonly end: "served" | "released";
+    }[] = [
+      { what: "create", from: "new", change: async () => {}, end: "served" },
+      {
+        what: "update",
+        from: "served",
+        change: (service) =>
+          under.patch(service, [{ op: "add", path: "/spec/ports/0/nodePort", value: 32_100 }]),
+        end: "served",
+      },
+      { what: "new nodes", from: "served", change: () => join(`node-${++named}`), end: "served" },
+      {
+        what: "change of type",
+        from: "served",
+        change: (service) => under.patch(service, TO_CLUSTER_IP),
+        end: "released",
+      },
+      { what: "deletion", from: "served", change: (service) => under.remove(service), end: "released" },
+    ];
+
+    test.each(CHANGES)("killed between any two steps of a $what, are finished by the next", async (row) => {
+      let steps = 0;
+      for (let killedAfter = 0; ; killedAfter += 1) {
+        await under.reset();
+        const service = await under.create(fresh());
+        if (row.from === "served") await under.converge(service);
+        await row.change(service);
+        const killed = await under.invoke(service, { steps: killedAfter });
+        await under.converge(service);
+        const targets = [...(await nodeTargets())];
+        if (row.end === "served") await expectServed(service, targets);
+        else await expectReleased(service);
+        steps = killed.steps;
+        if (steps < killedAfter) break;
+      }
+      expect(steps).toBeGreaterThanOrEqual(4);
+    });
+
+    async function nodeTargets(): Promise<readonly string[]> {
+      const items = (await under.related())["nodes"]?.items ?? [];
+      return items.map((item) => String((item as { providerID?: string }).providerID)).sort();
+    }
+
+    test("are made once by two at the same time, and deleted once", async () => {
+      const service = await under.create(fresh());
+      await Promise.all([under.invoke(service), under.invoke(service)]);
+      await under.converge(service);
+      await expectServed(service);
+      expect(under.calls.filter((call) => call !== "observe")).toContain("CreateLoadBalancer");
+      await under.remove(service);
+      await Promise.all([under.invoke(service), under.invoke(service)]);
+      await under.converge(service);
+      await expectReleased(service);
+      expect(await under.read(service)).toBeUndefined();
+    });
+
+    test("of a Service that is deleted while they are made are gone in the end, whenever that is", async () => {
+      for (let step = 1; step <= 6; step += 1) {
+        const service = await under.create(fresh());
+        await under.invoke(service, {
+          onStep: (taken) => (taken === step ? under.remove(service) : undefined),
+        });
+        await under.converge(service);
+        await expectReleased(service);
+      }
+    });
+
+    test("follow a type that is switched to and fro, whenever that is", async () => {
+      for (let step = 1; step <= 6; step += 1) {
+        await under.reset();
+        const service = await under.create(fresh());
+        await under.invoke(service, {
+          onStep: (taken) => (taken === step ? under.patch(service, TO_CLUSTER_IP) : undefined),
+        });
+        await under.converge(service);
+        await under.patch(service, TO_CLUSTER_IP);
+        await under.converge(service);
+        await expectReleased(service);
+        await under.patch(service, TO_LOAD_BALANCER);
+        await under.invoke(service, {
+          onStep: (taken) => (taken === step ? under.patch(service, TO_CLUSTER_IP) : undefined),
+        });
+        await under.patch(service, TO_LOAD_BALANCER);
+        await under.converge(service);
+        await expectServed(service);
+      }
+    });
+
+    test("of a Service that was deleted by force are not the next one's of that name", async () => {
+      const name = fresh();
+      const first = await under.create(name);
+      await under.converge(first);
+      await under.patch(first, [{ op: "add", path: "/metadata/finalizers", value: [] }]);
+      await under.remove(first);
+      const second = await under.create(name);
+      await under.converge(second);
+      const hostname = (uid: string) => `${uid}.memory.example`;
+      expect([...under.world.loadBalancers.values()].map((each) => each.hostname)).toEqual([
+        hostname(first.metadata.uid),
+        hostname(second.metadata.uid),
+      ]);
+      const stored = await under.read(second);
+      expect(stored?.status.loadBalancer.ingress).toEqual([{ hostname: hostname(second.metadata.uid) }]);
+    });
+
+    test("of a copy with our annotation, as a backup makes it, are its own", async () => {
+      const service = await under.create(fresh());
+      await under.converge(service);
+      const { annotations, finalizers } = (await under.read(service))?.metadata ?? {};
+      await under.patch(service, [{ op: "add", path: "/metadata/finalizers", value: [] }]);
+      await under.remove(service);
+      under.world.loadBalancers.clear();
+      const copy = await under.create(fresh(), { metadata: { annotations, finalizers } });
+      await under.converge(copy);
+      await expectServed(copy);
+    });
+
+    test("are the same ones where a backup set the Service back", async () => {
+      const service = await under.create(fresh());
+      await under.converge(service);
+      const before = (await under.read(service)) as Stored;
+      const value = before.metadata.annotations?.[LOAD_BALANCER_ANNOTATION];
+      await join("node-later");
+      await under.converge(service);
+      // The list of nodes that it names is older than any there is, and what it says was applied is not so any more.
+      await under.patch(service, [{ op: "add", path: ANNOTATION, value }]);
+      await under.converge(service);
+      await expectServed(service, ["memory:///a/node-later"]);
+      const text = JSON.parse(String(value)) as Record<string, unknown>;
+      const ahead = JSON.stringify({ ...text, nodes: "99999999999", at: new Date(0).toISOString() });
+      await under.patch(service, [
+        { op: "add", path: ANNOTATION, value: ahead },
+        { op: "add", path: "/metadata/finalizers", value: [] },
+      ]);
+      await under.converge(service);
+      await expectServed(service, ["memory:///a/node-later"]);
+    });
+
+    test("wait for nodes that are as new as those last applied", async () => {
+      const older = await under.related();
+      await join("node-new");
+      const service = await under.create(fresh());
+      await under.converge(service);
+      const { report } = await under.invoke(service, { related: older });
+      expect(report?.objects).toMatchObject([{ outcome: "retry", because: { code: "NodesStale" } }]);
+      await expectServed(service, ["memory:///a/node-new"]);
+    });
+
+    test("leave what others wrote on the Service", async () => {
+      const metadata = { finalizers: ["example.com/first"], annotations: { "example.com/a": "b" } };
+      const service = await under.create(fresh(), { metadata });
+      await under.converge(service);
+      await under.patch(service, [{ op: "add", path: "/metadata/finalizers/-", value: "example.com/last" }]);
+      await under.remove(service);
+      await under.converge(service);
+      const stored = await under.read(service);
+      expect(stored?.metadata).toMatchObject({
+        finalizers: ["example.com/first", "example.com/last"],
+        annotations: { "example.com/a": "b" },
+      });
+      await expectReleased(service);
+    });
+
+    test("of another class are nobody's business here, finalizer or not", async () => {
+      const finalizers = [LOAD_BALANCER_FINALIZER];
+      const spec = { loadBalancerClass: "example.com/lb" };
+      const service = await under.create(fresh(), { metadata: { finalizers }, spec });
+      const before = await under.read(service);
+      expect((await under.invoke(service)).report?.objects).toMatchObject([{ outcome: "unchanged" }]);
+      await under.remove(service);
+      await under.invoke(service);
+      expect((await under.read(service))?.metadata.finalizers).toEqual(finalizers);
+      expect(under.calls).toEqual([]);
+      expect(before?.metadata.annotations).toBeUndefined();
+    });
+
+    test("are refused with a Warning where they cannot be made, and what is there stays", async () => {
+      const service = await under.create(fresh());
+      await under.converge(service);
+      await under.patch(service, [
+        { op: "add", path: "/spec/allocateLoadBalancerNodePorts", value: false },
+        { op: "remove", path: "/spec/ports/0/nodePort" },
+      ]);
+      if ((await under.read(service))?.spec.ports[0]?.nodePort !== undefined) return;
+      const { report } = await under.invoke(service);
+      expect(report?.objects).toMatchObject([{ outcome: "retry", because: { code: "NoNodePort" } }]);
+      expect(under.world.loadBalancers.size).toBe(1);
+      expect(await under.events(service)).toContain("SyncLoadBalancerFailed");
+    });
+
+    test("are neither deleted nor cleared while the cloud fails", async () => {
+      const service = await under.create(fresh());
+      await under.converge(service);
+      for (const outage of ["Throttled", "Unavailable", "Denied"] as const) {
+        under.world.outage = outage;
+        const { report } = await under.invoke(service, { reason: "refresh" });
+        expect(report?.objects).toMatchObject([{ outcome: "retry", because: { code: outage } }]);
+        under.world.outage = undefined;
+        await expectServed(service);
+      }
+    });
+
+    test("are no more than the cluster may have: older Services first, and those that have one keep it", async () => {
+      under.configure({ loadBalancers: { max: 1 } });
+      const first = await under.create(fresh());
+      const second = await under.create(fresh());
+      await under.converge(first);
+      const { report } = await under.invoke(second);
+      expect(report?.objects).toMatchObject([{ outcome: "retry", because: { code: "LoadBalancerLimit" } }]);
+      expect([...under.world.loadBalancers.keys()]).toEqual([first.metadata.uid]);
+      expect(await under.events(second)).toEqual(["SyncLoadBalancerFailed"]);
+      expect((await under.read(second))?.metadata.finalizers).toBeUndefined();
+      await under.remove(first);
+      await under.converge(first);
+      await under.converge(second);
+      await expectServed(second);
+    });
+
+    test("take exactly the rights that are granted for them", async () => {
+      const service = await under.create(fresh());
+      await under.converge(service);
+      const used = rightsUsed(await cluster.plane.record(), CONTROL_PLANE_USERS.service.name);
+      expect(used).toEqual(["create events", "get services", "patch services/status"]);
+    });
+
+    test("a dry run says what would be done, and does nothing", async () => {
+      under.configure({ policies: { dryRun: true } });
+      const service = await under.create(fresh());
+      const { report } = await under.invoke(service);
+      const [object] = report?.objects ?? [];
+      expect(object).toMatchObject({
+        outcome: "skipped",
+        because: { code: "DryRun" },
+        decision: {
+          kind: "change",
+          writes: [{ on: "cluster" }, { on: "cloud", action: "CreateLoadBalancer" }],
+        },
+      });
+      expect(under.world.loadBalancers.size).toBe(0);
+      expect((await under.read(service))?.metadata.finalizers).toBeUndefined();
+    });
+  });
+}
