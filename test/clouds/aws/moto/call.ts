@@ -55,14 +55,16 @@ export function withParameters(call: Call, changes: Readonly<Record<string, stri
   return { ...call, form, parameters: parseParameters(bodyOf(form)) };
 }
 
-/** The same call with all parameters that begin so left out, and others in their place. */
-export function withList(call: Call, prefix: string, values: readonly string[]): Call {
+/** The same call without a list's parameters. */
+export function withoutList(call: Call, prefix: string): Call {
   const gone = Object.keys(call.form).filter((name) => name.startsWith(`${prefix}.`));
-  const changes: Record<string, string | undefined> = Object.fromEntries(
-    gone.map((name) => [name, undefined]),
-  );
-  for (const [index, value] of values.entries()) changes[`${prefix}.${index + 1}`] = value;
-  return withParameters(call, changes);
+  return withParameters(call, Object.fromEntries(gone.map((name) => [name, undefined])));
+}
+
+/** The same call with a list's values replaced. */
+export function withList(call: Call, prefix: string, values: readonly string[]): Call {
+  const listed = values.map((value, index) => [`${prefix}.${index + 1}`, value]);
+  return withParameters(withoutList(call, prefix), Object.fromEntries(listed));
 }
 
 /** The form of a request. */

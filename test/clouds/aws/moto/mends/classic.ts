@@ -7,6 +7,7 @@ import {
   resultOf,
   succeeded,
   withList,
+  withoutList,
   withParameters,
 } from "../call.ts";
 import { type Behind, filterForm, type Mend, type Mends } from "../mend.ts";
@@ -219,7 +220,7 @@ const register: Mend = async (call, next, behind) => {
     const instances = Object.fromEntries(
       fresh.map((id, index) => [`Instances.member.${index + 1}.InstanceId`, id]),
     );
-    const answer = await next(withParameters(withList(call, "Instances.member", []), instances));
+    const answer = await next(withParameters(withoutList(call, "Instances.member"), instances));
     if (!succeeded(answer)) return answer;
   }
   return instancesAnswer(call, behind);

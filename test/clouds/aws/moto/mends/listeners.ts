@@ -5,7 +5,7 @@ import {
   faultOf,
   resultOf,
   succeeded,
-  withList,
+  withoutList,
   withParameters,
 } from "../call.ts";
 import { type Behind, listForm, type Mend, type Mends } from "../mend.ts";
@@ -91,10 +91,9 @@ export function listeners(forwards: Forwards): Mends {
     const certificate = certificateOf(call) ?? descendants(existing, "CertificateArn").at(0)?.text.trim();
     const wrong = await wrongWith(call, protocol, loadBalancer, forwards, behind, certificate);
     if (wrong !== undefined) return wrong;
-    const bare = withList(
+    const bare = withoutList(
       withParameters(call, { Protocol: undefined, SslPolicy: undefined }),
       "Certificates.member",
-      [],
     );
     const answer = await next(bare);
     if (!succeeded(answer)) return answer;

@@ -1,6 +1,14 @@
 import type { Parameters } from "#emulators/ec2/parameters.ts";
-import { type Answer, type Call, faultOf, resultOf, succeeded } from "../call.ts";
-import { type Behind, filterForm, type Mends, type Next } from "../mend.ts";
+import {
+  type Answer,
+  type Call,
+  faultOf,
+  resultOf,
+  succeeded,
+  withoutList,
+  withParameters,
+} from "../call.ts";
+import { type Behind, filterForm, listForm, type Mends, type Next } from "../mend.ts";
 import { child, descendants, listOf, setChild, textOf, type XmlElement } from "../xml.ts";
 
 /** Security groups: who uses one, and rules that are added and taken away all or none. */
@@ -20,13 +28,37 @@ export const SECURITY_GROUPS: Mends = {
     },
     "ec2:RevokeSecurityGroupIngress": async (call, next, behind) => {
       const known = await rulesOn(call.parameters.text("GroupId") ?? "", behind);
-      const missing = rulesIn(call).find((rule) => !known.has(rule));
+      const asked = rulesIn(call);
+      const missing = asked.find((rule) => !known.has(rule));
+      // By their ids: moto compares what a rule about a group is described with, too.
+      if (missing === undefined && asked.length > 0)
+        return next(
+          withParameters(
+            withoutList(call, "IpPermissions"),
+            listForm(
+              "SecurityGroupRuleId",
+              asked.map((rule) => known.get(rule) ?? ""),
+            ),
+          ),
+        );
       if (missing === undefined) return next(call);
       return faultOf(
         call,
         "InvalidPermission.NotFound",
         `The specified rule "${missing}" does not exist in this security group`,
       );
+    },
+    "ec2:DescribeNetworkInterfaces": async (call, next, behind) => {
+      const answer = await next(call);
+      if (!succeeded(answer)) return answer;
+      const there = new Set(
+        (await interfacesThere(behind)).map((each) => textOf(each, "networkInterfaceId")),
+      );
+      const shown = listOf(resultOf(answer), "networkInterfaceSet").filter((each) =>
+        there.has(textOf(each, "networkInterfaceId")),
+      );
+      setChild(resultOf(answer), "networkInterfaceSet", shown);
+      return answer;
     },
     "ec2:DescribeInstances": (call, next) => groupsOfInstances(call, next),
   },
@@ -63,23 +95,21 @@ function texts(structures: readonly Parameters[], name: string): string[] {
   return structures.map((each) => each.text(name) ?? "");
 }
 
-async function rulesOn(groupId: string, behind: Behind): Promise<ReadonlySet<string>> {
-  const found = await behind.ask("ec2", "DescribeSecurityGroups", filterForm("group-id", [groupId]));
-  const permissions = listOf(listOf(found, "securityGroupInfo").at(0), "ipPermissions");
-  return new Set(
-    permissions.flatMap((permission) => {
-      const what = [
-        textOf(permission, "ipProtocol"),
-        textOf(permission, "fromPort"),
-        textOf(permission, "toPort"),
-      ];
-      const peers = [
-        ...listOf(permission, "ipRanges").map((each) => textOf(each, "cidrIp")),
-        ...listOf(permission, "ipv6Ranges").map((each) => textOf(each, "cidrIpv6")),
-        ...listOf(permission, "prefixListIds").map((each) => textOf(each, "prefixListId")),
-        ...listOf(permission, "groups").map((each) => textOf(each, "groupId")),
-      ];
-      return peers.map((peer) => ruleText(what, peer));
+/** The ids of a group's rules, by what they say. */
+async function rulesOn(groupId: string, behind: Behind): Promise<ReadonlyMap<string, string>> {
+  const found = await behind
+    .ask("ec2", "DescribeSecurityGroupRules", filterForm("group-id", [groupId]))
+    .catch(() => undefined);
+  const rules = listOf(found, "securityGroupRuleSet").filter((each) => textOf(each, "isEgress") !== "true");
+  return new Map(
+    rules.map((rule) => {
+      const what = [textOf(rule, "ipProtocol"), textOf(rule, "fromPort"), textOf(rule, "toPort")];
+      const peer =
+        textOf(rule, "cidrIpv4") ??
+        textOf(rule, "cidrIpv6") ??
+        textOf(rule, "prefixListId") ??
+        textOf(child(rule, "referencedGroupInfo"), "groupId");
+      return [ruleText(what, peer), textOf(rule, "securityGroupRuleId") ?? ""];
     }),
   );
 }
@@ -92,8 +122,7 @@ function ruleText([protocol, from, to]: readonly (string | undefined)[], peer: s
 
 /** What a security group cannot be deleted for: interfaces, load balancers, and rules of other groups. */
 async function userOf(id: string, behind: Behind): Promise<string | undefined> {
-  const interfaces = await behind.ask("ec2", "DescribeNetworkInterfaces", {});
-  const eni = listOf(interfaces, "networkInterfaceSet").find((each) => groupIds(each).includes(id));
+  const eni = (await interfacesThere(behind)).find((each) => groupIds(each).includes(id));
   if (eni !== undefined) return textOf(eni, "networkInterfaceId");
   const network = await behind.ask("elbv2", "DescribeLoadBalancers", { PageSize: "100000" });
   const classic = await behind.ask("elb", "DescribeLoadBalancers", { PageSize: "100000" });
@@ -109,6 +138,23 @@ async function userOf(id: string, behind: Behind): Promise<string | undefined> {
       listOf(each, "ipPermissions").some((rule) => groupsIn(rule).includes(id)),
   );
   return naming === undefined ? undefined : `a rule of ${textOf(naming, "groupId")}`;
+}
+
+/** Interfaces that are there: an instance's first ends with it, which moto's does not. */
+async function interfacesThere(behind: Behind): Promise<XmlElement[]> {
+  const found = await behind.ask("ec2", "DescribeNetworkInterfaces", {});
+  const ended = await behind.ask(
+    "ec2",
+    "DescribeInstances",
+    filterForm("instance-state-name", ["terminated"]),
+  );
+  const gone = listOf(ended, "reservationSet")
+    .flatMap((each) => listOf(each, "instancesSet"))
+    .map((each) => textOf(each, "instanceId"));
+  return listOf(found, "networkInterfaceSet").filter((each) => {
+    const attachment = child(each, "attachment");
+    return textOf(attachment, "deviceIndex") !== "0" || !gone.includes(textOf(attachment, "instanceId"));
+  });
 }
 
 function groupIds(of: XmlElement): (string | undefined)[] {

@@ -5,7 +5,7 @@ import {
   faultOf,
   resultOf,
   succeeded,
-  withList,
+  withoutList,
   withParameters,
 } from "../call.ts";
 import { type Behind, filterForm, listForm, type Mend, type Mends, type Next } from "../mend.ts";
@@ -193,7 +193,7 @@ const deregister: Mend = async (call, next, behind) => {
 
 async function deregisterThose(call: Call, ids: readonly string[], next: Next): Promise<Answer> {
   if (ids.length === 0) return answerOf(call, []);
-  const without = withList(call, "Targets.member", []);
+  const without = withoutList(call, "Targets.member");
   const targets = Object.fromEntries(ids.map((id, index) => [`Targets.member.${index + 1}.Id`, id]));
   return next(withParameters(without, targets));
 }
