@@ -19,6 +19,8 @@ export interface Network {
   readonly subnets: readonly [string, string];
   readonly routeTable: string;
   readonly nodeGroup: string;
+  /** Makes one more subnet in the zone of the first. */
+  twinSubnet(): Promise<string>;
   /** Starts instances in the first subnet, of the cluster; their ids. */
   launch(count: number): Promise<string[]>;
 }
@@ -57,13 +59,13 @@ export async function makeNetwork(
       GatewayId: InternetGatewayId,
     }),
   );
-  const subnet = async (index: number): Promise<string> => {
+  const subnet = async (index: number, zone = index): Promise<string> => {
     const { Subnet } = await ec2.send(
       new CreateSubnetCommand({
         VpcId: vpc,
         CidrBlock: `10.${number}.${index * 16}.0/20`,
         Ipv6CidrBlock: block.replace("00::/56", `0${index}::/64`),
-        AvailabilityZone: `${REGION}${"ab"[index]}`,
+        AvailabilityZone: `${REGION}${"ab"[zone]}`,
         TagSpecifications: tagged("subnet", owned),
       }),
     );
@@ -86,6 +88,7 @@ export async function makeNetwork(
     subnets,
     routeTable,
     nodeGroup,
+    twinSubnet: () => subnet(2, 0),
     launch: async (count) => {
       const { Instances = [] } = await ec2.send(
         new RunInstancesCommand({

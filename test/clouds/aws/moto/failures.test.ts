@@ -1,0 +1,120 @@
+import {
+  CreateSecurityGroupCommand,
+  DescribeSecurityGroupsCommand,
+  DescribeVpcsCommand,
+} from "@aws-sdk/client-ec2";
+import {
+  CreateLoadBalancerCommand,
+  DescribeLoadBalancersCommand,
+} from "@aws-sdk/client-elastic-load-balancing-v2";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { describeWithPart } from "#test/setup/parts.ts";
+import { type Clients, clientsOf, codeOf } from "./clients.ts";
+import { createFailures } from "./failures.ts";
+import { makeNetwork, type Network } from "./make-network.ts";
+import { type MendedMoto, startMendedMoto } from "./start-mended-moto.ts";
+
+describeWithPart("moto", "failures of mended moto", (program) => {
+  let moto: MendedMoto;
+  let aws: Clients;
+  let network: Network;
+
+  beforeAll(async () => {
+    moto = await startMendedMoto(program);
+  });
+  beforeEach(async () => {
+    aws = clientsOf(moto.url);
+    network = await makeNetwork(aws.ec2, { clusterTag: "one" });
+    moto.forgetCalls();
+  });
+  afterEach(async () => {
+    aws.close();
+    await moto.reset();
+  });
+  afterAll(() => moto?.close());
+
+  const load = (Name = "one") =>
+    aws.elbv2.send(new CreateLoadBalancerCommand({ Name, Type: "network", Subnets: [network.subnets[0]] }));
+  const names = async (...Names: string[]) =>
+    (
+      await aws.elbv2.send(new DescribeLoadBalancersCommand(Names.length > 0 ? { Names } : {}))
+    ).LoadBalancers?.map(({ LoadBalancerName }) => LoadBalancerName);
+  const vpcs = () => codeOf(aws.ec2.send(new DescribeVpcsCommand({})));
+
+  test("calls are counted, also those that fail", async () => {
+    await load();
+    await codeOf(names("unknown"));
+    await names();
+    expect(moto.counts()).toEqual({ "elbv2:CreateLoadBalancer": 1, "elbv2:DescribeLoadBalancers": 2 });
+    expect(moto.calls().map(({ code }) => code)).toEqual([undefined, "LoadBalancerNotFound", undefined]);
+  });
+
+  test("the next calls are throttled as each service says it, and nothing lands", async () => {
+    moto.failures.plan({ operation: "*", count: 2, failure: { kind: "throttle" } });
+    expect(await codeOf(load())).toBe("Throttling");
+    expect(await vpcs()).toBe("RequestLimitExceeded");
+    expect(await names()).toEqual([]);
+    expect(moto.failures.left()).toBe(0);
+  });
+
+  test("a call is refused with a code, behind others that pass", async () => {
+    const failure = { kind: "refuse", code: "InternalFailure", status: 500 } as const;
+    moto.failures.plan({ operation: "elbv2:CreateLoadBalancer", after: 1, failure });
+    await load();
+    expect(await codeOf(load("two"))).toBe("InternalFailure");
+    expect(await names()).toEqual(["one"]);
+  });
+
+  test("a connection is reset before the call lands, or in place of the answer", async () => {
+    moto.failures.plan({ operation: "change", failure: { kind: "reset" } });
+    expect(await codeOf(load())).not.toBe("succeeded");
+    expect(await names()).toEqual([]);
+    moto.failures.plan({ operation: "change", failure: { kind: "lose-answer" } });
+    expect(await codeOf(load())).not.toBe("succeeded");
+    expect(await names()).toEqual(["one"]);
+  });
+
+  test("what is new is invisible to the next describes, by name and in lists", async () => {
+    moto.hideNew(2);
+    await load();
+    expect(await codeOf(names("one"))).toBe("LoadBalancerNotFound");
+    expect(await names()).toEqual([]);
+    expect(await names("one")).toEqual(["one"]);
+    const { GroupId = "" } = await aws.ec2.send(
+      new CreateSecurityGroupCommand({ GroupName: "one", Description: "x", VpcId: network.vpc }),
+    );
+    const byId = () => codeOf(aws.ec2.send(new DescribeSecurityGroupsCommand({ GroupIds: [GroupId] })));
+    expect([await byId(), await byId(), await byId()]).toEqual([
+      "InvalidGroup.NotFound",
+      "InvalidGroup.NotFound",
+      "succeeded",
+    ]);
+  });
+
+  test("a gate decides before a call lands, and again before it is answered", async () => {
+    moto.setGate({ enter: () => false, leave: () => true });
+    expect(await codeOf(load())).not.toBe("succeeded");
+    moto.setGate({ enter: () => true, leave: () => false });
+    expect(await codeOf(load("two"))).not.toBe("succeeded");
+    moto.setGate(undefined);
+    expect(await names()).toEqual(["two"]);
+  });
+
+  test("tokens are spent by operation, and come back with time", () => {
+    let nowMs = 0;
+    const failures = createFailures(() => nowMs);
+    failures.limit([
+      { operation: "ec2:CreateRoute", tokens: 2, perSecond: 1 },
+      { operation: "elbv2:*", tokens: 1, perSecond: 0.1 },
+    ]);
+    const take = (service: "ec2" | "elbv2", operation: string) =>
+      failures.take({ service, operation } as Parameters<typeof failures.take>[0])?.kind;
+    const routes = () => take("ec2", "CreateRoute");
+    expect([routes(), routes(), routes()]).toEqual([undefined, undefined, "throttle"]);
+    expect(take("ec2", "DescribeVpcs")).toBeUndefined();
+    expect([take("elbv2", "AddTags"), take("elbv2", "DescribeTags")]).toEqual([undefined, "throttle"]);
+    nowMs = 1_000;
+    expect([routes(), routes()]).toEqual([undefined, "throttle"]);
+    expect(take("elbv2", "AddTags")).toBe("throttle");
+  });
+});
