@@ -1,0 +1,224 @@
+import {
+  DescribeInstancesCommand,
+  DescribeRouteTablesCommand,
+  DescribeSecurityGroupsCommand,
+} from "@aws-sdk/client-ec2";
+import {
+  DescribeLoadBalancerAttributesCommand as DescribeClassicAttributesCommand,
+  DescribeLoadBalancersCommand as DescribeClassicCommand,
+  DescribeTagsCommand as DescribeClassicTagsCommand,
+} from "@aws-sdk/client-elastic-load-balancing";
+import {
+  DescribeListenersCommand,
+  DescribeLoadBalancerAttributesCommand,
+  DescribeLoadBalancersCommand,
+  DescribeTagsCommand,
+  DescribeTargetGroupAttributesCommand,
+  DescribeTargetGroupsCommand,
+  DescribeTargetHealthCommand,
+} from "@aws-sdk/client-elastic-load-balancing-v2";
+import { canonicalJson } from "#core/hash.ts";
+import type { Clients } from "#test/clouds/aws/moto/clients.ts";
+
+/** Everything that load balancers and routes are made of in an account, one line of JSON for each thing, sorted. */
+export type AwsState = readonly string[];
+
+/**
+ * All there is, ours or not, with ids and ARNs replaced by names: equal for two accounts in which the same was made in another
+ * order, at another time, or once more after it was lost. `names` are texts that stand for others, such as a Service's uid.
+ */
+export async function readAwsState(aws: Clients, names: Readonly<Record<string, string>>): Promise<AwsState> {
+  const { SecurityGroups = [] } = await aws.ec2.send(new DescribeSecurityGroupsCommand({}));
+  const groups = await aws.elbv2.send(new DescribeTargetGroupsCommand({}));
+  const TargetGroups = groups.TargetGroups ?? [];
+  const things = [
+    ...(await networkLoadBalancers(aws)),
+    ...(await targetGroups(aws, TargetGroups)),
+    ...(await classicLoadBalancers(aws)),
+    ...SecurityGroups.map(({ GroupId: _, OwnerId: _owner, SecurityGroupArn: _arn, ...group }) => ({
+      kind: "security group",
+      ...group,
+      IpPermissions: sorted(group.IpPermissions?.flatMap(singleRules)),
+      IpPermissionsEgress: undefined,
+      Tags: pairs(group.Tags),
+    })),
+    ...(await routeTables(aws)),
+    ...(await instances(aws)),
+  ];
+  const replaced: [string, string][] = [
+    ...TargetGroups.map(({ TargetGroupArn = "", TargetGroupName }): [string, string] => [
+      TargetGroupArn,
+      `<target group ${TargetGroupName}>`,
+    ]),
+    ...SecurityGroups.map(({ GroupId = "", GroupName }): [string, string] => [
+      GroupId,
+      `<group ${GroupName}>`,
+    ]),
+    ...Object.entries(names),
+  ];
+  return things
+    .map((thing) =>
+      replaced.reduce(
+        (text, [from, to]) => text.replaceAll(from, to),
+        canonicalJson(JSON.parse(JSON.stringify(thing))),
+      ),
+    )
+    .toSorted();
+}
+
+async function networkLoadBalancers(aws: Clients): Promise<object[]> {
+  const { LoadBalancers = [] } = await aws.elbv2.send(new DescribeLoadBalancersCommand({}));
+  return Promise.all(
+    LoadBalancers.map(
+      async ({
+        LoadBalancerArn = "",
+        CreatedTime: _,
+        CanonicalHostedZoneId: _zone,
+        State: _state,
+        ...rest
+      }) => {
+        const [attributes, listeners, tags] = await Promise.all([
+          aws.elbv2.send(new DescribeLoadBalancerAttributesCommand({ LoadBalancerArn })),
+          aws.elbv2.send(new DescribeListenersCommand({ LoadBalancerArn })),
+          tagsOf(aws, LoadBalancerArn),
+        ]);
+        return {
+          kind: "network load balancer",
+          ...rest,
+          DNSName: rest.DNSName?.replace(/-[0-9a-f]{16}\./, "-<hash>."),
+          AvailabilityZones: sorted(rest.AvailabilityZones),
+          SecurityGroups: sorted(rest.SecurityGroups),
+          tags,
+          attributes: pairs(attributes.Attributes),
+          listeners: sorted(
+            await Promise.all(
+              (listeners.Listeners ?? []).map(
+                async ({ ListenerArn = "", LoadBalancerArn: _arn, ...listener }) => ({
+                  ...listener,
+                  tags: await tagsOf(aws, ListenerArn),
+                }),
+              ),
+            ),
+          ),
+        };
+      },
+    ),
+  );
+}
+
+type TargetGroups = NonNullable<Awaited<ReturnType<typeof describeTargetGroups>>["TargetGroups"]>;
+
+function describeTargetGroups(aws: Clients) {
+  return aws.elbv2.send(new DescribeTargetGroupsCommand({}));
+}
+
+async function targetGroups(aws: Clients, groups: TargetGroups): Promise<object[]> {
+  return Promise.all(
+    groups.map(async ({ TargetGroupArn = "", LoadBalancerArns = [], ...group }) => {
+      const [attributes, health, tags] = await Promise.all([
+        aws.elbv2.send(new DescribeTargetGroupAttributesCommand({ TargetGroupArn })),
+        aws.elbv2.send(new DescribeTargetHealthCommand({ TargetGroupArn })),
+        tagsOf(aws, TargetGroupArn),
+      ]);
+      return {
+        kind: "target group",
+        ...group,
+        loadBalancers: sorted(LoadBalancerArns.map((arn) => arn.split("/").at(-2))),
+        tags,
+        attributes: pairs(attributes.Attributes),
+        targets: sorted(health.TargetHealthDescriptions?.map(({ Target }) => Target)),
+      };
+    }),
+  );
+}
+
+async function tagsOf(aws: Clients, arn: string): Promise<Readonly<Record<string, string>>> {
+  const { TagDescriptions } = await aws.elbv2.send(new DescribeTagsCommand({ ResourceArns: [arn] }));
+  return pairs(TagDescriptions?.[0]?.Tags);
+}
+
+async function classicLoadBalancers(aws: Clients): Promise<object[]> {
+  const { LoadBalancerDescriptions = [] } = await aws.elb.send(new DescribeClassicCommand({}));
+  return Promise.all(
+    LoadBalancerDescriptions.map(async ({ CreatedTime: _, ...described }) => {
+      const LoadBalancerName = described.LoadBalancerName ?? "";
+      const [attributes, tags] = await Promise.all([
+        aws.elb.send(new DescribeClassicAttributesCommand({ LoadBalancerName })),
+        aws.elb.send(new DescribeClassicTagsCommand({ LoadBalancerNames: [LoadBalancerName] })),
+      ]);
+      const hostOf = (host: string | undefined) => host?.replace(/-\d+\./, "-<number>.");
+      return {
+        kind: "classic load balancer",
+        ...described,
+        DNSName: hostOf(described.DNSName),
+        CanonicalHostedZoneName: hostOf(described.CanonicalHostedZoneName),
+        Subnets: sorted(described.Subnets),
+        SecurityGroups: sorted(described.SecurityGroups),
+        Instances: sorted(described.Instances),
+        ListenerDescriptions: sorted(described.ListenerDescriptions),
+        BackendServerDescriptions: sorted(described.BackendServerDescriptions),
+        attributes: attributes.LoadBalancerAttributes,
+        tags: pairs(tags.TagDescriptions?.[0]?.Tags),
+      };
+    }),
+  );
+}
+
+async function routeTables(aws: Clients): Promise<object[]> {
+  const { RouteTables = [] } = await aws.ec2.send(new DescribeRouteTablesCommand({}));
+  return RouteTables.map(({ RouteTableId, Routes, Tags }) => ({
+    kind: "route table",
+    RouteTableId,
+    Routes: sorted(Routes),
+    Tags: pairs(Tags),
+  }));
+}
+
+async function instances(aws: Clients): Promise<object[]> {
+  const { Reservations = [] } = await aws.ec2.send(new DescribeInstancesCommand({}));
+  return Reservations.flatMap(({ Instances = [] }) => Instances).map((instance) => ({
+    kind: "instance",
+    InstanceId: instance.InstanceId,
+    State: instance.State?.Name,
+    SourceDestCheck: instance.SourceDestCheck,
+    SecurityGroups: sorted(instance.SecurityGroups?.map(({ GroupId }) => GroupId)),
+    Tags: pairs(instance.Tags),
+  }));
+}
+
+type Permission = NonNullable<
+  NonNullable<
+    NonNullable<Awaited<ReturnType<typeof describeSecurityGroups>>["SecurityGroups"]>[number]["IpPermissions"]
+  >
+>[number];
+
+function describeSecurityGroups(aws: Clients) {
+  return aws.ec2.send(new DescribeSecurityGroupsCommand({}));
+}
+
+/** Permissions are grouped by what was there before: one peer each tells no order. */
+function singleRules({
+  IpRanges,
+  Ipv6Ranges,
+  PrefixListIds,
+  UserIdGroupPairs,
+  ...what
+}: Permission): object[] {
+  const peers = [
+    ...(IpRanges ?? []),
+    ...(Ipv6Ranges ?? []),
+    ...(PrefixListIds ?? []),
+    ...(UserIdGroupPairs ?? []).map(({ GroupId, Description }) => ({ GroupId, Description })),
+  ];
+  return peers.map((peer) => ({ ...what, peer }));
+}
+
+function pairs(
+  all: readonly { readonly Key?: string | undefined; readonly Value?: string | undefined }[] = [],
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(all.map(({ Key = "", Value = "" }) => [Key, Value]));
+}
+
+function sorted<Value>(values: readonly Value[] = []): Value[] {
+  return values.toSorted((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
+}

@@ -1,0 +1,147 @@
+import { isDeepStrictEqual } from "node:util";
+import type { AwsState } from "./aws-state.ts";
+import type { Operation } from "./operations.ts";
+import { clear, type Disturbance, type EndState, play, type Run } from "./play.ts";
+import type { Stage } from "./stage.ts";
+
+/** How an operation stood up to everything that was done to it. */
+export interface OperationResult {
+  readonly operation: string;
+  /** Changes of the cloud, and of the cluster, by the process that nothing disturbs: k is as large. */
+  readonly cloudChanges: number;
+  readonly clusterChanges: number;
+  /** Runs that were disturbed as they were meant to be. */
+  readonly runs: number;
+  /** Runs that ended in the state that the undisturbed one ends in. */
+  readonly same: number;
+  /** Things in the account at the end of any run that the undisturbed run does not end with. */
+  readonly orphans: number;
+  /** Things that were there before anything of ours, and were not as they were at the end of a run. */
+  readonly foreignTouched: number;
+  readonly mostInvocations: number;
+  /** What was wrong, with the disturbance it was wrong after. */
+  readonly problems: readonly string[];
+}
+
+export interface EnumerateOptions {
+  /** Of all disturbances, those that are played; all without it. */
+  readonly chosen?: (disturbance: Disturbance, index: number) => boolean;
+}
+
+/** Plays an operation undisturbed, and then disturbed in every way at every k. */
+export async function enumerate(
+  stage: Stage,
+  operation: Operation,
+  { chosen = () => true }: EnumerateOptions = {},
+): Promise<OperationResult> {
+  const base = await baseOf(stage);
+  const whole = await play(stage, operation, { kind: "none" });
+  const problems = whole.problems.map((problem) => `undisturbed: ${problem}`);
+  problems.push(...(await leave(stage, operation, base)).map((problem) => `undisturbed: ${problem}`));
+  const all = disturbancesOf(whole);
+  let [runs, same, orphans, foreignTouched, mostInvocations] = [0, 0, 0, 0, whole.invocations];
+  for (const [index, disturbance] of all.entries()) {
+    if (!chosen(disturbance, index)) continue;
+    const run = await play(stage, operation, disturbance).catch((error: unknown) => String(error));
+    const about = textOf(disturbance);
+    if (typeof run === "string") {
+      problems.push(`${about}: ${run}`);
+      await stage.rebuild();
+      continue;
+    }
+    if (run.isDisturbed) runs += 1;
+    const differences = differencesOf(whole.end, run.end);
+    if (differences.length === 0 && run.isDisturbed) same += 1;
+    orphans += run.end.aws.filter((thing) => !whole.end.aws.includes(thing)).length;
+    foreignTouched += base.filter((thing) => !isAboutNodes(thing) && !run.end.aws.includes(thing)).length;
+    mostInvocations = Math.max(mostInvocations, run.invocations);
+    const left = await leave(stage, operation, base);
+    problems.push(...[...differences, ...run.problems, ...left].map((problem) => `${about}: ${problem}`));
+  }
+  return {
+    operation: operation.name,
+    cloudChanges: count(whole, "cloud"),
+    clusterChanges: count(whole, "cluster"),
+    runs,
+    same,
+    orphans,
+    foreignTouched,
+    mostInvocations,
+    problems,
+  };
+}
+
+/** Every way in which something can go wrong, at every k. */
+function disturbancesOf(whole: Run): Disturbance[] {
+  const disturbances: Disturbance[] = [];
+  for (const on of ["cloud", "cluster"] as const)
+    for (let change = 1; change <= count(whole, on); change += 1)
+      for (const phase of ["landed", "answered"] as const)
+        disturbances.push({ kind: "killed", at: { on, change, phase } });
+  for (let change = 1; change <= count(whole, "cloud"); change += 1) {
+    disturbances.push({ kind: "killed", at: { on: "cloud", change, phase: "landed" }, hidden: 2 });
+    for (const kind of ["throttled", "reset", "answer lost"] as const) disturbances.push({ kind, change });
+  }
+  for (const describes of [1, 3]) disturbances.push({ kind: "hidden", describes });
+  for (let times = 0; times < 3; times += 1) disturbances.push({ kind: "two at once" });
+  return disturbances;
+}
+
+function count({ changes }: Run, on: "cloud" | "cluster"): number {
+  return changes.filter((change) => change.on === on).length;
+}
+
+/** Takes away what the run left; what cannot be taken away is a problem, and the account is made anew. */
+async function leave(stage: Stage, operation: Operation, base: AwsState): Promise<readonly string[]> {
+  const problems = [...(await clear(stage, operation))];
+  const after = await baseOf(stage);
+  const left = after.filter((thing) => !base.includes(thing));
+  const lost = base.filter((thing) => !after.includes(thing));
+  problems.push(...left.map((thing) => `left after the Service is gone: ${thing}`));
+  problems.push(...lost.map((thing) => `lost after the Service is gone: ${thing}`));
+  if (problems.length > 0) await stage.rebuild();
+  return problems;
+}
+
+/** The account without a Service. */
+async function baseOf(stage: Stage): Promise<AwsState> {
+  return stage.state({ metadata: { uid: "no-service" } } as Parameters<Stage["state"]>[0]);
+}
+
+/** The nodes' own group and the instances are not ours, and change with what is ours. */
+function isAboutNodes(thing: string): boolean {
+  return thing.includes('"GroupName":"nodes"');
+}
+
+function differencesOf(expected: EndState, end: EndState): string[] {
+  const differences = [
+    ...end.aws.filter((thing) => !expected.aws.includes(thing)).map((thing) => `there is ${thing}`),
+    ...expected.aws.filter((thing) => !end.aws.includes(thing)).map((thing) => `there is no ${thing}`),
+  ];
+  if (end.aws.length !== expected.aws.length)
+    differences.push(`there are ${end.aws.length} things, not ${expected.aws.length}`);
+  if (!isDeepStrictEqual(end.service, expected.service))
+    differences.push(
+      `the Service is ${JSON.stringify(end.service)}, not ${JSON.stringify(expected.service)}`,
+    );
+  return differences;
+}
+
+/** A disturbance as people read it. */
+export function textOf(disturbance: Disturbance): string {
+  switch (disturbance.kind) {
+    case "killed": {
+      const { on, change, phase } = disturbance.at;
+      const hidden = disturbance.hidden === undefined ? "" : `, hidden from ${disturbance.hidden} describes`;
+      return `killed when change ${change} of the ${on} was ${phase}${hidden}`;
+    }
+    case "throttled":
+    case "reset":
+    case "answer lost":
+      return `${disturbance.kind} at change ${disturbance.change} of the cloud`;
+    case "hidden":
+      return `what is new hidden from ${disturbance.describes} describes`;
+    default:
+      return disturbance.kind;
+  }
+}

@@ -1,0 +1,104 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { parseArgs } from "node:util";
+import { getMotoProgram } from "#test/setup/moto-program.ts";
+import { enumerate, type OperationResult } from "./enumerate.ts";
+import { KINDS, operationsOf } from "./operations.ts";
+import { startStage } from "./stage.ts";
+
+// `npm run test:killing`: the whole table, or with --operation those operations whose name holds a word. Two processes share the
+// operations, as the SDK finds its endpoint by the environment of a process.
+
+/** Seconds that the whole table is to take at the most, on two quiet cores. */
+const BUDGET_SECONDS = 480;
+const PROCESSES = 2;
+
+/** Of what is wrong with an operation so much is printed. */
+const MAX_PROBLEMS = 5;
+const MAX_CHARACTERS = 600;
+
+const { values } = parseArgs({
+  options: { operation: { type: "string", multiple: true }, worker: { type: "boolean" } },
+});
+const operations = KINDS.flatMap(operationsOf).filter(
+  ({ name }) => values.operation?.some((word) => name.includes(word)) ?? true,
+);
+if (operations.length === 0) throw new Error(`no operation's name holds ${values.operation?.join(" or ")}`);
+await (values.worker === true ? work() : hand());
+
+/** Plays the operations that it is told, until it is told no more. */
+async function work(): Promise<void> {
+  const program = await getMotoProgram((line) => process.stderr.write(`${line}\n`));
+  if (program.kind === "missing") throw new Error(`the table needs moto: ${program.because}`);
+  const stage = await startStage(program.value);
+  process.send?.("ready");
+  for await (const [index] of messages()) {
+    const operation = operations[Number(index)];
+    if (operation === undefined) break;
+    process.send?.(await enumerate(stage, operation));
+  }
+  await stage.close();
+  process.disconnect();
+}
+
+async function* messages(): AsyncGenerator<unknown[]> {
+  while (true) yield await once(process, "message");
+}
+
+/** Hands the operations out and prints what they came to, in their order. */
+async function hand(): Promise<void> {
+  const startedAt = performance.now();
+  const results: (OperationResult | undefined)[] = operations.map(() => undefined);
+  let next = 0;
+  let printed = 0;
+  print([
+    "operation",
+    "k cloud",
+    "k cluster",
+    "runs",
+    "same state",
+    "orphans",
+    "foreign touched",
+    "invocations ≤",
+  ]);
+  print(["---", "---:", "---:", "---:", "---:", "---:", "---:", "---:"]);
+  await Promise.all(
+    Array.from({ length: Math.min(PROCESSES, operations.length) }, async () => {
+      const worker = fork(import.meta.filename, [...process.argv.slice(2), "--worker"]);
+      const gone = once(worker, "exit");
+      await Promise.race([once(worker, "message"), gone]);
+      while (next < operations.length && worker.exitCode === null) {
+        const index = next;
+        next += 1;
+        worker.send(index);
+        const [result] = (await Promise.race([once(worker, "message"), gone])) as [OperationResult | number];
+        if (typeof result !== "object") break;
+        results[index] = result;
+        for (; results[printed] !== undefined; printed += 1) printResult(results[printed] as OperationResult);
+      }
+      if (worker.connected) worker.send(-1);
+      await gone;
+    }),
+  );
+  const all = results.filter((result) => result !== undefined);
+  const failed = all.filter(({ problems }) => problems.length > 0).length + operations.length - all.length;
+  const seconds = Math.round((performance.now() - startedAt) / 1000);
+  const runs = all.reduce((sum, result) => sum + result.runs, 0);
+  process.stdout.write(`\n${runs} runs in ${seconds} s of a budget of ${BUDGET_SECONDS} s\n`);
+  process.stdout.write(`${operations.length - failed} passed, ${failed} failed\n`);
+  process.exitCode = failed === 0 ? 0 : 1;
+}
+
+function printResult(result: OperationResult): void {
+  const { operation, cloudChanges, clusterChanges, runs, same, orphans, foreignTouched, mostInvocations } =
+    result;
+  print([operation, cloudChanges, clusterChanges, runs, same, orphans, foreignTouched, mostInvocations]);
+  for (const problem of result.problems.slice(0, MAX_PROBLEMS))
+    process.stdout.write(`    FAILED: ${problem.slice(0, MAX_CHARACTERS)}\n`);
+  if (result.problems.length > MAX_PROBLEMS)
+    process.stdout.write(`    … and ${result.problems.length - MAX_PROBLEMS} more\n`);
+}
+
+function print(cells: readonly (string | number)[]): void {
+  process.stdout.write(`| ${cells.join(" | ")} |\n`);
+}

@@ -1,0 +1,176 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Service } from "#core/service/service.ts";
+import type { AwsState } from "./aws-state.ts";
+import { createLifeline, type KillPoint, type Lifeline } from "./lifeline.ts";
+import type { Operation } from "./operations.ts";
+import type { Stage } from "./stage.ts";
+
+/** What goes wrong while an operation is carried out. */
+export type Disturbance =
+  | { readonly kind: "none" }
+  | { readonly kind: "killed"; readonly at: KillPoint; readonly hidden?: number }
+  /** The k-th change of the cloud is refused, or broken off, and the process lives on. */
+  | { readonly kind: "throttled" | "reset" | "answer lost"; readonly change: number }
+  /** All that is new is invisible to so many describes. */
+  | { readonly kind: "hidden"; readonly describes: number }
+  /** Two processes carry it out at the same time. */
+  | { readonly kind: "two at once" };
+
+/** What there is at the end: the account, and what of the Service is not its alone. */
+export interface EndState {
+  readonly aws: AwsState;
+  readonly service: unknown;
+}
+
+/** What one run came to. */
+export interface Run {
+  readonly end: EndState;
+  /** What the first process changed. */
+  readonly changes: Lifeline["changes"];
+  /** Whether what was to disturb it came to pass. */
+  readonly isDisturbed: boolean;
+  /** Invocations until nothing was left to be done. */
+  readonly invocations: number;
+  /** What went wrong on the way, beside where it ended. */
+  readonly problems: readonly string[];
+}
+
+/** An invocation that is not the last is followed by another one; a Service that needs more than this is not converging. */
+const MOST_INVOCATIONS = 40;
+
+/** The nodes before each operation. */
+const NODES = 2;
+
+/** Carries an operation out on a stage on which no Service is, and leaves none behind. */
+export async function play(stage: Stage, operation: Operation, disturbance: Disturbance): Promise<Run> {
+  const { moto, objects } = stage;
+  const { cloud = {} } = operation;
+  const problems: string[] = [];
+  await objects.setNodes(stage.instances.slice(0, NODES));
+  if (operation.before !== undefined) {
+    await objects.create(operation.before);
+    await settle(stage, cloud);
+  }
+  const before = await objects.read();
+  await operation.change(stage);
+  const service = (await objects.read()) ?? before;
+  if (service === undefined) throw new Error(`${operation.name}: there is no Service, before or after`);
+  prepare(stage, disturbance);
+  const lifeline = createLifeline(disturbance.kind === "killed" ? disturbance.at : undefined);
+  const first = [stage.invoke({ lifeline, cloud })];
+  if (disturbance.kind === "two at once") first.push(stage.invoke({ lifeline, cloud }));
+  await Promise.all(first);
+  const isDisturbed = wasDisturbed(stage, disturbance, lifeline);
+  const settled = await settle(stage, cloud);
+  problems.push(...settled.problems);
+  const end = { aws: await stage.state(service), service: await endOf(stage, service) };
+  moto.hideNew(0);
+  problems.push(...(await audit(stage, operation, service, end)));
+  return { end, changes: lifeline.changes, isDisturbed, invocations: settled.invocations + 1, problems };
+}
+
+/** Takes the Service away, whatever it has come to; what is left of it in the account then. */
+export async function clear(stage: Stage, operation: Operation): Promise<readonly string[]> {
+  const { objects } = stage;
+  const service = await objects.read();
+  if (service === undefined) return [];
+  await objects.delete();
+  return (await settle(stage, operation.cloud ?? {})).problems;
+}
+
+function prepare({ moto }: Stage, disturbance: Disturbance): void {
+  switch (disturbance.kind) {
+    case "throttled":
+      moto.failures.plan({
+        operation: "change",
+        after: disturbance.change - 1,
+        failure: { kind: "throttle" },
+      });
+      break;
+    case "reset":
+      moto.failures.plan({ operation: "change", after: disturbance.change - 1, failure: { kind: "reset" } });
+      break;
+    case "answer lost":
+      moto.failures.plan({
+        operation: "change",
+        after: disturbance.change - 1,
+        failure: { kind: "lose-answer" },
+      });
+      break;
+    case "hidden":
+      moto.hideNew(disturbance.describes);
+      break;
+    case "killed":
+      moto.hideNew(disturbance.hidden ?? 0);
+      break;
+    case "none":
+    case "two at once":
+      break;
+  }
+}
+
+function wasDisturbed({ moto }: Stage, disturbance: Disturbance, lifeline: Lifeline): boolean {
+  switch (disturbance.kind) {
+    case "killed":
+      return lifeline.isKilled();
+    case "throttled":
+    case "reset":
+    case "answer lost":
+      return moto.failures.left() === 0;
+    default:
+      return true;
+  }
+}
+
+/** Invokes the function until nothing is left to be done. */
+async function settle(
+  stage: Stage,
+  cloud: Readonly<Record<string, unknown>>,
+): Promise<{ readonly invocations: number; readonly problems: readonly string[] }> {
+  let last = "";
+  for (let invocations = 1; invocations <= MOST_INVOCATIONS; invocations += 1) {
+    const { report } = await stage.invoke({ cloud });
+    if (report === undefined || report.outcome === "unchanged") return { invocations, problems: [] };
+    last = `${report.outcome} ${report.because.code}: ${report.because.message}`;
+    if (report.outcome === "skipped") return { invocations, problems: [`it is skipped: ${last}`] };
+  }
+  return {
+    invocations: MOST_INVOCATIONS,
+    problems: [`after ${MOST_INVOCATIONS} invocations there is something left: ${last}`],
+  };
+}
+
+/** An audit right after finds all as it is to be, and changes nothing. */
+async function audit(
+  stage: Stage,
+  { cloud = {} }: Operation,
+  service: Service,
+  end: EndState,
+): Promise<readonly string[]> {
+  const lifeline = createLifeline();
+  const { report } = await stage.invoke({ lifeline, reason: "refresh", cloud });
+  const changed = lifeline.changes.map(({ what }) => what);
+  const problems = changed.length > 0 ? [`an audit right after changed ${changed.join(", ")}`] : [];
+  if (report !== undefined && report.outcome !== "unchanged" && changed.length === 0)
+    problems.push(
+      `an audit right after says ${report.outcome} ${report.because.code}: ${report.because.message}`,
+    );
+  if (!isDeepStrictEqual(await stage.state(service), end.aws)) problems.push("an audit changed the account");
+  return problems;
+}
+
+/** What of a Service does not differ from life to life. */
+async function endOf({ objects }: Stage, { metadata: { uid } }: Service): Promise<unknown> {
+  const service = await objects.read();
+  if (service === undefined) return "gone";
+  const bare = `a${uid.replaceAll("-", "")}`.slice(0, 32);
+  const { metadata, spec, status } = service;
+  return {
+    type: spec.type,
+    finalizers: metadata.finalizers ?? [],
+    ingress: (status?.loadBalancer?.ingress ?? []).map(({ hostname }) =>
+      hostname?.replaceAll(bare, "<load balancer>").replace(/-[0-9a-f]{16}\.|-\d+\./, "-<hash>."),
+    ),
+    mark: JSON.parse(metadata.annotations?.["serverless-ccm.io/load-balancer"] ?? "null")?.state,
+  };
+}

@@ -1,0 +1,164 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createAwsCloud } from "#clouds/aws/cloud.ts";
+import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { Cluster } from "#config/cluster.ts";
+import type { EventReason } from "#core/event.ts";
+import type { ObjectReport } from "#core/report.ts";
+import type { Service } from "#core/service/service.ts";
+import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
+import { controllerFunction } from "#functions/parts/controller-function.ts";
+import type { LogLine } from "#functions/parts/log-report.ts";
+import { serviceController } from "#functions/parts/service-controller.ts";
+import { connect } from "#kube/client/connect.ts";
+import { access } from "#test/access.ts";
+import { type Clients, clientsOf, REGION } from "#test/clouds/aws/moto/clients.ts";
+import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
+import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
+import type { MotoProgram } from "#test/setup/moto-program.ts";
+import { type AwsState, readAwsState } from "./aws-state.ts";
+import { type ClusterObjects, clusterObjects } from "./cluster.ts";
+import { makeForeignThings } from "./foreign.ts";
+import { createLifeline, type Lifeline } from "./lifeline.ts";
+
+/** An API server and an AWS account, with foreign things in it, on which functions live and die. */
+export interface Stage {
+  readonly moto: MendedMoto;
+  readonly aws: Clients;
+  readonly objects: ClusterObjects;
+  /** Instances that can be nodes; the last one is no node of the cluster. */
+  readonly instances: readonly string[];
+  readonly network: Network;
+  /** Invokes the function as a new process, in the cluster with these settings of its cloud. */
+  invoke(options?: InvokeOptions): Promise<Invoked>;
+  /** The account, named after the Service that is there or was last. */
+  state(service: Service): Promise<AwsState>;
+  /** Makes the account anew. */
+  rebuild(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface InvokeOptions {
+  readonly lifeline?: Lifeline;
+  readonly reason?: EventReason;
+  /** Keys of the cluster's `cloud:`. */
+  readonly cloud?: Readonly<Record<string, unknown>>;
+}
+
+/** What an invocation came to; without a report where the process was killed, or the Service is gone. */
+export interface Invoked {
+  readonly report: ObjectReport | undefined;
+  readonly lines: readonly LogLine[];
+}
+
+/** The value of `<tag>` in `kubernetes.io/cluster/<tag>`. */
+export const CLUSTER_TAG = "killing";
+
+const REMAINING_MS = 60_000;
+
+/** Starts both; the SDK finds the account by the environment, so one process has one stage. */
+export async function startStage(program: MotoProgram): Promise<Stage> {
+  const folder = await mkdtemp(join(tmpdir(), "killing-"));
+  const plane = await startEmbeddedControlPlane({ folder });
+  const admin = connect(await access(plane, "admin"));
+  const functions = connect(await access(plane, "admin"));
+  const moto = await startMendedMoto(program);
+  const aws = clientsOf(moto.url);
+  Object.assign(process.env, {
+    AWS_ENDPOINT_URL: moto.url,
+    AWS_ACCESS_KEY_ID: "test",
+    AWS_SECRET_ACCESS_KEY: "test",
+    AWS_REGION: REGION,
+  });
+  const objects = clusterObjects(admin, `${REGION}a`);
+  let network: Network;
+  let instances: string[] = [];
+  let events = 0;
+
+  async function build(): Promise<void> {
+    await moto.reset();
+    network = await makeNetwork(aws.ec2, { clusterTag: CLUSTER_TAG });
+    instances = await network.launch(4);
+    await makeForeignThings(aws, network, instances.at(-1) ?? "");
+  }
+
+  async function invoke({
+    lifeline = createLifeline(),
+    reason = "watch",
+    cloud = {},
+  }: InvokeOptions = {}): Promise<Invoked> {
+    const service = await objects.read();
+    if (service === undefined) return { report: undefined, lines: [] };
+    const cluster = Cluster.parse({
+      name: "tenant-a",
+      server: plane.server,
+      cloud: { provider: "aws", region: REGION, vpc: network.vpc, clusterTag: CLUSTER_TAG, ...cloud },
+    });
+    const lines: LogLine[] = [];
+    moto.setGate(lifeline.gate);
+    const config = AwsCloudConfig.parse(cluster.cloud);
+    const made = createAwsCloud(config, { clusterName: cluster.name, sleep: async () => {} });
+    try {
+      const run = controllerFunction(serviceController, {
+        clusters: async () => cluster,
+        cloud: async () => made,
+        api: async () => lifeline.transport(functions),
+        now: () => new Date(),
+        log: (line) => lines.push(line),
+      });
+      events += 1;
+      const event = {
+        version: 1,
+        id: `event-${events}`,
+        cluster: cluster.name,
+        clusterHash: cluster.hash,
+        controller: serviceController.name,
+        reason,
+        objects: [service],
+        related: await objects.related(),
+      };
+      const report = await run(JSON.parse(JSON.stringify(event)), {
+        awsRequestId: event.id,
+        getRemainingTimeInMillis: () => REMAINING_MS,
+      });
+      return { report: lifeline.isKilled() ? undefined : report.objects[0], lines };
+    } catch (error) {
+      if (lifeline.isKilled()) return { report: undefined, lines };
+      throw error;
+    } finally {
+      await made.close();
+    }
+  }
+
+  await build();
+  return {
+    moto,
+    aws,
+    objects,
+    get network() {
+      return network;
+    },
+    get instances() {
+      return instances;
+    },
+    invoke,
+    state: async (service) => {
+      moto.setGate(undefined);
+      return readAwsState(aws, namesOf(service));
+    },
+    rebuild: build,
+    close: async () => {
+      aws.close();
+      await Promise.all([admin.close(), functions.close()]);
+      await Promise.all([moto.close(), plane.close()]);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What stands for a Service's uid in names, and what is the same for each in its place. */
+function namesOf({ metadata: { uid } }: Service): Readonly<Record<string, string>> {
+  const bare = uid.replaceAll("-", "");
+  return { [`a${bare}`.slice(0, 32)]: "<load balancer>", [uid]: "<uid>" };
+}
