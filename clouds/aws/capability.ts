@@ -1,8 +1,8 @@
 import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import type { Budget } from "#clouds/aws/budget.ts";
 import type { CredentialSource } from "#clouds/aws/credentials.ts";
-import type { Sleep } from "#clouds/aws/session.ts";
 import type { ActionCall, Capability } from "#clouds/cloud.ts";
+import type { Sleep } from "#clouds/sleep.ts";
 import { messageOf } from "#core/message-of.ts";
 
 /** What a capability of AWS shares with the rest of its cloud. */
