@@ -1,0 +1,232 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { STOCK_USER } from "#bench/stage.ts";
+import type { Service } from "#core/service/service.ts";
+import { freePort } from "#emulators/harness/free-port.ts";
+import { joiningNode } from "#emulators/harness/joining-node.ts";
+import {
+  type ControlPlaneBinaries,
+  type KubeApiserver,
+  OUR_MANIFESTS,
+  startKubeApiserver,
+} from "#emulators/harness/kube-apiserver.ts";
+import { writeKubeconfig } from "#emulators/harness/kubeconfig.ts";
+import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
+import { connect } from "#kube/client/connect.ts";
+import { access } from "#test/access.ts";
+import { ask, askForJson } from "#test/ask.ts";
+import { type Running, startProgram } from "#test/cli/program.ts";
+import { type Clients, clientsOf, REGION } from "#test/clouds/aws/moto/clients.ts";
+import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
+import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
+import { CLUSTER, textOf, until } from "#test/handover/stage.ts";
+import { type AwsState, readAwsState } from "#test/killing/aws-state.ts";
+import type { MotoProgram } from "#test/setup/moto-program.ts";
+
+/** A real API server and an AWS account with nodes, the stock AWS controller and ours, each started when it is asked for. */
+export interface ServicesStage {
+  readonly moto: MendedMoto;
+  readonly aws: Clients;
+  readonly network: Network;
+  /** The stock controller for Services alone; resolves when it leads. */
+  startStock(): Promise<void>;
+  stopStock(): Promise<void>;
+  /** What the stock controller has logged. */
+  stockSaid(): Promise<string>;
+  /** `serverless-ccm run` for Services alone. */
+  startOurs(): Promise<Running>;
+  stopOurs(): Promise<void>;
+  /** Starts so many instances, whose nodes are initialized. */
+  join(count: number): Promise<readonly string[]>;
+  create(name: string, annotations: Readonly<Record<string, string>>): Promise<Service>;
+  read(name: string): Promise<Service>;
+  /** Merges this into the Service. */
+  merge(name: string, patch: object): Promise<void>;
+  remove(name: string): Promise<void>;
+  /** Whether there is no Service of that name any more. */
+  isGone(name: string): Promise<boolean>;
+  state(): Promise<AwsState>;
+  /** Reasons of the Events of the stock controller on a Service, one for each time. */
+  stockEvents(name: string): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+interface EventList {
+  readonly items: readonly {
+    readonly metadata: { readonly managedFields?: readonly { readonly manager?: string }[] };
+    readonly reason: string;
+    readonly count?: number;
+  }[];
+}
+
+const PATH = "/api/v1/namespaces/default/services";
+
+/** Starts a stage with neither controller; whoever does closes it. */
+export async function startServicesStage(
+  binaries: ControlPlaneBinaries,
+  stock: string,
+  program: MotoProgram,
+): Promise<ServicesStage> {
+  const folder = await mkdtemp(join(tmpdir(), "services-"));
+  const moto = await startMendedMoto(program);
+  const aws = clientsOf(moto.url);
+  const network = await makeNetwork(aws.ec2, { clusterTag: CLUSTER });
+  const plane = await startKubeApiserver({
+    folder,
+    binaries,
+    users: [{ name: STOCK_USER, groups: ["system:authenticated"] }],
+    manifests: [...OUR_MANIFESTS, STOCK_ACCESS],
+  });
+  const admin = connect(await access(plane, "admin"));
+  const environment = {
+    ...{ PATH: process.env["PATH"], HOME: process.env["HOME"] },
+    ...{ AWS_REGION: REGION, AWS_EC2_METADATA_DISABLED: "true", AWS_ENDPOINT_URL: moto.url },
+    ...{ AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" },
+  };
+  await writeFiles(folder, plane, network);
+  const stockLog = join(folder, "stock.log");
+  let stockProcess: ManagedProcess | undefined;
+  let starts = 0;
+  let ours: Running | undefined;
+
+  async function stopStock(): Promise<void> {
+    const stopping = stockProcess;
+    stockProcess = undefined;
+    await stopping?.stop("SIGTERM");
+  }
+
+  async function stopOurs(): Promise<void> {
+    const stopping = ours;
+    ours = undefined;
+    await stopping?.end("SIGTERM");
+  }
+
+  return {
+    moto,
+    aws,
+    network,
+    async startStock() {
+      const running = startProcess(
+        stock,
+        [...STOCK_FLAGS, ...stockFiles(folder), `--secure-port=${await freePort()}`],
+        { environment, logFile: stockLog },
+      );
+      stockProcess = running;
+      starts += 1;
+      await until(
+        "the stock controller to lead",
+        async () => {
+          if (running.hasExited()) throw new Error(`the stock controller ended: ${running.output()}`);
+          const said = await textOf(stockLog).catch(() => "");
+          return said.split("Successfully acquired lease").length > starts;
+        },
+        60_000,
+      );
+    },
+    stopStock,
+    stockSaid: () => textOf(stockLog),
+    async startOurs() {
+      ours = startProgram(
+        [
+          ...["run", "--cloud-provider", "aws", "--cloud-config", join(folder, "cloud.yaml")],
+          ...["--cluster-name", CLUSTER, "--kubeconfig", await plane.kubeconfig("admin")],
+          ...["--controllers", "service-lb-controller", "--port", "0"],
+        ],
+        environment,
+      );
+      await ours.line("Listed");
+      return ours;
+    },
+    stopOurs,
+    async join(count) {
+      const ids = await network.launch(count);
+      for (const id of ids) {
+        const node = joiningNode({ name: id, providerID: `aws:///${REGION}a/${id}` });
+        const body = { ...node, spec: { ...node.spec, taints: [] } };
+        await ask(admin, { method: "POST", path: "/api/v1/nodes?fieldManager=kubelet", body });
+      }
+      return ids;
+    },
+    create: async (name, annotations) => {
+      const ports = [
+        { name: "http", port: 80, targetPort: 8080 },
+        { name: "other", port: 443, targetPort: 8443 },
+      ];
+      const body = {
+        apiVersion: "v1",
+        kind: "Service",
+        metadata: { name, annotations },
+        spec: { type: "LoadBalancer", selector: { app: name }, ports },
+      };
+      return (await askForJson(admin, { method: "POST", path: PATH, body })) as Service;
+    },
+    read: async (name) => (await askForJson(admin, { method: "GET", path: `${PATH}/${name}` })) as Service,
+    async merge(name, body) {
+      const contentType = "application/merge-patch+json";
+      await ask(admin, { method: "PATCH", path: `${PATH}/${name}`, contentType, body });
+    },
+    async remove(name) {
+      await ask(admin, { method: "DELETE", path: `${PATH}/${name}` });
+    },
+    isGone: async (name) => (await admin.send({ method: "GET", path: `${PATH}/${name}` })).status === 404,
+    state: () => readAwsState(aws, {}),
+    async stockEvents(name) {
+      const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${name}`;
+      const { items } = (await askForJson(admin, { method: "GET", path })) as EventList;
+      // Ours say who they are; of the same name are both.
+      const theirs = items.filter(({ metadata }) =>
+        metadata.managedFields?.every(({ manager }) => manager !== "serverless-ccm"),
+      );
+      return theirs.flatMap(({ reason, count = 1 }) => Array.from({ length: count }, () => reason));
+    },
+    async close() {
+      await ours?.end("SIGKILL");
+      await stockProcess?.stop("SIGKILL");
+      aws.close();
+      await admin.close();
+      await Promise.all([plane.close(), moto.close()]);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const STOCK_ACCESS = fileURLToPath(new URL("../../bench/stock/access.yaml", import.meta.url));
+
+const STOCK_FLAGS = [
+  "--cloud-provider=aws",
+  `--cluster-name=${CLUSTER}`,
+  "--controllers=service-lb-controller",
+  "--concurrent-service-syncs=10",
+  "--leader-elect-lease-duration=4s",
+  "--leader-elect-renew-deadline=3s",
+  "--leader-elect-retry-period=1s",
+  "--bind-address=127.0.0.1",
+];
+
+function stockFiles(folder: string): readonly string[] {
+  return [
+    `--cloud-config=${join(folder, "stock.conf")}`,
+    `--kubeconfig=${join(folder, "stock.kubeconfig")}`,
+    `--cert-dir=${folder}`,
+  ];
+}
+
+async function writeFiles(folder: string, plane: KubeApiserver, { vpc, subnets }: Network): Promise<void> {
+  await writeKubeconfig(join(folder, "stock.kubeconfig"), {
+    cluster: CLUSTER,
+    server: plane.server,
+    certificateAuthorityFile: plane.certificateAuthorityFile,
+    user: STOCK_USER,
+    tokenFile: plane.tokenFileOf(STOCK_USER),
+  });
+  const settings = [
+    `Zone = ${REGION}a`,
+    `VPC = ${vpc}`,
+    `SubnetID = ${subnets[0]}`,
+    `KubernetesClusterID = ${CLUSTER}`,
+  ];
+  await writeFile(join(folder, "stock.conf"), `[Global]\n${settings.join("\n")}\n`);
+  await writeFile(join(folder, "cloud.yaml"), `region: ${REGION}\nvpc: ${vpc}\nclusterTag: ${CLUSTER}\n`);
+}

@@ -1,0 +1,144 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { getPrograms } from "#bench/programs.ts";
+import { LOAD_BALANCER_ANNOTATION } from "#core/contracts.ts";
+import { type ServicesStage, startServicesStage } from "#test/handover/services-stage.ts";
+import { until } from "#test/handover/stage.ts";
+import { getMotoProgram } from "#test/setup/moto-program.ts";
+
+// Load balancers change hands between the stock AWS controller and ours, on mended moto and a real API server.
+
+const TYPE = "service.beta.kubernetes.io/aws-load-balancer-type";
+const SERVICES = [
+  { name: "network", annotations: { [TYPE]: "nlb" } },
+  { name: "classic", annotations: {} },
+] as const;
+
+let stage: ServicesStage;
+/** What was in the account before there was any Service. */
+let before: readonly string[];
+
+beforeAll(async () => {
+  const say = (line: string): void => void process.stderr.write(`${line}\n`);
+  const [programs, moto] = [await getPrograms(say), await getMotoProgram(say)];
+  if (moto.kind === "missing") throw new Error(`this needs moto: ${moto.because}`);
+  stage = await startServicesStage(programs.controlPlane, programs.stock, moto.value);
+  await stage.join(3);
+});
+afterAll(() => stage?.close());
+beforeEach(async () => {
+  before = await stage.state();
+});
+afterEach(async () => {
+  await stage.stopOurs();
+  await stage.stopStock();
+});
+
+describe("load balancers that the stock controller has made", () => {
+  test("are taken over as they are, and go with their Services", async () => {
+    await stage.startStock();
+    await create();
+    const hosts = await hostsOf();
+    await stage.stopStock();
+    const made = await stage.state();
+
+    stage.moto.forgetCalls();
+    await stage.startOurs();
+    await Promise.all(SERVICES.map(({ name }) => untilApplied(name)));
+    expect(await hostsOf()).toEqual(hosts);
+    expect(changes()).toEqual([]);
+    expect(await stage.state()).toEqual(made);
+
+    const [joined] = await stage.join(1);
+    await untilTargets(joined ?? "");
+    await remove();
+    await stage.stopOurs();
+    expect(withoutInstances(await stage.state())).toEqual(withoutInstances(before));
+  });
+});
+
+describe("load balancers that we have made", () => {
+  test("are taken back by the stock controller as they are, and go with their Services", async () => {
+    await stage.startOurs();
+    await create();
+    const hosts = await hostsOf();
+    await Promise.all(SERVICES.map(({ name }) => untilApplied(name)));
+    await stage.stopOurs();
+    const made = await stage.state();
+
+    stage.moto.forgetCalls();
+    await stage.startStock();
+    await Promise.all(
+      SERVICES.map(({ name }) =>
+        until(
+          `the stock controller to ensure ${name}`,
+          async () => (await stage.stockEvents(name)).includes("EnsuredLoadBalancer"),
+          60_000,
+        ),
+      ),
+    );
+    expect(await hostsOf()).toEqual(hosts);
+    expect(await stage.state()).toEqual(made);
+
+    const [joined] = await stage.join(1);
+    await untilTargets(joined ?? "");
+    await remove();
+    await stage.stopStock();
+    expect(withoutInstances(await stage.state())).toEqual(withoutInstances(before));
+  });
+});
+
+async function create(): Promise<void> {
+  for (const { name, annotations } of SERVICES) await stage.create(name, annotations);
+  await until("the addresses", async () => (await hostsOf()).every((host) => host !== undefined), 120_000);
+}
+
+async function remove(): Promise<void> {
+  for (const { name } of SERVICES) await stage.remove(name);
+  await until(
+    "the Services to go",
+    async () => (await Promise.all(SERVICES.map(({ name }) => stage.isGone(name)))).every(Boolean),
+    120_000,
+  );
+}
+
+function hostsOf(): Promise<readonly (string | undefined)[]> {
+  return Promise.all(
+    SERVICES.map(async ({ name }) => (await stage.read(name)).status?.loadBalancer?.ingress?.[0]?.hostname),
+  );
+}
+
+/** Calls that change something. */
+function changes(): readonly string[] {
+  return stage.moto
+    .calls()
+    .map(({ name }) => name)
+    .filter((name) => !/:Describe/.test(name));
+}
+
+async function untilApplied(name: string): Promise<void> {
+  await until(
+    `${name} to be ours`,
+    async () => {
+      const mark = (await stage.read(name)).metadata.annotations?.[LOAD_BALANCER_ANNOTATION];
+      return mark !== undefined && JSON.parse(mark).state === "applied";
+    },
+    120_000,
+  );
+}
+
+async function untilTargets(id: string): Promise<void> {
+  await until(
+    `${id} to be a target`,
+    async () => {
+      const things = (await stage.state()).filter((line) => line.includes(id));
+      return ["target group", "classic load balancer"].every((kind) =>
+        things.some((line) => line.includes(`"kind":"${kind}"`)),
+      );
+    },
+    120_000,
+  );
+}
+
+function withoutInstances(state: readonly string[]): readonly string[] {
+  return state.filter((line) => !line.includes('"kind":"instance"'));
+}
