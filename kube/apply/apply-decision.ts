@@ -13,7 +13,12 @@ import { DEADLINE_REACHED, type Stop } from "#kube/apply/stop.ts";
  * the object is not as it was read. Never rejects.
  */
 export async function applyDecision(item: ApplyItem, context: ApplyContext): Promise<AppliedObject> {
-  const progress: Progress = { object: item.object, change: undefined, resourceVersion: undefined };
+  const progress: Progress = {
+    object: item.object,
+    change: undefined,
+    resourceVersion: undefined,
+    complete: [],
+  };
   try {
     return await applyRounds(item, progress, context);
   } catch (error) {
@@ -47,6 +52,7 @@ async function applyRounds(
     const carry = change.independent ? carryOutApart : carryOut;
     const { stop, done } = await carry(change, progress, context);
     if (stop === undefined) {
+      progress.complete = [...progress.complete, change];
       const next = context.decide.next(item.index, done);
       if (next === undefined) {
         const because = done.find(({ failed }) => failed !== undefined)?.failed;

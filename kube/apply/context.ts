@@ -56,4 +56,6 @@ export interface Progress {
   /** The change that the last successful write belongs to. */
   change: Change | undefined;
   resourceVersion: string | undefined;
+  /** Changes all of whose writes were sent, of earlier rounds too. */
+  complete: readonly Change[];
 }

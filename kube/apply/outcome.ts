@@ -1,4 +1,4 @@
-import type { Change, Decision } from "#core/decision.ts";
+import type { Change, ClusterEvent, Decision } from "#core/decision.ts";
 import { referenceTo } from "#core/decisions.ts";
 import type { ObjectReport } from "#core/report.ts";
 import type { ApplyContext, ApplyItem, Progress } from "#kube/apply/context.ts";
@@ -27,7 +27,8 @@ export function changed(
       ...(seen === undefined ? {} : { seen }),
       ...(change.warnings.length === 0 ? {} : { warnings: change.warnings }),
     },
-    events: change.events.map((event) => ({ object: change.object, event, said: item.said })),
+    // Where somebody else has made its later writes needless, it is complete without them.
+    events: eventsOf(item, { complete: [...new Set([...progress.complete, change])] }, context),
   };
 }
 
@@ -43,10 +44,13 @@ export function settled(
     case "retry":
       return {
         report: { ...about(item, progress), outcome: "retry", because, afterSeconds: decision.afterSeconds },
-        events: decision.events.map((event) => ({ object: decision.object, event, said: item.said })),
+        events: eventsOf(item, progress, context, decision.events),
       };
     case "skip":
-      return { report: { ...about(item, progress), outcome: "skipped", because }, events: [] };
+      return {
+        report: { ...about(item, progress), outcome: "skipped", because },
+        events: eventsOf(item, progress, context),
+      };
     case "unchanged":
       if (progress.change !== undefined) return changed(item, progress.change, progress, context);
       return { report: { ...about(item, progress), outcome: "unchanged", because }, events: [] };
@@ -61,14 +65,27 @@ export function stopped(
   context: ApplyContext,
 ): AppliedObject {
   const { because } = stop;
-  if (stop.kind === "skip")
-    return { report: { ...about(item, progress), outcome: "skipped", because }, events: [] };
+  if (stop.kind === "skip") {
+    const events = eventsOf(item, progress, context);
+    return { report: { ...about(item, progress), outcome: "skipped", because }, events };
+  }
   const event = stop.kind === "retry" ? stop.event : undefined;
-  const object = referenceTo(context.controller.resource, item.object);
   return {
     report: { ...about(item, progress), outcome: "retry", because, afterSeconds: stop.afterSeconds },
-    events: event === undefined ? [] : [{ object, event, said: item.said }],
+    events: eventsOf(item, progress, context, event === undefined ? [] : [event]),
   };
+}
+
+/** Of all changes that were made, however it went on. */
+function eventsOf(
+  { object, said }: ApplyItem,
+  { complete }: Pick<Progress, "complete">,
+  { controller: { resource } }: ApplyContext,
+  more: readonly ClusterEvent[] = [],
+): readonly ObjectEvent[] {
+  const reference = referenceTo(resource, object);
+  const events = complete.flatMap((change) => change.events);
+  return [...events, ...more].map((event) => ({ object: reference, event, said }));
 }
 
 function about(

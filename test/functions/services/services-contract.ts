@@ -315,8 +315,9 @@ export function describeServices(title: string, start: (folder: string) => Promi
 
     test("are no more than the cluster may have: older Services first, and those that have one keep it", async () => {
       under.configure({ loadBalancers: { max: 1 } });
-      const first = await under.create(fresh());
-      const second = await under.create(fresh());
+      const both = [await under.create(fresh()), await under.create(fresh())];
+      // They may be of the same second, which is all that their creation tells.
+      const [first, second] = both.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1)) as [Stored, Stored];
       await under.converge(first);
       const { report } = await under.invoke(second);
       expect(report?.objects).toMatchObject([{ outcome: "retry", because: { code: "LoadBalancerLimit" } }]);
@@ -353,4 +354,8 @@ export function describeServices(title: string, start: (folder: string) => Promi
       expect((await under.read(service))?.metadata.finalizers).toBeUndefined();
     });
   });
+}
+
+function placeOf({ metadata: { creationTimestamp, uid } }: Stored): string {
+  return `${creationTimestamp} ${uid}`;
 }

@@ -24,6 +24,7 @@ export interface Stored {
     readonly name: string;
     readonly uid: string;
     readonly resourceVersion: string;
+    readonly creationTimestamp: string;
     readonly deletionTimestamp?: string;
     readonly finalizers?: readonly string[];
     readonly annotations?: Readonly<Record<string, string>>;
