@@ -46,6 +46,8 @@ const PACKAGES_OF_ONE: Readonly<Record<string, readonly string[]>> = {
   sweep: ["@aws-sdk/client-lambda"],
   // It invokes one of them.
   "ec2-events": ["@aws-sdk/client-lambda"],
+  // It makes load balancers.
+  service: ["@aws-sdk/client-elastic-load-balancing", "@aws-sdk/client-elastic-load-balancing-v2"],
   // @peculiar/x509 and what it is made of: it reads certificate requests.
   csr: [
     "@peculiar/asn1-asym-key",

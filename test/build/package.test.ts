@@ -130,6 +130,7 @@ describe("serverless package", () => {
         { Ref: "NodeFunctionRole" },
         { Ref: "NodeLifecycleFunctionRole" },
         { Ref: "CsrFunctionRole" },
+        { Ref: "ServiceFunctionRole" },
         { Ref: "Ec2EventsFunctionRole" },
       ],
     });
