@@ -44,6 +44,10 @@ export async function run(flags: RunFlags): Promise<void> {
     cloud: async () => cloud,
     api: async () => own.get(functionName) ?? shared,
     now: () => new Date(),
+    // The relay's own lines are about the objects of a report; changes of the cloud are in no report.
+    log: (line) => {
+      if (line["event"] === "CloudAction") log(line);
+    },
   });
   const controllers = await loadControllers(cluster.controllers);
   const functions = controllers.map(

@@ -50,6 +50,8 @@ export const LOG_EVENTS = {
   WorkUndone: "somebody (`manager`) undoes our work on an object",
   Report:
     "an invocation ended with a report; `invokedMs` is the relay's measure, `durations` are the function's",
+  CloudAction:
+    "an `action` on a resource of the cloud (`target`) was sent for an object; where it failed, or was not answered, with its `code`",
   Object: "an object that was changed, skipped, warned of or is to be tried again",
   InvocationFailed: "an invocation ended without a report",
   InstanceChanged:
@@ -85,6 +87,9 @@ export const LogLine = z.strictObject({
   deaths: count("how often it ended its worker"),
   eventId: text("the `id` of the event that a function was sent; relay and function name the same"),
   requestId: text("the platform's name of the invocation"),
+  action: text("what the cloud was asked to do, as its API calls it"),
+  target: text("the resource that it was asked to do it to"),
+  cloudRequestId: text("the cloud's name of the request, as in its own audit trail"),
   reason: text("why the event was sent"),
   code: text("why something failed, in one word that does not change"),
   limit: text("a limit of the cluster, as in its `limits`"),

@@ -7,6 +7,7 @@ import { applyPolicies } from "#core/policies.ts";
 import type { CloudUsage } from "#core/report.ts";
 import { type Answers, askCloud, isSameQuestion } from "#functions/parts/ask-cloud.ts";
 import { askContextOf, type Invocation, shareOf } from "#functions/parts/invocation.ts";
+import { logAction } from "#functions/parts/log-action.ts";
 import type { ObjectEntry } from "#functions/parts/parse-objects.ts";
 import { addUsage } from "#functions/parts/usage.ts";
 import type { ApplyItem, Decider } from "#kube/apply/context.ts";
@@ -121,6 +122,9 @@ export function createBatch(
       }
       const result = await capability.act(action, { signal, share: shareOf(invocation) });
       usage = addUsage(usage, result.usage);
+      const { uid } = action.precondition;
+      const subject = [...subjects.values()].find(({ object }) => object.metadata.uid === uid);
+      logAction(invocation, subject?.object, action, result);
       return result.answer;
     },
     objects: () => [...subjects].map(([index, { object }]) => ({ kind: "object", index, object })),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Cluster } from "#config/cluster.ts";
+import type { LogFacts } from "#core/log-text.ts";
 import type { Report } from "#core/report.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
@@ -7,6 +8,7 @@ import type { Transport } from "#kube/client/transport.ts";
 import { createShelfCloud, type ShelfCloud } from "#test/functions/shelves/cloud.ts";
 import { STATE, shelfController } from "#test/functions/shelves/controller.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
+import { expectLogLines } from "#test/log-lines.ts";
 
 /** The process that carries the function out has ended: nothing is answered any more. */
 class Killed extends Error {}
@@ -64,8 +66,9 @@ export function describeRounds(title: string, start: (folder: string) => Promise
       objects: readonly Record<string, unknown>[],
       steps = Number.POSITIVE_INFINITY,
       onStep: (step: number) => Promise<unknown> | undefined = () => undefined,
-    ): Promise<{ readonly report: Report; readonly steps: number }> {
+    ): Promise<{ readonly report: Report; readonly steps: number; readonly lines: readonly LogFacts[] }> {
       let taken = 0;
+      const lines: LogFacts[] = [];
       const step = (): void => {
         if (taken >= steps) throw new Killed("killed");
         taken += 1;
@@ -87,6 +90,7 @@ export function describeRounds(title: string, start: (folder: string) => Promise
         cloud: async () => world.cloud,
         api: async () => api,
         now: () => new Date(),
+        log: (line) => lines.push(line),
       });
       const event = {
         version: 1,
@@ -98,7 +102,7 @@ export function describeRounds(title: string, start: (folder: string) => Promise
         objects,
       };
       const report = await run(event, { awsRequestId: "1", getRemainingTimeInMillis: () => 30_000 });
-      return { report, steps: taken };
+      return { report, steps: taken, lines };
     }
 
     const now = (objects: readonly Record<string, unknown>[]) =>
@@ -123,8 +127,23 @@ export function describeRounds(title: string, start: (folder: string) => Promise
     test("go on until nothing is left, and observe the cloud once", async () => {
       const world = createShelfCloud();
       const objects = await wishes(3);
-      const { report } = await invoke(world, objects);
+      const { report, lines } = await invoke(world, objects);
       expect(report.objects.map(({ outcome }) => outcome)).toEqual(["changed", "changed", "changed"]);
+      expectLogLines(lines);
+      // Each change of the cloud has a line that says for whom it was made.
+      expect(lines.filter(({ event }) => event === "CloudAction")).toHaveLength(6);
+      expect(lines).toContainEqual({
+        level: "info",
+        event: "CloudAction",
+        cluster: entry.name,
+        controller: shelfController.name,
+        eventId: "event-1",
+        namespace: "default",
+        name: nameOf(objects[0] ?? {}),
+        uid: report.objects[0]?.uid,
+        action: "rent",
+        target: nameOf(objects[0] ?? {}),
+      });
       expect(report.objects[0]).toMatchObject({ namespace: "default", name: nameOf(objects[0] ?? {}) });
       await expectShelved(world, objects);
       expect(world.observations).toBe(1);

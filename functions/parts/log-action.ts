@@ -1,0 +1,36 @@
+import type { ActionResult } from "#clouds/cloud.ts";
+import type { ApiObject } from "#core/controller.ts";
+import type { CloudAction } from "#core/decision.ts";
+import type { Invocation } from "#functions/parts/invocation.ts";
+
+/**
+ * Writes a line for each action that was sent to the cloud, whatever came of it: one that was not answered may have been carried
+ * out. What was held back has no line.
+ */
+export function logAction(
+  { dependencies, event }: Invocation,
+  object: ApiObject | undefined,
+  { action, target, precondition: { uid } }: CloudAction,
+  { answer, usage, requestId }: ActionResult,
+): void {
+  if (Object.keys(usage.calls).length === 0) return;
+  const { namespace, name } = object?.metadata ?? {};
+  const failure =
+    answer.kind === "done"
+      ? {}
+      : { code: answer.kind === "conflict" ? "Conflict" : answer.code, message: answer.message };
+  dependencies.log?.({
+    level: answer.kind === "done" ? "info" : "warn",
+    event: "CloudAction",
+    cluster: event.cluster,
+    controller: event.controller,
+    eventId: event.id,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(name === undefined ? {} : { name }),
+    uid,
+    action,
+    target,
+    ...(requestId === undefined ? {} : { cloudRequestId: requestId }),
+    ...failure,
+  });
+}
