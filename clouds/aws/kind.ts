@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { LabelsFromTags, OWN_LABEL_PREFIX } from "#clouds/aws/labels-from-tags.ts";
+import { LOAD_BALANCER_KEYS } from "#clouds/aws/load-balancer-settings.ts";
 import { isRegionName, KNOWN_REGIONS, regionWords } from "#clouds/aws/regions.ts";
 import { cloudKind } from "#clouds/kind.ts";
 import { shown } from "#core/shown-text.ts";
@@ -40,6 +41,7 @@ export const AwsCloudConfig = z
     topologyInstanceTypePattern: z
       .string()
       .prefault(String.raw`^(hpc|trn|p)[0-9]+[a-z]*(-[a-z0-9]+)?(\.[0-9a-z]*)$`),
+    ...LOAD_BALANCER_KEYS,
   })
   .refine((cloud) => cloud.vpc !== undefined || cloud.clusterTag !== undefined, {
     message:
@@ -53,6 +55,10 @@ export const AwsCloudConfig = z
   .refine((cloud) => isRegularExpression(cloud.topologyInstanceTypePattern), {
     message: "not a regular expression",
     path: ["topologyInstanceTypePattern"],
+  })
+  .refine((cloud) => !cloud.sharedBackendSecurityGroup || !cloud.disableSecurityGroupIngress, {
+    message: "its rules stand on the nodes' groups, which disableSecurityGroupIngress leaves alone",
+    path: ["sharedBackendSecurityGroup"],
   });
 export type AwsCloudConfig = z.output<typeof AwsCloudConfig>;
 

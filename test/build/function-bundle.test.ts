@@ -85,7 +85,8 @@ const FOLDERS_OF_ONE: Readonly<Record<string, readonly string[]>> = {
 const hasController = (name: string): boolean => !["sweep", "ec2-events"].includes(name);
 
 /** Of the clouds, what every function knows at once: that they are there. */
-const KIND_OF_CLOUD = /^clouds\/(kinds|kind|[a-z]+\/(kind|regions|labels-from-tags))\.ts$/;
+const KIND_OF_CLOUD =
+  /^clouds\/(kinds|kind|[a-z]+\/(kind|regions|labels-from-tags|load-balancer-settings))\.ts$/;
 
 const names = await functionNames();
 

@@ -9,7 +9,10 @@ export interface AllowedResources {
   readonly buckets: readonly AllowedResource[];
 }
 
-/** One of them by its id, ARN or name, or all that carry a tag; without a value, any value of it. */
+/**
+ * One of them by its id, ARN or name, or all whose begins so where it ends in `*`; or all that carry a tag, without a value
+ * whatever it says.
+ */
 export type AllowedResource = string | { readonly tag: string; readonly value?: string | undefined };
 
 /** A resource that an annotation names. `tags` where they can be seen: those of certificates and buckets are not asked for. */
@@ -26,7 +29,7 @@ export function isAllowed(
 ): boolean {
   if (isOfCluster(tags, clusterTag)) return true;
   return allow[kind].some((each) => {
-    if (typeof each === "string") return each === id;
+    if (typeof each === "string") return each.endsWith("*") ? id.startsWith(each.slice(0, -1)) : each === id;
     const value = tags[each.tag];
     return value !== undefined && (each.value === undefined || each.value === value);
   });

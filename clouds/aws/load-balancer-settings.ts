@@ -1,0 +1,59 @@
+import * as z from "zod";
+
+/** A resource by its id, ARN or name; what ends in `*` stands for all that begin so. */
+const Named = z.string().min(1).max(2_048);
+
+/** All resources with a tag; without a value, whatever it says. */
+const Tagged = z.strictObject({
+  tag: z.string().min(1).max(128),
+  value: z.string().max(256).optional(),
+});
+
+const named = () => z.array(Named).max(1_000).prefault([]);
+const namedOrTagged = () =>
+  z
+    .array(z.union([Named, Tagged], "an id such as sg-0123456789abcdef0, or { tag: …, value: … }"))
+    .max(1_000)
+    .prefault([]);
+
+/** What Services may name in annotations although it is not tagged as the cluster's; nothing unless the operator says so. */
+export const Allow = z.strictObject({
+  securityGroups: namedOrTagged(),
+  subnets: namedOrTagged(),
+  elasticIPs: namedOrTagged(),
+  /** AWS is not asked for the tags of certificates and buckets. */
+  certificates: named(),
+  buckets: named(),
+});
+export type Allow = z.output<typeof Allow>;
+
+/** The keys of `AwsCloudConfig` that are about load balancers; those of the stock controller's configuration are called as there. */
+export const LOAD_BALANCER_KEYS = {
+  /** `--cluster-name` of the stock controller: names of managed security groups are made of it. */
+  clusterName: z.string().min(1).max(255).optional(),
+  /** What is made for the cluster is tagged `KubernetesCluster`, too. */
+  legacyClusterTag: z.boolean().prefault(false),
+  subnetID: z
+    .string()
+    .regex(/^subnet-[0-9a-z]+$/, "a subnet's id such as subnet-0123456789abcdef0")
+    .optional(),
+  disableSecurityGroupIngress: z.boolean().prefault(false),
+  elbSecurityGroup: z
+    .string()
+    .regex(/^sg-[0-9a-z]+$/, "a security group's id such as sg-0123456789abcdef0")
+    .optional(),
+  nlbSecurityGroupMode: z.enum(["Managed"], "Managed, or leave it out").optional(),
+  clusterServiceLoadBalancerHealthProbeMode: z
+    .enum(["ServiceNodePort", "Shared"])
+    .prefault("ServiceNodePort"),
+  clusterServiceSharedLoadBalancerHealthProbePort: z.int().min(1).max(65_535).prefault(10_256),
+  clusterServiceSharedLoadBalancerHealthProbePath: z
+    .string()
+    .regex(/^\/[!-~]{0,1022}$/, "a path such as /healthz")
+    .prefault("/healthz"),
+  /** A load balancer is deleted and made anew where a Service asks for another kind; its name in the DNS changes. */
+  replaceOnTypeChange: z.boolean().prefault(false),
+  /** One security group for all network load balancers of the cluster, and one rule a protocol on the nodes' groups. */
+  sharedBackendSecurityGroup: z.boolean().prefault(false),
+  allow: Allow.prefault({}),
+} as const;

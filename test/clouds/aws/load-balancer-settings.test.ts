@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+
+const BASE = { provider: "aws", region: "eu-central-1", vpc: "vpc-1" };
+
+test("what holds for load balancers where nothing is said is what holds upstream, and nothing foreign is allowed", () => {
+  expect(AwsCloudConfig.parse(BASE)).toMatchObject({
+    legacyClusterTag: false,
+    disableSecurityGroupIngress: false,
+    clusterServiceLoadBalancerHealthProbeMode: "ServiceNodePort",
+    clusterServiceSharedLoadBalancerHealthProbePort: 10256,
+    clusterServiceSharedLoadBalancerHealthProbePath: "/healthz",
+    replaceOnTypeChange: false,
+    sharedBackendSecurityGroup: false,
+    allow: { securityGroups: [], subnets: [], elasticIPs: [], certificates: [], buckets: [] },
+  });
+});
+
+test.each([
+  ["a subnet", { subnetID: "subnet-0a1" }],
+  ["a group for classic load balancers", { elbSecurityGroup: "sg-0a1" }],
+  ["managed groups", { nlbSecurityGroupMode: "Managed" }],
+  [
+    "resources by id and by tag",
+    { allow: { subnets: ["subnet-1", { tag: "team", value: "a" }, { tag: "shared" }] } },
+  ],
+  [
+    "certificates by the beginning of their ARN",
+    { allow: { certificates: ["arn:aws:acm:eu-central-1:1:*"] } },
+  ],
+])("%s may be configured", (_, keys) => {
+  expect(AwsCloudConfig.parse({ ...BASE, ...keys })).toMatchObject(keys);
+});
+
+test.each([
+  ["subnetID", { subnetID: "my-subnet" }],
+  ["elbSecurityGroup", { elbSecurityGroup: "default" }],
+  ["nlbSecurityGroupMode", { nlbSecurityGroupMode: "managed" }],
+  ["clusterServiceLoadBalancerHealthProbeMode", { clusterServiceLoadBalancerHealthProbeMode: "shared" }],
+  ["clusterServiceSharedLoadBalancerHealthProbePort", { clusterServiceSharedLoadBalancerHealthProbePort: 0 }],
+  [
+    "clusterServiceSharedLoadBalancerHealthProbePath",
+    { clusterServiceSharedLoadBalancerHealthProbePath: "healthz" },
+  ],
+  ["allow.certificates.0", { allow: { certificates: [{ tag: "a" }] } }],
+  ["allow.buckets.0", { allow: { buckets: [""] } }],
+  ["allow", { allow: { everything: true } }],
+  ["sharedBackendSecurityGroup", { sharedBackendSecurityGroup: true, disableSecurityGroupIngress: true }],
+])("%s is refused where it cannot be meant", (path, keys) => {
+  const parsed = AwsCloudConfig.safeParse({ ...BASE, ...keys });
+  expect(parsed.error?.issues.map((issue) => issue.path.join("."))).toEqual([path]);
+});

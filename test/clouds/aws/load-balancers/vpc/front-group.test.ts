@@ -1,0 +1,93 @@
+import { expect, test } from "vitest";
+import type { Opening } from "#clouds/aws/load-balancers/pieces.ts";
+import type { VpcState } from "#clouds/aws/load-balancers/state.ts";
+import { planFrontGroup } from "#clouds/aws/load-balancers/vpc/front-group.ts";
+import { aGroup, aRule, aVpc, OURS, OWNER, THEIRS } from "#test/clouds/aws/load-balancers/vpc/builders.ts";
+import { converged, linesOf } from "#test/clouds/aws/load-balancers/vpc/world.ts";
+
+const NAME = "k8s-elb-a1";
+const OPENINGS: readonly Opening[] = [
+  { protocol: "tcp", ports: [80, 80], cidrs: ["10.0.0.0/8", "2001:db8::/32"] },
+  { protocol: "icmp", ports: [3, 4], cidrs: ["10.0.0.0/8"] },
+];
+const WANTED = { owner: OWNER, name: NAME, description: "of a1", openings: OPENINGS };
+const RULES = ["icmp 3-4 10.0.0.0/8", "tcp 80-80 10.0.0.0/8", "tcp 80-80 2001:db8::/32"];
+const TAGS = { ...OURS, "kubernetes.io/service-name": "default/web" };
+
+const plan = (vpc: VpcState) => planFrontGroup(WANTED, vpc);
+
+test("it is made with its tags, and then its rules are", () => {
+  const { vpc, done, last } = converged(plan, aVpc());
+  expect(done.map(({ action }) => action)).toEqual([
+    "ec2:CreateSecurityGroup",
+    "ec2:AuthorizeSecurityGroupIngress",
+  ]);
+  expect(done[0]?.parameters).toMatchObject({ GroupName: NAME, VpcId: "vpc-1", Description: "of a1" });
+  expect(vpc.groups).toMatchObject([{ group: { GroupId: "sg-new", GroupName: NAME }, tags: TAGS }]);
+  expect(linesOf(vpc, "sg-new")).toEqual(RULES);
+  expect(last).toEqual({ kind: "ready", value: "sg-new" });
+});
+
+test.each([
+  ["rules that are missing", [aRule("tcp", [80, 80], "10.0.0.0/8")], ["Authorize"]],
+  [
+    "rules that are not wanted any more",
+    [
+      aRule("tcp", [80, 80], "10.0.0.0/8"),
+      aRule("tcp", [80, 80], "2001:db8::/32"),
+      aRule("icmp", [3, 4], "10.0.0.0/8"),
+      aRule("tcp", [443, 443], "10.0.0.0/8"),
+      aRule("tcp", [80, 80], "sg-other"),
+    ],
+    ["Revoke"],
+  ],
+  [
+    "what is let in before what is shut out",
+    [aRule("tcp", [443, 443], "0.0.0.0/0")],
+    ["Authorize", "Revoke"],
+  ],
+  [
+    "what is described otherwise, in the words of the protocol's number and in other letters",
+    [
+      aRule("6", [80, 80], "10.0.0.0/8", "by hand"),
+      aRule("tcp", [80, 80], "2001:DB8::/32"),
+      aRule("1", [3, 4], "10.0.0.0/8"),
+    ],
+    [],
+  ],
+  [
+    "what is shut out first, where there is no room for both",
+    Array.from({ length: 60 }, (_, port) => aRule("tcp", [port, port], "0.0.0.0/0")),
+    ["Revoke", "Authorize"],
+  ],
+])("%s", (_, ingress, expected) => {
+  const { vpc, done } = converged(
+    plan,
+    aVpc({ groups: [aGroup("sg-1", { name: NAME, tags: TAGS, ingress })] }),
+  );
+  expect(done.map(({ action }) => action.slice("ec2:".length).replace("SecurityGroupIngress", ""))).toEqual(
+    expected,
+  );
+  if (expected.length > 0) expect(linesOf(vpc, "sg-1")).toEqual(RULES);
+});
+
+test("tags that were added later are added, and nobody's are taken away", () => {
+  const owner = { ...OWNER, legacy: true, additionalTags: { team: "a" } };
+  const groups = [aGroup("sg-1", { name: NAME, tags: { ...TAGS, by: "hand" } })];
+  const { vpc } = converged(
+    (state) => planFrontGroup({ ...WANTED, owner, openings: [] }, state),
+    aVpc({ groups }),
+  );
+  expect(vpc.groups[0]?.tags).toEqual({ ...TAGS, by: "hand", team: "a", KubernetesCluster: "demo" });
+});
+
+test.each([
+  ["nobody's", {}],
+  ["another cluster's", THEIRS],
+  ["shared", { "kubernetes.io/cluster/demo": "shared" }],
+])("a group of the name that is %s is left alone", (_, tags) => {
+  expect(plan(aVpc({ groups: [aGroup("sg-1", { name: NAME, tags })] }))).toMatchObject({
+    kind: "refused",
+    problem: { code: "NameTaken", detail: expect.stringContaining("sg-1") },
+  });
+});
