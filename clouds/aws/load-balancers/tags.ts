@@ -25,7 +25,7 @@ export function tagChanges(
   const added = new Set((actual[ADDED_TAGS] ?? "").match(/.{6}/g) ?? []);
   const remove = Object.keys(actual).filter(
     (key) =>
-      !Object.hasOwn(wanted, key) && !isReserved(key) && (key === ADDED_TAGS || added.has(markOf(key))),
+      !Object.hasOwn(wanted, key) && (key === ADDED_TAGS || (!isReserved(key) && added.has(markOf(key)))),
   );
   return { add: Object.fromEntries(add), remove };
 }
