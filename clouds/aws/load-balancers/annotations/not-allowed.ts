@@ -1,0 +1,28 @@
+import { type AllowedResources, isAllowed } from "#clouds/aws/load-balancers/allowed.ts";
+import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
+import type { Problem } from "#core/service/model.ts";
+
+/** Why a certificate or a bucket that annotations name may not be used: whose they are cannot be seen, so that the operator says so. */
+export function faultOfNamedResources(
+  annotations: Annotations,
+  who: { readonly clusterTag: string; readonly allow: AllowedResources },
+): Problem | undefined {
+  const certificate = annotations["ssl-cert"];
+  if (certificate !== undefined && !isAllowed("certificates", { id: certificate }, who))
+    return notAllowed("CertificateNotUsable", "ssl-cert", "certificates", certificate);
+  const bucket = annotations["access-log-s3-bucket-name"];
+  const isLogged = annotations["access-log-enabled"] === true;
+  if (isLogged && bucket !== undefined && !isAllowed("buckets", { id: bucket }, who))
+    return notAllowed("BucketNotUsable", "access-log-s3-bucket-name", "buckets", bucket);
+  return undefined;
+}
+
+function notAllowed(
+  code: string,
+  suffix: keyof Annotations,
+  kind: keyof AllowedResources,
+  value: string,
+): Problem {
+  return { code, field: annotationName(suffix), value, detail: `${value} is not in cloud.allow.${kind}` };
+}

@@ -1,0 +1,70 @@
+import type { LoadBalancerAttributes } from "@aws-sdk/client-elastic-load-balancing";
+import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
+import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
+import type { ClassicLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
+import type { LoadBalancerAction } from "#core/service/model.ts";
+
+/** The attributes that annotations ask for; those that they say nothing of are AWS's defaults. */
+export function attributesOf(annotations: Annotations): LoadBalancerAttributes {
+  const prefix = annotations["access-log-s3-bucket-prefix"];
+  return {
+    AccessLog:
+      annotations["access-log-enabled"] === true
+        ? {
+            Enabled: true,
+            S3BucketName: annotations["access-log-s3-bucket-name"],
+            ...(prefix === undefined ? {} : { S3BucketPrefix: prefix }),
+            EmitInterval: annotations["access-log-emit-interval"] ?? 60,
+          }
+        : { Enabled: false },
+    ConnectionDraining:
+      annotations["connection-draining-enabled"] === true
+        ? { Enabled: true, Timeout: annotations["connection-draining-timeout"] ?? 300 }
+        : { Enabled: false },
+    ConnectionSettings: { IdleTimeout: annotations["connection-idle-timeout"] ?? 60 },
+    CrossZoneLoadBalancing: { Enabled: annotations["cross-zone-load-balancing-enabled"] === true },
+  };
+}
+
+/** What AWS makes a load balancer with. */
+export const DEFAULT_ATTRIBUTES: LoadBalancerAttributes = attributesOf({});
+
+/** Sets those attributes that are not as wanted. Of what is off, nothing else matters. */
+export function planAttributes(
+  { loadBalancer, attributes: actual }: ClassicLoadBalancerState,
+  wanted: LoadBalancerAttributes,
+): readonly LoadBalancerAction[] {
+  const { AccessLog, ConnectionDraining, ConnectionSettings, CrossZoneLoadBalancing } = wanted;
+  const changed: LoadBalancerAttributes = {
+    ...(isSameLog(actual.AccessLog, AccessLog) ? {} : { AccessLog }),
+    ...(isSameDraining(actual.ConnectionDraining, ConnectionDraining) ? {} : { ConnectionDraining }),
+    ...(actual.ConnectionSettings?.IdleTimeout === ConnectionSettings?.IdleTimeout
+      ? {}
+      : { ConnectionSettings }),
+    ...(actual.CrossZoneLoadBalancing?.Enabled === CrossZoneLoadBalancing?.Enabled
+      ? {}
+      : { CrossZoneLoadBalancing }),
+  };
+  if (Object.keys(changed).length === 0) return [];
+  const name = loadBalancer.LoadBalancerName ?? "";
+  const request = { LoadBalancerName: name, LoadBalancerAttributes: changed };
+  return [awsAction("elb:ModifyLoadBalancerAttributes", name, request)];
+}
+
+type Log = LoadBalancerAttributes["AccessLog"];
+type Draining = LoadBalancerAttributes["ConnectionDraining"];
+
+function isSameLog(actual: Log, wanted: Log): boolean {
+  if (actual?.Enabled !== wanted?.Enabled) return false;
+  if (wanted?.Enabled !== true) return true;
+  return (
+    actual?.S3BucketName === wanted.S3BucketName &&
+    (actual?.S3BucketPrefix ?? "") === (wanted.S3BucketPrefix ?? "") &&
+    actual?.EmitInterval === wanted.EmitInterval
+  );
+}
+
+function isSameDraining(actual: Draining, wanted: Draining): boolean {
+  if (actual?.Enabled !== wanted?.Enabled) return false;
+  return wanted?.Enabled !== true || actual?.Timeout === wanted.Timeout;
+}

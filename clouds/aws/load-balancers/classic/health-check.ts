@@ -1,0 +1,98 @@
+import type { HealthCheck, Listener } from "@aws-sdk/client-elastic-load-balancing";
+import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
+import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
+import type { LoadBalancerConfiguration } from "#clouds/aws/load-balancers/configuration.ts";
+import type { ClassicLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
+import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
+import type { Service } from "#core/service/service.ts";
+
+/** Reads how instances are to be looked at, or why they cannot be; a classic load balancer has one health check, on its first port. */
+export function readHealthCheck(
+  { spec, metadata }: Service,
+  annotations: Annotations,
+  [first]: readonly Listener[],
+  configuration: LoadBalancerConfiguration,
+): HealthCheck | Problem {
+  const base = baseOf(spec, annotations, first?.InstancePort ?? 0, configuration);
+  const protocol = annotations["healthcheck-protocol"] ?? base.protocol;
+  const wantedPort = annotations["healthcheck-port"];
+  const port = wantedPort === undefined || wantedPort === "traffic-port" ? base.port : wantedPort;
+  const path = annotations["healthcheck-path"] ?? base.path;
+  const interval = annotations["healthcheck-interval"] ?? 10;
+  const timeout = annotations["healthcheck-timeout"] ?? Math.min(5, interval - 1);
+  if (timeout >= interval) {
+    const field = annotationName("healthcheck-timeout");
+    return {
+      code: "InvalidAnnotation",
+      field,
+      value: metadata.annotations?.[field],
+      allowed: `less than the interval, which is ${interval} seconds`,
+    };
+  }
+  return {
+    Target: `${protocol}:${port}${protocol === "HTTP" || protocol === "HTTPS" ? path : ""}`,
+    Interval: interval,
+    Timeout: timeout,
+    HealthyThreshold: annotations["healthcheck-healthy-threshold"] ?? 2,
+    UnhealthyThreshold: annotations["healthcheck-unhealthy-threshold"] ?? 6,
+  };
+}
+
+/** Sets the health check where it is not as wanted. */
+export function planHealthCheck(
+  { loadBalancer }: ClassicLoadBalancerState,
+  wanted: HealthCheck,
+): readonly LoadBalancerAction[] {
+  const actual = loadBalancer.HealthCheck;
+  const isSame =
+    canonicalTarget(actual?.Target) === canonicalTarget(wanted.Target) &&
+    actual?.Interval === wanted.Interval &&
+    actual?.Timeout === wanted.Timeout &&
+    actual?.HealthyThreshold === wanted.HealthyThreshold &&
+    actual?.UnhealthyThreshold === wanted.UnhealthyThreshold;
+  if (isSame) return [];
+  const name = loadBalancer.LoadBalancerName ?? "";
+  return [
+    awsAction("elb:ConfigureHealthCheck", name, { LoadBalancerName: name, HealthCheck: { ...wanted } }),
+  ];
+}
+
+interface Base {
+  readonly protocol: "TCP" | "SSL" | "HTTP";
+  readonly port: number;
+  /** Of HTTP and HTTPS alone. */
+  readonly path: string;
+}
+
+/** kube-proxy's own port and path, where it says whether a node proxies at all. */
+const KUBE_PROXY = { port: 10_256, path: "/healthz" };
+
+/** What is looked at where no annotation says otherwise. */
+function baseOf(
+  { externalTrafficPolicy, healthCheckNodePort }: Service["spec"],
+  annotations: Annotations,
+  trafficPort: number,
+  configuration: LoadBalancerConfiguration,
+): Base {
+  if (externalTrafficPolicy === "Local" && healthCheckNodePort) {
+    const isTraffic = annotations["healthcheck-port"] === "traffic-port";
+    return { protocol: "HTTP", port: isTraffic ? trafficPort : healthCheckNodePort, path: "/healthz" };
+  }
+  if (configuration.clusterServiceLoadBalancerHealthProbeMode === "Shared") {
+    return {
+      protocol: "HTTP",
+      port: configuration.clusterServiceSharedLoadBalancerHealthProbePort ?? KUBE_PROXY.port,
+      path: configuration.clusterServiceSharedLoadBalancerHealthProbePath ?? KUBE_PROXY.path,
+    };
+  }
+  const backend = annotations["backend-protocol"];
+  const protocol = backend === "https" || backend === "ssl" ? "SSL" : "TCP";
+  return { protocol, port: trafficPort, path: "/" };
+}
+
+/** The stock controller passes the protocol on as it is written. */
+function canonicalTarget(target = ""): string {
+  const colon = target.indexOf(":");
+  return target.slice(0, colon).toUpperCase() + target.slice(colon);
+}

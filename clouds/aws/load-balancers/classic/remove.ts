@@ -1,0 +1,49 @@
+import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
+import { belongingOf } from "#clouds/aws/load-balancers/belonging.ts";
+import type { ClassicContext } from "#clouds/aws/load-balancers/classic/context.ts";
+import { ownGroupIds } from "#clouds/aws/load-balancers/classic/groups.ts";
+import { planNodeRules } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
+import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/remove-groups.ts";
+import type { LoadBalancerAction, LoadBalancerStep } from "#core/service/model.ts";
+
+/**
+ * Takes away what there is of a Service's classic load balancer: first what lets it in on the nodes, then it itself, then its security
+ * group, which AWS keeps until nothing uses it. What is another's is not ours to look at.
+ */
+export function removeClassic(context: ClassicContext): LoadBalancerStep {
+  const { state, owner, name } = context;
+  const groupIds = ownGroupIds(context);
+  const rules = planNodeRules(
+    {
+      disabled: context.configuration.disableSecurityGroupIngress === true,
+      clusterTag: owner.clusterTag,
+      instanceIds: [],
+      openings: [],
+      mine: { descriptions: [], groupIds },
+    },
+    state.vpc,
+  );
+  if (rules.kind === "refused") return rules;
+  const shut = rules.kind === "act" ? rules.actions : [];
+  const [first, ...more] = isOurs(context) ? [...shut, deletion(name)] : shut;
+  if (first !== undefined)
+    return { kind: "act", because: { code: "Deleting", message: `${name} goes` }, actions: [first, ...more] };
+  const groups = planRemovedGroups({ owner, groupIds }, state.vpc);
+  if (groups.kind === "refused") return groups;
+  if (groups.kind === "act")
+    return {
+      kind: "act",
+      because: { code: "DeletingSecurityGroups", message: `security groups of ${name} go` },
+      actions: groups.actions,
+    };
+  return { kind: "settled", ingress: [], warnings: [] };
+}
+
+/** Whether the load balancer of the Service's derived name is there, and no other cluster's. */
+export function isOurs({ state: { classic }, owner }: ClassicContext): boolean {
+  return classic !== undefined && belongingOf(classic.tags, owner) !== "another";
+}
+
+function deletion(name: string): LoadBalancerAction {
+  return awsAction("elb:DeleteLoadBalancer", name, { LoadBalancerName: name });
+}
