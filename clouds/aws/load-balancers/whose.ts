@@ -17,7 +17,6 @@ export interface Whose {
   /** Of the load balancer, of either kind. */
   readonly name: string;
   readonly owner: Owner;
-  readonly uid: string;
   readonly state: AwsLoadBalancerState;
   readonly configuration: LoadBalancerConfiguration;
   readonly parts: VpcParts;
@@ -44,5 +43,5 @@ export function whoseOf(
     legacy: configuration.legacyClusterTag === true,
     additionalTags: tags?.ok === true ? tags.value : {},
   };
-  return { name, owner, uid: metadata.uid, state, configuration, parts };
+  return { name, owner, state, configuration, parts };
 }

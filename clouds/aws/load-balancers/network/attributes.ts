@@ -66,9 +66,10 @@ export function changeTargetGroups(
   });
 }
 
-/** Tags of the load balancer and its listeners. */
+/** Tags of the load balancer and of listeners that stay. */
 export function changeTags(
-  { loadBalancer, tags, listeners }: NetworkLoadBalancerState,
+  { loadBalancer, tags }: NetworkLoadBalancerState,
+  listeners: NetworkLoadBalancerState["listeners"],
   { owner }: NetworkContext,
 ): readonly LoadBalancerAction[] {
   const tagged = [

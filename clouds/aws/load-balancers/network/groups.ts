@@ -5,7 +5,8 @@ import { allowedOf } from "#clouds/aws/load-balancers/configuration.ts";
 import { managedGroupName } from "#clouds/aws/load-balancers/names.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import { everybody, type Families } from "#clouds/aws/load-balancers/network/families.ts";
-import type { Opening } from "#clouds/aws/load-balancers/pieces.ts";
+import { planSharedGroup } from "#clouds/aws/load-balancers/network/shared-group.ts";
+import type { Opening, Piece } from "#clouds/aws/load-balancers/pieces.ts";
 import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
 import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
 
@@ -16,6 +17,8 @@ export type FrontGroups =
       readonly actions: readonly LoadBalancerAction[];
       /** Undefined while one is not made yet; none where AWS can attach none, or none is to be. */
       readonly ids: readonly string[] | undefined;
+      /** That one of them which all of the cluster's load balancers share. */
+      readonly sharedId?: string | undefined;
       /** Groups of ours that are on it no more, or are not to be. */
       readonly obsolete: readonly string[];
       readonly warnings: readonly Problem[];
@@ -27,14 +30,12 @@ export type FrontGroups =
  * made without any can never get some, which is AWS's rule.
  */
 export function planFrontGroups(context: NetworkContext, families: Families): FrontGroups {
-  const { wanted, configuration, state, owner, parts } = context;
+  const { wanted, configuration, state } = context;
   const existing = state.network?.loadBalancer.SecurityGroups ?? [];
   const own = ownGroups(context);
-  const isManaged =
-    configuration.nlbSecurityGroupMode === "Managed" || own.some((id) => existing.includes(id));
-  const canHave = state.network === undefined || existing.length > 0;
   const named = wanted.annotations["security-groups"];
-  if (!isManaged || !canHave) {
+  if (!hasFrontGroups(context) || !isManaged(context)) {
+    const canHave = state.network === undefined || existing.length > 0;
     return {
       kind: "planned",
       actions: [],
@@ -43,29 +44,55 @@ export function planFrontGroups(context: NetworkContext, families: Families): Fr
       warnings: named === undefined ? [] : [ignored(named, canHave)],
     };
   }
-  if (named !== undefined) {
-    const problem = faultOfNamed(named, context);
-    if (problem !== undefined) return { kind: "refused", problem };
-    const obsolete = own.filter((id) => !named.includes(id));
-    return { kind: "planned", actions: [], ids: named, obsolete, warnings: [] };
-  }
-  const front = parts.planFrontGroup(
+  const problem = named === undefined ? undefined : faultOfNamed(named, context);
+  if (problem !== undefined) return { kind: "refused", problem };
+  const front = named === undefined ? planManaged(context, families) : undefined;
+  if (front?.kind === "refused") return front;
+  const shared = configuration.sharedBackendSecurityGroup === true ? planSharedGroup(context) : undefined;
+  if (shared?.kind === "refused") return shared;
+  const all = [
+    ...(named ?? (front?.value === undefined ? [] : [front.value])),
+    ...(shared?.value === undefined ? [] : [shared.value]),
+  ];
+  const isKnown = all.length === (named?.length ?? 1) + (shared === undefined ? 0 : 1);
+  return {
+    kind: "planned",
+    actions: [front, shared].flatMap((piece) => (piece?.kind === "act" ? piece.actions : [])),
+    ids: isKnown ? all : undefined,
+    sharedId: shared?.value,
+    obsolete: own.filter((id) => !all.includes(id) && isKnown),
+    warnings: [],
+  };
+}
+
+/** Whether a load balancer has security groups of its own, or is to be made with some. */
+export function hasFrontGroups(context: NetworkContext): boolean {
+  const { state } = context;
+  if (state.network !== undefined) return (state.network.loadBalancer.SecurityGroups ?? []).length > 0;
+  return isManaged(context);
+}
+
+/** The operator wants groups on load balancers; one that has ours already keeps it in order, whatever is wanted by now. */
+function isManaged(context: NetworkContext): boolean {
+  const { nlbSecurityGroupMode, sharedBackendSecurityGroup } = context.configuration;
+  const existing = context.state.network?.loadBalancer.SecurityGroups ?? [];
+  return (
+    nlbSecurityGroupMode === "Managed" ||
+    sharedBackendSecurityGroup === true ||
+    ownGroups(context).some((id) => existing.includes(id))
+  );
+}
+
+function planManaged(context: NetworkContext, families: Families): Piece<string> {
+  return context.parts.planFrontGroup(
     {
-      owner,
+      owner: context.owner,
       name: nameOf(context),
       description: "[k8s] Managed SecurityGroup for LoadBalancer",
       openings: openingsOf(context, families),
     },
-    state.vpc,
+    context.state.vpc,
   );
-  if (front.kind === "refused") return front;
-  return {
-    kind: "planned",
-    actions: front.kind === "act" ? front.actions : [],
-    ids: front.value === undefined ? undefined : [front.value],
-    obsolete: own.filter((id) => id !== front.value),
-    warnings: [],
-  };
 }
 
 /** Puts the groups onto a load balancer that has others. */
@@ -90,9 +117,8 @@ export function ownGroups(whose: Whose): readonly string[] {
     .flatMap(({ group }) => group.GroupId ?? []);
 }
 
-function nameOf({ owner, uid, configuration }: Whose): string {
-  const { namespace, name } = owner;
-  return managedGroupName({ clusterName: configuration.clusterName ?? "kubernetes", namespace, name, uid });
+function nameOf({ owner, configuration }: Whose): string {
+  return managedGroupName({ ...owner, clusterName: configuration.clusterName ?? "kubernetes" });
 }
 
 /** What comes to the listeners, and what tells senders that their packets are too large. */

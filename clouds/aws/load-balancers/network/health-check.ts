@@ -54,7 +54,7 @@ export function readHealthCheck(
 }
 
 /** kube-proxy's own port and path, where it says whether a node proxies at all. */
-const KUBE_PROXY = { port: 10_256, path: "/healthz" };
+export const KUBE_PROXY = { port: 10_256, path: "/healthz" };
 
 function whereLooked(
   { spec }: Pick<Service, "spec">,

@@ -15,6 +15,8 @@ export interface ListenersPlan {
   readonly remove: readonly LoadBalancerAction[];
   /** Target groups that listeners send to once all of it is done, or while it is not known where they are to send. */
   readonly used: ReadonlySet<string>;
+  /** Listeners that are there before and after. */
+  readonly kept: NetworkLoadBalancerState["listeners"];
 }
 
 /** Compares the listeners that there are with the ports; one whose target group is not there yet has to wait. */
@@ -26,6 +28,7 @@ export function planListeners(
   const create: LoadBalancerAction[] = [];
   const modify: LoadBalancerAction[] = [];
   const used = new Set<string>();
+  const replaced = new Set<string | undefined>();
   for (const { port, group } of matched) {
     const there = balancer.listeners.find(({ listener }) => listener.Port === port.port)?.listener;
     const target = group === undefined ? undefined : arnOf(group.group);
@@ -34,16 +37,20 @@ export function planListeners(
     } else {
       used.add(target);
       if (there === undefined) create.push(created(port, target, balancer, context));
-      else if (cannotBecome(there, port, balancer))
+      else if (cannotBecome(there, port, balancer)) {
         create.push(removed(there, context), created(port, target, balancer, context));
-      else if (differs(there, port, target)) modify.push(modified(there, port, target, context));
+        replaced.add(there.ListenerArn);
+      } else if (differs(there, port, target)) modify.push(modified(there, port, target, context));
     }
   }
   const ports: ReadonlySet<number | undefined> = new Set(matched.map(({ port }) => port.port));
   const remove = balancer.listeners
     .filter(({ listener }) => !ports.has(listener.Port))
     .map(({ listener }) => removed(listener, context));
-  return { create, modify, remove, used };
+  const kept = balancer.listeners.filter(
+    ({ listener }) => ports.has(listener.Port) && !replaced.has(listener.ListenerArn),
+  );
+  return { create, modify, remove, used, kept };
 }
 
 function created(

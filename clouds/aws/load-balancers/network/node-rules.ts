@@ -1,20 +1,32 @@
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import { everybody, type Families } from "#clouds/aws/load-balancers/network/families.ts";
 import { tooLarge, transports } from "#clouds/aws/load-balancers/network/groups.ts";
+import { KUBE_PROXY } from "#clouds/aws/load-balancers/network/health-check.ts";
+import { isNodePort, openingsOfShared } from "#clouds/aws/load-balancers/network/shared-group.ts";
+import type { NetworkWanted } from "#clouds/aws/load-balancers/network/wanted.ts";
 import type { Opening, Piece } from "#clouds/aws/load-balancers/pieces.ts";
 import type { SubnetState } from "#clouds/aws/load-balancers/state.ts";
 import { CLIENT_RULE, HEALTH_RULE, MTU_RULE } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
 import type { Problem } from "#core/service/model.ts";
 
-/** What is let in on the security groups of nodes for a load balancer in some subnets, and of it what is not there yet. */
+/** From where a load balancer's traffic comes. */
+export interface Sender {
+  readonly subnets: readonly SubnetState[];
+  readonly families: Families;
+  /** The security group on it that all of the cluster's load balancers share. */
+  readonly sharedId?: string | undefined;
+}
+
+/** What is let in on the security groups of nodes for a load balancer, and of it what is not there yet. */
 export function planRules(
   instanceIds: readonly string[],
-  subnets: readonly SubnetState[],
-  families: Families,
+  sender: Sender,
   context: NetworkContext,
 ): Piece<readonly Problem[]> {
-  const openings = openingsOf(subnets, families, context);
+  const { sharedId } = sender;
+  const openings =
+    sharedId === undefined ? openingsOf(sender, context) : openingsFromShared(sharedId, context);
   return plan(instanceIds, openings, context);
 }
 
@@ -44,11 +56,7 @@ function plan(
  * By clients' addresses where targets see these: in the target's own family, and not where an attribute hides them. What the load
  * balancer sends from its own addresses, which health checks are, too, comes from its subnets.
  */
-function openingsOf(
-  subnets: readonly SubnetState[],
-  families: Families,
-  { wanted, name }: NetworkContext,
-): readonly Opening[] {
+function openingsOf({ subnets, families }: Sender, { wanted, name }: NetworkContext): readonly Opening[] {
   const isSeen = wanted.targetGroupAttributes["preserve_client_ip.enabled"] !== "false";
   const isTranslated = families.loadBalancer === "dualstack";
   const own = subnets.flatMap((each) => networksOf(each, families.targets));
@@ -59,19 +67,13 @@ function openingsOf(
   const needsOwn = (!isSeen || isTranslated) && !ranges.includes(everyone);
   const clients = [...ranges, ...(needsOwn ? own.filter((each) => !ranges.includes(each)) : [])];
   const description = `${CLIENT_RULE}=${name}`;
-  const ports = wanted.ports.flatMap(({ nodePort, targetProtocol }) =>
-    transports(targetProtocol).map((protocol) => ({ protocol, port: nodePort })),
-  );
-  const health = new Set(
-    wanted.ports.map(({ nodePort }) =>
-      wanted.healthCheck.port === "traffic-port" ? nodePort : Number(wanted.healthCheck.port),
-    ),
-  );
+  const ports = portsOf(wanted);
+  const health = healthPortsOf(wanted);
   const open = new Set(ports.filter(({ protocol }) => protocol === "tcp").map(({ port }) => port));
   // As in the stock controller: where everybody may come to the same ports, health checks may.
   const isCovered = clients.includes(everyone) && [...health].every((port) => open.has(port));
   return [
-    ...[...new Map(ports.map((each) => [`${each.protocol} ${each.port}`, each])).values()].map(
+    ...ports.map(
       ({ protocol, port }): Opening => ({ protocol, ports: [port, port], cidrs: clients, description }),
     ),
     ...(isCovered
@@ -86,6 +88,35 @@ function openingsOf(
         )),
     ...tooLarge(clients).map((opening): Opening => ({ ...opening, description: MTU_RULE })),
   ];
+}
+
+/** One rule for each protocol does for all Services; this one's own are for ports that are none of the cluster's node ports. */
+function openingsFromShared(id: string, { wanted, name, configuration }: NetworkContext): readonly Opening[] {
+  const isProbed = configuration.clusterServiceLoadBalancerHealthProbeMode === "Shared";
+  const probed = configuration.clusterServiceSharedLoadBalancerHealthProbePort ?? KUBE_PROXY.port;
+  const from = (protocol: string, port: number, description: string): Opening[] =>
+    isNodePort(port) ? [] : [{ protocol, ports: [port, port], groupIds: [id], description }];
+  return [
+    ...openingsOfShared(id, isProbed ? probed : undefined),
+    ...portsOf(wanted).flatMap(({ protocol, port }) => from(protocol, port, `${CLIENT_RULE}=${name}`)),
+    ...[...healthPortsOf(wanted)]
+      .filter((port) => !(isProbed && port === probed))
+      .flatMap((port) => from("tcp", port, `${HEALTH_RULE}=${name}`)),
+  ];
+}
+
+/** Each once. */
+function portsOf({ ports }: NetworkWanted): readonly { readonly protocol: string; readonly port: number }[] {
+  const all = ports.flatMap(({ nodePort, targetProtocol }) =>
+    transports(targetProtocol).map((protocol) => ({ protocol, port: nodePort })),
+  );
+  return [...new Map(all.map((each) => [`${each.protocol} ${each.port}`, each])).values()];
+}
+
+function healthPortsOf({ ports, healthCheck }: NetworkWanted): ReadonlySet<number> {
+  return new Set(
+    ports.map(({ nodePort }) => (healthCheck.port === "traffic-port" ? nodePort : Number(healthCheck.port))),
+  );
 }
 
 function networksOf({ subnet }: SubnetState, family: Families["targets"]): readonly string[] {

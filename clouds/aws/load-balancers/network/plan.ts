@@ -7,7 +7,7 @@ import {
 import { changeBalancer, createBalancer } from "#clouds/aws/load-balancers/network/balancer.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import { IPV4 } from "#clouds/aws/load-balancers/network/families.ts";
-import { attachGroups, planFrontGroups } from "#clouds/aws/load-balancers/network/groups.ts";
+import { attachGroups, hasFrontGroups, planFrontGroups } from "#clouds/aws/load-balancers/network/groups.ts";
 import { planListeners } from "#clouds/aws/load-balancers/network/listeners.ts";
 import { planRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
 import { isOwnBalancer, nameTaken, planRemoval } from "#clouds/aws/load-balancers/network/remove.ts";
@@ -26,6 +26,7 @@ import {
   registerTargets,
 } from "#clouds/aws/load-balancers/network/targets.ts";
 import { readNetwork } from "#clouds/aws/load-balancers/network/wanted.ts";
+import type { Piece } from "#clouds/aws/load-balancers/pieces.ts";
 import type { NetworkLoadBalancerState, SubnetState } from "#clouds/aws/load-balancers/state.ts";
 import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
 import type {
@@ -55,7 +56,9 @@ function planCreation(question: LoadBalancerQuestion, context: NetworkContext): 
   if (groups.kind === "refused") return groups;
   const of: NetworkContext = { ...context, wanted: { ...context.wanted, families: placement.families } };
   const targets = chooseTargets(question.nodes, of);
-  const rules = planRules(targets.ids, placement.subnets, placement.families, of);
+  const sender = { subnets: placement.subnets, families: placement.families, sharedId: groups.sharedId };
+  // Before its groups are known it is not made, and nothing comes from it.
+  const rules = groups.ids === undefined ? NOTHING : planRules(targets.ids, sender, of);
   if (rules.kind === "refused") return rules;
   const matched = matchPorts(of);
   return act("Creating", "the network load balancer is not there yet", [
@@ -87,7 +90,14 @@ function planChange(
   const targets = chooseTargets(question.nodes, of);
   const matched = matchPorts(of);
   const listeners = planListeners(matched, balancer, of);
-  const rules = planRules(targets.ids, subnetsOf(balancer, placement, of), families, of);
+  const isShared =
+    planned.sharedId !== undefined && (planned.ids ?? []).includes(planned.sharedId) && hasFrontGroups(of);
+  const sender = {
+    subnets: subnetsOf(balancer, placement, of),
+    families,
+    sharedId: isShared ? planned.sharedId : undefined,
+  };
+  const rules = planRules(targets.ids, sender, of);
   const attach = attachGroups(planned, of);
   const actions = [
     ...planned.actions,
@@ -103,7 +113,7 @@ function planChange(
     ...changeTargetGroups(matched, of),
     ...listeners.remove,
     ...removeTargetGroups(matched, listeners.used, of),
-    ...changeTags(balancer, of),
+    ...changeTags(balancer, listeners.kept, of),
     // What AWS may refuse for a while, or until somebody mends a bucket, keeps nothing else back.
     ...changeAttributes(balancer, of),
     ...removeGroups(planned.obsolete, of),
@@ -134,6 +144,8 @@ function planChange(
     ],
   };
 }
+
+const NOTHING: Piece<readonly Problem[]> = { kind: "ready", value: [] };
 
 /** Target groups of ours that serve no port any more, and no listener sends to. */
 function removeTargetGroups(

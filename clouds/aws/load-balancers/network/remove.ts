@@ -7,11 +7,11 @@ import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
 import type { LoadBalancerAction, LoadBalancerStep, Problem } from "#core/service/model.ts";
 
 /** Whether the load balancer of the derived name is a network load balancer that may be changed and deleted for the Service. */
-export function isOwnBalancer({ state, owner, uid }: Whose): boolean {
+export function isOwnBalancer({ state, owner }: Whose): boolean {
   if (state.network === undefined || state.network.loadBalancer.Type !== "network") return false;
   const belonging = belongingOf(state.network.tags, owner);
   // Nobody's tag is on it: then its name must be one that only a uid makes, or a tenant could name any.
-  return belonging === "nobody" ? UUID.test(uid) : belonging !== "another";
+  return belonging === "nobody" ? UUID.test(owner.uid) : belonging !== "another";
 }
 
 /** What a load balancer of the derived name that is somebody else's comes to. */

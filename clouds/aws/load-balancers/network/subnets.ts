@@ -3,6 +3,7 @@ import { annotationName } from "#clouds/aws/load-balancers/annotations/read-anno
 import { allowedOf } from "#clouds/aws/load-balancers/configuration.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import { type Families, IPV4 } from "#clouds/aws/load-balancers/network/families.ts";
+import { hasFrontGroups } from "#clouds/aws/load-balancers/network/groups.ts";
 import { isInNetwork } from "#clouds/aws/load-balancers/network/is-in-network.ts";
 import type { SubnetState } from "#clouds/aws/load-balancers/state.ts";
 import type { Problem } from "#core/service/model.ts";
@@ -36,12 +37,32 @@ export function placeBalancer(context: NetworkContext, internal: boolean): Place
     );
   const isDual = families.loadBalancer === "dualstack";
   const first = choose(isDual);
-  if (first.kind === "ready") return placed(first.value, families, context);
   if (first.kind === "act") throw new Error("subnets are chosen, never made");
-  if (!isDual || families.isRequired) return first;
+  const problem = first.kind === "refused" ? first.problem : faultOfRanges(context);
+  if (problem === undefined && first.kind === "ready") return placed(first.value, families, context);
+  if (problem === undefined) throw new Error("subnets are chosen or refused");
+  const refused = { kind: "refused", problem } as const;
+  if (!isDual || families.isRequired) return refused;
   const second = choose(false);
-  if (second.kind !== "ready") return first;
-  return placed(second.value, IPV4, context, [first.problem]);
+  return second.kind === "ready" ? placed(second.value, IPV4, context, [refused.problem]) : refused;
+}
+
+/**
+ * What comes by IPv6 reaches targets of IPv4 from the load balancer's own addresses, which health checks need to come in from: then only
+ * security groups of the load balancer itself keep anybody out.
+ */
+function faultOfRanges(context: NetworkContext): Problem | undefined {
+  const { families, sourceRanges } = context.wanted;
+  const isTranslated = families.loadBalancer === "dualstack" && families.targets === "ipv4";
+  const isOpen = sourceRanges === undefined || sourceRanges.includes("::/0");
+  if (!isTranslated || isOpen || hasFrontGroups(context)) return undefined;
+  return {
+    code: "IPFamilies",
+    field: "spec.ipFamilies",
+    value: "IPv6",
+    allowed:
+      "IPv4 alone where source ranges are limited, unless the operator has set nlbSecurityGroupMode: Managed",
+  };
 }
 
 function placed(

@@ -91,7 +91,7 @@ export function createTargetGroups(
 
   function freeName(port: PortWanted, of: NetworkContext, names: ReadonlySet<string | undefined>): string {
     for (let turn = 0; ; turn += 1) {
-      const name = nameOf(port, of, turn === 0 ? undefined : `${of.uid}${turn}`);
+      const name = nameOf(port, of, turn === 0 ? undefined : `${of.owner.uid}${turn}`);
       // There are never more than a few hundred names, of which each turn's is another.
       if (!names.has(name) || turn > state.targetGroups.length + wanted.ports.length) return name;
     }

@@ -14,6 +14,7 @@ import type {
   VpcState,
 } from "#clouds/aws/load-balancers/state.ts";
 import { foldVpc } from "#clouds/aws/load-balancers/vpc/fold.ts";
+import { rulesOf, without } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
 
 /** An error as AWS words it. */
@@ -107,6 +108,13 @@ export class FakeElbv2 {
     return [...new Set(arns)];
   }
 
+  #checkNew({ GroupId, IpPermissions = [] }: AwsRequests["ec2:AuthorizeSecurityGroupIngress"]): void {
+    const there = this.vpc.groups.find(({ group }) => group.GroupId === GroupId)?.ingress ?? [];
+    const added = rulesOf(IpPermissions);
+    if (without(added, rulesOf(there)).length < added.length)
+      throw new AwsError("InvalidPermission.Duplicate", `${GroupId}`);
+  }
+
   #ec2(action: LoadBalancerAction): unknown {
     const result: { GroupId?: string } = {};
     const parameters = action.parameters as { GroupName?: string; GroupId?: string };
@@ -119,11 +127,15 @@ export class FakeElbv2 {
       if (!groups.some(({ group }) => group.GroupId === parameters.GroupId))
         throw new AwsError("InvalidGroup.NotFound", parameters.GroupId);
     }
+    if (action.action === "ec2:AuthorizeSecurityGroupIngress") this.#checkNew(action.parameters as never);
     if (action.action === "ec2:DeleteSecurityGroup") {
       const isUsed = [...this.balancers.values()].some(({ loadBalancer }) =>
         loadBalancer.SecurityGroups?.includes(parameters.GroupId ?? ""),
       );
-      if (isUsed) throw new AwsError("DependencyViolation", `${parameters.GroupId}`);
+      const isNamed = groups.some(({ ingress }) =>
+        rulesOf(ingress).some(({ from, peer }) => from === "group" && peer === parameters.GroupId),
+      );
+      if (isUsed || isNamed) throw new AwsError("DependencyViolation", `${parameters.GroupId}`);
     }
     this.vpc = foldVpc(this.vpc, action, result);
     this.done.push(action);

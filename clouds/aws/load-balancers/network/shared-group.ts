@@ -1,0 +1,89 @@
+import { createHash } from "node:crypto";
+import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
+import { CLUSTER_TAG_PREFIX, isOwned } from "#clouds/aws/load-balancers/allowed.ts";
+import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
+import type { Opening, Piece } from "#clouds/aws/load-balancers/pieces.ts";
+import type { SecurityGroupState, VpcState } from "#clouds/aws/load-balancers/state.ts";
+import { tagList } from "#clouds/aws/load-balancers/tags.ts";
+import { permissionsOf, rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
+import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
+
+/** What rules for the group that all network load balancers of a cluster share are described by. */
+export const SHARED_RULE = "serverless-ccm.io/rule/nlb/backend";
+
+/** The node ports of an API server that was not told others. */
+const NODE_PORTS = [30_000, 32_767] as const;
+
+/**
+ * The security group that a cluster's network load balancers share, so that nodes let it in once for all of them: made where there is
+ * none. It lets nothing in itself, and belongs to no Service.
+ */
+export function planSharedGroup({ owner, state }: NetworkContext): Piece<string> {
+  const name = sharedGroupName(owner.clusterTag);
+  const named = state.vpc.groups.find(({ group }) => group.GroupName === name);
+  if (named === undefined) {
+    const request = {
+      GroupName: name,
+      Description: "Shared by the network load balancers of a cluster, and let in by its nodes",
+      VpcId: state.vpc.id,
+      TagSpecifications: [
+        {
+          ResourceType: "security-group" as const,
+          Tags: tagList({ [`${CLUSTER_TAG_PREFIX}${owner.clusterTag}`]: "owned" }),
+        },
+      ],
+    };
+    return { kind: "act", actions: [awsAction("ec2:CreateSecurityGroup", name, request)] };
+  }
+  if (!isOwned(named.tags, owner.clusterTag)) return { kind: "refused", problem: foreign(named) };
+  return { kind: "ready", value: named.group.GroupId ?? "" };
+}
+
+/** What nodes let in from the group, for all Services; `healthPort` where kube-proxy's own is looked at. */
+export function openingsOfShared(id: string, healthPort: number | undefined): readonly Opening[] {
+  const from = { groupIds: [id], description: SHARED_RULE };
+  return [
+    { protocol: "tcp", ports: NODE_PORTS, ...from },
+    { protocol: "udp", ports: NODE_PORTS, ...from },
+    ...(healthPort === undefined
+      ? []
+      : [{ protocol: "tcp", ports: [healthPort, healthPort], ...from } as const]),
+  ];
+}
+
+/** Whether a port is among those that nodes let the group in at. */
+export function isNodePort(port: number): boolean {
+  return port >= NODE_PORTS[0] && port <= NODE_PORTS[1];
+}
+
+/**
+ * What is to be done for nothing of the group to be left, once no load balancer has it any more: until then AWS refuses to delete it,
+ * but what lets it in is gone. For who hands a cluster back.
+ */
+export function removeSharedGroup(clusterTag: string, vpc: VpcState): readonly LoadBalancerAction[] {
+  const name = sharedGroupName(clusterTag);
+  const found = vpc.groups.find(({ group, tags }) => group.GroupName === name && isOwned(tags, clusterTag));
+  if (found === undefined) return [];
+  const id = found.group.GroupId ?? "";
+  const revoked = vpc.groups.flatMap(({ group, ingress }) => {
+    const rules = rulesOf(ingress).filter(({ from, peer }) => from === "group" && peer === id);
+    const request = { GroupId: group.GroupId, IpPermissions: permissionsOf(rules) };
+    return rules.length === 0
+      ? []
+      : [awsAction("ec2:RevokeSecurityGroupIngress", group.GroupId ?? "", request)];
+  });
+  return [...revoked, awsAction("ec2:DeleteSecurityGroup", id, { GroupId: id })];
+}
+
+/** The name of the group, whatever the cluster is called. */
+export function sharedGroupName(clusterTag: string): string {
+  const hash = createHash("sha256").update(clusterTag).digest("hex").slice(0, 10);
+  return `k8s-backend-${clusterTag.replaceAll(/[^0-9A-Za-z]/g, "").slice(0, 20)}-${hash}`;
+}
+
+function foreign({ group }: SecurityGroupState): Problem {
+  return {
+    code: "NameTaken",
+    detail: `security group ${group.GroupId} is called ${group.GroupName} and is not the cluster's by its tags`,
+  };
+}

@@ -1,0 +1,240 @@
+import { describe, expect, test } from "vitest";
+import { awsLoadBalancerModel as model } from "#clouds/aws/load-balancers/model.ts";
+import type { LoadBalancerQuestion } from "#core/service/model.ts";
+import type { Settings } from "#core/settings.ts";
+import { AwsError, type FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
+import {
+  converge,
+  gone,
+  instance,
+  nodes,
+  observe,
+  question,
+  service,
+  settings,
+  world,
+} from "#test/clouds/aws/load-balancers/network/world.ts";
+
+/** A life of a Service: what is asked one after the other, each until it is settled. */
+interface Life {
+  readonly name: string;
+  readonly settings: Settings;
+  readonly asked: readonly LoadBalancerQuestion[];
+}
+
+const two = { ports: [port(80, 30080), port(53, 30053, "UDP")] };
+const instances = { "i-1": instance(), "i-2": instance({ zone: "eu-central-1b" }), "i-3": instance() };
+const all = nodes("i-1", "i-2", "i-3");
+
+const LIVES: readonly Life[] = [
+  {
+    name: "created and deleted",
+    settings: settings(),
+    asked: [question(service(two), all), gone(service(two))],
+  },
+  {
+    name: "with a security group of its own, changed to one of the operator's, and back, and deleted",
+    settings: settings({ nlbSecurityGroupMode: "Managed" }),
+    asked: [
+      question(service(two), all),
+      question(service(two, { "security-groups": "sg-nodes" }), all),
+      question(service(two), all),
+      gone(service(two)),
+    ],
+  },
+  {
+    name: "ports, protocols and health checks changed",
+    settings: settings(),
+    asked: [
+      question(service(), all),
+      question(
+        service({ ports: [port(81, 30080), port(443, 30443)] }, { "healthcheck-protocol": "http" }),
+        all,
+      ),
+      question(
+        service(
+          { ports: [port(443, 30443)] },
+          {
+            "ssl-cert": CERTIFICATE(),
+            "backend-protocol": "ssl",
+            "target-group-attributes": "proxy_protocol_v2.enabled=true",
+            "additional-resource-tags": "team=web",
+          },
+        ),
+        nodes("i-2"),
+      ),
+      question(service({ ports: [port(443, 30444)] }), all),
+      gone(service()),
+    ],
+  },
+  {
+    name: "to both families and back",
+    settings: settings(),
+    asked: [
+      question(service(two), all),
+      question(service({ ...two, ipFamilies: ["IPv4", "IPv6"], ipFamilyPolicy: "RequireDualStack" }), all),
+      question(service(two), all),
+      gone(service(two)),
+    ],
+  },
+  {
+    name: "with the group that all share",
+    settings: settings({ sharedBackendSecurityGroup: true }),
+    asked: [question(service(two), all), gone(service(two))],
+  },
+];
+
+describe.each(LIVES)("a Service that is $name", (life) => {
+  const whole = live(life);
+
+  test("leaves nothing behind but what all share", () => {
+    const shared = life.settings.cloud["sharedBackendSecurityGroup"] === true ? 1 : 0;
+    const { balancers, groups, listeners, rules } = whole.states.at(-1) as ReturnType<typeof picture>;
+    expect({ balancers, groups, listeners }).toEqual({ balancers: [], groups: [], listeners: [] });
+    expect(rules).toHaveLength(1 + shared);
+    expect(rules.find(({ name }) => name === "nodes")?.rules).toHaveLength(shared * 2);
+  });
+
+  test.each(Array.from({ length: whole.actions }, (_, k) => [k]))(
+    "comes to the same when whoever is at it dies after action %i, before or after its answer",
+    (k) => {
+      expect(live(life, (done) => k - done).states).toEqual(whole.states);
+    },
+  );
+
+  test.each([[1], [2], [3], [5]])("comes to the same when each who is at it dies after %i actions", (k) => {
+    expect(live(life, () => k).states).toEqual(whole.states);
+  });
+
+  test.each(Array.from({ length: 6 }, (_, k) => [k + 1]))(
+    "comes to the same when two are at it at once, one %i actions ahead",
+    (ahead) => {
+      expect(interleaved(life, ahead)).toEqual(whole.states);
+    },
+  );
+});
+
+function port(number: number, nodePort: number, protocol = "TCP") {
+  return { name: `p${number}`, protocol, port: number, nodePort };
+}
+
+function CERTIFICATE(): string {
+  return "arn:aws:acm:eu-central-1:123456789012:certificate/0123";
+}
+
+/** Lives a life; with `budget`, who is at it dies after so many actions as that says for those that were done, and another begins. */
+function live(
+  life: Life,
+  budget?: (done: number) => number,
+): { readonly actions: number; readonly states: readonly unknown[] } {
+  const aws = world({ instances });
+  const states: unknown[] = [];
+  for (const asked of life.asked) {
+    for (let start = 0; budget !== undefined && start < 60; start += 1)
+      if (run(aws, asked, life.settings, budget(aws.done.length))) break;
+    converge(aws, asked, life.settings);
+    states.push(picture(aws));
+  }
+  return { actions: aws.done.length, states };
+}
+
+/** Carries out so many actions and dies, or has nothing to do any more. */
+function run(aws: FakeElbv2, asked: LoadBalancerQuestion, of: Settings, budget: number): boolean {
+  let left = budget;
+  let observed: unknown = observe(aws, asked, of);
+  for (;;) {
+    const step = model.next(asked, observed, of);
+    if (step.kind !== "act") return true;
+    for (const action of step.actions) {
+      if (left <= 0) return budget <= 0;
+      observed = model.fold(observed, action, aws.apply(action));
+      left -= 1;
+    }
+  }
+}
+
+/** Two who do not know of each other: each acts on what it saw, errors make it look again. */
+function interleaved(life: Life, ahead: number): readonly unknown[] {
+  const aws = world({ instances });
+  const states: unknown[] = [];
+  for (const asked of life.asked) {
+    const first = stepper(aws, asked, life.settings);
+    const second = stepper(aws, asked, life.settings);
+    for (let turn = 0; turn < ahead; turn += 1) first();
+    for (let turn = 0; turn < 200 && !(first() && second()); turn += 1);
+    converge(aws, asked, life.settings);
+    states.push(picture(aws));
+  }
+  return states;
+}
+
+/** Does one action a turn; true once it finds nothing to do on a new look. */
+function stepper(aws: FakeElbv2, asked: LoadBalancerQuestion, of: Settings): () => boolean {
+  let observed: unknown = observe(aws, asked, of);
+  return () => {
+    const step = model.next(asked, observed, of);
+    if (step.kind !== "act") {
+      observed = observe(aws, asked, of);
+      return model.next(asked, observed, of).kind !== "act";
+    }
+    const [action] = step.actions;
+    try {
+      observed = model.fold(observed, action, aws.apply(action));
+    } catch (thrown) {
+      if (!(thrown instanceof AwsError)) throw thrown;
+      observed = observe(aws, asked, of);
+    }
+    return false;
+  };
+}
+
+/** All that there is, without what AWS numbers as things are made. */
+function picture(aws: FakeElbv2) {
+  const names = new Map(
+    [...aws.groups.values()].map(({ group }) => [group.TargetGroupArn, group.TargetGroupName]),
+  );
+  return {
+    balancers: [...aws.balancers.values()].map(({ loadBalancer, ...rest }) => ({
+      ...rest,
+      name: loadBalancer.LoadBalancerName,
+      scheme: loadBalancer.Scheme,
+      zones: loadBalancer.AvailabilityZones,
+      type: loadBalancer.IpAddressType,
+      groups: loadBalancer.SecurityGroups?.length,
+    })),
+    groups: [...aws.groups.values()]
+      .map(({ group, tags, targets, attributes }) => ({
+        ...{ ...group, TargetGroupArn: undefined },
+        tags,
+        attributes,
+        targets: targets.map(({ Id }) => Id).sort(),
+      }))
+      .sort((one, other) => ((one.TargetGroupName ?? "") < (other.TargetGroupName ?? "") ? -1 : 1)),
+    listeners: [...aws.listeners.values()]
+      .map(({ listener, tags }) => ({
+        port: listener.Port,
+        protocol: listener.Protocol,
+        certificates: listener.Certificates ?? [],
+        to: names.get(listener.DefaultActions?.[0]?.TargetGroupArn),
+        tags,
+      }))
+      .sort((one, other) => (one.port ?? 0) - (other.port ?? 0)),
+    rules: aws.vpc.groups
+      .map(({ group, tags, ingress }) => ({ name: group.GroupName, tags, rules: rulesIn(ingress, aws) }))
+      .sort((one, other) => ((one.name ?? "") < (other.name ?? "") ? -1 : 1)),
+  };
+}
+
+function rulesIn(ingress: FakeElbv2["vpc"]["groups"][number]["ingress"], aws: FakeElbv2): string[] {
+  const nameOf = (id: string | undefined) =>
+    aws.vpc.groups.find(({ group }) => group.GroupId === id)?.group.GroupName;
+  return ingress
+    .flatMap(({ IpProtocol, FromPort, ToPort, IpRanges = [], Ipv6Ranges = [], UserIdGroupPairs = [] }) =>
+      [
+        ...IpRanges.map(({ CidrIp, Description }) => `${CidrIp} ${Description}`),
+        ...Ipv6Ranges.map(({ CidrIpv6, Description }) => `${CidrIpv6} ${Description}`),
+        ...UserIdGroupPairs.map(({ GroupId, Description }) => `${nameOf(GroupId)} ${Description}`),
+      ].map((from) => `${IpProtocol} ${FromPort}-${ToPort} ${from}`),
+    )
+    .sort();
+}
