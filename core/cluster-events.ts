@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { CONDITIONS, type DenialCode } from "#core/csr/conditions.ts";
+import { ROUTE_EVENTS } from "#core/route/events.ts";
 import {
   FACTS,
   type Fact,
@@ -252,6 +253,7 @@ export const EVENTS = {
     },
   },
   ...SERVICE_EVENTS,
+  ...ROUTE_EVENTS,
   ServingCertificate: {
     type: "Warning",
     on: "Node",

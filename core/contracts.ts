@@ -78,3 +78,6 @@ export const SOURCE_RANGES_ANNOTATION = "service.beta.kubernetes.io/load-balance
 
 /** The `source.component` of the Events of load balancers: the stock controller's. */
 export const SERVICE_EVENT_SOURCE = "service-controller";
+
+/** The `source.component` of the Events of routes: the stock controller's, underscore and all. */
+export const ROUTE_EVENT_SOURCE = "route_controller";

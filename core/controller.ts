@@ -120,8 +120,8 @@ export interface Looks<T extends ApiObject = ApiObject> {
   fingerprint(object: T): string;
   /** Once more after a change of ours, between so many seconds; without it, no more. */
   readonly againSeconds?: readonly [from: number, to: number];
-  /** Seconds between two refreshes, where it is not `--node-status-update-frequency`. */
-  readonly everySeconds?: number;
+  /** Seconds between two refreshes, where it is not `--node-status-update-frequency`; of some the cluster says it. */
+  readonly everySeconds?: number | ((settings: Settings) => number);
   /** An object that needs no work is looked at when what it reads of related objects changes, too. */
   readonly whenRelatedChange?: true;
 }

@@ -24,6 +24,8 @@ export const FACTS = {
   field: { what: "the field or annotation of the Service", maxCharacters: 128 },
   value: { what: "what the Service says there", maxCharacters: 128 },
   allowed: { what: "what it may say, in the controller's own words", maxCharacters: 300 },
+  networks: { what: "the pod CIDRs of the node", maxCharacters: 128 },
+  routes: { what: "how many nodes of the cluster have their routes", maxCharacters: 16 },
   words: { what: "what the cluster's API server answered, in its words", maxCharacters: 600 },
 } as const;
 export type FactName = keyof typeof FACTS;

@@ -55,6 +55,8 @@ export const RouteSettings = z
     configure: z.boolean().prefault(true),
     /** `--cluster-cidr`: one network, or one of each family; without any no route is ever made. */
     clusterCIDRs: z.array(Cidr).max(2).prefault([]),
+    /** `--route-reconciliation-period`: between two comparisons of all routes that no change of nodes has brought about. */
+    reconciliationSeconds: z.number().min(10).max(86_400).prefault(600),
   })
   .refine(
     ({ clusterCIDRs: [one, other] }) => other === undefined || one?.includes(":") !== other.includes(":"),

@@ -4,6 +4,7 @@ import type { CertificateSigningRequest } from "#core/csr/csr.ts";
 import type { ObjectReference } from "#core/decision.ts";
 import type { ObjectHint } from "#core/event.ts";
 import type { Instance } from "#core/instance.ts";
+import type { RouteNode } from "#core/route/related-node.ts";
 import type { Problem } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 
@@ -64,6 +65,20 @@ export function successorIn({
   readonly takenOverBy?: string | undefined;
 }): TenantFact | undefined {
   return takenOverBy === undefined ? undefined : own(takenOverBy);
+}
+
+/** The networks that a node of the cluster names as those of its pods. */
+export function podCIDRsOf({
+  podCIDRs = [],
+}: {
+  readonly podCIDRs?: readonly string[] | undefined;
+}): readonly TenantFact[] {
+  return podCIDRs.map(own);
+}
+
+/** How many nodes of the cluster something is true of. */
+export function numberOf(nodes: readonly RouteNode[]): TenantFact {
+  return own(String(nodes.length));
 }
 
 /** What the tenant's own API server said when it refused an update. */

@@ -4,6 +4,7 @@ import type { EventReason } from "#core/event.ts";
 import type { ObjectName, Resource } from "#core/resources/resource.ts";
 import { fillBatch } from "#delivery/fill-batch.ts";
 import { type Invocation, type Invoker, isRefusal } from "#delivery/invoker.ts";
+import { periodOf } from "#delivery/period-of.ts";
 import { type RelatedBatch, withRelated } from "#delivery/related-of-batch.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { ObjectKey } from "#kube/follow/object-key.ts";
@@ -129,7 +130,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
       ? {}
       : {
           looks: {
-            everySeconds: watch.looks.everySeconds,
+            everySeconds: periodOf(watch.looks, context.settings),
             outstanding: () => pending.queue("look").ready,
             look(object, key) {
               const observed = pending.has(key.uid) ? observe(watch, object, context) : undefined;

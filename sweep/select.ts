@@ -1,5 +1,6 @@
 import type { ApiObject, Watch, WatchContext } from "#core/controller.ts";
 import { followsRelated } from "#delivery/follows-related.ts";
+import { periodOf } from "#delivery/period-of.ts";
 import { isRefreshTurn } from "#sweep/turns.ts";
 
 /** How a cluster is swept: not at all, for what a relay should have brought by now, or for everything. */
@@ -44,6 +45,6 @@ export function select(watch: Watch, object: ApiObject, context: SelectContext):
   function isLookedAt(): boolean {
     // Nobody tells of changes of what it reads.
     if (followsRelated(watch, object)) return true;
-    return watch.looks !== undefined && isRefreshTurn(uid, minute, watch.looks.everySeconds);
+    return watch.looks !== undefined && isRefreshTurn(uid, minute, periodOf(watch.looks, context.settings));
   }
 }

@@ -32,6 +32,12 @@ export const AwsCloudConfig = z
     /** Sent as x-amz-source-arn with AssumeRole, against the confused deputy. */
     sourceArn: z.string().regex(/^arn:/, "an ARN").optional(),
     externalId: z.string().min(2).max(1224).optional(),
+    /** The route tables that routes to pods are in; those that carry the cluster's tag without it. */
+    routeTableIDs: z
+      .array(z.string().regex(/^rtb-[0-9a-z]+$/, "a route table id such as rtb-0123456789abcdef0"))
+      .min(1)
+      .max(50)
+      .optional(),
     nodeIPFamilies: z.array(NodeIPFamily).min(1).max(2).prefault(["ipv4"]),
     /** Also finds an instance by the node's reported InternalIP; off because the address is the tenant's word. */
     matchByNodeIP: z.boolean().prefault(false),
@@ -51,6 +57,10 @@ export const AwsCloudConfig = z
   .refine((cloud) => new Set(cloud.nodeIPFamilies).size === cloud.nodeIPFamilies.length, {
     message: "a family stands here twice",
     path: ["nodeIPFamilies"],
+  })
+  .refine(({ routeTableIDs = [] }) => new Set(routeTableIDs).size === routeTableIDs.length, {
+    message: "a route table stands here twice",
+    path: ["routeTableIDs"],
   })
   .refine((cloud) => isRegularExpression(cloud.topologyInstanceTypePattern), {
     message: "not a regular expression",

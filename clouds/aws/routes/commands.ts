@@ -1,0 +1,28 @@
+import {
+  CreateRouteCommand,
+  DeleteRouteCommand,
+  DescribeRouteTablesCommand,
+  EC2Client,
+  ModifyInstanceAttributeCommand,
+  ModifyNetworkInterfaceAttributeCommand,
+  ReplaceRouteCommand,
+} from "@aws-sdk/client-ec2";
+import type { ApiParts, Commands } from "#clouds/aws/actions/api.ts";
+
+/** What routes are changed with. */
+export const ROUTE_ACTIONS = {
+  "ec2:CreateRoute": CreateRouteCommand,
+  "ec2:ReplaceRoute": ReplaceRouteCommand,
+  "ec2:DeleteRoute": DeleteRouteCommand,
+  "ec2:ModifyInstanceAttribute": ModifyInstanceAttributeCommand,
+  "ec2:ModifyNetworkInterfaceAttribute": ModifyNetworkInterfaceAttributeCommand,
+} as const satisfies Commands;
+
+/** And what is asked about them; instances are asked for as those of nodes are. */
+export const ROUTE_COMMANDS: Commands = {
+  ...ROUTE_ACTIONS,
+  "ec2:DescribeRouteTables": DescribeRouteTablesCommand,
+};
+
+/** The one service that they take. */
+export const ROUTE_SERVICES: ApiParts["services"] = { ec2: (options) => new EC2Client(options) };

@@ -1,0 +1,20 @@
+import { CLUSTER, type ClusterObject } from "#core/cluster-object.ts";
+import type { Watch } from "#core/controller.ts";
+import { routeNodes } from "#core/route/related-node.ts";
+
+/** The node-route-controller, as far as it watches: a cluster as a whole, whenever its nodes change. */
+export const routeWatch: Watch<ClusterObject> = {
+  ...CLUSTER,
+  name: "node-route-controller",
+  aliases: ["route"],
+  // Who runs the stock controller for it beside this one must not be surprised.
+  onByDefault: false,
+  functionName: "route",
+  related: [routeNodes],
+  looks: {
+    // Nothing on the namespace itself matters.
+    fingerprint: () => "",
+    everySeconds: ({ routes }) => routes.reconciliationSeconds,
+    whenRelatedChange: true,
+  },
+};
