@@ -38,7 +38,7 @@ export async function readAwsState(aws: Clients, names: Readonly<Record<string, 
     ...SecurityGroups.map(({ GroupId: _, OwnerId: _owner, SecurityGroupArn: _arn, ...group }) => ({
       kind: "security group",
       ...group,
-      IpPermissions: sorted(group.IpPermissions?.flatMap(singleRules)),
+      IpPermissions: group.IpPermissions?.flatMap(singleRules),
       IpPermissionsEgress: undefined,
       Tags: pairs(group.Tags),
     })),
@@ -57,13 +57,22 @@ export async function readAwsState(aws: Clients, names: Readonly<Record<string, 
     ...Object.entries(names),
   ];
   return things
-    .map((thing) =>
-      replaced.reduce(
-        (text, [from, to]) => text.replaceAll(from, to),
-        canonicalJson(JSON.parse(JSON.stringify(thing))),
-      ),
-    )
+    .map((thing) => {
+      const text = replaced.reduce((all, [from, to]) => all.replaceAll(from, to), JSON.stringify(thing));
+      return canonicalJson(withoutOrder(JSON.parse(text)));
+    })
     .toSorted();
+}
+
+/** AWS's lists tell no order: each is sorted by what it says, once names stand in it. */
+function withoutOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutOrder).toSorted(byJson);
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withoutOrder(each)]));
+}
+
+function byJson(one: unknown, other: unknown): number {
+  return canonicalJson(one) < canonicalJson(other) ? -1 : 1;
 }
 
 async function networkLoadBalancers(aws: Clients): Promise<object[]> {
@@ -86,18 +95,16 @@ async function networkLoadBalancers(aws: Clients): Promise<object[]> {
           kind: "network load balancer",
           ...rest,
           DNSName: rest.DNSName?.replace(/-[0-9a-f]{16}\./, "-<hash>."),
-          AvailabilityZones: sorted(rest.AvailabilityZones),
-          SecurityGroups: sorted(rest.SecurityGroups),
+          AvailabilityZones: rest.AvailabilityZones,
+          SecurityGroups: rest.SecurityGroups,
           tags,
           attributes: pairs(attributes.Attributes),
-          listeners: sorted(
-            await Promise.all(
-              (listeners.Listeners ?? []).map(
-                async ({ ListenerArn = "", LoadBalancerArn: _arn, ...listener }) => ({
-                  ...listener,
-                  tags: await tagsOf(aws, ListenerArn),
-                }),
-              ),
+          listeners: await Promise.all(
+            (listeners.Listeners ?? []).map(
+              async ({ ListenerArn = "", LoadBalancerArn: _arn, ...listener }) => ({
+                ...listener,
+                tags: await tagsOf(aws, ListenerArn),
+              }),
             ),
           ),
         };
@@ -123,10 +130,10 @@ async function targetGroups(aws: Clients, groups: TargetGroups): Promise<object[
       return {
         kind: "target group",
         ...group,
-        loadBalancers: sorted(LoadBalancerArns.map((arn) => arn.split("/").at(-2))),
+        loadBalancers: LoadBalancerArns.map((arn) => arn.split("/").at(-2)),
         tags,
         attributes: pairs(attributes.Attributes),
-        targets: sorted(health.TargetHealthDescriptions?.map(({ Target }) => Target)),
+        targets: health.TargetHealthDescriptions?.map(({ Target }) => Target),
       };
     }),
   );
@@ -152,11 +159,11 @@ async function classicLoadBalancers(aws: Clients): Promise<object[]> {
         ...described,
         DNSName: hostOf(described.DNSName),
         CanonicalHostedZoneName: hostOf(described.CanonicalHostedZoneName),
-        Subnets: sorted(described.Subnets),
-        SecurityGroups: sorted(described.SecurityGroups),
-        Instances: sorted(described.Instances),
-        ListenerDescriptions: sorted(described.ListenerDescriptions),
-        BackendServerDescriptions: sorted(described.BackendServerDescriptions),
+        Subnets: described.Subnets,
+        SecurityGroups: described.SecurityGroups,
+        Instances: described.Instances,
+        ListenerDescriptions: described.ListenerDescriptions,
+        BackendServerDescriptions: described.BackendServerDescriptions,
         attributes: attributes.LoadBalancerAttributes,
         tags: pairs(tags.TagDescriptions?.[0]?.Tags),
       };
@@ -169,7 +176,7 @@ async function routeTables(aws: Clients): Promise<object[]> {
   return RouteTables.map(({ RouteTableId, Routes, Tags }) => ({
     kind: "route table",
     RouteTableId,
-    Routes: sorted(Routes),
+    Routes: Routes,
     Tags: pairs(Tags),
   }));
 }
@@ -181,7 +188,7 @@ async function instances(aws: Clients): Promise<object[]> {
     InstanceId: instance.InstanceId,
     State: instance.State?.Name,
     SourceDestCheck: instance.SourceDestCheck,
-    SecurityGroups: sorted(instance.SecurityGroups?.map(({ GroupId }) => GroupId)),
+    SecurityGroups: instance.SecurityGroups?.map(({ GroupId }) => GroupId),
     Tags: pairs(instance.Tags),
   }));
 }
@@ -217,8 +224,4 @@ function pairs(
   all: readonly { readonly Key?: string | undefined; readonly Value?: string | undefined }[] = [],
 ): Readonly<Record<string, string>> {
   return Object.fromEntries(all.map(({ Key = "", Value = "" }) => [Key, Value]));
-}
-
-function sorted<Value>(values: readonly Value[] = []): Value[] {
-  return values.toSorted((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
 }

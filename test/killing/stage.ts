@@ -98,7 +98,14 @@ export async function startStage(program: MotoProgram): Promise<Stage> {
     const lines: LogLine[] = [];
     moto.setGate(lifeline.gate);
     const config = AwsCloudConfig.parse(cluster.cloud);
-    const made = createAwsCloud(config, { clusterName: cluster.name, sleep: async () => {} });
+    let nowMs = performance.now();
+    const made = createAwsCloud(config, {
+      clusterName: cluster.name,
+      now: () => nowMs,
+      sleep: async (delayMs) => {
+        nowMs += delayMs;
+      },
+    });
     try {
       const run = controllerFunction(serviceController, {
         clusters: async () => cluster,
@@ -116,6 +123,7 @@ export async function startStage(program: MotoProgram): Promise<Stage> {
         controller: serviceController.name,
         reason,
         objects: [service],
+        budget: { share: 1 },
         related: await objects.related(),
       };
       const report = await run(JSON.parse(JSON.stringify(event)), {
