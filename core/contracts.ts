@@ -81,3 +81,6 @@ export const SERVICE_EVENT_SOURCE = "service-controller";
 
 /** The `source.component` of the Events of routes: the stock controller's, underscore and all. */
 export const ROUTE_EVENT_SOURCE = "route_controller";
+
+/** Label of a node whose instance was tagged: a checksum of the tags; the stock controller's of AWS. */
+export const TAGS_LABEL = "k8s.io/cloud-provider-aws";

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { isReservedTag } from "#core/tagging/reserved-tags.ts";
 
 /** How the labels of initialized nodes are kept in line with what the cloud says, which the stock controller never does. */
 export const LabelSettings = z.strictObject({
@@ -67,10 +68,23 @@ export const RouteSettings = z
   );
 export type RouteSettings = z.output<typeof RouteSettings>;
 
+/** AWS has room for 50 on a resource: ours, the mark that says which these are, and some that are not ours. */
+const MAX_TAGS = 40;
+
+const RESERVED_TAG =
+  "a tag whose key begins with aws:, kubernetes.io/ or serverless-ccm.io/, or is KubernetesCluster, says whose a resource is";
+
 /** Tags that the cloud's resources of nodes get. */
 export const TaggingSettings = z.strictObject({
   /** `--tags`. */
-  tags: z.record(z.string().min(1).max(128), z.string().max(256)).prefault({}),
+  tags: z
+    .record(z.string().min(1).max(128), z.string().max(256))
+    .refine((tags) => Object.keys(tags).length <= MAX_TAGS, { message: `at most ${MAX_TAGS} tags` })
+    .superRefine((tags, context) => {
+      for (const key of Object.keys(tags).filter(isReservedTag))
+        context.addIssue({ code: "custom", path: [key], message: RESERVED_TAG });
+    })
+    .prefault({}),
   /** `--resources`. */
   resources: z.array(z.enum(["instance"])).prefault(["instance"]),
 });

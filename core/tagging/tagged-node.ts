@@ -1,0 +1,42 @@
+import * as z from "zod";
+import { TAGS_LABEL } from "#core/contracts.ts";
+import type { Related, RelatedObjects } from "#core/controller.ts";
+import { Node } from "#core/node/node.ts";
+import { NODES } from "#core/resources/resource.ts";
+
+const { name, uid, creationTimestamp, deletionTimestamp } = Node.shape.metadata.shape;
+
+/** Of a node, what names its resource and says whether that was tagged; labels are left out where it has none at all. */
+export const TaggedNode = z.object({
+  metadata: z.object({
+    name,
+    uid,
+    creationTimestamp,
+    deletionTimestamp,
+    labels: z.record(z.string(), z.string()).optional(),
+  }),
+  spec: z.object({ providerID: z.string().optional() }).prefault({}),
+});
+export type TaggedNode = z.output<typeof TaggedNode>;
+
+/** All nodes together are decided on. */
+export const relatedNodes: Related = { resource: NODES, project, reads: () => "all" };
+
+function project(object: unknown): TaggedNode | undefined {
+  const node = TaggedNode.safeParse(object).data;
+  if (node?.metadata.labels === undefined) return node;
+  // What a kubelet or a user keeps writing there is no part of it, or each change would cost a look.
+  const label = node.metadata.labels[TAGS_LABEL];
+  const labels = label === undefined ? {} : { [TAGS_LABEL]: label };
+  return { ...node, metadata: { ...node.metadata, labels } };
+}
+
+/** The nodes that came with an event; undefined where none of them did, which says nothing of how many there are. */
+export function nodesOf(related: RelatedObjects): readonly TaggedNode[] | undefined {
+  return related[NODES.name]?.items.flatMap((item) => TaggedNode.safeParse(item).data ?? []);
+}
+
+/** What the label of a node says. */
+export function labelOf({ metadata: { labels = {} } }: TaggedNode): string | undefined {
+  return labels[TAGS_LABEL];
+}

@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { TaggingSettings } from "#core/settings.ts";
+
+const many = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`key-${index}`, ""]));
+
+test.each<{ what: string; tags: Record<string, string>; faults: number }>([
+  { what: "tags of one's own", tags: { team: "a", "example.com/cost": "", Name: "x" }, faults: 0 },
+  { what: "as many as there may be", tags: many(40), faults: 0 },
+  { what: "more", tags: many(41), faults: 1 },
+  { what: "a cluster's tag", tags: { "kubernetes.io/cluster/demo": "owned" }, faults: 1 },
+  { what: "a cluster's tag of old", tags: { kubernetesCluster: "demo" }, faults: 1 },
+  { what: "AWS's own, and the mark", tags: { "AWS:name": "", "serverless-ccm.io/tags/demo": "" }, faults: 2 },
+  { what: "a key without a letter", tags: { "": "x" }, faults: 1 },
+  { what: "too long a value", tags: { team: "x".repeat(257) }, faults: 1 },
+])("$what: $faults faults", ({ tags, faults }) => {
+  expect(TaggingSettings.safeParse({ tags }).error?.issues.length ?? 0).toBe(faults);
+});
+
+test("what is said of a tag that is not to be written names it", () => {
+  const { error } = TaggingSettings.safeParse({ tags: { "aws:x": "" } });
+  expect(error?.issues).toMatchObject([
+    { path: ["tags", "aws:x"], message: expect.stringContaining("aws:") },
+  ]);
+});
