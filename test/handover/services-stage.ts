@@ -38,6 +38,8 @@ export interface ServicesStage {
   /** `serverless-ccm run` for Services alone. */
   startOurs(): Promise<Running>;
   stopOurs(): Promise<void>;
+  /** The lines that ours has logged, of its last start. */
+  oursSaid(): Running["lines"];
   /** Starts so many instances, whose nodes are initialized. */
   join(count: number): Promise<readonly string[]>;
   create(name: string, annotations: Readonly<Record<string, string>>): Promise<Service>;
@@ -140,6 +142,7 @@ export async function startServicesStage(
       return ours;
     },
     stopOurs,
+    oursSaid: () => ours?.lines ?? [],
     async join(count) {
       const ids = await network.launch(count);
       for (const id of ids) {

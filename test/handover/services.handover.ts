@@ -28,7 +28,9 @@ afterAll(() => stage?.close());
 beforeEach(async () => {
   before = await stage.state();
 });
-afterEach(async () => {
+afterEach(async ({ task }) => {
+  if (task.result?.state === "fail")
+    for (const line of stage.oursSaid().slice(0, 20)) process.stderr.write(`${JSON.stringify(line)}\n`);
   await stage.stopOurs();
   await stage.stopStock();
 });
@@ -89,7 +91,7 @@ describe("load balancers that we have made", () => {
 
 async function create(): Promise<void> {
   for (const { name, annotations } of SERVICES) await stage.create(name, annotations);
-  await until("the addresses", async () => (await hostsOf()).every((host) => host !== undefined), 120_000);
+  await until("the addresses", async () => (await hostsOf()).every((host) => host !== undefined), 25_000);
 }
 
 async function remove(): Promise<void> {
@@ -97,7 +99,7 @@ async function remove(): Promise<void> {
   await until(
     "the Services to go",
     async () => (await Promise.all(SERVICES.map(({ name }) => stage.isGone(name)))).every(Boolean),
-    120_000,
+    25_000,
   );
 }
 
@@ -122,7 +124,7 @@ async function untilApplied(name: string): Promise<void> {
       const mark = (await stage.read(name)).metadata.annotations?.[LOAD_BALANCER_ANNOTATION];
       return mark !== undefined && JSON.parse(mark).state === "applied";
     },
-    120_000,
+    25_000,
   );
 }
 
@@ -135,7 +137,7 @@ async function untilTargets(id: string): Promise<void> {
         things.some((line) => line.includes(`"kind":"${kind}"`)),
       );
     },
-    120_000,
+    25_000,
   );
 }
 
