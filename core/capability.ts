@@ -11,11 +11,17 @@ export const Observation = z.discriminatedUnion("kind", [
 ]);
 export type Observation = z.output<typeof Observation>;
 
+/** The cloud's own word for why, such as `CertificateNotFound`; for whoever knows the cloud, and shown to nobody else. */
+interface Refused {
+  readonly message: string;
+  readonly reason?: string | undefined;
+}
+
 /**
  * What came of an action. `conflict`: what is there is not what the action presupposes (`AlreadyExists`, `Duplicate…`), so
  * observe, then decide.
  */
 export type ActionAnswer =
   | { readonly kind: "done"; readonly result: unknown }
-  | { readonly kind: "conflict"; readonly message: string }
-  | { readonly kind: "error"; readonly code: CapabilityErrorCode; readonly message: string };
+  | ({ readonly kind: "conflict" } & Refused)
+  | ({ readonly kind: "error"; readonly code: CapabilityErrorCode } & Refused);

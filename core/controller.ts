@@ -1,4 +1,5 @@
-import type { Because, Plan, Write } from "#core/decision.ts";
+import type { ActionAnswer } from "#core/capability.ts";
+import type { Because, Change, CloudAction, Decision, Plan, Write } from "#core/decision.ts";
 import type { ControllerName, EventReason, ObjectHint } from "#core/event.ts";
 import type { Fault } from "#core/faults.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
@@ -154,6 +155,21 @@ export interface Controller<T extends ApiObject = ApiObject, A = unknown> extend
    * nothing is left; one that has not is done after one.
    */
   fold?(subject: Subject<T, A>, done: DoneWrite): Subject<T, A>;
+  /**
+   * What an action means that the cloud did not do, where it is no matter of time: somebody has to mend something first. Undefined
+   * where it is: then the object is observed anew or due again. Without it that is always so.
+   */
+  refused?(
+    subject: Subject<T, A>,
+    refusal: RefusedAction,
+    context: AskContext,
+  ): Exclude<Decision, Change> | undefined;
+}
+
+/** An action that was sent, and what the cloud said to it. */
+export interface RefusedAction {
+  readonly action: CloudAction;
+  readonly answer: Exclude<ActionAnswer, { readonly kind: "done" }>;
 }
 
 /** What a question depends on beside the object. */

@@ -74,7 +74,7 @@ export function retry(
   because: Because,
   afterSeconds: number,
   events: readonly ClusterEvent[] = [],
-): Decision {
+): Extract<Decision, { readonly kind: "retry" }> {
   return { kind: "retry", object, because, afterSeconds, events: [...events] };
 }
 

@@ -1,6 +1,13 @@
 import type { Observation } from "#core/capability.ts";
 import { SERVICE_EVENT_SOURCE } from "#core/contracts.ts";
-import type { AskContext, Controller, DoneWrite, Question, Subject } from "#core/controller.ts";
+import type {
+  AskContext,
+  Controller,
+  DoneWrite,
+  Question,
+  RefusedAction,
+  Subject,
+} from "#core/controller.ts";
 import type { Decision } from "#core/decision.ts";
 import { each, referenceTo, skip } from "#core/decisions.ts";
 import { patched } from "#core/json-patch.ts";
@@ -9,6 +16,7 @@ import { decideService } from "#core/service/decide.ts";
 import { LOAD_BALANCERS, type LoadBalancerAction, type LoadBalancerModel } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 import { standingOf } from "#core/service/standing.ts";
+import { refusal, type Undone, unanswered } from "#core/service/trouble.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 
 /** What the cloud says of a Service's load balancer, and what we have done since. */
@@ -50,6 +58,7 @@ export function createServiceController(models: LoadBalancerModels): Controller<
     decide: (batch, context) =>
       each(batch.map((subject) => decideSubject(subject, modelOf(context), context))),
     fold: folded,
+    refused: ({ object }, refusal, context) => refusedAction(object, refusal, modelOf(context), context.now),
   };
 }
 
@@ -61,6 +70,21 @@ function decideSubject(
   if (model !== undefined) return decideService(object, { model, answer: observed(answer, model), context });
   const message = `load balancers of the cloud "${context.settings.cloud.provider}" are not part of this version`;
   return skip(referenceTo(SERVICES, object), { code: "NotSupported", message });
+}
+
+/** What is there already, or not any more, is observed anew; what somebody has to mend is told, and tried seldom. */
+function refusedAction(
+  service: Service,
+  { action, answer }: RefusedAction,
+  model: LoadBalancerModel | undefined,
+  now: Date,
+): Undone | undefined {
+  const { kind, reason, message } = answer;
+  const problem = model?.problemOf?.(action, { kind, reason }, service);
+  if (problem !== undefined) return refusal(service, { detail: message, ...problem }, now);
+  if (answer.kind === "conflict") return undefined;
+  if (answer.code !== "Invalid") return unanswered(service, answer, now);
+  return refusal(service, { code: "LoadBalancerRefused", detail: message }, now);
 }
 
 /** What there is by now, as far as the results of our own actions tell. */

@@ -80,6 +80,15 @@ export interface LoadBalancerModel {
    * part of it. A part that the cloud itself supplies (a subnet that gets a tag) is found by the audit.
    */
   desired(service: Service, settings: Settings): string;
+  /**
+   * What an action that the cloud refused means for the Service, where somebody has to mend something; undefined where it passes or
+   * is to be observed anew. `reason` is the cloud's own word.
+   */
+  problemOf?(
+    action: LoadBalancerAction,
+    refusal: { readonly kind: "conflict" | "error"; readonly reason: string | undefined },
+    service: Service,
+  ): Problem | undefined;
   /** The part of a node that targets depend on, such as the id of its instance; undefined where the node cannot be a target. */
   targetOf(node: TargetNode): string | undefined;
 }

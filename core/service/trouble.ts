@@ -1,14 +1,17 @@
 import type { CapabilityErrorCode } from "#core/capability.ts";
 import { tell } from "#core/cluster-events.ts";
-import type { ClusterEvent, Decision } from "#core/decision.ts";
+import type { Change, ClusterEvent, Decision } from "#core/decision.ts";
 import { referenceTo, retry } from "#core/decisions.ts";
 import { SERVICES } from "#core/resources/resource.ts";
 import { markOf } from "#core/service/mark.ts";
-import type { LoadBalancerAnswer, Problem } from "#core/service/model.ts";
+import type { Problem } from "#core/service/model.ts";
 import { wantsLoadBalancer } from "#core/service/needs-work.ts";
 import { toldCodeOf } from "#core/service/problems.ts";
 import type { Service } from "#core/service/service.ts";
 import { allowedIn, fieldIn, valueIn } from "#core/tenant-fact.ts";
+
+/** A decision that changes nothing. */
+export type Undone = Exclude<Decision, Change>;
 
 /** A Warning about a problem: sentences are the catalogue's, and the facts the Service's own. */
 export function warningOf(service: Service, problem: Problem): ClusterEvent {
@@ -26,7 +29,7 @@ export function sentenceOf({ code, field, value, allowed, detail }: Problem): st
 }
 
 /** Leaves the Service with what it has, until somebody mends it or the cloud is another one by then. */
-export function refusal(service: Service, problem: Problem, now: Date): Decision {
+export function refusal(service: Service, problem: Problem, now: Date): Undone {
   const because = { code: problem.code, message: sentenceOf(problem) };
   const afterSeconds = growing(REFUSED_SECONDS, service, now);
   return retry(referenceTo(SERVICES, service), because, afterSeconds, [warningOf(service, problem)]);
@@ -35,9 +38,9 @@ export function refusal(service: Service, problem: Problem, now: Date): Decision
 /** Leaves the Service with what it has, as the cloud did not answer: nothing is gone because of that. */
 export function unanswered(
   service: Service,
-  answer: Exclude<LoadBalancerAnswer, { readonly kind: "observed" }> | undefined,
+  answer: { readonly code: CapabilityErrorCode; readonly message: string } | undefined,
   now: Date,
-): Decision {
+): Undone {
   const { code, message } = answer ?? NO_ANSWER;
   const { fromSeconds, isTold } = ERRORS[code];
   const isWarned = isTold && secondsOf(service, now) >= LASTING_SECONDS;

@@ -109,6 +109,11 @@ export function createBatch(
         subjects.set(index, folded);
         return decideOne(folded);
       },
+      refused(index, refusal) {
+        const subject = subjects.get(index);
+        if (subject === undefined) return undefined;
+        return controller.refused?.(subject, refusal, askContextOf(invocation));
+      },
     },
     async act(action, signal) {
       const cloud = await dependencies.cloud(cluster);

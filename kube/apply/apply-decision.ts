@@ -3,7 +3,7 @@ import type { Change } from "#core/decision.ts";
 import { holds } from "#core/json-patch.ts";
 import { messageOf } from "#core/message-of.ts";
 import { carryOutApart } from "#kube/apply/carry-out-apart.ts";
-import type { ApplyContext, ApplyItem, Progress } from "#kube/apply/context.ts";
+import type { ApplyContext, ApplyItem, CarriedOut, Progress } from "#kube/apply/context.ts";
 import { type AppliedObject, changed, settled, stopped } from "#kube/apply/outcome.ts";
 import { act, guard, readNow, send } from "#kube/apply/steps.ts";
 import { DEADLINE_REACHED, type Stop } from "#kube/apply/stop.ts";
@@ -50,8 +50,11 @@ async function applyRounds(
   while (decision.kind === "change") {
     const change: Change = decision;
     const carry = change.independent ? carryOutApart : carryOut;
-    const { stop, done } = await carry(change, progress, context);
-    if (stop === undefined) {
+    const { stop, done, refusal } = await carry(change, progress, context);
+    const refused = refusal === undefined ? undefined : context.decide.refused?.(item.index, refusal);
+    if (refused !== undefined) {
+      decision = refused;
+    } else if (stop === undefined) {
       progress.complete = [...progress.complete, change];
       const next = context.decide.next(item.index, done);
       if (next === undefined) {
@@ -94,11 +97,7 @@ const ROUNDS_EXHAUSTED: Stop = {
 };
 
 /** Sends the writes of a change in order, each only if the one before succeeded; `stop` says why not all were sent. */
-async function carryOut(
-  change: Change,
-  progress: Progress,
-  context: ApplyContext,
-): Promise<{ readonly stop?: Stop; readonly done: readonly DoneWrite[] }> {
+async function carryOut(change: Change, progress: Progress, context: ApplyContext): Promise<CarriedOut> {
   const done: DoneWrite[] = [];
   let guarded = false;
   for (const write of change.writes) {

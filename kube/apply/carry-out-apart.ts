@@ -1,8 +1,8 @@
 import type { DoneWrite } from "#core/controller.ts";
 import type { Change, Write } from "#core/decision.ts";
-import type { ApplyContext, Progress } from "#kube/apply/context.ts";
+import type { ApplyContext, CarriedOut, Progress } from "#kube/apply/context.ts";
 import { act, guard, type Sent, send } from "#kube/apply/steps.ts";
-import { DEADLINE_REACHED, type Stop } from "#kube/apply/stop.ts";
+import { DEADLINE_REACHED } from "#kube/apply/stop.ts";
 import { untilAborted } from "#kube/client/on-abort.ts";
 import { createSlots, type Slots } from "#kube/client/slots.ts";
 
@@ -17,7 +17,7 @@ export async function carryOutApart(
   change: Change,
   progress: Progress,
   context: ApplyContext,
-): Promise<{ readonly stop?: Stop; readonly done: readonly DoneWrite[] }> {
+): Promise<CarriedOut> {
   const action = change.writes.find((write) => write.on === "cloud");
   const stop = action === undefined ? undefined : await guard(action, progress, context);
   if (stop !== undefined) return { stop, done: [] };

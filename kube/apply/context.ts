@@ -1,5 +1,5 @@
 import type { ActionAnswer } from "#core/capability.ts";
-import type { ApiObject, Controller, DoneWrite } from "#core/controller.ts";
+import type { ApiObject, Controller, DoneWrite, RefusedAction } from "#core/controller.ts";
 import type { Change, CloudAction, Decision } from "#core/decision.ts";
 import type { ClusterUsage } from "#core/report.ts";
 import type { Gate } from "#kube/apply/concurrency.ts";
@@ -22,6 +22,8 @@ export interface Decider {
   again(object: ApiObject, index: number): Decision | Promise<Decision>;
   /** On what the last change has left; undefined where a change is all that there is to do. */
   next(index: number, done: readonly DoneWrite[]): Decision | undefined;
+  /** On an action that the cloud did not do; undefined where the object is read and decided on anew, or due again. */
+  refused?(index: number, refusal: RefusedAction): Exclude<Decision, Change> | undefined;
 }
 
 /** Of a controller, what the writer needs. */
@@ -58,4 +60,11 @@ export interface Progress {
   resourceVersion: string | undefined;
   /** Changes all of whose writes were sent, of earlier rounds too. */
   complete: readonly Change[];
+}
+
+/** What of a change was done; `stop` says why not all, and `refusal` which action it was, where that was the cloud's doing. */
+export interface CarriedOut {
+  readonly stop?: Stop;
+  readonly refusal?: RefusedAction;
+  readonly done: readonly DoneWrite[];
 }

@@ -1,4 +1,4 @@
-import type { ApiObject } from "#core/controller.ts";
+import type { ApiObject, RefusedAction } from "#core/controller.ts";
 import type { CloudAction, ClusterWrite } from "#core/decision.ts";
 import { patched } from "#core/json-patch.ts";
 import type { ApplyContext, Progress } from "#kube/apply/context.ts";
@@ -10,7 +10,7 @@ import type { Answer } from "#kube/client/answer.ts";
 /** What came of one write or read of a batch; a stop says why nothing did. */
 export type Sent =
   | { readonly kind: "done"; readonly result: unknown }
-  | { readonly kind: "stop"; readonly stop: Stop };
+  | { readonly kind: "stop"; readonly stop: Stop; readonly refusal?: RefusedAction };
 
 /** Sends one write to the cluster. */
 export async function send(write: ClusterWrite, progress: Progress, context: ApplyContext): Promise<Sent> {
@@ -41,12 +41,13 @@ export async function act(action: CloudAction, context: ApplyContext): Promise<S
     case "done":
       return answer;
     case "conflict":
-      return { kind: "stop", stop: conflict(answer.message) };
+      return { kind: "stop", stop: conflict(answer.message), refusal: { action, answer } };
     case "error": {
       const because = { code: answer.code, message: answer.message };
       return {
         kind: "stop",
         stop: { kind: "retry", because, afterSeconds: ACTION_WAIT_SECONDS[answer.code] },
+        refusal: { action, answer },
       };
     }
   }

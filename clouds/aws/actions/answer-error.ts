@@ -10,18 +10,21 @@ export function answerError(
 ): ActionAnswer {
   const { code, message: words, status } = errorOf(thrown);
   const message = `${action}: ${code === "" || code === "Error" ? "" : `${code}: `}${words}`;
+  const reason = code === "" ? undefined : code;
   const failed = (code: Extract<ActionAnswer, { kind: "error" }>["code"]): ActionAnswer => ({
     kind: "error",
     code,
     message,
+    reason,
   });
+  const conflict: ActionAnswer = { kind: "conflict", message, reason };
   if (THROTTLED.has(code) || THROTTLED_ELB.has(code) || status === 429) return failed("Throttled");
   if (code === UNAUTHORIZED || DENIED.has(code)) return failed("Denied");
   if (QUOTA.test(code)) return failed("Invalid");
   if (IN_USE.test(code)) return failed("Unavailable");
-  if (DUPLICATE.test(code)) return { kind: "conflict", message };
+  if (DUPLICATE.test(code)) return conflict;
   if (NOT_FOUND.test(code)) {
-    return isGone(action, code, parameters) ? { kind: "done", result: {} } : { kind: "conflict", message };
+    return isGone(action, code, parameters) ? { kind: "done", result: {} } : conflict;
   }
   if (status === 401 || status === 403) return failed("Denied");
   if (status === undefined || status >= 500) return failed("Unavailable");

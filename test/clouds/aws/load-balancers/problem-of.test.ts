@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+import { problemOf } from "#clouds/aws/load-balancers/problem-of.ts";
+import { Service } from "#core/service/service.ts";
+
+const PREFIX = "service.beta.kubernetes.io/aws-load-balancer-";
+
+function service(annotations: Readonly<Record<string, string>>): Service {
+  const named = Object.entries(annotations).map(([suffix, value]) => [`${PREFIX}${suffix}`, value]);
+  return Service.parse({
+    metadata: {
+      namespace: "default",
+      name: "web",
+      uid: "uid-1",
+      resourceVersion: "1",
+      creationTimestamp: "2026-01-01T00:00:00Z",
+      annotations: Object.fromEntries(named),
+    },
+    spec: {},
+  });
+}
+
+const NAMED = { "ssl-cert": "arn:1", subnets: "subnet-1", "access-log-s3-bucket-name": "logs" };
+
+test.each([
+  ["elbv2:CreateListener", "CertificateNotFound", "CertificateNotUsable", "ssl-cert", "arn:1"],
+  [
+    "elb:SetLoadBalancerListenerSSLCertificate",
+    "CertificateNotFound",
+    "CertificateNotUsable",
+    "ssl-cert",
+    "arn:1",
+  ],
+  ["elbv2:CreateLoadBalancer", "SubnetNotFound", "SubnetNotFound", "subnets", "subnet-1"],
+  [
+    "elbv2:ModifyLoadBalancerAttributes",
+    "InvalidConfigurationRequest",
+    "BucketNotUsable",
+    "access-log-s3-bucket-name",
+    "logs",
+  ],
+])("%s: %s is %s of annotation %s", (action, reason, code, suffix, value) => {
+  const refused = problemOf({ action, target: "web", parameters: {} }, { reason }, service(NAMED));
+  expect(refused).toEqual({ code, field: `${PREFIX}${suffix}`, value });
+});
+
+test.each([
+  ["ec2:AuthorizeSecurityGroupIngress", "RulesPerSecurityGroupLimitExceeded", "TooManyRules"],
+  ["elbv2:CreateLoadBalancer", "TooManyLoadBalancers", "QuotaExceeded"],
+  ["elb:CreateLoadBalancer", "TooManyAccessPoints", "QuotaExceeded"],
+  ["ec2:CreateSecurityGroup", "SecurityGroupLimitExceeded", "QuotaExceeded"],
+  ["elbv2:RegisterTargets", "TooManyTargets", "TooManyTargets"],
+  ["elbv2:CreateLoadBalancer", "AvailabilityZoneNotSupported", "NoEligibleSubnet"],
+])("%s: %s is %s", (action, reason, code) => {
+  expect(problemOf({ action, target: "web", parameters: {} }, { reason }, service({}))).toEqual({ code });
+});
+
+test.each([
+  // Nobody named a group: a new one of ours is not known everywhere yet.
+  ["elbv2:CreateLoadBalancer", "InvalidSecurityGroup"],
+  ["elbv2:CreateListener", "InvalidConfigurationRequest"],
+  ["elbv2:CreateListener", "TargetGroupNotFound"],
+  ["elbv2:CreateListener", "DuplicateListener"],
+  ["elbv2:CreateListener", "toString"],
+  ["elbv2:CreateListener", undefined],
+])("%s: %s has nobody to mend it", (action, reason) => {
+  expect(problemOf({ action, target: "web", parameters: {} }, { reason }, service({}))).toBeUndefined();
+});
