@@ -1,4 +1,4 @@
-import { configurationOf } from "#clouds/aws/load-balancers/configuration.ts";
+import { refusalOfClassic } from "#clouds/aws/load-balancers/classic/plan.ts";
 import { kindOf } from "#clouds/aws/load-balancers/kind.ts";
 import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
 import { readNetwork } from "#clouds/aws/load-balancers/network/wanted.ts";
@@ -16,8 +16,12 @@ export function beforeAsking(
   if (!wanted) return undefined;
   const problem = faultOfSpec(service);
   if (problem !== undefined) return { kind: "refused", problem };
-  const read = readNetwork(service, configurationOf(settings));
-  return kind === "network" && read.kind === "refused" ? read : undefined;
+  if (kind === "classic") {
+    const refusal = refusalOfClassic({ service, wanted, nodes: [] }, settings);
+    return refusal === undefined ? undefined : { kind: "refused", problem: refusal };
+  }
+  const read = readNetwork(service, settings);
+  return read.kind === "refused" ? read : undefined;
 }
 
 /** What neither kind does. */

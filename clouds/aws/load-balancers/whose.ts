@@ -6,20 +6,19 @@ import {
   type LoadBalancerConfiguration,
 } from "#clouds/aws/load-balancers/configuration.ts";
 import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
-import type { VpcParts } from "#clouds/aws/load-balancers/parts.ts";
 import type { Owner } from "#clouds/aws/load-balancers/pieces.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import type { Service } from "#core/service/service.ts";
 import type { Settings } from "#core/settings.ts";
 
-/** Whose load balancer is planned, on what, with what. */
+/** Whose load balancer is planned, and on what. */
 export interface Whose {
   /** Of the load balancer, of either kind. */
   readonly name: string;
   readonly owner: Owner;
   readonly state: AwsLoadBalancerState;
   readonly configuration: LoadBalancerConfiguration;
-  readonly parts: VpcParts;
+  readonly settings: Settings;
 }
 
 /** Whose load balancer a Service's is; undefined where no load balancer can have the name that follows from its uid. */
@@ -27,7 +26,6 @@ export function whoseOf(
   { metadata }: Service,
   state: AwsLoadBalancerState,
   settings: Settings,
-  parts: VpcParts,
 ): Whose | undefined {
   const name = loadBalancerNameOf(metadata.uid);
   if (name === undefined) return undefined;
@@ -43,5 +41,5 @@ export function whoseOf(
     legacy: configuration.legacyClusterTag === true,
     additionalTags: tags?.ok === true ? tags.value : {},
   };
-  return { name, owner, state, configuration, parts };
+  return { name, owner, state, configuration, settings };
 }

@@ -7,6 +7,7 @@ import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.
 import { everybody, type Families } from "#clouds/aws/load-balancers/network/families.ts";
 import { planSharedGroup } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import type { Opening, Piece } from "#clouds/aws/load-balancers/pieces.ts";
+import { planFrontGroup } from "#clouds/aws/load-balancers/vpc/front-group.ts";
 import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
 import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
 
@@ -84,7 +85,7 @@ function isManaged(context: NetworkContext): boolean {
 }
 
 function planManaged(context: NetworkContext, families: Families): Piece<string> {
-  return context.parts.planFrontGroup(
+  return planFrontGroup(
     {
       owner: context.owner,
       name: nameOf(context),

@@ -6,7 +6,12 @@ import { isNodePort, openingsOfShared } from "#clouds/aws/load-balancers/network
 import type { NetworkWanted } from "#clouds/aws/load-balancers/network/wanted.ts";
 import type { Opening, Piece } from "#clouds/aws/load-balancers/pieces.ts";
 import type { SubnetState } from "#clouds/aws/load-balancers/state.ts";
-import { CLIENT_RULE, HEALTH_RULE, MTU_RULE } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
+import {
+  CLIENT_RULE,
+  HEALTH_RULE,
+  MTU_RULE,
+  planNodeRules,
+} from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
 import type { Problem } from "#core/service/model.ts";
 
@@ -38,9 +43,9 @@ export function removeRules(whose: Whose): Piece<readonly Problem[]> {
 function plan(
   instanceIds: readonly string[],
   openings: readonly Opening[],
-  { name, owner, configuration, parts, state }: Whose,
+  { name, owner, configuration, state }: Whose,
 ): Piece<readonly Problem[]> {
-  return parts.planNodeRules(
+  return planNodeRules(
     {
       clusterTag: owner.clusterTag,
       disabled: configuration.disableSecurityGroupIngress === true,

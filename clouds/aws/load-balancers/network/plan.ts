@@ -10,7 +10,8 @@ import { IPV4 } from "#clouds/aws/load-balancers/network/families.ts";
 import { attachGroups, hasFrontGroups, planFrontGroups } from "#clouds/aws/load-balancers/network/groups.ts";
 import { planListeners } from "#clouds/aws/load-balancers/network/listeners.ts";
 import { planRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
-import { isOwnBalancer, nameTaken, planRemoval } from "#clouds/aws/load-balancers/network/remove.ts";
+import { isOwnBalancer, nameTaken } from "#clouds/aws/load-balancers/network/own-balancer.ts";
+import { planRemoval } from "#clouds/aws/load-balancers/network/remove.ts";
 import { type Placement, placeBalancer } from "#clouds/aws/load-balancers/network/subnets.ts";
 import {
   arnOf,
@@ -28,6 +29,7 @@ import {
 import { readNetwork } from "#clouds/aws/load-balancers/network/wanted.ts";
 import type { Piece } from "#clouds/aws/load-balancers/pieces.ts";
 import type { NetworkLoadBalancerState, SubnetState } from "#clouds/aws/load-balancers/state.ts";
+import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/remove-groups.ts";
 import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
 import type {
   LoadBalancerAction,
@@ -39,7 +41,7 @@ import type {
 /** What is next for a Service's network load balancer. */
 export function planNetwork(question: LoadBalancerQuestion, whose: Whose): LoadBalancerStep {
   if (!question.wanted) return planRemoval(whose);
-  const read = readNetwork(question.service, whose.configuration);
+  const read = readNetwork(question.service, whose.settings);
   if (read.kind === "refused") return read;
   const context: NetworkContext = { ...whose, wanted: read.wanted };
   const balancer = whose.state.network;
@@ -160,8 +162,8 @@ function removeTargetGroups(
     .map((arn) => awsAction("elbv2:DeleteTargetGroup", arn, { TargetGroupArn: arn }));
 }
 
-function removeGroups(groupIds: readonly string[], { owner, parts, state }: NetworkContext) {
-  const removed = parts.planRemovedGroups({ owner, groupIds }, state.vpc);
+function removeGroups(groupIds: readonly string[], { owner, state }: NetworkContext) {
+  const removed = planRemovedGroups({ owner, groupIds }, state.vpc);
   return removed.kind === "act" ? removed.actions : [];
 }
 

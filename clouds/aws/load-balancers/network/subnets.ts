@@ -6,6 +6,7 @@ import { type Families, IPV4 } from "#clouds/aws/load-balancers/network/families
 import { hasFrontGroups } from "#clouds/aws/load-balancers/network/groups.ts";
 import { isInNetwork } from "#clouds/aws/load-balancers/network/is-in-network.ts";
 import type { SubnetState } from "#clouds/aws/load-balancers/state.ts";
+import { chooseSubnets } from "#clouds/aws/load-balancers/vpc/choose-subnets.ts";
 import type { Problem } from "#core/service/model.ts";
 
 /** Where a load balancer is to be: one subnet in each zone, with an address where annotations name some. */
@@ -21,10 +22,10 @@ export type Placement =
 
 /** Chooses subnets, in both families where that can be; who only prefers both is content with IPv4. */
 export function placeBalancer(context: NetworkContext, internal: boolean): Placement {
-  const { wanted, owner, state, parts, configuration } = context;
+  const { wanted, owner, state, configuration } = context;
   const { annotations, families } = wanted;
   const choose = (dualStack: boolean) =>
-    parts.chooseSubnets(
+    chooseSubnets(
       {
         named: annotations.subnets,
         internal,

@@ -4,6 +4,7 @@ import { belongingOf } from "#clouds/aws/load-balancers/belonging.ts";
 import { targetGroupName, targetGroupPrefix } from "#clouds/aws/load-balancers/names.ts";
 import { attributeMark } from "#clouds/aws/load-balancers/network/attribute-mark.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
+import { isOwnBalancer } from "#clouds/aws/load-balancers/network/own-balancer.ts";
 import type { PortWanted } from "#clouds/aws/load-balancers/network/ports.ts";
 import type { TargetGroupState } from "#clouds/aws/load-balancers/state.ts";
 import { tagList, wantedTags } from "#clouds/aws/load-balancers/tags.ts";
@@ -20,8 +21,9 @@ export interface MatchedPort {
  * Target groups of this Service that no other load balancer uses: by their tags, or, of those on its load balancer that nobody's
  * tags are on, by how their names begin.
  */
-export function ownTargetGroups({ owner, state }: Whose): readonly TargetGroupState[] {
-  const arn = state.network?.loadBalancer.LoadBalancerArn;
+export function ownTargetGroups(whose: Whose): readonly TargetGroupState[] {
+  const { owner, state } = whose;
+  const arn = isOwnBalancer(whose) ? state.network?.loadBalancer.LoadBalancerArn : undefined;
   return state.targetGroups.filter(({ group, tags }) => {
     const users = group.LoadBalancerArns ?? [];
     if (users.some((user) => user !== arn)) return false;

@@ -1,13 +1,16 @@
+import { isAllowed } from "#clouds/aws/load-balancers/allowed.ts";
+import { faultOfNamedResources } from "#clouds/aws/load-balancers/annotations/not-allowed.ts";
 import { annotationName, readAnnotations } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import { readSourceRanges } from "#clouds/aws/load-balancers/annotations/source-ranges.ts";
 import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
-import type { LoadBalancerConfiguration } from "#clouds/aws/load-balancers/configuration.ts";
+import { allowedOf, clusterTagOf, configurationOf } from "#clouds/aws/load-balancers/configuration.ts";
 import { type Families, familiesOf } from "#clouds/aws/load-balancers/network/families.ts";
 import { type HealthCheck, readHealthCheck } from "#clouds/aws/load-balancers/network/health-check.ts";
 import { type PortWanted, readPorts } from "#clouds/aws/load-balancers/network/ports.ts";
 import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
 import type { Problem } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
+import type { Settings } from "#core/settings.ts";
 
 /** What a Service wants of a network load balancer, as far as that can be said without looking at AWS. */
 export interface NetworkWanted {
@@ -32,7 +35,8 @@ export type ReadNetwork =
   | { readonly kind: "refused"; readonly problem: Problem };
 
 /** Reads what a Service wants of a network load balancer. */
-export function readNetwork(service: Service, configuration: LoadBalancerConfiguration): ReadNetwork {
+export function readNetwork(service: Service, settings: Settings): ReadNetwork {
+  const configuration = configurationOf(settings);
   const said = readAnnotations("network", service.metadata.annotations);
   if (said.kind === "refused") return said;
   const { annotations } = said;
@@ -43,7 +47,11 @@ export function readNetwork(service: Service, configuration: LoadBalancerConfigu
   const healthCheck = readHealthCheck(service, annotations, configuration);
   if ("code" in healthCheck) return { kind: "refused", problem: healthCheck };
   const { ports } = read;
-  const problem = faultOf(annotations, ports);
+  const who = { clusterTag: clusterTagOf(settings), allow: allowedOf(configuration) };
+  const problem =
+    faultOf(annotations, ports) ??
+    faultOfNamedResources(annotations, who) ??
+    faultOfAddresses(annotations, who);
   if (problem !== undefined) return { kind: "refused", problem };
   const wanted = {
     annotations,
@@ -78,6 +86,22 @@ function faultOf(annotations: Annotations, ports: readonly PortWanted[]): Proble
   function invalid(suffix: keyof Annotations, allowed: string): Problem {
     return { code: "InvalidAnnotation", field: annotationName(suffix), allowed };
   }
+}
+
+/** Elastic IP addresses are the operator's to give: whose they are cannot be seen. */
+function faultOfAddresses(
+  annotations: Annotations,
+  who: Parameters<typeof isAllowed>[2],
+): Problem | undefined {
+  const ids = annotations["eip-allocations"] ?? [];
+  const bad = ids.filter((id) => !isAllowed("elasticIPs", { id }, who));
+  if (bad.length === 0) return undefined;
+  return {
+    code: "ElasticIPsNotUsable",
+    field: annotationName("eip-allocations"),
+    value: ids.join(","),
+    detail: `not in cloud.allow.elasticIPs: ${bad.join(", ")}`,
+  };
 }
 
 /** Attributes that the stock controller keeps, too; bucket and prefix matter while logs are written. */

@@ -55,7 +55,7 @@ const LIVES: readonly Life[] = [
         service(
           { ports: [port(443, 30443)] },
           {
-            "ssl-cert": CERTIFICATE(),
+            "ssl-cert": certificate(),
             "backend-protocol": "ssl",
             "target-group-attributes": "proxy_protocol_v2.enabled=true",
             "additional-resource-tags": "team=web",
@@ -118,7 +118,7 @@ function port(number: number, nodePort: number, protocol = "TCP") {
   return { name: `p${number}`, protocol, port: number, nodePort };
 }
 
-function CERTIFICATE(): string {
+function certificate(): string {
   return "arn:aws:acm:eu-central-1:123456789012:certificate/0123";
 }
 
