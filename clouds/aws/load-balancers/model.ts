@@ -10,6 +10,7 @@ import { kindOf, TYPE } from "#clouds/aws/load-balancers/kind.ts";
 import { foldNetwork } from "#clouds/aws/load-balancers/network/fold.ts";
 import { isOwnBalancer } from "#clouds/aws/load-balancers/network/own-balancer.ts";
 import { planNetwork } from "#clouds/aws/load-balancers/network/plan.ts";
+import { problemOf } from "#clouds/aws/load-balancers/problem-of.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import { targetOf } from "#clouds/aws/load-balancers/target-of.ts";
 import { foldVpc } from "#clouds/aws/load-balancers/vpc/fold.ts";
@@ -38,6 +39,7 @@ export const awsLoadBalancerModel: LoadBalancerModel = {
         return foldNetwork(state, action, result);
     }
   },
+  problemOf,
   desired: desiredOf,
   targetOf,
 };
