@@ -115,6 +115,8 @@ export interface Run {
   readonly actions?: number;
   /** Whether the results of actions are folded into what was observed, for as long as nothing fails. */
   readonly isFolded?: boolean;
+  /** Whether somebody else changes the same, so that what was seen may not hold any more. */
+  readonly isContended?: boolean;
 }
 
 /** Observes, decides and acts until nothing is left to do; answers with the last step. */
@@ -130,7 +132,12 @@ export function converge(elb: FakeElb, asked: LoadBalancerQuestion, run: Run = {
 export function* turns(
   elb: FakeElb,
   asked: LoadBalancerQuestion,
-  { settings: given = settings(), actions = Number.POSITIVE_INFINITY, isFolded = false }: Run = {},
+  {
+    settings: given = settings(),
+    actions = Number.POSITIVE_INFINITY,
+    isFolded = false,
+    isContended = false,
+  }: Run = {},
 ): Generator<undefined, LoadBalancerStep, undefined> {
   let left = actions;
   for (let round = 0; round < 40; round += 1) {
@@ -138,7 +145,7 @@ export function* turns(
     let state = elb.observe(NAME);
     for (;;) {
       const step = planClassic(asked, state, given);
-      if (step.kind === "settled" && isFolded) {
+      if (step.kind === "settled" && isFolded && !isContended && elb.lag.invisible === 0) {
         const again = planClassic(asked, elb.observe(NAME), given);
         if (again.kind === "act")
           throw new Error(`folded: settled; observed: ${JSON.stringify(again.actions)}`);
@@ -164,7 +171,8 @@ export function* turns(
       try {
         state = folded(state, JSON.parse(JSON.stringify(action)), world.act(action));
       } catch (error) {
-        if (!(error instanceof Refusal) || !PASSING.has(error.code)) throw error;
+        if (!(error instanceof Refusal)) throw error;
+        if (!PASSING.has(error.code) && !(isContended && STALE.has(error.code))) throw error;
         return undefined;
       }
     }
@@ -186,6 +194,9 @@ const PASSING: ReadonlySet<string> = new Set([
   "LoadBalancerNotFound",
   "ListenerNotFound",
 ]);
+
+/** What AWS says to a request that was right when it was decided on. */
+const STALE: ReadonlySet<string> = new Set(["InvalidConfigurationRequest", "PolicyNotFound"]);
 
 /** All that is there of load balancers, in one order, without what a former wish may have left that nobody sees. */
 export function shown(elb: FakeElb): object {
