@@ -157,6 +157,17 @@ describe("a function's bundle", () => {
     );
   });
 
+  test("service: brings the clients of load balancers on demand, and no other function has them or what changes EC2", async () => {
+    const isClient = (name: string): boolean => name.startsWith("@aws-sdk/client-elastic-load-balancing");
+    const loaded = inputsLoadedWith(bundles.get("service") ?? {}, "functions/service.ts");
+    expect(loaded.flatMap(packageOf).filter(isClient)).toEqual([]);
+    expect(new Set(inputsOf("service").flatMap(packageOf).filter(isClient)).size).toBe(2);
+    for (const name of names.filter((other) => other !== "service")) {
+      expect(inputsOf(name).flatMap(packageOf).filter(isClient), name).toEqual([]);
+      expect(inputsOf(name), name).not.toContain("clouds/aws/load-balancers/commands.ts");
+    }
+  });
+
   const atStart = [
     ["has a cluster on AWS", { provider: "aws", region: "eu-central-1", vpc: "vpc-1" }, true],
     ["has none on AWS", { provider: "memory", instancesFile: "/nowhere" }, false],
