@@ -27,8 +27,13 @@ export type AwsState = readonly string[];
  * All there is, ours or not, with ids and ARNs replaced by names: equal for two accounts in which the same was made in another
  * order, at another time, or once more after it was lost. `names` are texts that stand for others, such as a Service's uid.
  */
-export async function readAwsState(aws: Clients, names: Readonly<Record<string, string>>): Promise<AwsState> {
-  const { SecurityGroups = [] } = await aws.ec2.send(new DescribeSecurityGroupsCommand({}));
+export async function readAwsState(
+  aws: Clients,
+  vpc: string,
+  names: Readonly<Record<string, string>>,
+): Promise<AwsState> {
+  const Filters = [{ Name: "vpc-id", Values: [vpc] }];
+  const { SecurityGroups = [] } = await aws.ec2.send(new DescribeSecurityGroupsCommand({ Filters }));
   const groups = await aws.elbv2.send(new DescribeTargetGroupsCommand({}));
   const TargetGroups = groups.TargetGroups ?? [];
   const things = [
@@ -42,8 +47,8 @@ export async function readAwsState(aws: Clients, names: Readonly<Record<string, 
       IpPermissionsEgress: undefined,
       Tags: pairs(group.Tags),
     })),
-    ...(await routeTables(aws)),
-    ...(await instances(aws)),
+    ...(await routeTables(aws, vpc)),
+    ...(await instances(aws, vpc)),
   ];
   const replaced: [string, string][] = [
     ...TargetGroups.map(({ TargetGroupArn = "", TargetGroupName }): [string, string] => [
@@ -171,18 +176,19 @@ async function classicLoadBalancers(aws: Clients): Promise<object[]> {
   );
 }
 
-async function routeTables(aws: Clients): Promise<object[]> {
-  const { RouteTables = [] } = await aws.ec2.send(new DescribeRouteTablesCommand({}));
-  return RouteTables.map(({ RouteTableId, Routes, Tags }) => ({
+async function routeTables(aws: Clients, vpc: string): Promise<object[]> {
+  const Filters = [{ Name: "vpc-id", Values: [vpc] }];
+  const { RouteTables = [] } = await aws.ec2.send(new DescribeRouteTablesCommand({ Filters }));
+  return RouteTables.map(({ Routes, Tags }) => ({
     kind: "route table",
-    RouteTableId,
     Routes: Routes,
     Tags: pairs(Tags),
   }));
 }
 
-async function instances(aws: Clients): Promise<object[]> {
-  const { Reservations = [] } = await aws.ec2.send(new DescribeInstancesCommand({}));
+async function instances(aws: Clients, vpc: string): Promise<object[]> {
+  const Filters = [{ Name: "vpc-id", Values: [vpc] }];
+  const { Reservations = [] } = await aws.ec2.send(new DescribeInstancesCommand({ Filters }));
   return Reservations.flatMap(({ Instances = [] }) => Instances).map((instance) => ({
     kind: "instance",
     InstanceId: instance.InstanceId,

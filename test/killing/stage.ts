@@ -153,7 +153,15 @@ export async function startStage(program: MotoProgram): Promise<Stage> {
     invoke,
     state: async (service) => {
       moto.setGate(undefined);
-      return readAwsState(aws, namesOf(service));
+      moto.hideNew(0);
+      const ids = {
+        [network.vpc]: "<vpc>",
+        [network.routeTable]: "<route table>",
+        ...Object.fromEntries(network.subnets.map((id, index) => [id, `<subnet ${index}>`])),
+        ...Object.fromEntries(instances.map((id, index) => [id, `<instance ${index}>`])),
+        ...Object.fromEntries(network.gateways.map((id) => [id, "<gateway>"])),
+      };
+      return readAwsState(aws, network.vpc, { ...ids, ...namesOf(service) });
     },
     rebuild: build,
     close: async () => {

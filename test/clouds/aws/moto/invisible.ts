@@ -3,7 +3,7 @@ import { listOf, setChild, textOf, type XmlElement } from "./xml.ts";
 
 /** Makes what is created invisible to the first describes that would show it. */
 export interface Invisibility {
-  /** From now on, each new resource for so many describes; 0 for none. */
+  /** From now on, each new resource for so many describes; 0 for none, nor what is hidden still. */
   hideNew(describes: number): void;
   /** What becomes of an answer. */
   pass(call: Call, answer: Answer): Answer;
@@ -119,6 +119,7 @@ export function createInvisibility(): Invisibility {
   return {
     hideNew: (next) => {
       describes = next;
+      if (next === 0) hidden.clear();
     },
     pass: (call, answer) => {
       if (!succeeded(answer)) return answer;

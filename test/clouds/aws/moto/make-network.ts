@@ -18,6 +18,8 @@ export interface Network {
   readonly vpc: string;
   readonly subnets: readonly [string, string];
   readonly routeTable: string;
+  /** Its internet gateway's id. */
+  readonly gateways: readonly string[];
   readonly nodeGroup: string;
   /** Makes one more subnet in the zone of the first. */
   twinSubnet(): Promise<string>;
@@ -87,6 +89,7 @@ export async function makeNetwork(
     vpc,
     subnets,
     routeTable,
+    gateways: [InternetGatewayId],
     nodeGroup,
     twinSubnet: () => subnet(2, 0),
     launch: async (count) => {
