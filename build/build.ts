@@ -37,6 +37,12 @@ export const NO_LOAD_BALANCERS = {
   "#clouds/aws/load-balancers/capability.ts": "clouds/no-capabilities.ts",
 };
 
+/** What tags of instances take, for functions that have nothing to do with them. */
+export const NO_TAGS = { "#clouds/aws/tags/capability.ts": "clouds/no-capabilities.ts" };
+
+/** Functions that have to do with tags of instances. */
+export const WITH_TAGS: ReadonlySet<string> = new Set(["tagging"]);
+
 /** Functions that have to do with load balancers. */
 export const WITH_LOAD_BALANCERS: ReadonlySet<string> = new Set(["service"]);
 
@@ -77,6 +83,7 @@ function functionNamed(name: string, folder: string): BundleOptions {
     ...NO_PROFILES,
     ...(WITHOUT_CLOUDS.has(name) ? NO_CLOUDS : {}),
     ...(WITH_LOAD_BALANCERS.has(name) ? {} : NO_LOAD_BALANCERS),
+    ...(WITH_TAGS.has(name) ? {} : NO_TAGS),
   };
   return { entry: `functions/${name}.ts`, folder: join(folder, name), name: "index", instead };
 }

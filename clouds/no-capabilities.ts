@@ -3,6 +3,9 @@
 /** As in `clouds/aws/load-balancers/capability.ts`. */
 export const createLoadBalancers = noCapability;
 
+/** As in `clouds/aws/tags/capability.ts`. */
+export const createTags = noCapability;
+
 function noCapability(): never {
-  throw new Error("this function was built without load balancers");
+  throw new Error("this function was built without this capability");
 }

@@ -31,7 +31,7 @@ export interface AwsCloudOptions {
   readonly wallClock?: () => number;
 }
 
-/** AWS: the instances of one account and region, by EC2's API alone, and their load balancers. Budget and caches live as long as what is returned. */
+/** AWS: the instances of one account and region, by EC2's API alone, their tags, and load balancers. Budget and caches live as long as what is returned. */
 export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions = {}): Cloud {
   const { sleep = sleepFor, now = () => performance.now(), wallClock = Date.now } = options;
   const { clusterName } = options;
@@ -52,9 +52,13 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
     const { createLoadBalancers } = await import("#clouds/aws/load-balancers/capability.ts");
     return createLoadBalancers(world);
   });
+  const tags = loadedCapability(async () => {
+    const { createTags } = await import("#clouds/aws/tags/capability.ts");
+    return createTags({ ...world, ec2 });
+  });
   return {
     provider: "aws",
-    capabilities: { loadBalancers },
+    capabilities: { loadBalancers, tags },
     async instances(nodes, call) {
       const { signal, share } = call;
       // What was asked ahead of need, and not needed, ends with the batch: a function may be frozen after its answer.
@@ -76,6 +80,7 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
     async close() {
       ec2.close();
       loadBalancers.close();
+      tags.close();
     },
   };
 }
