@@ -47,6 +47,8 @@ export interface ServicesStage {
   /** Merges this into the Service. */
   merge(name: string, patch: object): Promise<void>;
   remove(name: string): Promise<void>;
+  /** Removes a Service that is there still, whatever holds it. */
+  release(name: string): Promise<void>;
   /** Whether there is no Service of that name any more. */
   isGone(name: string): Promise<boolean>;
   state(): Promise<AwsState>;
@@ -173,8 +175,14 @@ export async function startServicesStage(
     async remove(name) {
       await ask(admin, { method: "DELETE", path: `${PATH}/${name}` });
     },
+    async release(name) {
+      const contentType = "application/merge-patch+json";
+      const body = { metadata: { finalizers: null } };
+      await admin.send({ method: "PATCH", path: `${PATH}/${name}`, contentType, body });
+      await admin.send({ method: "DELETE", path: `${PATH}/${name}` });
+    },
     isGone: async (name) => (await admin.send({ method: "GET", path: `${PATH}/${name}` })).status === 404,
-    state: () => readAwsState(aws, {}),
+    state: () => readAwsState(aws, network.vpc, {}),
     async stockEvents(name) {
       const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${name}`;
       const { items } = (await askForJson(admin, { method: "GET", path })) as EventList;
