@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import { relatedNodes, targetNodesOf } from "#core/service/target-nodes.ts";
+import { related, service } from "#test/core/service/builders.ts";
+
+const EXCLUDE = "node.kubernetes.io/exclude-from-external-load-balancers";
+
+function node(difference: { readonly metadata?: object; readonly spec?: object } = {}): unknown {
+  return {
+    metadata: { name: "a", uid: "1", ...difference.metadata },
+    spec: { providerID: "aws:///a/i-1", ...difference.spec },
+    status: { conditions: [{ type: "Ready", status: "False" }] },
+  };
+}
+
+describe("a node for load balancers", () => {
+  const labelled = (value: string): unknown => node({ metadata: { labels: { [EXCLUDE]: value } } });
+  const tainted = (key: string): unknown => node({ spec: { taints: [{ key, effect: "NoSchedule" }] } });
+
+  test.each<[string, unknown, boolean]>([
+    ["whether it is Ready or not", node(), true],
+    ["without a provider ID", node({ spec: { providerID: undefined } }), true],
+    ["without a spec", { metadata: { name: "a" } }, true],
+    ["that is not initialized", tainted("node.cloudprovider.kubernetes.io/uninitialized"), true],
+    ["that is cordoned", tainted("node.kubernetes.io/unschedulable"), true],
+    ["that the autoscaler takes away", tainted("ToBeDeletedByClusterAutoscaler"), false],
+    ["that is being deleted", node({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }), false],
+    ...["0", "f", "F", "FALSE", "false", "False"].map((value): [string, unknown, boolean] => [
+      `whose label says ${value}`,
+      labelled(value),
+      true,
+    ]),
+    ...["", "1", "true", "no", "falsE", " false"].map((value): [string, unknown, boolean] => [
+      `whose label says "${value}"`,
+      labelled(value),
+      false,
+    ]),
+    ["that is none", { metadata: {} }, false],
+  ])("is one %s", (_, object, isTarget) => {
+    expect(relatedNodes.project(object) !== undefined).toBe(isTarget);
+  });
+
+  test("is known by its name and provider ID, and by nothing that its kubelet keeps writing", () => {
+    expect(relatedNodes.project(node())).toEqual({ name: "a", providerID: "aws:///a/i-1" });
+    expect(relatedNodes.project(node({ spec: { providerID: "" } }))).toEqual({ name: "a" });
+  });
+
+  test.each([
+    ["LoadBalancer", "all"],
+    ["ClusterIP", []],
+  ] as const)("is read by a Service of type %s: %j", (type, reads) => {
+    expect(relatedNodes.reads(service({ spec: { type } }))).toEqual(reads);
+  });
+});
+
+describe("the nodes of an event", () => {
+  test("are sorted by name, and parsed once", () => {
+    const lists = related([{ name: "b" }, { name: "a", providerID: "i-a" }]);
+    const nodes = targetNodesOf(lists);
+    expect(nodes).toEqual({
+      resourceVersion: "500",
+      nodes: [{ name: "a", providerID: "i-a" }, { name: "b" }],
+    });
+    expect(targetNodesOf(lists)).toBe(nodes);
+  });
+
+  test("are without those that are none", () => {
+    expect(
+      targetNodesOf({ nodes: { resourceVersion: "1", items: [{}, null, { name: "a" }] } })?.nodes,
+    ).toEqual([{ name: "a" }]);
+  });
+
+  test("are unknown where it came without", () => {
+    expect(targetNodesOf({})).toBeUndefined();
+  });
+});
