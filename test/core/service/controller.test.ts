@@ -1,0 +1,154 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { DoneWrite } from "#core/controller.ts";
+import { createServiceController } from "#core/service/controller.ts";
+import { needsWork } from "#core/service/needs-work.ts";
+import type { Service } from "#core/service/service.ts";
+import { serviceWatch } from "#core/service/watch.ts";
+import { given } from "#test/core/given.ts";
+import {
+  context,
+  controllerWith,
+  converged,
+  FINALIZERS,
+  related,
+  type Shelf,
+  secondsAgo,
+  served,
+  service,
+  shelfModel,
+} from "#test/core/service/builders.ts";
+
+describe("the watch", () => {
+  const CONTEXT = { labelPrefixes: [], settings: context().settings };
+
+  test("waits for an address", async () => {
+    const waits = (object: Service) => [
+      serviceWatch.waiting?.waits(object),
+      ...(serviceWatch.delays ?? []).map((delay) => delay.waits(object)),
+    ];
+    expect(waits(service())).toEqual([true, true]);
+    expect(waits(await served())).toEqual([false, false]);
+    expect(waits(service({ spec: { type: "ClusterIP" } }))).toEqual([false, false]);
+  });
+
+  test("looks at all of them in ten minutes, and when nodes change", async () => {
+    const { looks } = serviceWatch;
+    expect(looks).toMatchObject({ everySeconds: 600, whenRelatedChange: true });
+    expect(looks?.fingerprint(service())).toBe(looks?.fingerprint(await served()));
+  });
+
+  test("says by what is watched alone whether there is something to do", async () => {
+    expect(serviceWatch.needsWork(service(), CONTEXT)).toBe(true);
+    expect(serviceWatch.needsWork(await served(), CONTEXT)).toBe(false);
+  });
+});
+
+test("a model is loaded once, for the clouds that are used alone", async () => {
+  const loaded: string[] = [];
+  const load = (name: string) => async () => {
+    loaded.push(name);
+    return shelfModel();
+  };
+  const models = { shelf: load("shelf"), unused: load("unused") };
+  const controller = createServiceController(models);
+  await controller.load?.("shelf");
+  await controller.load?.("shelf");
+  await controller.load?.("absent");
+  expect(loaded).toEqual(["shelf"]);
+});
+
+describe("what was done", () => {
+  const subject = { object: service(), answer: undefined, hint: undefined };
+  const write = {
+    on: "cluster",
+    apiVersion: "v1",
+    resource: "services",
+    namespace: "default",
+    name: "web",
+  } as const;
+
+  test.each<[string, DoneWrite["write"]]>([
+    ["a deletion", { ...write, verb: "delete", precondition: { uid: "uid-web" } }],
+    [
+      "an action that was not asked about",
+      {
+        on: "cloud",
+        capability: "loadBalancers",
+        action: "PutUp",
+        target: "a",
+        parameters: {},
+        precondition: { uid: "uid-web", deleting: false },
+      },
+    ],
+  ])("leaves what is known as it is after %s", async (_, done) => {
+    const controller = await controllerWith();
+    expect(controller.fold?.(subject, { write: done, result: undefined })).toBe(subject);
+  });
+});
+
+/** Any Service that we may come upon, with anything of it in the cloud. */
+const services = fc
+  .record({
+    type: fc.constantFrom("LoadBalancer", "ClusterIP"),
+    loadBalancerClass: fc.constantFrom(undefined, "serverless-ccm.io/nlb", "example.com/lb"),
+    finalizers: fc.constantFrom(undefined, FINALIZERS, ["example.com/a"], ["example.com/a", ...FINALIZERS]),
+    annotations: fc.constantFrom(undefined, {}, { "example.com/a": "b" }),
+    isDeleted: fc.boolean(),
+    hostname: fc.constantFrom(undefined, "lb.example.com", "other.example.com"),
+    port: fc.integer({ min: 1, max: 3 }),
+  })
+  .map(({ type, loadBalancerClass, finalizers, annotations, isDeleted, hostname, port }) =>
+    service({
+      metadata: { finalizers, annotations, ...(isDeleted ? { deletionTimestamp: secondsAgo(1) } : {}) },
+      spec: { type, loadBalancerClass, ports: [{ protocol: "TCP", port, nodePort: 30_000 }] },
+      status: { loadBalancer: hostname === undefined ? {} : { ingress: [{ hostname }] } },
+    }),
+  );
+const shelves = fc.constantFrom<Shelf | null>(
+  null,
+  { wish: "", targets: [] },
+  { wish: "[]", targets: ["i-z"] },
+);
+const nodes = fc.subarray([
+  { name: "a", providerID: "i-a" },
+  { name: "b", providerID: "i-b" },
+  { name: "c" },
+]);
+
+test("deciding ends, and deciding again on what came of it changes nothing", async () => {
+  const controller = await controllerWith();
+  const runs: (readonly [Service, Shelf | null, readonly { readonly name: string }[]])[] = [];
+  given([services, shelves, nodes], (object, shelf, list) => void runs.push([object, shelf, list]));
+  for (const [object, shelf, list] of runs) {
+    const asked = context({ related: related(list) });
+    const once = await converged(object, shelf, asked);
+    expect(once.decisions.at(-1)?.kind).toBe("unchanged");
+    expect(needsWork(once.object, asked.settings)).toBe(false);
+    expect(controller.asks(once.object, asked)).toBeUndefined();
+    const again = await converged(
+      once.object,
+      once.shelf,
+      context({ related: related(list), reason: "refresh" }),
+    );
+    expect(again.decisions.map(({ kind }) => kind)).toEqual(["unchanged"]);
+    const foreign = (of: Service) =>
+      of.metadata.finalizers?.filter((each) => !FINALIZERS.includes(each)) ?? [];
+    expect(foreign(once.object)).toEqual(foreign(object));
+  }
+});
+
+test("nothing of the cloud is changed before the finalizer stands there", async () => {
+  const runs: (readonly [Service, Shelf | null])[] = [];
+  given([services, shelves], (object, shelf) => void runs.push([object, shelf]));
+  for (const [object, shelf] of runs) {
+    const { decisions } = await converged(object, shelf);
+    let hasFinalizer = object.metadata.finalizers?.includes(FINALIZERS[0] ?? "") === true;
+    for (const decision of decisions) {
+      for (const write of decision.kind === "change" ? decision.writes : []) {
+        if (write.on === "cloud") expect(hasFinalizer).toBe(true);
+        else hasFinalizer ||= JSON.stringify(write).includes('"/metadata/finalizers');
+      }
+    }
+  }
+});
