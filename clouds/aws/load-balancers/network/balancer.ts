@@ -7,6 +7,12 @@ import type { NetworkLoadBalancerState } from "#clouds/aws/load-balancers/state.
 import { tagList, wantedTags } from "#clouds/aws/load-balancers/tags.ts";
 import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
 
+/** What is to be changed of a load balancer itself. */
+export interface BalancerChange extends Part {
+  /** IPv6 goes off, but only once no listener sends to targets of IPv6 any more. */
+  readonly isLast: boolean;
+}
+
 type Placed = Extract<Placement, { readonly kind: "placed" }>;
 
 /** Makes the load balancer itself. */
@@ -33,10 +39,10 @@ export function createBalancer(
  * without an interruption, can change stays, and is told.
  */
 export function changeBalancer(
-  { loadBalancer }: NetworkLoadBalancerState,
+  { loadBalancer, listeners }: NetworkLoadBalancerState,
   placement: Placed,
-  { name, wanted }: NetworkContext,
-): Part {
+  { name, wanted, state }: NetworkContext,
+): BalancerChange {
   const warnings: Problem[] = [];
   if (loadBalancer.Scheme !== undefined && (loadBalancer.Scheme === "internal") !== wanted.internal)
     warnings.push({
@@ -67,32 +73,51 @@ export function changeBalancer(
   warnings.push(...otherAddresses(loadBalancer, placement, { wanted }));
 
   const { loadBalancer: IpAddressType } = placement.families;
-  const isPrefixed = IpAddressType === "dualstack" && hasUdp({ wanted });
-  const isPrefixMissing = isPrefixed && loadBalancer.EnablePrefixForIpv6SourceNat !== "on";
+  const isDual = IpAddressType === "dualstack";
+  const isOn = loadBalancer.EnablePrefixForIpv6SourceNat === "on";
+  // A listener of UDP that is about to go needs the prefix until it is gone.
+  const needsPrefix = hasUdp({ wanted }) || listeners.some(({ listener }) => isUdp(listener.Protocol));
+  const isPrefixMissing = isDual && needsPrefix && !isOn;
   const isOtherType = (loadBalancer.IpAddressType ?? "ipv4") !== IpAddressType;
-  if (added.length === 0 && !isPrefixMissing) {
-    if (!isOtherType) return { actions: [], warnings };
-    const request = { LoadBalancerArn: loadBalancer.LoadBalancerArn, IpAddressType };
-    return { actions: [awsAction("elbv2:SetIpAddressType", name, request)], warnings };
+  const isNarrowed = isOtherType && !isDual;
+  const isSurplus = isNarrowed && isOn;
+  const ofIPv6 = new Set(
+    state.targetGroups.flatMap(({ group }) => (group.IpAddressType === "ipv6" ? group.TargetGroupArn : [])),
+  );
+  const isLast =
+    isNarrowed && listeners.some(({ listener }) => ofIPv6.has(listener.DefaultActions?.[0]?.TargetGroupArn));
+  const { LoadBalancerArn } = loadBalancer;
+  const type = isOtherType ? { IpAddressType } : {};
+  if (added.length === 0 && !isPrefixMissing && !isSurplus) {
+    const actions = isOtherType
+      ? [awsAction("elbv2:SetIpAddressType", name, { LoadBalancerArn, IpAddressType })]
+      : [];
+    return { actions, isLast, warnings };
   }
+  const isPrefixed = isDual && (needsPrefix || isOn);
   const mappings = [
     ...zones.map(mappingOf),
     ...added.flatMap((index) => placement.mappings[index] ?? []),
   ].map((mapping) => (isPrefixed ? { ...mapping, ...PREFIX } : { ...mapping }));
   const request = {
-    LoadBalancerArn: loadBalancer.LoadBalancerArn,
+    LoadBalancerArn,
     SubnetMappings: mappings,
-    ...(isOtherType ? { IpAddressType } : {}),
+    ...type,
     ...(isPrefixed ? { EnablePrefixForIpv6SourceNat: "on" as const } : {}),
+    ...(isSurplus ? { EnablePrefixForIpv6SourceNat: "off" as const } : {}),
   };
-  return { actions: [awsAction("elbv2:SetSubnets", name, request)], warnings };
+  return { actions: [awsAction("elbv2:SetSubnets", name, request)], isLast, warnings };
 }
 
 /** UDP from IPv6 clients is sent on from addresses of a prefix, which AWS chooses. */
 const PREFIX: SubnetMapping = { SourceNatIpv6Prefix: "auto_assigned" };
 
 function hasUdp({ wanted }: Pick<NetworkContext, "wanted">): boolean {
-  return wanted.ports.some(({ protocol }) => protocol === "UDP" || protocol === "TCP_UDP");
+  return wanted.ports.some(({ protocol }) => isUdp(protocol));
+}
+
+function isUdp(protocol: string | undefined): boolean {
+  return protocol === "UDP" || protocol === "TCP_UDP";
 }
 
 type Zone = NonNullable<NetworkLoadBalancerState["loadBalancer"]["AvailabilityZones"]>[number];

@@ -4,7 +4,11 @@ import {
   changeTags,
   changeTargetGroups,
 } from "#clouds/aws/load-balancers/network/attributes.ts";
-import { changeBalancer, createBalancer } from "#clouds/aws/load-balancers/network/balancer.ts";
+import {
+  type BalancerChange,
+  changeBalancer,
+  createBalancer,
+} from "#clouds/aws/load-balancers/network/balancer.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import { IPV4 } from "#clouds/aws/load-balancers/network/families.ts";
 import { attachGroups, hasFrontGroups, planFrontGroups } from "#clouds/aws/load-balancers/network/groups.ts";
@@ -82,8 +86,8 @@ function planChange(
   const placement = placeBalancer(context, isInternal);
   const families = placement.kind === "placed" ? placement.families : familiesThere(balancer, context);
   const of: NetworkContext = { ...context, wanted: { ...context.wanted, families } };
-  const change: { actions: readonly LoadBalancerAction[]; warnings?: readonly Problem[] | undefined } =
-    placement.kind === "placed" ? changeBalancer(balancer, placement, of) : { actions: [] };
+  const change: BalancerChange =
+    placement.kind === "placed" ? changeBalancer(balancer, placement, of) : { actions: [], isLast: false };
   const groups = planFrontGroups(of, families);
   const planned =
     groups.kind === "planned"
@@ -101,17 +105,21 @@ function planChange(
   };
   const rules = planRules(targets.ids, sender, of);
   const attach = attachGroups(planned, of);
-  const actions = [
+  const register = registerTargets(matched, targets.ids);
+  const deregister = deregisterTargets(matched, targets.ids);
+  const letIn = rules.kind === "act" ? rules.actions : [];
+  const whole = [
     ...planned.actions,
     ...createTargetGroups(matched, of),
-    ...change.actions,
+    ...(change.isLast ? [] : change.actions),
     ...attach,
-    ...listeners.create,
-    ...registerTargets(matched, targets.ids),
+    ...(change.isLast ? listeners.create.filter((each) => !isOfUdp(each)) : listeners.create),
+    ...register,
     ...listeners.modify,
-    ...deregisterTargets(matched, targets.ids),
+    ...(change.isLast && matched.every(({ group }) => group !== undefined) ? change.actions : []),
+    ...deregister,
     ...modifyTargetGroups(matched, of),
-    ...(rules.kind === "act" ? rules.actions : []),
+    ...letIn,
     ...changeTargetGroups(matched, of),
     ...listeners.remove,
     ...removeTargetGroups(matched, listeners.used, of),
@@ -120,6 +128,8 @@ function planChange(
     ...changeAttributes(balancer, of),
     ...removeGroups(planned.obsolete, of),
   ];
+  // Where it is to be cannot be said: it stays as it is, but for nodes that come and go.
+  const actions = placement.kind === "refused" ? [...register, ...deregister, ...letIn] : whole;
   if (actions.length > 0) return act("Changing", "the network load balancer is not as it is to be", actions);
   for (const part of [placement, groups, rules]) if (part.kind === "refused") return part;
   if (loadBalancer.DNSName === undefined || loadBalancer.DNSName === "")
@@ -145,6 +155,11 @@ function planChange(
       ...(rules.kind === "refused" ? [] : (rules.value ?? [])),
     ],
   };
+}
+
+/** It is made once IPv6 is off, for which it would have to be made otherwise. */
+function isOfUdp({ action, parameters }: LoadBalancerAction): boolean {
+  return action === "elbv2:CreateListener" && /^(TCP_)?UDP$/.test(String(parameters["Protocol"]));
 }
 
 const NOTHING: Piece<readonly Problem[]> = { kind: "ready", value: [] };

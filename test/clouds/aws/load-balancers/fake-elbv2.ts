@@ -214,7 +214,10 @@ const OPERATIONS: Operations = {
     const kept = subnetsOf(loadBalancer);
     if (kept.some((id) => !wanted.includes(id)))
       throw new AwsError("InvalidConfigurationRequest", "subnets cannot be taken away");
-    checkPrefixes(request.EnablePrefixForIpv6SourceNat, request.IpAddressType ?? loadBalancer.IpAddressType);
+    const type = request.IpAddressType ?? loadBalancer.IpAddressType;
+    const prefix = request.EnablePrefixForIpv6SourceNat ?? loadBalancer.EnablePrefixForIpv6SourceNat;
+    checkPrefixes(prefix, type);
+    checkFamily(aws, { ...loadBalancer, EnablePrefixForIpv6SourceNat: prefix }, type);
     loadBalancer.AvailabilityZones = zonesOf(aws, request.SubnetMappings ?? []);
     if (request.IpAddressType !== undefined) loadBalancer.IpAddressType = request.IpAddressType;
     if (request.EnablePrefixForIpv6SourceNat !== undefined)
@@ -227,11 +230,8 @@ const OPERATIONS: Operations = {
   },
   "elbv2:SetIpAddressType"(aws, { LoadBalancerArn, IpAddressType }) {
     const { loadBalancer } = balancerOf(aws, LoadBalancerArn);
-    const isUdp = [...aws.listeners.values()].some(
-      ({ listener }) => listener.LoadBalancerArn === LoadBalancerArn && isUdpProtocol(listener.Protocol),
-    );
-    if (IpAddressType === "dualstack" && isUdp && loadBalancer.EnablePrefixForIpv6SourceNat !== "on")
-      throw new AwsError("InvalidConfigurationRequest", "UDP listeners need the prefix for source NAT");
+    checkPrefixes(loadBalancer.EnablePrefixForIpv6SourceNat, IpAddressType);
+    checkFamily(aws, loadBalancer, IpAddressType);
     loadBalancer.IpAddressType = IpAddressType;
     return { IpAddressType };
   },
@@ -398,6 +398,21 @@ function checkListener(
     EnablePrefixForIpv6SourceNat !== "on"
   )
     throw new AwsError("InvalidConfigurationRequest", "UDP needs the prefix for source NAT");
+}
+
+function checkFamily(aws: FakeElbv2, balancer: LoadBalancer, type: string | undefined): void {
+  const own = [...aws.listeners.values()].filter(
+    ({ listener }) => listener.LoadBalancerArn === balancer.LoadBalancerArn,
+  );
+  const isUdp = own.some(({ listener }) => isUdpProtocol(listener.Protocol));
+  if (type === "dualstack" && isUdp && balancer.EnablePrefixForIpv6SourceNat !== "on")
+    throw new AwsError("InvalidConfigurationRequest", "UDP listeners need the prefix for source NAT");
+  const isIPv6 = own.some(
+    ({ listener }) =>
+      groupOf(aws, listener.DefaultActions?.[0]?.TargetGroupArn).group.IpAddressType === "ipv6",
+  );
+  if (type === "ipv4" && isIPv6)
+    throw new AwsError("InvalidConfigurationRequest", "targets of IPv6 need a dual-stack load balancer");
 }
 
 function checkPrefixes(enabled: string | undefined, type: string | undefined): void {
