@@ -3,6 +3,7 @@ import { planClassic } from "#clouds/aws/load-balancers/classic/plan.ts";
 import type { AwsLoadBalancerState, SubnetState } from "#clouds/aws/load-balancers/state.ts";
 import { foldVpc } from "#clouds/aws/load-balancers/vpc/fold.ts";
 import { rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
+import { canonicalJson } from "#core/hash.ts";
 import type { LoadBalancerAction, LoadBalancerQuestion, LoadBalancerStep } from "#core/service/model.ts";
 import { Service } from "#core/service/service.ts";
 import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
@@ -202,7 +203,9 @@ const STALE: ReadonlySet<string> = new Set(["InvalidConfigurationRequest", "Poli
 export function shown(elb: FakeElb): object {
   const classics = [...elb.classics.values()].map(({ loadBalancer, tags, attributes }) => ({
     ...loadBalancer,
-    ListenerDescriptions: sorted(loadBalancer.ListenerDescriptions ?? []),
+    ListenerDescriptions: (loadBalancer.ListenerDescriptions ?? []).toSorted(
+      (a, b) => (a.Listener?.LoadBalancerPort ?? 0) - (b.Listener?.LoadBalancerPort ?? 0),
+    ),
     BackendServerDescriptions: sorted(loadBalancer.BackendServerDescriptions ?? []),
     Subnets: sorted(loadBalancer.Subnets ?? []),
     SecurityGroups: sorted((loadBalancer.SecurityGroups ?? []).map((id) => nameOf(elb, id))),
@@ -223,5 +226,5 @@ function nameOf(elb: FakeElb, id: string): string {
 }
 
 function sorted<Item>(items: readonly Item[]): Item[] {
-  return items.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+  return items.toSorted((a, b) => (canonicalJson(a) < canonicalJson(b) ? -1 : 1));
 }

@@ -162,7 +162,11 @@ export class FakeElb {
           PolicyNames.includes(PolicyName) && PolicyTypeName === "SSLNegotiationPolicyType",
       );
       if (ofTls.length > 1) throw new Refusal("InvalidConfigurationRequest", "two policies of TLS");
-      return this.#listenerOf(LoadBalancerName, LoadBalancerPort, (each) => ({ ...each, PolicyNames }));
+      return this.#listenerOf(LoadBalancerName, LoadBalancerPort, (each) => {
+        if (ofTls.length > 0 && each.Listener?.SSLCertificateId === undefined)
+          throw new Refusal("InvalidConfigurationRequest", "not TLS");
+        return { ...each, PolicyNames };
+      });
     },
     "elb:AttachLoadBalancerToSubnets": ({ LoadBalancerName, Subnets: added = [] }) =>
       this.#describe(LoadBalancerName, ({ Subnets: before = [] }) => ({

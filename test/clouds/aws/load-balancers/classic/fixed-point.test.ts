@@ -112,9 +112,9 @@ test("from whatever there was it comes to what is wanted, stays there, and leave
       converge(elb, question({ wanted: false }), { isFolded });
       expect(compared(elb)).toEqual(compared(world()));
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
-  expect(settled).toBeGreaterThan(250);
+  expect(settled).toBeGreaterThan(120);
 });
 
 /** Lets two runs go on by turns, as `whose` says, until both are done. */
@@ -144,7 +144,7 @@ test("two at once that want the same come to the same as one alone", () => {
       converge(alone, wish);
       expect(shown(elb)).toEqual(shown(alone));
     }),
-    { numRuns: 150 },
+    { numRuns: 80 },
   );
 });
 
@@ -162,6 +162,6 @@ test("one that comes too late with an older wish does no harm that the next look
       converge(elb, question({ wanted: false }));
       expect(compared(elb)).toEqual(compared(world()));
     }),
-    { numRuns: 150 },
+    { numRuns: 80 },
   );
 });
