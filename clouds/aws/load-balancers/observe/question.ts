@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { loadBalancerNameOf, targetGroupPrefixOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
+import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
+import { targetGroupPrefix } from "#clouds/aws/load-balancers/names.ts";
 import { parseProviderID } from "#clouds/aws/provider-id.ts";
 
 /** What of a `LoadBalancerQuestion` decides what is looked at. */
@@ -32,7 +33,7 @@ export function soughtBy(question: unknown): Sought | undefined {
     service: `${namespace}/${name}`,
     wanted,
     name: loadBalancer,
-    targetGroupPrefix: targetGroupPrefixOf(namespace, name),
+    targetGroupPrefix: targetGroupPrefix(namespace, name),
     instanceIds: wanted ? nodes.flatMap(({ providerID }) => instanceIdOf(providerID)) : [],
   };
 }

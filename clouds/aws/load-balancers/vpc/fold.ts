@@ -1,6 +1,6 @@
 import type { AwsRequests } from "#clouds/aws/load-balancers/actions.ts";
 import type { FoldVpc } from "#clouds/aws/load-balancers/pieces.ts";
-import type { SecurityGroupState, VpcState } from "#clouds/aws/load-balancers/state.ts";
+import type { Pairs, SecurityGroupState, VpcState } from "#clouds/aws/load-balancers/state.ts";
 import { permissionsOf, rulesOf, without } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import { pairsOf } from "#clouds/aws/load-balancers/vpc/tags.ts";
 
@@ -36,6 +36,16 @@ export const foldVpc: FoldVpc = (vpc, { action, parameters }, result) => {
       return ids.reduce(
         (folded, id) =>
           withGroup(folded, id, (state) => ({ ...state, tags: { ...state.tags, ...pairsOf(tags) } })),
+        vpc,
+      );
+    }
+    case "ec2:DeleteTags": {
+      const { Resources: ids = [], Tags: tags = [] } = parameters as unknown as AwsRequests["ec2:DeleteTags"];
+      const keys = new Set(tags.map(({ Key: key }) => key));
+      const kept = (pairs: Pairs): Pairs =>
+        Object.fromEntries(Object.entries(pairs).filter(([key]) => !keys.has(key)));
+      return ids.reduce(
+        (folded, id) => withGroup(folded, id, (state) => ({ ...state, tags: kept(state.tags) })),
         vpc,
       );
     }

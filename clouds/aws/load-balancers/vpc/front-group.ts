@@ -1,8 +1,9 @@
 import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
 import { isOwned } from "#clouds/aws/load-balancers/allowed.ts";
 import type { PlanFrontGroup } from "#clouds/aws/load-balancers/pieces.ts";
+import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
+import { tagChanges, tagList, wantedTags } from "#clouds/aws/load-balancers/tags.ts";
 import { permissionsOf, rulesOf, rulesOfOpenings, without } from "#clouds/aws/load-balancers/vpc/rules.ts";
-import { tagsLacking, tagsOf, tagsOfOwner } from "#clouds/aws/load-balancers/vpc/tags.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
 
 /** A security group has room for so many rules of a family, unless the account was given more. */
@@ -15,7 +16,7 @@ const MAX_RULES = 60;
 export const planFrontGroup: PlanFrontGroup = ({ owner, name, description, openings }, vpc) => {
   const named = vpc.groups.filter(({ group }) => group.GroupName === name && group.VpcId === vpc.id);
   const found = named.find(({ tags }) => isOwned(tags, owner.clusterTag));
-  const tags = tagsOfOwner(owner);
+  const tags = wantedTags(owner);
   if (found === undefined) {
     const [foreign] = named;
     if (foreign !== undefined) {
@@ -26,7 +27,7 @@ export const planFrontGroup: PlanFrontGroup = ({ owner, name, description, openi
       GroupName: name,
       Description: description,
       VpcId: vpc.id,
-      TagSpecifications: [{ ResourceType: "security-group" as const, Tags: tagsOf(tags) }],
+      TagSpecifications: [{ ResourceType: "security-group" as const, Tags: tagList(tags) }],
     };
     return { kind: "act", actions: [awsAction("ec2:CreateSecurityGroup", name, request)] };
   }
@@ -53,18 +54,23 @@ export const planFrontGroup: PlanFrontGroup = ({ owner, name, description, openi
             IpPermissions: permissionsOf(surplus),
           }),
         ];
-  const lacking = tagsLacking(tags, found.tags);
-  const tag =
-    Object.keys(lacking).length === 0
-      ? []
-      : [awsAction("ec2:CreateTags", id, { Resources: [id], Tags: tagsOf(lacking) })];
   // What stays open all the time is not closed in between, unless there is no room for both.
   const hasRoom = actual.length + missing.length <= MAX_RULES;
   const [first, ...more]: LoadBalancerAction[] = [
     ...(hasRoom ? [...add, ...remove] : [...remove, ...add]),
-    ...tag,
+    ...tagActions(id, found.tags, tags),
   ];
   return first === undefined
     ? { kind: "ready", value: id }
     : { kind: "act", actions: [first, ...more], value: id };
 };
+
+function tagActions(id: string, actual: Pairs, wanted: Pairs): LoadBalancerAction[] {
+  const { add, remove } = tagChanges(actual, wanted);
+  const isEmpty = Object.keys(add).length === 0;
+  const Tags = remove.map((Key) => ({ Key }));
+  return [
+    ...(isEmpty ? [] : [awsAction("ec2:CreateTags", id, { Resources: [id], Tags: tagList(add) })]),
+    ...(remove.length === 0 ? [] : [awsAction("ec2:DeleteTags", id, { Resources: [id], Tags })]),
+  ];
+}

@@ -16,17 +16,7 @@ export function tagsOfOwner({ namespace, name, clusterTag, legacy, additionalTag
   };
 }
 
-/** Tags as AWS's APIs have them. */
-export function tagsOf(pairs: Pairs): { Key: string; Value: string }[] {
-  return Object.entries(pairs).map(([Key, Value]) => ({ Key, Value }));
-}
-
-/** … and back. */
+/** Tags as AWS's APIs have them, as pairs. */
 export function pairsOf(tags: readonly Tag[] = []): Pairs {
   return Object.fromEntries(tags.flatMap(({ Key: key, Value: value = "" }) => (key ? [[key, value]] : [])));
-}
-
-/** Those of the wanted tags that are not there, or say something else. */
-export function tagsLacking(wanted: Pairs, tags: Pairs): Pairs {
-  return Object.fromEntries(Object.entries(wanted).filter(([key, value]) => tags[key] !== value));
 }

@@ -71,14 +71,21 @@ test.each([
   if (expected.length > 0) expect(linesOf(vpc, "sg-1")).toEqual(RULES);
 });
 
-test("tags that were added later are added, and nobody's are taken away", () => {
-  const owner = { ...OWNER, legacy: true, additionalTags: { team: "a" } };
+test("tags follow the annotation, and nobody else's are taken away", () => {
+  const wish = (additionalTags: Record<string, string>) => (state: VpcState) =>
+    planFrontGroup({ ...WANTED, owner: { ...OWNER, legacy: true, additionalTags }, openings: [] }, state);
   const groups = [aGroup("sg-1", { name: NAME, tags: { ...TAGS, by: "hand" } })];
-  const { vpc } = converged(
-    (state) => planFrontGroup({ ...WANTED, owner, openings: [] }, state),
-    aVpc({ groups }),
-  );
-  expect(vpc.groups[0]?.tags).toEqual({ ...TAGS, by: "hand", team: "a", KubernetesCluster: "demo" });
+  const added = converged(wish({ team: "a", cost: "1" }), aVpc({ groups }));
+  expect(added.vpc.groups[0]?.tags).toMatchObject({
+    ...TAGS,
+    by: "hand",
+    team: "a",
+    cost: "1",
+    KubernetesCluster: "demo",
+  });
+  const { vpc } = converged(wish({ team: "b" }), added.vpc);
+  expect(vpc.groups[0]?.tags).toMatchObject({ ...TAGS, by: "hand", team: "b" });
+  expect(vpc.groups[0]?.tags).not.toHaveProperty("cost");
 });
 
 test.each([
