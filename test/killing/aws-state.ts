@@ -69,6 +69,31 @@ export async function readAwsState(
     .toSorted();
 }
 
+/** Names of all load balancers and target groups, and the security groups of a VPC with their rules: enough to see that something is left. */
+export async function readAwsOutline(aws: Clients, vpc: string): Promise<AwsState> {
+  const Filters = [{ Name: "vpc-id", Values: [vpc] }];
+  const [network, groups, classic, security] = await Promise.all([
+    aws.elbv2.send(new DescribeLoadBalancersCommand({})),
+    aws.elbv2.send(new DescribeTargetGroupsCommand({})),
+    aws.elb.send(new DescribeClassicCommand({})),
+    aws.ec2.send(new DescribeSecurityGroupsCommand({ Filters })),
+  ]);
+  const rules = (security.SecurityGroups ?? []).flatMap(({ GroupName, IpPermissions = [] }) => [
+    `security group ${GroupName}`,
+    ...IpPermissions.flatMap(singleRules).map((rule) => `rule of ${GroupName}: ${canonicalJson(rule)}`),
+  ]);
+  return [
+    ...(network.LoadBalancers ?? []).map(
+      ({ LoadBalancerName }) => `network load balancer ${LoadBalancerName}`,
+    ),
+    ...(groups.TargetGroups ?? []).map(({ TargetGroupName }) => `target group ${TargetGroupName}`),
+    ...(classic.LoadBalancerDescriptions ?? []).map(
+      ({ LoadBalancerName }) => `classic load balancer ${LoadBalancerName}`,
+    ),
+    ...rules,
+  ].toSorted();
+}
+
 /** AWS's lists tell no order: each is sorted by what it says, once names stand in it. */
 function withoutOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutOrder).toSorted(byJson);

@@ -34,10 +34,16 @@ export async function enumerate(
   operation: Operation,
   { chosen = () => true }: EnumerateOptions = {},
 ): Promise<OperationResult> {
-  const base = await baseOf(stage);
+  const base = await stage.state(NO_SERVICE);
+  let before = await stage.outline();
+  const left = async (): Promise<readonly string[]> => {
+    const found = await leave(stage, operation, before);
+    if (found.length > 0) before = await stage.outline();
+    return found;
+  };
   const whole = await play(stage, operation, { kind: "none" });
-  const problems = whole.problems.map((problem) => `undisturbed: ${problem}`);
-  problems.push(...(await leave(stage, operation, base)).map((problem) => `undisturbed: ${problem}`));
+  const undisturbed = [...whole.problems, ...(await left())];
+  const problems = undisturbed.map((problem) => `undisturbed: ${problem}`);
   const all = disturbancesOf(whole);
   let [runs, same, orphans, foreignTouched, mostInvocations] = [0, 0, 0, 0, whole.invocations];
   for (const [index, disturbance] of all.entries()) {
@@ -47,6 +53,7 @@ export async function enumerate(
     if (typeof run === "string") {
       problems.push(`${about}: ${run}`);
       await stage.rebuild();
+      before = await stage.outline();
       continue;
     }
     if (run.isDisturbed) runs += 1;
@@ -55,8 +62,8 @@ export async function enumerate(
     orphans += run.end.aws.filter((thing) => !whole.end.aws.includes(thing)).length;
     foreignTouched += base.filter((thing) => !isAboutNodes(thing) && !run.end.aws.includes(thing)).length;
     mostInvocations = Math.max(mostInvocations, run.invocations);
-    const left = await leave(stage, operation, base);
-    problems.push(...[...differences, ...run.problems, ...left].map((problem) => `${about}: ${problem}`));
+    const all = [...differences, ...run.problems, ...(await left())];
+    problems.push(...all.map((problem) => `${about}: ${problem}`));
   }
   return {
     operation: operation.name,
@@ -80,7 +87,7 @@ function disturbancesOf(whole: Run): Disturbance[] {
         disturbances.push({ kind: "killed", at: { on, change, phase } });
   for (let change = 1; change <= count(whole, "cloud"); change += 1) {
     disturbances.push({ kind: "killed", at: { on: "cloud", change, phase: "landed" }, hidden: 2 });
-    for (const kind of ["throttled", "reset", "answer lost"] as const) disturbances.push({ kind, change });
+    for (const kind of ["throttled", "answer lost"] as const) disturbances.push({ kind, change });
   }
   for (const describes of [1, 3]) disturbances.push({ kind: "hidden", describes });
   for (let times = 0; times < 3; times += 1) disturbances.push({ kind: "two at once" });
@@ -92,21 +99,18 @@ function count({ changes }: Run, on: "cloud" | "cluster"): number {
 }
 
 /** Takes away what the run left; what cannot be taken away is a problem, and the account is made anew. */
-async function leave(stage: Stage, operation: Operation, base: AwsState): Promise<readonly string[]> {
+async function leave(stage: Stage, operation: Operation, before: AwsState): Promise<readonly string[]> {
   const problems = [...(await clear(stage, operation))];
-  const after = await baseOf(stage);
-  const left = after.filter((thing) => !base.includes(thing));
-  const lost = base.filter((thing) => !after.includes(thing));
+  const after = await stage.outline();
+  const left = after.filter((thing) => !before.includes(thing));
+  const lost = before.filter((thing) => !after.includes(thing));
   problems.push(...left.map((thing) => `left after the Service is gone: ${thing}`));
   problems.push(...lost.map((thing) => `lost after the Service is gone: ${thing}`));
   if (problems.length > 0) await stage.rebuild();
   return problems;
 }
 
-/** The account without a Service. */
-async function baseOf(stage: Stage): Promise<AwsState> {
-  return stage.state({ metadata: { uid: "no-service" } } as Parameters<Stage["state"]>[0]);
-}
+const NO_SERVICE = { metadata: { uid: "no-service" } } as Parameters<Stage["state"]>[0];
 
 /** The nodes' own group and the instances are not ours, and change with what is ours. */
 function isAboutNodes(thing: string): boolean {
@@ -136,7 +140,6 @@ export function textOf(disturbance: Disturbance): string {
       return `killed when change ${change} of the ${on} was ${phase}${hidden}`;
     }
     case "throttled":
-    case "reset":
     case "answer lost":
       return `${disturbance.kind} at change ${disturbance.change} of the cloud`;
     case "hidden":

@@ -9,7 +9,7 @@ export type Disturbance =
   | { readonly kind: "none" }
   | { readonly kind: "killed"; readonly at: KillPoint; readonly hidden?: number }
   /** The k-th change of the cloud is refused, or broken off, and the process lives on. */
-  | { readonly kind: "throttled" | "reset" | "answer lost"; readonly change: number }
+  | { readonly kind: "throttled" | "answer lost"; readonly change: number }
   /** All that is new is invisible to so many describes. */
   | { readonly kind: "hidden"; readonly describes: number }
   /** Two processes carry it out at the same time. */
@@ -85,9 +85,6 @@ function prepare({ moto }: Stage, disturbance: Disturbance): void {
         failure: { kind: "throttle" },
       });
       break;
-    case "reset":
-      moto.failures.plan({ operation: "change", after: disturbance.change - 1, failure: { kind: "reset" } });
-      break;
     case "answer lost":
       moto.failures.plan({
         operation: "change",
@@ -112,7 +109,6 @@ function wasDisturbed({ moto }: Stage, disturbance: Disturbance, lifeline: Lifel
     case "killed":
       return lifeline.isKilled();
     case "throttled":
-    case "reset":
     case "answer lost":
       return moto.failures.left() === 0;
     default:

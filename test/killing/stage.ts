@@ -17,7 +17,7 @@ import { type Clients, clientsOf, REGION } from "#test/clouds/aws/moto/clients.t
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
 import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
-import { type AwsState, readAwsState } from "./aws-state.ts";
+import { type AwsState, readAwsOutline, readAwsState } from "./aws-state.ts";
 import { type ClusterObjects, clusterObjects } from "./cluster.ts";
 import { makeForeignThings } from "./foreign.ts";
 import { createLifeline, type Lifeline } from "./lifeline.ts";
@@ -34,6 +34,8 @@ export interface Stage {
   invoke(options?: InvokeOptions): Promise<Invoked>;
   /** The account, named after the Service that is there or was last. */
   state(service: Service): Promise<AwsState>;
+  /** What is to be the same before a Service comes and after it is gone. */
+  outline(): Promise<AwsState>;
   /** Makes the account anew. */
   rebuild(): Promise<void>;
   close(): Promise<void>;
@@ -162,6 +164,11 @@ export async function startStage(program: MotoProgram): Promise<Stage> {
         ...Object.fromEntries(network.gateways.map((id) => [id, "<gateway>"])),
       };
       return readAwsState(aws, network.vpc, { ...ids, ...namesOf(service) });
+    },
+    outline: async () => {
+      moto.setGate(undefined);
+      moto.hideNew(0);
+      return readAwsOutline(aws, network.vpc);
     },
     rebuild: build,
     close: async () => {

@@ -25,7 +25,7 @@ import { networkLoadBalancers } from "./mends/network-load-balancers.ts";
 import { type PageSize, paging, USUAL_PAGE_SIZE } from "./mends/paging.ts";
 import { type RouteQuota, routes } from "./mends/routes.ts";
 import { SECURITY_GROUPS } from "./mends/security-groups.ts";
-import { TAGS } from "./mends/tags.ts";
+import { tags } from "./mends/tags.ts";
 import { targetGroups } from "./mends/target-groups.ts";
 import { parseXml, renderXml } from "./xml.ts";
 
@@ -82,7 +82,7 @@ export async function startMendedMoto(program: MotoProgram): Promise<MendedMoto>
   // The first is the outermost.
   const mends = [
     paging(pageSize),
-    TAGS,
+    tags(),
     networkLoadBalancers(),
     targetGroups(forwards),
     listeners(forwards),

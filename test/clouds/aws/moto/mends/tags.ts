@@ -1,29 +1,64 @@
-import { faultOf } from "../call.ts";
-import { listForm, type Mend, type Mends } from "../mend.ts";
+import { type Answer, type Call, faultOf, resultOf, succeeded } from "../call.ts";
+import { type Behind, listForm, type Mend, type Mends } from "../mend.ts";
 import { listOf, textOf } from "../xml.ts";
 
 /** Tags of both ELBs: twenty resources a call, and one that is not there fails it. */
-export const TAGS: Mends = {
-  byOperation: {
-    "elb:DescribeTags": async (call, next) => {
-      const names = call.parameters.list("LoadBalancerNames.member");
-      return names.length > MOST_RESOURCES ? tooMany(call) : next(call);
+export function tags(): Mends {
+  // Moto keeps the tags of what is gone.
+  const deleted = new Set<string>();
+  const remembering =
+    (parameter: string): Mend =>
+    async (call, next) => {
+      const answer = await next(call);
+      const arn = call.parameters.text(parameter);
+      if (succeeded(answer) && arn !== undefined) deleted.add(arn);
+      return answer;
+    };
+  const isDeleted = (arn: string): boolean =>
+    deleted.has(arn) || deleted.has(arn.replace(":listener/", ":loadbalancer/").replace(/\/[0-9a-f]+$/, ""));
+  return {
+    byOperation: {
+      "elb:DescribeTags": async (call, next) => {
+        const names = call.parameters.list("LoadBalancerNames.member");
+        return names.length > MOST_RESOURCES ? tooMany(call) : next(call);
+      },
+      "elbv2:DescribeTags": async (call, next, behind) => {
+        const arns = call.parameters.list("ResourceArns.member");
+        if (arns.length > MOST_RESOURCES) return tooMany(call);
+        const answer = await next(call);
+        const untagged = listOf(resultOf(answer), "TagDescriptions")
+          .filter((each) => listOf(each, "Tags").length === 0)
+          .map((each) => textOf(each, "ResourceArn") ?? "");
+        return (await missingOf(call, arns, untagged, isDeleted, behind)) ?? answer;
+      },
+      "elbv2:DeleteLoadBalancer": remembering("LoadBalancerArn"),
+      "elbv2:DeleteTargetGroup": remembering("TargetGroupArn"),
+      "elbv2:DeleteListener": remembering("ListenerArn"),
     },
-    "elbv2:DescribeTags": async (call, next, behind) => {
-      const arns = call.parameters.list("ResourceArns.member");
-      if (arns.length > MOST_RESOURCES) return tooMany(call);
-      for (const { part, operation, form, list, arn, code } of KINDS) {
-        const asked = arns.filter((each) => each.includes(part));
-        if (asked.length === 0) continue;
-        const found = await behind.ask("elbv2", operation, listForm(form, asked)).catch(() => undefined);
-        const known = listOf(found, list).map((each) => textOf(each, arn));
-        if (!asked.every((each) => known.includes(each)))
-          return faultOf(call, code, "One or more resources were not found");
-      }
-      return next(call);
-    },
-  },
-};
+    forget: () => deleted.clear(),
+  };
+}
+
+/** What has tags and was not deleted is there; only of the rest moto is asked. */
+async function missingOf(
+  call: Call,
+  arns: readonly string[],
+  untagged: readonly string[],
+  isDeleted: (arn: string) => boolean,
+  behind: Behind,
+): Promise<Answer | undefined> {
+  for (const { part, operation, form, list, arn, code } of KINDS) {
+    const of = arns.filter((each) => each.includes(part));
+    const missing = faultOf(call, code, "One or more resources were not found");
+    if (of.some(isDeleted)) return missing;
+    const asked = of.filter((each) => untagged.includes(each));
+    if (asked.length === 0) continue;
+    const found = await behind.ask("elbv2", operation, listForm(form, asked)).catch(() => undefined);
+    const known = listOf(found, list).map((each) => textOf(each, arn));
+    if (!asked.every((each) => known.includes(each))) return missing;
+  }
+  return undefined;
+}
 
 const MOST_RESOURCES = 20;
 
@@ -54,7 +89,7 @@ const KINDS = [
   },
 ] as const;
 
-function tooMany(call: Parameters<Mend>[0]): ReturnType<typeof faultOf> {
+function tooMany(call: Call): Answer {
   return faultOf(
     call,
     "ValidationError",

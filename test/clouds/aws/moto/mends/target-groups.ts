@@ -14,6 +14,7 @@ import type { Forwards } from "./forwards.ts";
 
 /** Target groups, and what is registered with them. */
 export function targetGroups(forwards: Forwards): Mends {
+  const groups = knownGroups();
   const describe: Mend = async (call, next, behind) => {
     const loadBalancer = call.parameters.text("LoadBalancerArn");
     if (loadBalancer === undefined) return withLoadBalancers(await next(call), forwards);
@@ -30,11 +31,12 @@ export function targetGroups(forwards: Forwards): Mends {
     byOperation: {
       "elbv2:CreateTargetGroup": create,
       "elbv2:DescribeTargetGroups": describe,
-      "elbv2:DescribeTargetGroupAttributes": describeAttributes,
-      "elbv2:ModifyTargetGroupAttributes": modifyAttributes,
-      "elbv2:RegisterTargets": register,
+      "elbv2:DescribeTargetGroupAttributes": describeAttributes(groups),
+      "elbv2:ModifyTargetGroupAttributes": modifyAttributes(groups),
+      "elbv2:RegisterTargets": register(groups),
       "elbv2:DeregisterTargets": deregister,
     },
+    forget: groups.forget,
   };
 }
 
@@ -85,32 +87,34 @@ function withDefaults(call: Call): Call {
   });
 }
 
-const describeAttributes: Mend = async (call, next, behind) => {
-  const answer = await next(call);
-  if (!succeeded(answer)) return answer;
-  const arn = call.parameters.text("TargetGroupArn") ?? "";
-  const group = (await allGroups(behind)).find((each) => textOf(each, "TargetGroupArn") === arn);
-  const protocol = textOf(group, "Protocol") ?? "";
-  if (!NETWORK_PROTOCOLS.includes(protocol)) return answer;
-  const result = resultOf(answer);
-  const known = new Map(
-    listOf(result, "Attributes").map((each) => [textOf(each, "Key") ?? "", textOf(each, "Value") ?? ""]),
-  );
-  for (const key of NOT_OF_NETWORK) known.delete(key);
-  const hasUdp = protocol.includes("UDP");
-  const defaults: Readonly<Record<string, string>> = {
-    "preserve_client_ip.enabled": "true",
-    "proxy_protocol_v2.enabled": "false",
-    "deregistration_delay.connection_termination.enabled": String(hasUdp),
+const describeAttributes =
+  (groups: KnownGroups): Mend =>
+  async (call, next, behind) => {
+    const answer = await next(call);
+    if (!succeeded(answer)) return answer;
+    const arn = call.parameters.text("TargetGroupArn") ?? "";
+    const group = await groups.find(arn, behind);
+    const protocol = textOf(group, "Protocol") ?? "";
+    if (!NETWORK_PROTOCOLS.includes(protocol)) return answer;
+    const result = resultOf(answer);
+    const known = new Map(
+      listOf(result, "Attributes").map((each) => [textOf(each, "Key") ?? "", textOf(each, "Value") ?? ""]),
+    );
+    for (const key of NOT_OF_NETWORK) known.delete(key);
+    const hasUdp = protocol.includes("UDP");
+    const defaults: Readonly<Record<string, string>> = {
+      "preserve_client_ip.enabled": "true",
+      "proxy_protocol_v2.enabled": "false",
+      "deregistration_delay.connection_termination.enabled": String(hasUdp),
+    };
+    for (const [key, value] of Object.entries(defaults)) if (!known.has(key)) known.set(key, value);
+    setChild(
+      result,
+      "Attributes",
+      [...known].map(([key, value]) => element("member", [element("Key", key), element("Value", value)])),
+    );
+    return answer;
   };
-  for (const [key, value] of Object.entries(defaults)) if (!known.has(key)) known.set(key, value);
-  setChild(
-    result,
-    "Attributes",
-    [...known].map(([key, value]) => element("member", [element("Key", key), element("Value", value)])),
-  );
-  return answer;
-};
 
 const NOT_OF_NETWORK = [
   "load_balancing.algorithm.type",
@@ -118,37 +122,44 @@ const NOT_OF_NETWORK = [
   "waf.fail_open.enabled",
 ];
 
-const modifyAttributes: Mend = async (call, next, behind) => {
-  const arn = call.parameters.text("TargetGroupArn") ?? "";
-  const group = (await allGroups(behind)).find((each) => textOf(each, "TargetGroupArn") === arn);
-  const isUdp = textOf(group, "Protocol")?.includes("UDP") === true;
-  const attributes = call.parameters.structures("Attributes.member");
-  const hidesClient = attributes.some(
-    (each) => each.text("Key") === "preserve_client_ip.enabled" && each.text("Value") === "false",
-  );
-  if (isUdp && hidesClient)
-    return faultOf(call, "InvalidConfigurationRequest", "Client IP preservation cannot be disabled for UDP");
-  return next(call);
-};
+const modifyAttributes =
+  (groups: KnownGroups): Mend =>
+  async (call, next, behind) => {
+    const arn = call.parameters.text("TargetGroupArn") ?? "";
+    const group = await groups.find(arn, behind);
+    const isUdp = textOf(group, "Protocol")?.includes("UDP") === true;
+    const attributes = call.parameters.structures("Attributes.member");
+    const hidesClient = attributes.some(
+      (each) => each.text("Key") === "preserve_client_ip.enabled" && each.text("Value") === "false",
+    );
+    if (isUdp && hidesClient)
+      return faultOf(
+        call,
+        "InvalidConfigurationRequest",
+        "Client IP preservation cannot be disabled for UDP",
+      );
+    return next(call);
+  };
 
 // One target that is none fails the whole call.
-const register: Mend = async (call, next, behind) => {
-  const ids = call.parameters.structures("Targets.member").map((each) => each.text("Id") ?? "");
-  const instances = ids.filter((id) => id.startsWith("i-"));
-  const group = (await allGroups(behind)).find(
-    (each) => textOf(each, "TargetGroupArn") === call.parameters.text("TargetGroupArn"),
-  );
-  if (group === undefined) return faultOf(call, "TargetGroupNotFound", "One or more target groups not found");
-  const usable = await usableInstances(instances, textOf(group, "VpcId"), behind);
-  const bad = ids.filter((id) => !usable.has(id));
-  if (bad.length > 0 && textOf(group, "TargetType") === "instance")
-    return faultOf(
-      call,
-      "InvalidTarget",
-      `The following targets are not in a running state and cannot be registered, or not valid: '${bad.join("', '")}'`,
-    );
-  return next(call);
-};
+const register =
+  (groups: KnownGroups): Mend =>
+  async (call, next, behind) => {
+    const ids = call.parameters.structures("Targets.member").map((each) => each.text("Id") ?? "");
+    const instances = ids.filter((id) => id.startsWith("i-"));
+    const group = await groups.find(call.parameters.text("TargetGroupArn") ?? "", behind);
+    if (group === undefined)
+      return faultOf(call, "TargetGroupNotFound", "One or more target groups not found");
+    const usable = await usableInstances(instances, textOf(group, "VpcId"), behind);
+    const bad = ids.filter((id) => !usable.has(id));
+    if (bad.length > 0 && textOf(group, "TargetType") === "instance")
+      return faultOf(
+        call,
+        "InvalidTarget",
+        `The following targets are not in a running state and cannot be registered, or not valid: '${bad.join("', '")}'`,
+      );
+    return next(call);
+  };
 
 async function usableInstances(
   ids: readonly string[],
@@ -196,6 +207,24 @@ async function deregisterThose(call: Call, ids: readonly string[], next: Next): 
   const without = withoutList(call, "Targets.member");
   const targets = Object.fromEntries(ids.map((id, index) => [`Targets.member.${index + 1}.Id`, id]));
   return next(withParameters(without, targets));
+}
+
+/** Target groups by their ARN, with what of them never changes: protocol, VPC and kind of targets. */
+interface KnownGroups {
+  find(arn: string, behind: Behind): Promise<XmlElement | undefined>;
+  forget(): void;
+}
+
+function knownGroups(): KnownGroups {
+  const known = new Map<string, XmlElement>();
+  return {
+    async find(arn, behind) {
+      if (!known.has(arn))
+        for (const each of await allGroups(behind)) known.set(textOf(each, "TargetGroupArn") ?? "", each);
+      return known.get(arn);
+    },
+    forget: () => known.clear(),
+  };
 }
 
 async function allGroups(behind: Behind): Promise<XmlElement[]> {
