@@ -42,4 +42,23 @@ export const ONCE_BROKEN: readonly OnceBroken[] = [
       { do: "wait", ms: 31_000 },
     ],
   },
+  {
+    title:
+      "the cloud forgets a terminated instance while its node is being deleted, and the brake counts the next one",
+    steps: [
+      { do: "join", slot: 0, visibleAfterMs: 0, providerID: true, pinned: true, taints: [] },
+      { do: "join", slot: 1, visibleAfterMs: 0, providerID: true, pinned: true, taints: [] },
+      { do: "join", slot: 2, visibleAfterMs: 0, providerID: true, pinned: true, taints: [] },
+      { do: "join", slot: 3, visibleAfterMs: 0, providerID: true, pinned: true, taints: [] },
+      { do: "wait", ms: 31_000 },
+      { do: "instance", slot: 0, becomes: "terminated" },
+      { do: "ready", slot: 0, status: "Unknown" },
+      // The deletion is announced by then, and not sent.
+      { do: "wait", ms: 60 },
+      { do: "wait", ms: 20 },
+      { do: "vanish", slot: 0 },
+      { do: "wait", ms: 5_000 },
+      { do: "vanish", slot: 1 },
+    ],
+  },
 ];

@@ -205,8 +205,10 @@ function setState(world: World, slot: Slot, becomes: InstanceStateName): void {
 /** The kubelet of a machine that is gone says nothing any more, and its controller manager notices. */
 function vanish(world: World, slot: Slot): void {
   withPlace(world, slot, (place) => {
-    if (place.instance === undefined) return;
-    world.cloud.inventory.remove(place.instance.id);
+    const { instance } = place;
+    if (instance === undefined) return;
+    world.cloud.inventory.remove(instance.id);
+    if (instance.state === "terminated") world.forgottenMs.set(instance.id, world.clock.now());
     if (place.nodeName !== undefined) setReady(world, place.nodeName, "Unknown");
     place.instance = undefined;
   });

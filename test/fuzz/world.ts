@@ -27,6 +27,8 @@ export interface World {
   readonly others: OtherWriters;
   readonly invocations: Invocations;
   readonly places: Place[];
+  /** When the cloud forgot instances that it had shown as terminated, by their ids. */
+  readonly forgottenMs: Map<string, number>;
   /** What somebody does to a node once so many of our writes were carried out, and so right after the last of them. */
   readonly meanwhile: Meanwhile[];
   /** Whether one of its controllers deletes nodes whose machine is gone. */
@@ -140,8 +142,9 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     return `00000000-0000-4000-8000-${String(uids).padStart(12, "0")}`;
   });
   const world = Array.from({ length: places }, (): Place => emptyPlace());
+  const forgottenMs = new Map<string, number>();
   const meanwhile: Meanwhile[] = [];
-  watchOurWrites({ api, others, places: world, clock, violate, meanwhile });
+  watchOurWrites({ api, others, places: world, forgottenMs, clock, violate, meanwhile });
 
   let lives = 0;
   const start = (which: string): Relay => {
@@ -164,6 +167,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     others,
     invocations,
     places: world,
+    forgottenMs,
     meanwhile,
     deletes: controllers.some(({ name }) => name === nodeLifecycleWatch.name),
     violations,
@@ -227,13 +231,15 @@ interface Watched {
   readonly api: InProcessApi;
   readonly others: OtherWriters;
   readonly places: readonly Place[];
+  readonly forgottenMs: ReadonlyMap<string, number>;
   readonly clock: Clock;
   readonly violate: (what: string) => void;
   readonly meanwhile: Meanwhile[];
 }
 
 /** Looks at every write that is not others', as it is carried out. */
-function watchOurWrites({ api, others, places, clock, violate, meanwhile }: Watched): void {
+function watchOurWrites(watched: Watched): void {
+  const { api, others, places, forgottenMs, clock, violate, meanwhile } = watched;
   const deletions = createDeletions();
   api.context.store.subscribe((change) => {
     if (others.writing || change.version.resource.name !== "nodes") return;
@@ -255,6 +261,9 @@ function watchOurWrites({ api, others, places, clock, violate, meanwhile }: Watc
     const place = places.find(({ instance }) => node.providerID?.endsWith(`/${instance?.id}`));
     const state = place?.instance?.state;
     if (state === "terminated") return;
+    const endedMs = forgottenMs.get(node.providerID?.split("/").at(-1) ?? "");
+    // It was shown as terminated to whoever asked before the cloud forgot it.
+    if (endedMs !== undefined && nowMs - endedMs <= ANSWERS_LIVE_MS) return;
     // The deleted one is out of the list already.
     for (const broken of deletions.add({ atMs: nowMs, name, nodes: others.nodes().length + 1 }))
       violate(broken);
