@@ -70,7 +70,8 @@ function tagActions(id: string, actual: Pairs, wanted: Pairs): LoadBalancerActio
   const isEmpty = Object.keys(add).length === 0;
   const Tags = remove.map((Key) => ({ Key }));
   return [
-    ...(isEmpty ? [] : [awsAction("ec2:CreateTags", id, { Resources: [id], Tags: tagList(add) })]),
+    // First what goes: once the tag that says what was added no longer says so, it would stay.
     ...(remove.length === 0 ? [] : [awsAction("ec2:DeleteTags", id, { Resources: [id], Tags })]),
+    ...(isEmpty ? [] : [awsAction("ec2:CreateTags", id, { Resources: [id], Tags: tagList(add) })]),
   ];
 }

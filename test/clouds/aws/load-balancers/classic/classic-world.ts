@@ -118,6 +118,8 @@ export interface Run {
   readonly isFolded?: boolean;
   /** Whether somebody else changes the same, so that what was seen may not hold any more. */
   readonly isContended?: boolean;
+  /** What is decided on has changed: the guard ends it after the first round. */
+  readonly isOutdated?: boolean;
 }
 
 /** Observes, decides and acts until nothing is left to do; answers with the last step. */
@@ -138,6 +140,7 @@ export function* turns(
     actions = Number.POSITIVE_INFINITY,
     isFolded = false,
     isContended = false,
+    isOutdated = false,
   }: Run = {},
 ): Generator<undefined, LoadBalancerStep, undefined> {
   let left = actions;
@@ -153,6 +156,7 @@ export function* turns(
       }
       if (step.kind !== "act" && step.kind !== "wait") return step;
       const after = step.kind === "act" ? yield* carriedOut(elb, state, step.actions) : undefined;
+      if (isOutdated) return step;
       if (after === undefined || !isFolded) break;
       state = after;
     }

@@ -117,14 +117,16 @@ test("from whatever there was it comes to what is wanted, stays there, and leave
   expect(settled).toBeGreaterThan(120);
 });
 
-/** Lets two runs go on by turns, as `whose` says, until both are done. */
+/** Lets two runs go on by turns, as `whose` says, until both are done; the first wish is outdated where it is another one. */
 function interleaved(
   elb: FakeElb,
   one: LoadBalancerQuestion,
   other: LoadBalancerQuestion,
   whose: readonly boolean[],
 ): void {
-  const runs = [one, other].map((asked) => turns(elb, asked, { isFolded: true, isContended: true }));
+  const runs = [one, other].map((asked, index) =>
+    turns(elb, asked, { isFolded: true, isContended: true, isOutdated: index === 0 && one !== other }),
+  );
   const open = new Set(runs);
   for (let turn = 0; open.size > 0; turn += 1) {
     const chosen = runs[whose[turn % whose.length] === true ? 0 : 1];

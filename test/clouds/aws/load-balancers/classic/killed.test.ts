@@ -48,6 +48,8 @@ const OTHER = question({
   },
   nodes: ["i-2"],
 });
+const TAGGED = question({ annotations: said({ "additional-resource-tags": "Team=a,Cost=7" }) });
+const RETAGGED = question({ annotations: said({ "additional-resource-tags": "Team=b,Owner=x" }) });
 const NONE = question({ wanted: false });
 
 const CHANGES: readonly (readonly [string, readonly LoadBalancerQuestion[], LoadBalancerQuestion])[] = [
@@ -57,6 +59,7 @@ const CHANGES: readonly (readonly [string, readonly LoadBalancerQuestion[], Load
   ["update from everything", [RICH], PLAIN],
   ["update to other groups, subnets, listeners", [RICH], OTHER],
   ["update back", [OTHER], RICH],
+  ["update of tags", [TAGGED], RETAGGED],
   ["delete", [RICH], NONE],
   ["delete with another's group", [OTHER], NONE],
 ];
