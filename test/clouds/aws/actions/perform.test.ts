@@ -111,10 +111,62 @@ test("whoever need wait less waits", async () => {
   expect([sent, clock.ms]).toEqual([1, 1000]);
 });
 
-test("a throttle empties the bucket: the next one is not sent, and nothing failed", async () => {
-  const throttled = await performed({ answer: awsError("ThrottlingException", 400), share: 0.02, before: 0 });
-  expect(throttled.result).toMatchObject({
-    answer: { kind: "error", code: "Throttled" },
-    usage: { throttled: 1 },
-  });
+/** An account with some instances that may be registered, and what became of others. */
+function anAccount(bad: readonly string[], says: (bad: readonly string[]) => string, failure?: Error) {
+  const registered: string[] = [];
+  let calls = 0;
+  const api: Api = {
+    async call(_, request) {
+      calls += 1;
+      if (failure !== undefined && calls > 1) throw failure;
+      const ids = (request as { Targets: { Id: string }[] }).Targets.map(({ Id: id }) => id);
+      const found = ids.filter((id) => bad.includes(id));
+      if (found.length > 0) throw awsError("InvalidTargetException", 400, says(found));
+      registered.push(...ids);
+      return { $metadata: { requestId: `r-${calls}` } };
+    },
+    close() {},
+  };
+  return { api, registered, calls: () => calls };
+}
+
+async function registered(account: ReturnType<typeof anAccount>, ids: readonly string[]) {
+  const budget = createBudget(() => 0);
+  const signal = new AbortController().signal;
+  const session = createSession({ ec2: account.api, budget, sleep: async () => {}, signal });
+  const parameters = { TargetGroupArn: "tg", Targets: ids.map((Id) => ({ Id })) };
+  const action = "elbv2:RegisterTargets";
+  return perform({ capability: "loadBalancers", action, parameters }, new Set([action]), session);
+}
+
+const NODES = ["i-1", "i-2", "i-3", "i-4", "i-5", "i-6"];
+const naming = (bad: readonly string[]): string => `not in a running state: '${bad.join("', '")}'`;
+const silent = (): string => "some targets cannot be registered";
+
+test.each([
+  ["that AWS names", naming, ["i-3", "i-5"], 2, "r-2"],
+  ["that AWS does not name", silent, ["i-3"], 5, "r-4"],
+])("a bad target %s keeps no other one out", async (_, says, bad, calls, id) => {
+  const account = anAccount(bad, says);
+  const { answer, usage, requestId } = await registered(account, NODES);
+  expect(account.registered.toSorted()).toEqual(NODES.filter((id) => !bad.includes(id)));
+  expect(answer).toEqual({ kind: "done", result: { refused: bad } });
+  expect(account.calls()).toBe(calls);
+  expect(usage.calls).toEqual({ "elbv2:RegisterTargets": calls });
+  expect(requestId).toBe(id);
+});
+
+test.each([
+  ["all targets are bad", anAccount(NODES, naming), NODES, 1],
+  ["the only target is bad", anAccount(["i-1"], silent), ["i-1"], 1],
+  ["too many are bad for finding out which", anAccount(["i-1", "i-3", "i-5"], silent), NODES, 9],
+])("%s: what there is has to be looked at again", async (_, account, ids, calls) => {
+  const { answer } = await registered(account, ids);
+  expect(answer).toMatchObject({ kind: "conflict" });
+  expect(account.calls()).toBe(calls);
+});
+
+test("what fails on the way for another reason is that failure", async () => {
+  const account = anAccount(["i-3"], naming, awsError("ThrottlingException", 400));
+  expect((await registered(account, NODES)).answer).toMatchObject({ kind: "error", code: "Throttled" });
 });
