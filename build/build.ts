@@ -46,6 +46,12 @@ export const WITH_TAGS: ReadonlySet<string> = new Set(["tagging"]);
 /** Functions that have to do with load balancers. */
 export const WITH_LOAD_BALANCERS: ReadonlySet<string> = new Set(["service"]);
 
+/** What routes take, for functions that have nothing to do with them. */
+export const NO_ROUTES = { "#clouds/aws/routes/capability.ts": "clouds/no-capabilities.ts" };
+
+/** Functions that have to do with routes. */
+export const WITH_ROUTES: ReadonlySet<string> = new Set(["route"]);
+
 /** Functions that ask no cloud about nodes. */
 export const WITHOUT_CLOUDS: ReadonlySet<string> = new Set(["sweep", "ec2-events"]);
 
@@ -84,6 +90,7 @@ function functionNamed(name: string, folder: string): BundleOptions {
     ...(WITHOUT_CLOUDS.has(name) ? NO_CLOUDS : {}),
     ...(WITH_LOAD_BALANCERS.has(name) ? {} : NO_LOAD_BALANCERS),
     ...(WITH_TAGS.has(name) ? {} : NO_TAGS),
+    ...(WITH_ROUTES.has(name) ? {} : NO_ROUTES),
   };
   return { entry: `functions/${name}.ts`, folder: join(folder, name), name: "index", instead };
 }

@@ -25,7 +25,6 @@ export function selectControllers(list: string): ControllerSelection {
 
 /** Controllers of the stock controller manager and of AWS's that are no part of this one, each with its alias. */
 const ELSEWHERE: readonly (readonly string[])[] = [
-  ["node-route-controller", "route"],
   ["tagging-controller", "tagging"],
   ["node-ipam-controller", "nodeipam"],
 ];

@@ -38,7 +38,8 @@ const GRACE: DurationRange = { from: 1, to: 300, words: "1s to 5m0s", examples: 
 const TRUE = ["1", "t", "T", "TRUE", "true", "True"];
 const FALSE = ["0", "f", "F", "FALSE", "false", "False"];
 
-function readSwitch(
+/** Reads a switch in any of the words that Go takes. */
+export function readSwitch(
   name: string,
   value: string | true | undefined,
   faults: ConfigurationFault[],
@@ -50,10 +51,11 @@ function readSwitch(
   return undefined;
 }
 
-type Given<Members> = { [Key in keyof Members]?: Exclude<Members[Key], undefined> };
+/** Of members that may be undefined, those that are not. */
+export type Given<Members> = { [Key in keyof Members]?: Exclude<Members[Key], undefined> };
 
 /** The members that there are; undefined where there is none. */
-function given<Members extends object>(members: Members): Given<Members> | undefined {
+export function given<Members extends object>(members: Members): Given<Members> | undefined {
   const entries = Object.entries(members).filter(([, value]) => value !== undefined);
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Given<Members>);
 }

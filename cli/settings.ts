@@ -5,12 +5,13 @@ import { type KubeconfigAccess, readKubeconfig } from "#cli/kubeconfig.ts";
 import { KubeconfigError } from "#cli/kubeconfig-error.ts";
 import { type NodeFlags, readNodeFlags } from "#cli/node-flags.ts";
 import { type DurationRange, readDuration } from "#cli/read-duration.ts";
+import { type RouteFlags, readRouteFlags, withoutRoutes } from "#cli/route-flags.ts";
 import { Cluster, ClusterEntry } from "#config/cluster.ts";
 import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
 import type { ControllerName } from "#core/event.ts";
 
 /** The flags that describe one cluster, as typed. */
-export interface ClusterFlags extends NodeFlags {
+export interface ClusterFlags extends NodeFlags, RouteFlags {
   readonly cloudProvider?: string | undefined;
   readonly cloudConfig?: string | undefined;
   readonly clusterName: string;
@@ -81,6 +82,8 @@ export async function readClusterSettings(
   const selection = selectControllers(flags.controllers);
   if (selection.kind === "faults") faults.push(...selection.faults);
   const nodes = readNodeFlags(flags, faults);
+  const routes = readRouteFlags(flags, faults);
+  const controllers = selection.kind === "controllers" ? withoutRoutes(selection.controllers, routes) : [];
   const functionsAccess = await readAccess(
     "--kubeconfig",
     flags.kubeconfig ?? environment["KUBECONFIG"],
@@ -95,20 +98,25 @@ export async function readClusterSettings(
     server: functionsAccess?.server ?? "https://unknown.invalid",
     cloud: cloud ?? { provider: "memory", instancesFile: "unknown" },
     // Only what flags say, as in an entry that says no more: the hash is of what is written.
-    ...(selection.kind === "controllers" && !areDefault(selection.controllers)
-      ? { controllers: selection.controllers }
-      : {}),
+    ...(controllers.length > 0 && !areDefault(controllers) ? { controllers } : {}),
     ...(flags.dryRun ? { policies: { dryRun: true } } : {}),
     ...(nodes === undefined ? {} : { nodes }),
+    ...(routes === undefined ? {} : { routes }),
   });
   for (const issue of cluster.error?.issues ?? []) {
-    const name = issue.path[0] === "name" ? "--cluster-name" : issue.path.join(".");
+    const name = FLAGS[issue.path.join(".")] ?? issue.path.join(".");
     faults.push({ name, message: issue.message });
   }
   if (faults.length > 0 || !cluster.success || !functionsAccess || !relayAccess)
     throw new ConfigurationError(faults);
   return { cluster: cluster.data, relayAccess, functionsAccess };
 }
+
+/** The flags that say what an entry would have under these keys. */
+const FLAGS: Readonly<Record<string, string>> = {
+  name: "--cluster-name",
+  "routes.clusterCIDRs": "--cluster-cidr",
+};
 
 function areDefault(controllers: readonly ControllerName[]): boolean {
   const byDefault = ClusterEntry.shape.controllers.parse(undefined);

@@ -6,6 +6,9 @@ export const createLoadBalancers = noCapability;
 /** As in `clouds/aws/tags/capability.ts`. */
 export const createTags = noCapability;
 
+/** As in `clouds/aws/routes/capability.ts`. */
+export const createRoutes = noCapability;
+
 function noCapability(): never {
   throw new Error("this function was built without this capability");
 }

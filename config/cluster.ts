@@ -1,11 +1,12 @@
 import * as z from "zod";
 import { CloudConfig, cloudKindOf } from "#clouds/kinds.ts";
 import { hashOfEntry } from "#config/cluster-hash.ts";
-import { checkWriting } from "#config/fault-words.ts";
+import { type CheckedWriting, checkWriting } from "#config/fault-words.ts";
 import type { WatchContext } from "#core/controller.ts";
 import { ClusterName, ControllerName } from "#core/event.ts";
 import type { Identity } from "#core/identities.ts";
 import { Policies } from "#core/policies.ts";
+import { routeWatch } from "#core/route/watch.ts";
 import {
   LoadBalancerSettings,
   NodeSettings,
@@ -96,6 +97,7 @@ const SIGN_INS = {
   "node-lifecycle": SignIn.optional(),
   csr: SignIn.optional(),
   service: SignIn.optional(),
+  route: SignIn.optional(),
   sweep: SignIn.optional(),
   "ec2-events": SignIn.optional(),
 } satisfies Record<Identity | "functions", z.ZodType>;
@@ -134,13 +136,23 @@ export type ClusterEntry = z.input<typeof ClusterEntry>;
 /** Parses by a schema of entries, and adds the hash of what was written. */
 export function hashed<Entry extends z.ZodObject>(entry: Entry) {
   return z.unknown().transform((written, context): z.output<Entry> & { readonly hash: string } => {
-    const checked = checkWriting(entry, written);
+    const checked = checkRouting(checkWriting(entry, written));
     if (checked.kind === "valid")
       return { ...checked.value, hash: hashOfEntry(written as Record<string, unknown>) };
     for (const { path, message } of checked.faults)
       context.issues.push({ code: "custom", path: [...path], message, input: written });
     return z.NEVER;
   });
+}
+
+/** Whoever has routes made says for which networks: no route is made beyond them, and none is deleted. */
+function checkRouting<Output>(checked: CheckedWriting<Output>): CheckedWriting<Output> {
+  if (checked.kind === "faulty") return checked;
+  const { controllers = [], routes } = checked.value as Partial<z.output<typeof ClusterEntry>>;
+  if (!controllers.includes(routeWatch.name) || routes?.configure === false) return checked;
+  if (routes === undefined || routes.clusterCIDRs.length > 0) return checked;
+  const message = `is missing: ${routeWatch.name} makes routes within the networks of the cluster's pods, such as 10.128.0.0/14`;
+  return { kind: "faulty", faults: [{ path: ["routes", "clusterCIDRs"], message }] };
 }
 
 /** One cluster, as relay and functions both read it; `hash` is what the two compare. */

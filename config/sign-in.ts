@@ -113,6 +113,7 @@ const WHO: Readonly<Record<SignInRole, string>> = {
   "node-lifecycle": "function node-lifecycle",
   csr: "function csr",
   service: "function service",
+  route: "function route",
   sweep: "function sweep",
   "ec2-events": "function ec2-events",
 };

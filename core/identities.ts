@@ -4,6 +4,7 @@ export const FUNCTION_IDENTITIES = [
   "node-lifecycle",
   "csr",
   "service",
+  "route",
   "sweep",
   "ec2-events",
 ] as const;

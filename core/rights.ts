@@ -3,7 +3,11 @@ import { KUBELET_SERVING_SIGNER } from "#core/csr/csr.ts";
 import type { Identity } from "#core/identities.ts";
 
 /** A controller that is off by default, and has its manifests in a folder of its name in infra/rbac. */
-export const OPTIONAL_CONTROLLERS = ["csr-approver", "service-lb-controller"] as const;
+export const OPTIONAL_CONTROLLERS = [
+  "csr-approver",
+  "service-lb-controller",
+  "node-route-controller",
+] as const;
 export type OptionalController = (typeof OPTIONAL_CONTROLLERS)[number];
 
 /** One verb on one resource, in the words of RBAC and of a SelfSubjectAccessReview. */
@@ -44,6 +48,9 @@ const REQUESTS: What = {
   controller: "csr-approver",
 };
 const SERVICES: What = { group: "", resource: "services", controller: "service-lb-controller" };
+/** What stands for the cluster where a controller is about all of it. */
+const CLUSTER: What = { group: "", resource: "namespaces", name: SYSTEM_NAMESPACE };
+const ROUTES = { controller: "node-route-controller" } as const;
 /** Events on what has a namespace stand there, and Services are in all of them. */
 const EVENTS_ANYWHERE: What = { group: "", resource: "events", controller: "service-lb-controller" };
 
@@ -54,6 +61,7 @@ export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
     ...verbs(LEASE, "patch"),
     ...verbs(REQUESTS, "list", "watch"),
     ...verbs(SERVICES, "list", "watch"),
+    ...verbs({ ...CLUSTER, ...ROUTES }, "list", "watch"),
   ],
   node: [
     ...verbs(NODES, "get", "patch"),
@@ -77,11 +85,18 @@ export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
     ...verbs({ ...SERVICES, subresource: "status" }, "patch"),
     ...verbs(EVENTS_ANYWHERE, "create"),
   ],
+  // Of a node the condition alone, which is part of its status.
+  route: [
+    ...verbs({ ...CLUSTER, ...ROUTES }, "get"),
+    ...verbs({ ...NODES, ...ROUTES, subresource: "status" }, "patch"),
+    ...verbs({ ...EVENTS, ...ROUTES }, "create"),
+  ],
   sweep: [
     ...verbs(NODES, "list"),
     ...verbs(LEASE, "get"),
     ...verbs(REQUESTS, "list"),
     ...verbs(SERVICES, "list"),
+    ...verbs({ ...CLUSTER, ...ROUTES }, "list"),
   ],
   "ec2-events": [...verbs(NODES, "list")],
 };

@@ -31,7 +31,7 @@ export interface AwsCloudOptions {
   readonly wallClock?: () => number;
 }
 
-/** AWS: the instances of one account and region, by EC2's API alone, their tags, and load balancers. Budget and caches live as long as what is returned. */
+/** AWS: one account and region; instances by EC2's API alone, and load balancers, routes and tags where they are asked for. Budget and caches live as long as what is returned. */
 export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions = {}): Cloud {
   const { sleep = sleepFor, now = () => performance.now(), wallClock = Date.now } = options;
   const { clusterName } = options;
@@ -47,7 +47,7 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
     wallClock,
   };
   const world: AwsWorld = { cluster, budget, sleep, now, wallClock, credentials };
-  // Not in the bundles of functions that have no use for it (build/build.ts).
+  // Not in the bundles of functions that have no use for them (build/build.ts).
   const loadBalancers = loadedCapability(async () => {
     const { createLoadBalancers } = await import("#clouds/aws/load-balancers/capability.ts");
     return createLoadBalancers(world);
@@ -56,9 +56,13 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
     const { createTags } = await import("#clouds/aws/tags/capability.ts");
     return createTags({ ...world, ec2 });
   });
+  const routes = loadedCapability(async () => {
+    const { createRoutes } = await import("#clouds/aws/routes/capability.ts");
+    return createRoutes(world, ec2);
+  });
   return {
     provider: "aws",
-    capabilities: { loadBalancers, tags },
+    capabilities: { loadBalancers, routes, tags },
     async instances(nodes, call) {
       const { signal, share } = call;
       // What was asked ahead of need, and not needed, ends with the batch: a function may be frozen after its answer.
@@ -81,6 +85,7 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
       ec2.close();
       loadBalancers.close();
       tags.close();
+      routes.close();
     },
   };
 }

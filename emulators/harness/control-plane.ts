@@ -31,6 +31,7 @@ export const CONTROL_PLANE_USERS: ControlPlaneUsers = {
   "node-lifecycle": ourUser("node-lifecycle"),
   csr: ourUser("csr"),
   service: ourUser("service"),
+  route: ourUser("route"),
   sweep: ourUser("sweep"),
   "ec2-events": ourUser("ec2-events"),
 };

@@ -11,6 +11,7 @@ const CONTROLLERS: Readonly<Record<string, () => Promise<Controller>>> = {
   "csr-approver": async () => (await import("#functions/parts/csr-controller.ts")).csrController,
   "service-lb-controller": async () =>
     (await import("#functions/parts/service-controller.ts")).serviceController,
+  "node-route-controller": async () => (await import("#core/route/controller.ts")).routeController,
 };
 
 /** The names of all controllers. */

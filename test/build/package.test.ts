@@ -131,6 +131,7 @@ describe("serverless package", () => {
         { Ref: "NodeLifecycleFunctionRole" },
         { Ref: "CsrFunctionRole" },
         { Ref: "ServiceFunctionRole" },
+        { Ref: "RouteFunctionRole" },
         { Ref: "Ec2EventsFunctionRole" },
       ],
     });

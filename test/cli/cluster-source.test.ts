@@ -15,6 +15,9 @@ const ALL = [
   "--node-deletion-grace",
   "--delete-nodes",
   "--delete-unseen-nodes",
+  "--configure-cloud-routes",
+  "--cluster-cidr",
+  "--route-reconciliation-period",
 ];
 
 test.each<[string, string | undefined, string[], string | undefined, ClusterSource, string[]]>([

@@ -34,7 +34,7 @@ describe("selectControllers", () => {
     ["-cloud-node,cloud-node", "leaves no controller enabled"],
     [
       "",
-      `"" is no controller; known are cloud-node-controller, cloud-node, cloud-node-lifecycle-controller, cloud-node-lifecycle, csr-approver, csr, service-lb-controller, service`,
+      `"" is no controller; known are cloud-node-controller, cloud-node, cloud-node-lifecycle-controller, cloud-node-lifecycle, csr-approver, csr, service-lb-controller, service, node-route-controller, route`,
     ],
     ["*,", `"" is no controller`],
     ["-", `"-" is no controller`],

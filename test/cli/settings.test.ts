@@ -180,9 +180,51 @@ describe("readClusterSettings", () => {
       "--delete-unseen-nodes",
       "contradicts --delete-nodes=false",
     ],
+    ["no network of pods", () => ({ controllers: "*,route" }), "--cluster-cidr", "is missing"],
+    ["a network that is none", () => ({ clusterCidr: "10.0.0.0" }), "--cluster-cidr", "10.128.0.0/14"],
+    [
+      "two networks of one family",
+      () => ({ clusterCidr: "10.0.0.0/16,10.1.0.0/16" }),
+      "--cluster-cidr",
+      "cannot be used",
+    ],
+    [
+      "three networks",
+      () => ({ clusterCidr: "10.0.0.0/16,fd00::/56,10.1.0.0/16" }),
+      "--cluster-cidr",
+      "cannot be used",
+    ],
+    [
+      "a list with white space within, as for the stock controller",
+      () => ({ clusterCidr: "10.0.0.0/16, fd00::/56" }),
+      "--cluster-cidr",
+      "cannot be used",
+    ],
+    [
+      "a period that is too short",
+      () => ({ routeReconciliationPeriod: "1s" }),
+      "--route-reconciliation-period",
+      "10s to 24h",
+    ],
+    [
+      "a switch of routes that is none",
+      () => ({ configureCloudRoutes: "no" }),
+      "--configure-cloud-routes",
+      "write true or false",
+    ],
   ])("%s is a fault by name", async (_given, difference, name, message) => {
     const faults = await faultsOf(difference());
     expect(faults).toContainEqual({ name, message: expect.stringContaining(message) });
+  });
+
+  test.each([
+    [{ controllers: "*,route", clusterCidr: " 10.0.0.0/14,fd00:10::/56 " }, true],
+    [{ controllers: "*,route", configureCloudRoutes: "false" }, false],
+    [{ controllers: "*" }, false],
+  ])("routes are made where they are configured: %o", async (difference, isOn) => {
+    const { cluster } = await readClusterSettings(flags(difference), {}, []);
+    expect(cluster.controllers.includes("node-route-controller")).toBe(isOn);
+    if (isOn) expect(cluster.routes.clusterCIDRs).toEqual(["10.0.0.0/14", "fd00:10::/56"]);
   });
 
   test("of a cloud-config that cannot be read no key is missing", async () => {
@@ -195,7 +237,10 @@ describe("readClusterSettings", () => {
       cloudProvider: "azure",
       cloudConfig: file("unknown-key.yaml"),
       kubeconfig: file("rubbish"),
-      controllers: "route",
+      controllers: "tagging",
+      clusterCidr: "10.0.0.0",
+      configureCloudRoutes: "never",
+      routeReconciliationPeriod: "1s",
       port: "70000",
       nodeStatusUpdateFrequency: "5",
       nodeMonitorPeriod: "5",
@@ -211,6 +256,9 @@ describe("readClusterSettings", () => {
       "--node-monitor-period",
       "--node-deletion-grace",
       "--delete-unseen-nodes",
+      "--configure-cloud-routes",
+      "--route-reconciliation-period",
+      "--cluster-cidr",
       "--kubeconfig",
     ]);
     expect(JSON.stringify(faults)).not.toContain("s3cret");

@@ -32,7 +32,7 @@ const WRITES: readonly Write[] = [
   },
   {
     what: "patch a node's status",
-    who: ["node"],
+    who: ["node", "route"],
     method: "PATCH",
     path: "/api/v1/nodes/NAME/status",
     contentType: JSON_PATCH,
@@ -48,7 +48,7 @@ const WRITES: readonly Write[] = [
   },
   {
     what: "record an Event",
-    who: ["node", "node-lifecycle", "csr", "service"],
+    who: ["node", "node-lifecycle", "csr", "service", "route"],
     method: "POST",
     path: "/api/v1/namespaces/default/events",
     body: {

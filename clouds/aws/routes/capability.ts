@@ -1,80 +1,84 @@
 import { type Api, createApi } from "#clouds/aws/actions/api.ts";
 import { perform } from "#clouds/aws/actions/perform.ts";
-import type { AwsCluster } from "#clouds/aws/belonging.ts";
-import type { Budget } from "#clouds/aws/budget.ts";
-import type { CredentialSource } from "#clouds/aws/credentials.ts";
+import {
+  type AwsWorld,
+  type ClosableCapability,
+  createEntrance,
+  MAX_WAIT_MS,
+} from "#clouds/aws/capability.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
 import type { Fault, Outcome } from "#clouds/aws/errors.ts";
 import { ROUTE_ACTIONS, ROUTE_COMMANDS, ROUTE_SERVICES } from "#clouds/aws/routes/commands.ts";
-import { observeRoutes, Question } from "#clouds/aws/routes/observe.ts";
+import { observeRoutes, Question, type RouteSessions } from "#clouds/aws/routes/observe.ts";
 import { requestOf } from "#clouds/aws/routes/requests.ts";
-import { createSession } from "#clouds/aws/session.ts";
-import type { ActionCall, Capability } from "#clouds/cloud.ts";
-import type { Sleep } from "#clouds/sleep.ts";
+import { createSession, type Session } from "#clouds/aws/session.ts";
 import type { CapabilityErrorCode, Observation } from "#core/capability.ts";
+import { messageOf } from "#core/message-of.ts";
 import type { CloudUsage } from "#core/report.ts";
 import type { RouteState } from "#core/route/state.ts";
 
-/** What routes share with the rest of a cloud. */
-export interface RoutesOptions {
-  readonly cluster: AwsCluster;
-  readonly ec2: Ec2;
-  readonly budget: Budget;
-  readonly sleep: Sleep;
-  readonly credentials: () => CredentialSource | undefined;
-  readonly wallClock: () => number;
-  /** The operations of `commands.ts`; of the region without it. */
-  readonly api?: Api | undefined;
-}
+/** Routes to the pods of nodes. `ec2` is that of nodes; without `api` routes are AWS's own. */
+export function createRoutes(world: AwsWorld, ec2: Ec2, api: Api = apiOf(world)): ClosableCapability {
+  const { cluster, budget, sleep } = world;
+  const enter = createEntrance(budget);
+  const sessionOf = (signal: AbortSignal): Session<Api> =>
+    createSession({ ec2: api, budget, sleep, signal, maxTokenWaitMs: MAX_WAIT_MS });
 
-/** The capability `routes` of a cluster on AWS, and what closes it. */
-export function createRoutes(options: RoutesOptions): Capability & { readonly close: () => void } {
-  const { cluster, ec2, budget, sleep, credentials, wallClock } = options;
-  const { region } = cluster;
-  const api =
-    options.api ??
-    createApi({ region, services: ROUTE_SERVICES, commands: ROUTE_COMMANDS, credentials, wallClock });
-  const allowed: ReadonlySet<string> = new Set(Object.keys(ROUTE_ACTIONS));
-
-  async function within<Result>(
-    { share }: Pick<ActionCall, "share">,
-    work: () => Promise<Result>,
-  ): Promise<Result> {
-    const leave = budget.enter(share);
+  async function answer(question: unknown, sessions: RouteSessions): Promise<Observation> {
+    const parsed = Question.safeParse(question);
+    if (!parsed.success) return UNREADABLE;
     try {
-      return await work();
-    } finally {
-      leave();
+      return observationOf(await observeRoutes(parsed.data, sessions, cluster));
+    } catch (error) {
+      // Nothing is known to come here; but the contract is that nobody's batch rejects.
+      return { kind: "error", code: "Unavailable", message: `routes: ${messageOf(error)}` };
     }
   }
 
   return {
-    observe: (questions, call) =>
-      within(call, async () => {
-        const { signal } = call;
-        const sessions = {
-          routes: createSession<Api>({ ec2: api, budget, sleep, signal }),
-          instances: createSession({ ec2, budget, sleep, signal }),
-        };
+    async observe(questions, call) {
+      const { signal } = call;
+      const sessions = {
+        routes: sessionOf(signal),
+        instances: createSession({ ec2, budget, sleep, signal }),
+      };
+      const leave = enter(call);
+      try {
         const answers: Observation[] = [];
-        for (const question of questions) {
-          const parsed = Question.safeParse(question);
-          if (!parsed.success) answers.push(UNREADABLE);
-          else answers.push(observationOf(await observeRoutes(parsed.data, sessions, cluster)));
-        }
+        for (const question of questions) answers.push(await answer(question, sessions));
         return { answers, usage: sumOf(sessions.routes.usage(), sessions.instances.usage()) };
-      }),
-    act: (action, call) =>
-      within(call, async () => {
-        const session = createSession<Api>({ ec2: api, budget, sleep, signal: call.signal });
-        const request = requestOf(action.action, action.parameters);
-        if (request !== undefined)
-          return perform({ capability: action.capability, ...request }, allowed, session);
-        const message = `routes have no action ${action.action} with these parameters`;
+      } finally {
+        leave();
+      }
+    },
+    async act({ capability, action, parameters }, call) {
+      const session = sessionOf(call.signal);
+      const request = requestOf(action, parameters);
+      if (request === undefined) {
+        const message = `routes have no action ${action} with these parameters`;
         return { answer: { kind: "error", code: "Invalid", message }, usage: session.usage() };
-      }),
+      }
+      const leave = enter(call);
+      try {
+        return await perform({ capability, ...request }, ALLOWED, session);
+      } finally {
+        leave();
+      }
+    },
     close: () => api.close(),
   };
+}
+
+const ALLOWED: ReadonlySet<string> = new Set(Object.keys(ROUTE_ACTIONS));
+
+function apiOf({ cluster: { region }, credentials, wallClock }: AwsWorld): Api {
+  return createApi({
+    region,
+    services: ROUTE_SERVICES,
+    commands: ROUTE_COMMANDS,
+    credentials,
+    wallClock,
+  });
 }
 
 const UNREADABLE: Observation = {
