@@ -8,10 +8,20 @@ import {
   CreateListenerCommand,
   CreateLoadBalancerCommand,
   CreateTargetGroupCommand,
+  DescribeLoadBalancersCommand,
   RegisterTargetsCommand,
 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import type { Clients } from "#test/clouds/aws/moto/clients.ts";
 import type { Network } from "#test/clouds/aws/moto/make-network.ts";
+
+/** As a load balancer of a Service with another uid is called. */
+const FOREIGN_NAME = `a${"0123456789abcdef".repeat(2).slice(1)}`;
+
+/** The ARN of the foreign network load balancer. */
+export async function foreignLoadBalancer(aws: Clients): Promise<string> {
+  const { LoadBalancers } = await aws.elbv2.send(new DescribeLoadBalancersCommand({ Names: [FOREIGN_NAME] }));
+  return LoadBalancers?.[0]?.LoadBalancerArn ?? "";
+}
 
 /**
  * Makes what is not ours and looks as much like it as it can: load balancers of another cluster that serve a Service of the same
@@ -22,7 +32,7 @@ export async function makeForeignThings(aws: Clients, network: Network, instance
     { Key: "kubernetes.io/cluster/other", Value: "owned" },
     { Key: "kubernetes.io/service-name", Value: "default/web" },
   ];
-  const name = `a${"0123456789abcdef".repeat(2).slice(1)}`;
+  const name = FOREIGN_NAME;
   const made = await aws.ec2.send(
     new CreateSecurityGroupCommand({
       GroupName: `k8s-elb-${name}`,

@@ -37,6 +37,12 @@ export const KINDS: readonly Kind[] = [
   { name: "NLB", annotations: NLB, others: NLB_OTHERS },
   { name: "NLB, Managed", annotations: NLB, others: NLB_OTHERS, cloud: { nlbSecurityGroupMode: "Managed" } },
   {
+    name: "NLB, shared backend group",
+    annotations: NLB,
+    others: NLB_OTHERS,
+    cloud: { nlbSecurityGroupMode: "Managed", sharedBackendSecurityGroup: true },
+  },
+  {
     name: "CLB",
     annotations: {},
     others: {

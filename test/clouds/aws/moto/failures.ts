@@ -35,6 +35,8 @@ export interface Failures {
   plan(failure: PlannedFailure): void;
   /** How many of those planned are left. */
   left(): number;
+  /** Takes back what is left of them. */
+  drop(): void;
   limit(quotas: readonly Quota[]): void;
   /** What a call meets, if anything. */
   take(call: Call): Failure | undefined;
@@ -72,6 +74,9 @@ export function createFailures(now: () => number): Failures {
     plan: ({ operation, count = 1, after = 0, failure }) =>
       void planned.push({ operation, count, after, failure }),
     left: () => planned.reduce((sum, { count }) => sum + count, 0),
+    drop: () => {
+      planned = [];
+    },
     limit: (quotas) => {
       buckets = quotas.map((quota) => ({ ...quota, left: quota.tokens, atMs: now() }));
     },

@@ -56,7 +56,7 @@ export interface MendedMoto {
   calls(): readonly RecordedCall[];
   /** Forgets counts and calls alone. */
   forgetCalls(): void;
-  readonly failures: Pick<Failures, "plan" | "left" | "limit">;
+  readonly failures: Pick<Failures, "plan" | "left" | "drop" | "limit">;
   /** From now on new resources are invisible to so many describes that would show them. */
   hideNew(describes: number): void;
   /** Each call takes so much longer. */
@@ -159,6 +159,8 @@ export async function startMendedMoto(program: MotoProgram): Promise<MendedMoto>
       response.end(String(error instanceof Error ? error.stack : error));
     });
   });
+  // A client that was idle for a while must not meet the end of its connection in place of an answer.
+  server.keepAliveTimeout = 600_000;
   server.on("connection", (socket) => {
     sockets.add(socket);
     socket.on("error", () => {});

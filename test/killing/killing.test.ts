@@ -1,0 +1,97 @@
+import {
+  CreateTargetGroupCommand,
+  DeleteLoadBalancerCommand,
+} from "@aws-sdk/client-elastic-load-balancing-v2";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { foreignLoadBalancer } from "#test/killing/foreign.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+import { enumerate } from "./enumerate.ts";
+import { createLifeline } from "./lifeline.ts";
+import { KINDS, type Operation, operationsOf } from "./operations.ts";
+import { type Stage, startStage } from "./stage.ts";
+
+// A part of `npm run test:killing`: every eighth of what can go wrong with a few operations.
+
+const OPERATIONS = KINDS.flatMap(operationsOf);
+const EVERY = 8;
+const TIMEOUT_MS = 180_000;
+
+describeWithPart("moto", "functions that are killed", (program) => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await startStage(program);
+  });
+  afterAll(() => stage?.close());
+
+  test.each(["NLB: create", "NLB, Managed: other ports", "CLB: type ClusterIP"])(
+    "come to the same end when they are started again: %s",
+    async (name) => {
+      const result = await enumerate(stage, operationNamed(name), {
+        chosen: (_, index) => index % EVERY === 0,
+      });
+      expect(result.problems).toEqual([]);
+      expect(result).toMatchObject({ orphans: 0, foreignTouched: 0, same: result.runs });
+      expect(result.runs).toBeGreaterThan(2);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "are found out where something is left over, or what is foreign is touched",
+    async () => {
+      const operation = operationNamed("NLB: type ClusterIP");
+      let played = 0;
+      const harmful: Operation = {
+        ...operation,
+        change: async (on) => {
+          played += 1;
+          if (played === 2) await leaveOver(on);
+          if (played === 3) await touch(on);
+          await operation.change(on);
+        },
+      };
+      const result = await enumerate(stage, harmful, { chosen: (_, index) => index < 2 });
+      expect(result).toMatchObject({ runs: 2, same: 0, orphans: 1, foreignTouched: 3 });
+      expect(result.problems.join("\n")).toContain("there is {");
+      expect(result.problems.join("\n")).toContain("lost after the Service is gone");
+    },
+    TIMEOUT_MS,
+  );
+});
+
+test.each([
+  { phase: "landed", answered: [true, false] },
+  { phase: "answered", answered: [true, true] },
+] as const)(
+  "a process that is killed when its second change was $phase changes nothing more",
+  ({ phase, answered }) => {
+    const { gate, changes, isKilled } = createLifeline({ on: "cloud", change: 2, phase });
+    const change = { service: "ec2", operation: "CreateTags" } as Parameters<typeof gate.leave>[0];
+    const read = { ...change, operation: "DescribeVpcs" };
+    expect([gate.leave(change), gate.leave(read), gate.leave(change)]).toEqual([
+      answered[0],
+      true,
+      answered[1],
+    ]);
+    expect(isKilled()).toBe(true);
+    expect([gate.enter(change), gate.leave(change), gate.leave(read)]).toEqual([false, false, false]);
+    expect(changes).toHaveLength(2);
+  },
+);
+
+function operationNamed(name: string): Operation {
+  const found = OPERATIONS.find((operation) => operation.name === name);
+  if (found === undefined) throw new Error(`there is no operation "${name}"`);
+  return found;
+}
+
+async function leaveOver({ aws, network }: Stage): Promise<void> {
+  await aws.elbv2.send(
+    new CreateTargetGroupCommand({ Name: "left-over", Protocol: "TCP", Port: 1, VpcId: network.vpc }),
+  );
+}
+
+async function touch({ aws }: Stage): Promise<void> {
+  const LoadBalancerArn = await foreignLoadBalancer(aws);
+  await aws.elbv2.send(new DeleteLoadBalancerCommand({ LoadBalancerArn }));
+}
