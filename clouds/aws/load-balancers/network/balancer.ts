@@ -46,7 +46,7 @@ export function changeBalancer(
   const warnings: Problem[] = [];
   if (loadBalancer.Scheme !== undefined && (loadBalancer.Scheme === "internal") !== wanted.internal)
     warnings.push({
-      code: "SubnetsChanged",
+      code: "InvalidAnnotation",
       field: annotationName("internal"),
       value: String(wanted.internal),
       allowed: `what it was when the load balancer was made, which is ${loadBalancer.Scheme}`,
@@ -153,7 +153,7 @@ function otherAddresses(
   ).flatMap(([suffix, key]) =>
     isOther(key)
       ? {
-          code: "SubnetsChanged",
+          code: "InvalidAnnotation",
           field: annotationName(suffix),
           value: wanted.annotations[suffix]?.join(","),
           allowed: "the addresses that the load balancer was made with",

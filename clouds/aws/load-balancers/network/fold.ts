@@ -34,8 +34,11 @@ export function foldNetwork(
       const network = { loadBalancer: made, tags: pairs(Tags), attributes: {}, listeners: [] };
       return { ...state, network };
     }
-    case "elbv2:DeleteLoadBalancer":
-      return { ...state, network: undefined, targetGroups: state.targetGroups.map(detached) };
+    case "elbv2:DeleteLoadBalancer": {
+      const { LoadBalancerArn } = requestOf(action, "elbv2:DeleteLoadBalancer");
+      const targetGroups = state.targetGroups.map((each) => detached(each, LoadBalancerArn));
+      return { ...state, network: undefined, targetGroups };
+    }
     case "elbv2:SetSecurityGroups": {
       const { SecurityGroups } = requestOf(action, "elbv2:SetSecurityGroups");
       const { SecurityGroupIds = SecurityGroups ?? [] } = as<SetSecurityGroupsOutput>(result);
@@ -225,8 +228,9 @@ function attached(state: AwsLoadBalancerState): AwsLoadBalancerState {
   return { ...state, targetGroups };
 }
 
-function detached(each: TargetGroupState): TargetGroupState {
-  return { ...each, group: { ...each.group, LoadBalancerArns: [] } };
+function detached(each: TargetGroupState, arn: string | undefined): TargetGroupState {
+  const others = (each.group.LoadBalancerArns ?? []).filter((other) => other !== arn);
+  return { ...each, group: { ...each.group, LoadBalancerArns: others } };
 }
 
 /** A listener that ends TLS no more has neither certificates nor a policy. */

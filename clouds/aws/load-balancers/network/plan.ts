@@ -1,4 +1,5 @@
 import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
+import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import {
   changeAttributes,
   changeTags,
@@ -28,6 +29,7 @@ import {
 import {
   chooseTargets,
   deregisterTargets,
+  faultOfLabels,
   registerTargets,
 } from "#clouds/aws/load-balancers/network/targets.ts";
 import { readNetwork } from "#clouds/aws/load-balancers/network/wanted.ts";
@@ -48,6 +50,8 @@ export function planNetwork(question: LoadBalancerQuestion, whose: Whose): LoadB
   const read = readNetwork(question.service, whose.settings);
   if (read.kind === "refused") return read;
   const context: NetworkContext = { ...whose, wanted: read.wanted };
+  const unknown = faultOfLabels(question.nodes, context);
+  if (unknown !== undefined) return { kind: "refused", problem: unknown };
   const balancer = whose.state.network;
   if (balancer === undefined) return planCreation(question, context);
   if (!isOwnBalancer(context)) return { kind: "refused", problem: nameTaken(context) };
@@ -152,9 +156,27 @@ function planChange(
       ...(change.warnings ?? []),
       ...planned.warnings,
       ...targets.warnings,
+      ...faultsOfRanges(of),
       ...(rules.kind === "refused" ? [] : (rules.value ?? [])),
     ],
   };
+}
+
+/** Source ranges hold where targets see clients' addresses, or where the load balancer has security groups. */
+function faultsOfRanges(context: NetworkContext): readonly Problem[] {
+  const { sourceRanges, targetGroupAttributes } = context.wanted;
+  const isHidden = targetGroupAttributes["preserve_client_ip.enabled"] === "false";
+  const isOpen = sourceRanges === undefined || sourceRanges.includes("0.0.0.0/0");
+  if (!isHidden || isOpen || hasFrontGroups(context)) return [];
+  return [
+    {
+      code: "InvalidAnnotation",
+      field: annotationName("target-group-attributes"),
+      value: "preserve_client_ip.enabled=false",
+      allowed:
+        "preserve_client_ip.enabled=true where source ranges are limited, or anybody may come, unless the operator has set nlbSecurityGroupMode: Managed",
+    },
+  ];
 }
 
 /** It is made once IPv6 is off, for which it would have to be made otherwise. */

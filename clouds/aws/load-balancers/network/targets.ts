@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { TargetDescription } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
+import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import { hasLabels } from "#clouds/aws/load-balancers/annotations/target-node-labels.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import { arnOf, type MatchedPort } from "#clouds/aws/load-balancers/network/target-groups.ts";
@@ -41,6 +42,21 @@ export function chooseTargets(nodes: readonly TargetNode[], context: NetworkCont
   const ids = withinLimits(candidates, registered, context);
   if (ids.length < candidates.size) warnings.push(tooMany(ids.length, candidates.size));
   return { ids, isStarting, warnings: warnings.slice(0, MAX_WARNINGS) };
+}
+
+/** Nodes whose labels nobody has told are not taken for nodes without any: then all targets would go. */
+export function faultOfLabels(nodes: readonly TargetNode[], { wanted }: NetworkContext): Problem | undefined {
+  const said = wanted.annotations["target-node-labels"];
+  if (said === undefined || nodes.length === 0 || nodes.some(({ labels }) => labels !== undefined))
+    return undefined;
+  return {
+    code: "UnsupportedAnnotation",
+    field: annotationName("target-node-labels"),
+    value: Object.entries(said)
+      .map((pair) => pair.join("="))
+      .join(","),
+    allowed: "nothing, as long as labels of nodes are not told",
+  };
 }
 
 /** Registers what a target group lacks. */

@@ -1,0 +1,102 @@
+import { expect, test } from "vitest";
+import { awsLoadBalancerModel as model } from "#clouds/aws/load-balancers/model.ts";
+import {
+  converge,
+  instance,
+  nodes,
+  observe,
+  question,
+  service,
+  settings,
+  world,
+} from "#test/clouds/aws/load-balancers/network/world.ts";
+
+const ids = (count: number, from = 1) => Array.from({ length: count }, (_, at) => `i-${at + from}`);
+const running = (all: readonly string[], zone = "eu-central-1a") =>
+  Object.fromEntries(all.map((id) => [id, instance({ zone })]));
+
+test("a hundred nodes more are one call a target group, and nothing where nothing differs", () => {
+  const aws = world({ instances: running(ids(150)) });
+  converge(aws, question(service(), nodes(...ids(50))));
+  const before = aws.done.length;
+  converge(aws, question(service(), nodes(...ids(150))));
+  expect(aws.done.slice(before).map(({ action }) => action)).toEqual(["elbv2:RegisterTargets"]);
+  converge(aws, question(service(), nodes(...ids(150))));
+  expect(aws.done.length).toBe(before + 1);
+});
+
+test("targets come before others go", () => {
+  const aws = world({ instances: running(ids(4)) });
+  converge(aws, question(service(), nodes("i-1", "i-2")));
+  const before = aws.done.length;
+  converge(aws, question(service(), nodes("i-3", "i-4")));
+  expect(aws.done.slice(before).map(({ action }) => action)).toEqual([
+    "elbv2:RegisterTargets",
+    "elbv2:DeregisterTargets",
+  ]);
+});
+
+test.each([
+  ["has no provider ID", { name: "n" }],
+  ["is Fargate", { name: "n", providerID: "aws:///eu-central-1a/x/fargate-10.0.0.9" }],
+  ["is another cloud's", { name: "n", providerID: "gce://p/z/i-1" }],
+  ["has an instance that AWS does not show", { name: "n", providerID: "aws:///eu-central-1a/i-gone" }],
+  ["has an instance that is stopped", { name: "n", providerID: "aws:///eu-central-1a/i-9" }],
+])("a node that %s delays no other", (_, node) => {
+  const aws = world({ instances: { ...running(ids(2)), "i-9": instance({ state: "stopped" }) } });
+  const asked = question(service(), [...nodes("i-1", "i-2"), node]);
+  expect(converge(aws, asked).kind).toBe("settled");
+  expect(observe(aws, asked).targetGroups[0]?.targets.map(({ Id }) => Id)).toEqual(["i-1", "i-2"]);
+});
+
+test("one that stops stays, as it may run again while its node is there", () => {
+  const aws = world({ instances: running(ids(2)) });
+  const asked = question(service(), nodes("i-1", "i-2"));
+  converge(aws, asked);
+  aws.vpc = { ...aws.vpc, instances: { ...running(["i-1"]), "i-2": instance({ state: "stopped" }) } };
+  converge(aws, asked);
+  expect(observe(aws, asked).targetGroups[0]?.targets).toHaveLength(2);
+});
+
+test("one that is starting is waited for, but not with the hostname", () => {
+  const aws = world({ instances: { ...running(["i-1"]), "i-2": instance({ state: "pending" }) } });
+  const end = converge(aws, question(service(), nodes("i-1", "i-2")));
+  expect(end.kind).toBe("settled");
+  const published = { loadBalancer: { ingress: (end as { ingress: readonly unknown[] }).ingress } };
+  const again = question(service({}, {}, {}, published), nodes("i-1", "i-2"));
+  expect(model.next(again, observe(aws, again), settings())).toMatchObject({ kind: "wait", afterSeconds: 5 });
+});
+
+test("of more than AWS takes in a zone a subset stays, the same for all ports, and what leaves is replaced", () => {
+  const all = ids(600);
+  const aws = world({ instances: running(all) });
+  const ports = [80, 443].map((port) => ({
+    protocol: "TCP",
+    port,
+    nodePort: 30_000 + port,
+    name: `p${port}`,
+  }));
+  const asked = question(service({ ports }), nodes(...all));
+  expect(converge(aws, asked)).toMatchObject({ warnings: [{ code: "TooManyTargets", value: "600" }] });
+  const taken = () =>
+    observe(aws, asked).targetGroups.map(({ targets }) => targets.map(({ Id }) => Id ?? "").sort());
+  const [first, second] = taken();
+  expect(first).toHaveLength(250);
+  expect(second).toEqual(first);
+  const left = new Set(first?.slice(10));
+  const rest = all.filter((id) => !first?.includes(id) || left.has(id));
+  converge(aws, question(service({ ports }), nodes(...rest)));
+  expect(taken()[0]).toHaveLength(250);
+  expect([...left].every((id) => taken()[0]?.includes(id))).toBe(true);
+});
+
+test("zones have room each, unless traffic is sent across them", () => {
+  const all = ids(600);
+  const instances = { ...running(all.slice(0, 300)), ...running(all.slice(300), "eu-central-1b") };
+  const aws = world({ instances });
+  expect(converge(aws, question(service(), nodes(...all)))).toMatchObject({ warnings: [] });
+  const across = service({}, { "cross-zone-load-balancing-enabled": "true" });
+  expect(converge(aws, question(across, nodes(...all)))).toMatchObject({
+    warnings: [{ code: "TooManyTargets" }],
+  });
+});
