@@ -82,6 +82,14 @@ test("a load balancer as the stock controller makes it: names, tags, groups, rul
   ]);
 });
 
+test("as many calls where results are folded instead of looked at again", () => {
+  const [folded, looked] = [world(), world()];
+
+  expect(converge(folded, question({}), { isFolded: true })).toEqual(converge(looked, question({})));
+  expect(folded.done).toEqual(looked.done);
+  expect(shown(folded)).toEqual(shown(looked));
+});
+
 const PORTS = [
   { name: "http", port: 80, nodePort: 30_080 },
   { name: "https", port: 443, nodePort: 30_443 },
@@ -268,6 +276,19 @@ test.each([
   expect(draining?.Enabled).toBe(false);
 });
 
+test.each([
+  ["access-log-emit-interval", "5", { AccessLog: { EmitInterval: 5 } }],
+  ["access-log-s3-bucket-prefix", "web", { AccessLog: { S3BucketPrefix: "web" } }],
+] as const)("of access logs that are on, %s can be changed", (suffix, value, expected) => {
+  const logs = { "access-log-enabled": "true", "access-log-s3-bucket-name": "logs" };
+  const { elb, attributes } = made({ annotations: said(logs) });
+
+  converge(elb, question({ annotations: said({ ...logs, [suffix]: value }) }));
+  expect(described(elb).attributes).toMatchObject(expected);
+  converge(elb, question({ annotations: said(logs) }));
+  expect(described(elb).attributes).toEqual(attributes);
+});
+
 test("the proxy protocol on all ports, on new ones, and on none again; other policies stay", () => {
   const annotations = said({ "proxy-protocol": "*" });
   const { elb } = made({ annotations });
@@ -315,6 +336,44 @@ test("a policy of TLS on all listeners of TLS, another one, and AWS's default ag
   elb.done.length = 0;
   expect(converge(elb, question({ annotations: said(tls), spec }))).toEqual(SETTLED);
   expect(elb.done).toEqual([]);
+});
+
+test("a listener of which nothing but the protocol towards instances changes is made anew", () => {
+  const { elb } = made({ annotations: said({ "ssl-cert": ONE }) });
+  elb.done.length = 0;
+
+  converge(elb, question({ annotations: said({ "ssl-cert": ONE, "backend-protocol": "ssl" }) }));
+
+  expect(listeners(elb)).toMatchObject([{ Protocol: "SSL", InstanceProtocol: "SSL" }]);
+  expect(elb.done.slice(0, 2)).toEqual([
+    "elb:DeleteLoadBalancerListeners",
+    "elb:CreateLoadBalancerListeners",
+  ]);
+});
+
+test("a listener's other policies, such as those of stickiness, stay beside that of TLS", () => {
+  const tls = { "ssl-cert": ONE, "backend-protocol": "http" };
+  const { elb } = made({ annotations: said(tls) });
+  const state = elb.classics.get(NAME);
+  if (state === undefined) throw new Error("gone");
+  const [{ Listener: listener } = {}] = state.loadBalancer.ListenerDescriptions ?? [];
+  const sticky = { PolicyName: "sticky", PolicyTypeName: "LBCookieStickinessPolicyType" };
+  elb.classics.set(NAME, {
+    ...state,
+    policies: [...state.policies, sticky],
+    loadBalancer: {
+      ...state.loadBalancer,
+      ListenerDescriptions: [
+        { ...(listener && { Listener: listener }), PolicyNames: ["ELBSecurityPolicy-2016-08", "sticky"] },
+      ],
+    },
+  });
+
+  const wanted = { ...tls, "ssl-negotiation-policy": "ELBSecurityPolicy-TLS-1-2-2017-01" };
+  expect(converge(elb, question({ annotations: said(wanted) }))).toEqual(SETTLED);
+  expect(elb.classics.get(NAME)?.loadBalancer.ListenerDescriptions).toMatchObject([
+    { PolicyNames: ["sticky", "k8s-SSLNegotiationPolicy-ELBSecurityPolicy-TLS-1-2-2017-01"] },
+  ]);
 });
 
 test("a certificate is exchanged in place; how its ARN is capitalized is no difference", () => {
