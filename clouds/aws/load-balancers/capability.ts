@@ -31,7 +31,7 @@ export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): C
       if (questions.length === 0) return { answers: [], usage: session.usage() };
       const leave = enter(call);
       try {
-        const observing = { cluster, read: readerOf(session), zoneTypes };
+        const observing = { cluster, read: readerOf(session), zoneTypes, now: world.now };
         return { answers: await observeLoadBalancers(questions, observing), usage: session.usage() };
       } catch (error) {
         // Nothing is known to come here; but the contract is that nobody's batch rejects.

@@ -32,6 +32,12 @@ import type { CapabilityErrorCode, Observation } from "#core/capability.ts";
 const AT_ONCE = 6;
 
 /**
+ * So long after its beginning no further Service is looked at: where the quota makes each wait, those that were seen are worth more
+ * than those that would be seen when there is no time left to do anything.
+ */
+const MAX_OBSERVING_MS = 5_000;
+
+/**
  * What there is of the load balancers of some Services. What they have in common is asked for once; what cannot be found out is an
  * error of the Services that it concerns, and of no others.
  */
@@ -39,6 +45,7 @@ export async function observeLoadBalancers(
   questions: readonly unknown[],
   observing: Observing,
 ): Promise<Observation[]> {
+  const startedMs = observing.now();
   const asked = questions.map(soughtBy);
   const sought = asked.filter((each) => each !== undefined);
   const shared = await lookAtShared(sought, observing);
@@ -46,7 +53,8 @@ export async function observeLoadBalancers(
   const waiting = [...sought];
   const work = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      answers.set(next, observationOf(await stateOf(next, shared, observing)));
+      const isLate = observing.now() - startedMs > MAX_OBSERVING_MS;
+      answers.set(next, isLate ? LATE : observationOf(await stateOf(next, shared, observing)));
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
@@ -143,6 +151,12 @@ const NAMELESS: Observation = {
   kind: "error",
   code: "Invalid",
   message: "the Service's uid holds something that no load balancer's name may hold",
+};
+
+const LATE: Observation = {
+  kind: "error",
+  code: "Throttled",
+  message: "this batch's share of the account's quotas lets no more load balancers be looked at now",
 };
 
 const UNANSWERED: Observation = { kind: "error", code: "Unavailable", message: "AWS: no answer" };

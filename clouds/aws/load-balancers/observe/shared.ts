@@ -19,6 +19,8 @@ export interface Observing {
   readonly cluster: AwsCluster;
   readonly read: Reader;
   readonly zoneTypes: ZoneTypes;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number;
 }
 
 /** What was asked for all Services together. */
