@@ -40,8 +40,10 @@ function editOf({ condition, lastCondition }: RouteNode, fields: Readonly<Record
     };
   }
   const whole = { type: NETWORK_UNAVAILABLE, ...fields };
-  if (lastCondition === undefined)
-    return { tests: [test(CONDITIONS, null)], operations: [add(CONDITIONS, [whole])] };
+  if (typeof lastCondition !== "string") {
+    const before = lastCondition === null ? [] : null;
+    return { tests: [test(CONDITIONS, before)], operations: [add(CONDITIONS, [whole])] };
+  }
   return {
     tests: [test(`${CONDITIONS}/-1/type`, lastCondition)],
     operations: [add(`${CONDITIONS}/-`, whole)],

@@ -42,8 +42,8 @@ export const RouteNode = z.object({
   condition: z
     .object({ at: z.int().min(0), status: z.string().optional(), reason: z.string().optional() })
     .optional(),
-  /** The type of the last condition, where there are any. */
-  lastCondition: z.string().optional(),
+  /** The type of the last condition; null where the list of them is empty, undefined where there is no list. */
+  lastCondition: z.string().nullable().optional(),
 });
 export type RouteNode = z.output<typeof RouteNode>;
 
@@ -66,6 +66,7 @@ export const routeNodes: Related = {
       ...(spec.podCIDRs === undefined ? {} : { podCIDRs: spec.podCIDRs.slice(0, MAX_POD_CIDRS) }),
       ...(at < 0 ? {} : { condition: { at, status: said, reason } }),
       ...(last === undefined ? {} : { lastCondition: last }),
+      ...(status.conditions?.length === 0 ? { lastCondition: null } : {}),
     } satisfies RouteNode;
   },
   reads: () => "all",

@@ -1,0 +1,77 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { canonicalCidr, formatCidr, isWithin, overlaps, parseCidr } from "#core/cidr.ts";
+
+describe("a network is read in any spelling, and written in one", () => {
+  test.each([
+    ["10.0.0.0/16", "10.0.0.0/16"],
+    ["10.0.3.7/16", "10.0.0.0/16"],
+    ["010.000.0.0/16", "10.0.0.0/16"],
+    ["0.0.0.0/0", "0.0.0.0/0"],
+    ["1.2.3.4/32", "1.2.3.4/32"],
+    ["2001:DB8::/32", "2001:db8::/32"],
+    ["2001:0db8:0000:0000:0000:0000:0000:0000/064", "2001:db8::/64"],
+    ["2001:db8:0:0:1:0:0:1/128", "2001:db8::1:0:0:1/128"],
+    ["2001:db8:0:1:1:1:1:1/128", "2001:db8:0:1:1:1:1:1/128"],
+    ["::/0", "::/0"],
+    ["::1/128", "::1/128"],
+    ["1:2:3:4:5:6:7:8/128", "1:2:3:4:5:6:7:8/128"],
+    ["fd00:10:ffff::/48", "fd00:10:ffff::/48"],
+    ["fd00:10:0:ffff::/56", "fd00:10:0:ff00::/56"],
+  ])("%s is %s", (text, canonical) => {
+    expect(canonicalCidr(text)).toBe(canonical);
+    expect(canonicalCidr(canonical)).toBe(canonical);
+  });
+
+  test.each([
+    "",
+    "10.0.0.0",
+    "10.0.0.0/33",
+    "::/129",
+    "10.0.0.0/-1",
+    "10.0.0.0/a",
+    "10.0.0.0/8/8",
+    "10.0.0/8",
+    "/8",
+    "::ffff:10.0.0.0/104",
+    "10.0.0.0/1e1",
+    "10.0.0.0/0008",
+  ])("%j is none", (text) => {
+    expect(canonicalCidr(text)).toBeUndefined();
+  });
+
+  test("whatever it is, it reads as itself", () => {
+    const cidr = fc.oneof(
+      fc.tuple(fc.constant(4 as const), fc.bigInt(0n, 2n ** 32n - 1n), fc.integer({ min: 0, max: 32 })),
+      fc.tuple(
+        fc.constant(6 as const),
+        fc.bigInt(2n ** 64n, 2n ** 128n - 1n),
+        fc.integer({ min: 0, max: 128 }),
+      ),
+    );
+    // biome-ignore lint/nursery/noFloatingPromises: a property that is synchronous is asserted synchronously
+    fc.assert(
+      fc.property(cidr, ([family, value, length]) => {
+        const free = BigInt((family === 4 ? 32 : 128) - length);
+        const read = { family, first: (value >> free) << free, length };
+        expect(parseCidr(formatCidr(read))).toEqual(read);
+      }),
+    );
+  });
+});
+
+describe("networks", () => {
+  const cidr = (text: string) => parseCidr(text) ?? expect.fail(text);
+
+  test.each([
+    ["10.1.0.0/24", "10.0.0.0/8", true, true],
+    ["10.0.0.0/8", "10.0.0.0/8", true, true],
+    ["10.0.0.0/8", "10.1.0.0/24", false, true],
+    ["11.0.0.0/24", "10.0.0.0/8", false, false],
+    ["::/0", "0.0.0.0/0", false, false],
+    ["fd00:10:1::/64", "fd00:10::/32", true, true],
+  ])("%s within %s: %s; overlapping: %s", (inner, outer, within, overlap) => {
+    expect(isWithin(cidr(inner), cidr(outer))).toBe(within);
+    expect(overlaps(cidr(inner), cidr(outer))).toBe(overlap);
+  });
+});
