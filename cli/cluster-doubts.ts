@@ -1,16 +1,24 @@
 import { cloudKindOf } from "#clouds/kinds.ts";
 import type { Cluster } from "#config/cluster.ts";
+import { taggingWatch } from "#core/tagging/watch.ts";
 import { findWatch, WATCHES } from "#core/watches.ts";
 
 /** What of a cluster's entry is no fault, as a later version may know it, and most likely a mistake; each in one line. */
-export function doubtsOf({ controllers, cloud }: Pick<Cluster, "controllers" | "cloud">): readonly string[] {
+export function doubtsOf({
+  controllers,
+  cloud,
+  tagging,
+}: Pick<Cluster, "controllers" | "cloud" | "tagging">): readonly string[] {
   const unknown = controllers.filter((name) => findWatch(name) === undefined);
   const known = WATCHES.map(({ name }) => name).join(", ");
   return [
     ...unknown.map((name) => `controllers: this version knows no ${name}; it knows ${known}`),
+    ...(controllers.includes(taggingWatch.name) && Object.keys(tagging.tags).length === 0 ? [NO_TAGS] : []),
     ...(cloudKindOf(cloud).doubts?.(cloud) ?? []).map((doubt) => `cloud.${doubt}`),
   ];
 }
+
+const NO_TAGS = `tagging.tags: there are none, and the controller ${taggingWatch.name} does nothing without`;
 
 /** A line for the log about the doubts there are, some of them named; undefined where there are none. */
 export function doubtLine(clusters: readonly Cluster[]): Readonly<Record<string, unknown>> | undefined {

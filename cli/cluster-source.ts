@@ -21,6 +21,8 @@ const ONE_CLUSTER: Readonly<Record<string, string>> = {
   "--configure-cloud-routes": "routes.configure of each entry",
   "--cluster-cidr": "routes.clusterCIDRs of each entry",
   "--route-reconciliation-period": "routes.reconciliationSeconds of each entry",
+  "--tags": "tagging.tags of each entry",
+  "--resources": "tagging.resources of each entry",
 };
 
 /**

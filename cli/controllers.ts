@@ -24,10 +24,7 @@ export function selectControllers(list: string): ControllerSelection {
 }
 
 /** Controllers of the stock controller manager and of AWS's that are no part of this one, each with its alias. */
-const ELSEWHERE: readonly (readonly string[])[] = [
-  ["tagging-controller", "tagging"],
-  ["node-ipam-controller", "nodeipam"],
-];
+const ELSEWHERE: readonly (readonly string[])[] = [["node-ipam-controller", "nodeipam"]];
 
 function isEnabled(watch: Watch, entries: readonly string[]): boolean {
   const named = entries.find((entry) => isNameOf(watch, nameIn(entry)));

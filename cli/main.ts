@@ -252,7 +252,9 @@ function withCluster(command: Command): Command {
     .option("--delete-unseen-nodes [boolean]", "also those whose instance was never seen (default: false)")
     .option("--configure-cloud-routes [boolean]", "whether the route controller makes routes (default: true)")
     .option("--cluster-cidr <list>", "the pods' networks, with a comma between: one, or one of each family")
-    .option("--route-reconciliation-period <duration>", "between comparisons of all routes (default: 10m)");
+    .option("--route-reconciliation-period <duration>", "between comparisons of all routes (default: 10m)")
+    .option("--tags <list>", "of instances, with the tagging controller: KEY=VALUE, with a comma between")
+    .option("--resources <list>", "what gets them: instance (default: instance)");
 }
 
 /** For commands that look at clusters: the flags of one are those of `run`, and are told of by a line. */

@@ -6,12 +6,13 @@ import { KubeconfigError } from "#cli/kubeconfig-error.ts";
 import { type NodeFlags, readNodeFlags } from "#cli/node-flags.ts";
 import { type DurationRange, readDuration } from "#cli/read-duration.ts";
 import { type RouteFlags, readRouteFlags, withoutRoutes } from "#cli/route-flags.ts";
+import { readTaggingFlags, type TaggingFlags } from "#cli/tagging-flags.ts";
 import { Cluster, ClusterEntry } from "#config/cluster.ts";
 import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
 import type { ControllerName } from "#core/event.ts";
 
 /** The flags that describe one cluster, as typed. */
-export interface ClusterFlags extends NodeFlags, RouteFlags {
+export interface ClusterFlags extends NodeFlags, RouteFlags, TaggingFlags {
   readonly cloudProvider?: string | undefined;
   readonly cloudConfig?: string | undefined;
   readonly clusterName: string;
@@ -84,6 +85,7 @@ export async function readClusterSettings(
   const nodes = readNodeFlags(flags, faults);
   const routes = readRouteFlags(flags, faults);
   const controllers = selection.kind === "controllers" ? withoutRoutes(selection.controllers, routes) : [];
+  const tagging = readTaggingFlags(flags, controllers, faults);
   const functionsAccess = await readAccess(
     "--kubeconfig",
     flags.kubeconfig ?? environment["KUBECONFIG"],
@@ -102,6 +104,7 @@ export async function readClusterSettings(
     ...(flags.dryRun ? { policies: { dryRun: true } } : {}),
     ...(nodes === undefined ? {} : { nodes }),
     ...(routes === undefined ? {} : { routes }),
+    ...(tagging === undefined ? {} : { tagging }),
   });
   for (const issue of cluster.error?.issues ?? []) {
     const name = FLAGS[issue.path.join(".")] ?? issue.path.join(".");

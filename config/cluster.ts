@@ -98,6 +98,7 @@ const SIGN_INS = {
   csr: SignIn.optional(),
   service: SignIn.optional(),
   route: SignIn.optional(),
+  tagging: SignIn.optional(),
   sweep: SignIn.optional(),
   "ec2-events": SignIn.optional(),
 } satisfies Record<Identity | "functions", z.ZodType>;

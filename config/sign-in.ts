@@ -114,6 +114,7 @@ const WHO: Readonly<Record<SignInRole, string>> = {
   csr: "function csr",
   service: "function service",
   route: "function route",
+  tagging: "function tagging",
   sweep: "function sweep",
   "ec2-events": "function ec2-events",
 };

@@ -5,6 +5,7 @@ export const FUNCTION_IDENTITIES = [
   "csr",
   "service",
   "route",
+  "tagging",
   "sweep",
   "ec2-events",
 ] as const;

@@ -7,6 +7,7 @@ export const OPTIONAL_CONTROLLERS = [
   "csr-approver",
   "service-lb-controller",
   "node-route-controller",
+  "tagging",
 ] as const;
 export type OptionalController = (typeof OPTIONAL_CONTROLLERS)[number];
 
@@ -53,6 +54,14 @@ const CLUSTER: What = { group: "", resource: "namespaces", name: SYSTEM_NAMESPAC
 const ROUTES = { controller: "node-route-controller" } as const;
 /** Events on what has a namespace stand there, and Services are in all of them. */
 const EVENTS_ANYWHERE: What = { group: "", resource: "events", controller: "service-lb-controller" };
+const TAGGED_NODES: What = { ...NODES, controller: "tagging" };
+/** What stands for the cluster. */
+const TAGGED_CLUSTER: What = {
+  group: "",
+  resource: "namespaces",
+  name: SYSTEM_NAMESPACE,
+  controller: "tagging",
+};
 
 /** Exactly what each identity needs in a cluster: infra/rbac grants it, `doctor` asks for it, and nothing wider is used. */
 export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
@@ -62,6 +71,7 @@ export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
     ...verbs(REQUESTS, "list", "watch"),
     ...verbs(SERVICES, "list", "watch"),
     ...verbs({ ...CLUSTER, ...ROUTES }, "list", "watch"),
+    ...verbs(TAGGED_CLUSTER, "list", "watch"),
   ],
   node: [
     ...verbs(NODES, "get", "patch"),
@@ -91,12 +101,15 @@ export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
     ...verbs({ ...NODES, ...ROUTES, subresource: "status" }, "patch"),
     ...verbs({ ...EVENTS, ...ROUTES }, "create"),
   ],
+  // Nodes are counted before anything is taken from the instance of one that is gone.
+  tagging: [...verbs(TAGGED_CLUSTER, "get"), ...verbs(TAGGED_NODES, "list", "patch")],
   sweep: [
     ...verbs(NODES, "list"),
     ...verbs(LEASE, "get"),
     ...verbs(REQUESTS, "list"),
     ...verbs(SERVICES, "list"),
     ...verbs({ ...CLUSTER, ...ROUTES }, "list"),
+    ...verbs(TAGGED_CLUSTER, "list"),
   ],
   "ec2-events": [...verbs(NODES, "list")],
 };

@@ -26,7 +26,7 @@ export function permissionsOf(signer: Signer): Check {
 }
 
 const GRANT =
-  "kubectl apply -f infra/rbac/ (and infra/rbac/csr-approver/, infra/rbac/service-lb-controller/, infra/rbac/node-route-controller/ with these controllers); see whether the bindings name this user";
+  "kubectl apply -f infra/rbac/ (and infra/rbac/csr-approver/, infra/rbac/service-lb-controller/, infra/rbac/node-route-controller/, infra/rbac/tagging/ with these controllers); see whether the bindings name this user";
 const NARROW = "bind nothing but the roles of infra/rbac to it, and those of controllers that are on";
 
 /** What the identities that sign in so need for these controllers, each once. */

@@ -1,4 +1,5 @@
-import { SYSTEM_NAMESPACE } from "#core/contracts.ts";
+import type { ClusterObject } from "#core/cluster-object.ts";
+import { CLUSTER } from "#core/cluster-object.ts";
 import type { AskContext, Controller, Subject } from "#core/controller.ts";
 import { each } from "#core/decisions.ts";
 import { NAMESPACES, NODES } from "#core/resources/resource.ts";
@@ -6,14 +7,14 @@ import { decideTags, type TagsAnswer } from "#core/tagging/decide.ts";
 import { TAGS, type TaggingModel, type TagsState } from "#core/tagging/model.ts";
 import { leftBehind } from "#core/tagging/plan.ts";
 import { type Standing, standingOf } from "#core/tagging/standing.ts";
-import { type ClusterNamespace, taggingWatch } from "#core/tagging/watch.ts";
+import { taggingWatch } from "#core/tagging/watch.ts";
 import { worldOf } from "#core/tagging/world.ts";
 
 /** Loads what tags are on a cloud, by the cloud's name. */
 export type TaggingModels = Readonly<Record<string, () => Promise<TaggingModel>>>;
 
 /** The tagging controller: tags on the resources of nodes, on each cloud that has a model of them. */
-export function createTaggingController(models: TaggingModels): Controller<ClusterNamespace, TagsAnswer> {
+export function createTaggingController(models: TaggingModels): Controller<ClusterObject, TagsAnswer> {
   const loaded = new Map<string, TaggingModel>();
   const modelOf = ({ settings }: AskContext): TaggingModel | undefined => loaded.get(settings.cloud.provider);
   return {
@@ -33,7 +34,7 @@ export function createTaggingController(models: TaggingModels): Controller<Clust
       const standing = standingOf(modelOf(context), context);
       const isAnyLeft = batch.some((subject) => hasLeft(subject, standing, context));
       const { apiVersion, name } = NAMESPACES;
-      return isAnyLeft ? { apiVersion, name, at: { name: SYSTEM_NAMESPACE }, counted: NODES } : undefined;
+      return isAnyLeft ? { apiVersion, name, at: CLUSTER.only, counted: NODES } : undefined;
     },
     decide: (batch, context) => each(batch.map((subject) => decideTags(subject, modelOf(context), context))),
     // Which cloud it is does not matter yet: what was done is kept, and looked at when the rest is decided on.
@@ -46,7 +47,7 @@ export function createTaggingController(models: TaggingModels): Controller<Clust
 }
 
 function hasLeft(
-  { object, answer }: Subject<ClusterNamespace, TagsAnswer>,
+  { object, answer }: Subject<ClusterObject, TagsAnswer>,
   standing: Standing,
   { settings }: AskContext,
 ): boolean {

@@ -1,4 +1,5 @@
 import type { Observation } from "#core/capability.ts";
+import type { ClusterObject } from "#core/cluster-object.ts";
 import type { DecisionContext, DoneWrite, Subject } from "#core/controller.ts";
 import type { Because, Decision } from "#core/decision.ts";
 import { change, referenceTo, retry, skip, unchanged } from "#core/decisions.ts";
@@ -6,7 +7,6 @@ import { NAMESPACES, NODES } from "#core/resources/resource.ts";
 import type { TaggingModel, TagsState } from "#core/tagging/model.ts";
 import { leftBehind, planTags, type TaggingParts, type TaggingPlan } from "#core/tagging/plan.ts";
 import { isStale, standingOf } from "#core/tagging/standing.ts";
-import type { ClusterNamespace } from "#core/tagging/watch.ts";
 import { worldOf } from "#core/tagging/world.ts";
 
 /** What the cloud says of a cluster's tags, and what we have done since. */
@@ -20,7 +20,7 @@ const WAIT_SECONDS = { young: 15, incomplete: 30, passing: 5, refused: 300 } as 
 
 /** Decides on the tags of a cluster's nodes; `model` is its cloud's. */
 export function decideTags(
-  { object, answer }: Subject<ClusterNamespace, TagsAnswer>,
+  { object, answer }: Subject<ClusterObject, TagsAnswer>,
   model: TaggingModel | undefined,
   context: DecisionContext,
 ): Decision {

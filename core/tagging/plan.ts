@@ -1,3 +1,4 @@
+import type { ClusterObject } from "#core/cluster-object.ts";
 import { TAGS_LABEL } from "#core/contracts.ts";
 import type { CloudAction, PatchWrite } from "#core/decision.ts";
 import { patchObject } from "#core/decisions.ts";
@@ -7,7 +8,6 @@ import type { Settings } from "#core/settings.ts";
 import { TAG, TAGS, type Tags, UNTAG } from "#core/tagging/model.ts";
 import { isStale, type Standing } from "#core/tagging/standing.ts";
 import { labelOf, type TaggedNode } from "#core/tagging/tagged-node.ts";
-import type { ClusterNamespace } from "#core/tagging/watch.ts";
 import type { TagWorld } from "#core/tagging/world.ts";
 
 /** Resources that one action names. */
@@ -19,7 +19,7 @@ const MAX_LABELS = 500;
 
 /** A cluster's tags and labels as they are, and as they are to be. */
 export interface TaggingParts {
-  readonly namespace: ClusterNamespace;
+  readonly namespace: ClusterObject;
   readonly standing: Extract<Standing, { readonly kind: "asking" }>;
   readonly world: TagWorld;
   readonly settings: Settings;
@@ -101,7 +101,7 @@ function actions(
     action,
     target: ids.length === 1 ? `${ids[0]}` : `${ids[0]} and ${ids.length - 1} more`,
     parameters: { ids, tags },
-    precondition: { uid: metadata.uid, deleting: metadata.deletionTimestamp !== undefined },
+    precondition: { uid: metadata.uid, deleting: false },
   }));
 }
 

@@ -32,6 +32,7 @@ export const CONTROL_PLANE_USERS: ControlPlaneUsers = {
   csr: ourUser("csr"),
   service: ourUser("service"),
   route: ourUser("route"),
+  tagging: ourUser("tagging"),
   sweep: ourUser("sweep"),
   "ec2-events": ourUser("ec2-events"),
 };

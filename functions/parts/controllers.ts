@@ -12,6 +12,7 @@ const CONTROLLERS: Readonly<Record<string, () => Promise<Controller>>> = {
   "service-lb-controller": async () =>
     (await import("#functions/parts/service-controller.ts")).serviceController,
   "node-route-controller": async () => (await import("#core/route/controller.ts")).routeController,
+  tagging: async () => (await import("#functions/parts/tagging-controller.ts")).taggingController,
 };
 
 /** The names of all controllers. */

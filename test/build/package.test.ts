@@ -132,6 +132,7 @@ describe("serverless package", () => {
         { Ref: "CsrFunctionRole" },
         { Ref: "ServiceFunctionRole" },
         { Ref: "RouteFunctionRole" },
+        { Ref: "TaggingFunctionRole" },
         { Ref: "Ec2EventsFunctionRole" },
       ],
     });

@@ -18,6 +18,8 @@ const ALL = [
   "--configure-cloud-routes",
   "--cluster-cidr",
   "--route-reconciliation-period",
+  "--tags",
+  "--resources",
 ];
 
 test.each<[string, string | undefined, string[], string | undefined, ClusterSource, string[]]>([

@@ -36,7 +36,7 @@ describe("clusters check", () => {
     expect(await clusters("check")).toEqual({
       code: 0,
       stdout: [
-        "clusters.yaml: cluster green: warning: controllers: this version knows no cloud-node; it knows cloud-node-controller, cloud-node-lifecycle-controller, csr-approver, service-lb-controller, node-route-controller",
+        "clusters.yaml: cluster green: warning: controllers: this version knows no cloud-node; it knows cloud-node-controller, cloud-node-lifecycle-controller, csr-approver, service-lb-controller, node-route-controller, tagging",
         'clusters.yaml: cluster green: warning: cloud.region: "eu-central-9" is no region that this version knows; did you mean eu-central-1?',
         "2 clusters, 0 faulty, 0 that cannot be signed in to\n",
       ].join("\n"),

@@ -34,7 +34,7 @@ describe("selectControllers", () => {
     ["-cloud-node,cloud-node", "leaves no controller enabled"],
     [
       "",
-      `"" is no controller; known are cloud-node-controller, cloud-node, cloud-node-lifecycle-controller, cloud-node-lifecycle, csr-approver, csr, service-lb-controller, service, node-route-controller, route`,
+      `"" is no controller; known are cloud-node-controller, cloud-node, cloud-node-lifecycle-controller, cloud-node-lifecycle, csr-approver, csr, service-lb-controller, service, node-route-controller, route, tagging, tagging-controller`,
     ],
     ["*,", `"" is no controller`],
     ["-", `"-" is no controller`],
@@ -43,7 +43,7 @@ describe("selectControllers", () => {
     ["node", `"node" is no controller`],
     ["*,-node", `"-node" is no controller`],
     ["nodeipam", `"nodeipam" is no part of this version`],
-    ["*,tagging", `"tagging" is no part of this version`],
+    ["*,node-ipam-controller", `"node-ipam-controller" is no part of this version`],
   ])("%j is refused: %s", (list, message) => {
     const selection = selectControllers(list);
     expect(selection.kind === "faults" && selection.faults[0]?.message).toContain(message);

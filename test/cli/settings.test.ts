@@ -64,6 +64,15 @@ describe("readClusterSettings", () => {
       { nodeMonitorPeriod: "1m", nodeDeletionGrace: "45s", deleteNodes: "1", deleteUnseenNodes: "0" },
       { nodes: { monitorSeconds: 60, deletion: { enabled: true, unseen: false, graceSeconds: 45 } } },
     ],
+    [
+      "tags of instances",
+      { controllers: "tagging", tags: "team=a,url=x=y,empty=", resources: "instance" },
+      {
+        controllers: ["tagging"],
+        tagging: { tags: { team: "a", url: "x=y", empty: "" }, resources: ["instance"] },
+      },
+    ],
+    ["what is tagged, alone", { resources: "instance" }, { tagging: { resources: ["instance"] } }],
   ])("hashes as an entry that says the same: %s", async (_, difference, written) => {
     const { cluster } = await read(difference);
     const cloud = { provider: "aws", ...parse(await readFile(file("aws.yaml"), "utf8")) };
@@ -212,6 +221,10 @@ describe("readClusterSettings", () => {
       "--configure-cloud-routes",
       "write true or false",
     ],
+    ["tagging without tags", () => ({ controllers: "tagging" }), "--tags", "is required with the controller"],
+    ["a tag that is none", () => ({ tags: "team=a,,=b" }), "--tags", '"" is no tag'],
+    ["a tag that says whose it is", () => ({ tags: "aws:x=a" }), "--tags", '"aws:x": a tag whose key begins'],
+    ["another resource", () => ({ resources: "volume" }), "--resources", '"instance"'],
   ])("%s is a fault by name", async (_given, difference, name, message) => {
     const faults = await faultsOf(difference());
     expect(faults).toContainEqual({ name, message: expect.stringContaining(message) });

@@ -14,7 +14,7 @@ describe("what may delete is not what initializes:", () => {
     {
       what: "writes a node",
       matches: (right) => isWrite(right) && right.resource === "nodes",
-      who: ["node", "node-lifecycle"],
+      who: ["node", "node-lifecycle", "tagging"],
     },
     {
       what: "writes addresses",

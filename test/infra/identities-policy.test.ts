@@ -24,7 +24,7 @@ interface Write extends ApiRequest {
 const WRITES: readonly Write[] = [
   {
     what: "patch a node",
-    who: ["node", "node-lifecycle"],
+    who: ["node", "node-lifecycle", "tagging"],
     method: "PATCH",
     path: "/api/v1/nodes/NAME",
     contentType: JSON_PATCH,

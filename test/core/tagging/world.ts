@@ -1,3 +1,4 @@
+import type { ClusterObject } from "#core/cluster-object.ts";
 import { TAGS_LABEL } from "#core/contracts.ts";
 import type { DecisionContext, DoneWrite } from "#core/controller.ts";
 import type { Because, CloudAction, Decision, Write } from "#core/decision.ts";
@@ -14,7 +15,6 @@ import {
   type TagsQuestion,
 } from "#core/tagging/model.ts";
 import { relatedNodes, type TaggedNode } from "#core/tagging/tagged-node.ts";
-import type { ClusterNamespace } from "#core/tagging/watch.ts";
 
 export const NOW = new Date("2026-03-01T12:00:00Z");
 
@@ -33,7 +33,7 @@ export const model: TaggingModel = {
 export const controller = createTaggingController({ cloud: async () => model });
 await controller.load?.("cloud");
 
-export const namespace: ClusterNamespace = {
+export const namespace: ClusterObject = {
   metadata: {
     name: "kube-system",
     uid: "cluster-uid",
