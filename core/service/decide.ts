@@ -13,6 +13,7 @@ import {
   type Problem,
 } from "#core/service/model.ts";
 import { hashOfIngress, ingressOf } from "#core/service/needs-work.ts";
+import { IN_PROGRESS, LIMIT_REACHED } from "#core/service/problems.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
 import { standingOf, type Wish } from "#core/service/standing.ts";
 import { refusal, sentenceOf, unanswered, warningOf } from "#core/service/trouble.ts";
@@ -199,9 +200,6 @@ function becauseOf(problem: Problem): Because {
   return { code: problem.code, message: sentenceOf(problem) };
 }
 
-/** The code of a Service whose load balancer the cloud is still at. */
-export const IN_PROGRESS = "LoadBalancerInProgress";
-
 const ENSURING = tell("EnsuringLoadBalancer", "Ensuring", {});
 const ENSURED = tell("EnsuredLoadBalancer", "Ensured", {});
 const UPDATED = tell("UpdatedLoadBalancer", "Updated", {});
@@ -227,5 +225,5 @@ const NODES_STALE: Because = {
 
 function noTurn(max: number): Because {
   const message = `the cluster has its ${max} load balancers (loadBalancers.max); older Services come first`;
-  return { code: "LoadBalancerLimit", message };
+  return { code: LIMIT_REACHED, message };
 }

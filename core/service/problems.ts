@@ -102,3 +102,9 @@ export type ProblemCode = keyof typeof PROBLEMS;
 export function toldCodeOf({ code }: { readonly code: string }): ProblemCode {
   return Object.hasOwn(PROBLEMS, code) ? (code as ProblemCode) : "LoadBalancerRefused";
 }
+
+/** The code of a Service whose load balancer the cloud is still at. */
+export const IN_PROGRESS = "LoadBalancerInProgress";
+
+/** The code of a Service that others come before. */
+export const LIMIT_REACHED = "LoadBalancerLimit";

@@ -199,6 +199,30 @@ describe("a sweep of everything", () => {
     expect(csr?.related?.["nodes"]?.items).toMatchObject([{ metadata: { name: "node-b" } }]);
   });
 
+  test("sends Services that need work with the nodes and the other Services", async () => {
+    const world = createSweptWorld({ entry: { controllers: ["service-lb-controller"] } });
+    world.invoke = reporting(() => ({ outcome: "retry", because: { code: "NoPorts", message: "" } }));
+    world.nodes.put("node-a", { spec: { providerID: "memory:///a/i-1" } });
+    const metadata = { namespace: "default", ...LONG_AGO.metadata };
+    world.services.put("wants", { metadata, spec: { type: "LoadBalancer" } });
+    world.services.put("wants-none", { metadata, spec: { type: "ClusterIP" } });
+    // It waits for its owner, and not for a relay.
+    expect(await world.sweep()).toMatchObject({ because: undefined, invocations: 1, overdue: 0 });
+    expect(namesIn(world.events)).toEqual([["wants"]]);
+    expect(world.events[0]?.related).toMatchObject({
+      nodes: { items: [{ name: "node-a", providerID: "memory:///a/i-1" }] },
+      services: { items: [{ holds: false }] },
+    });
+  });
+
+  test("counts Services as overdue that nobody has brought", async () => {
+    const world = createSweptWorld({ entry: { controllers: ["service-lb-controller"] } });
+    world.invoke = reporting();
+    const metadata = { namespace: "default", ...LONG_AGO.metadata };
+    world.services.put("wants", { metadata, spec: { type: "LoadBalancer" } });
+    expect(await world.sweep()).toMatchObject({ overdue: 1 });
+  });
+
   test("sends no request for a certificate where the nodes are not all known", async () => {
     const world = createSweptWorld({ entry: { controllers: ["csr-approver"] } });
     world.requestsOfLists.put("csr-1", {

@@ -15,6 +15,7 @@ const LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/server
 export interface SweptWorld {
   readonly nodes: FakeApi;
   readonly requests: string[];
+  readonly services: FakeApi;
   readonly requestsOfLists: FakeApi;
   readonly events: Event[];
   readonly clock: ManualClock;
@@ -52,10 +53,11 @@ export function minuteWith(cluster: string, isAudit: boolean, fromMs: number): n
 export function createSweptWorld(
   options: { readonly watches?: readonly Watch[]; readonly entry?: object } = {},
 ): SweptWorld {
-  const { transport, collections } = createFakeCluster("nodes", "certificatesigningrequests");
+  const { transport, collections } = createFakeCluster("nodes", "certificatesigningrequests", "services");
   const clock = createManualClock();
   const world: SweptWorld = {
     nodes: collections.nodes,
+    services: collections.services,
     requestsOfLists: collections.certificatesigningrequests,
     ...{ requests: [], events: [], clock },
     lease: () => status(404, "NotFound", "not found"),
