@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import type { ActionAnswer } from "#core/capability.ts";
+import { tell } from "#core/cluster-events.ts";
+import type { RefusedAction } from "#core/controller.ts";
+import type { CloudAction, Decision, Write } from "#core/decision.ts";
+import { change, referenceTo, retry, unchanged } from "#core/decisions.ts";
+import { nodeController } from "#core/node/controller.ts";
+import type { Node } from "#core/node/node.ts";
+import { NODES } from "#core/resources/resource.ts";
+import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
+import { type Applied, applyDecisions } from "#kube/apply/apply.ts";
+import type { Decider } from "#kube/apply/context.ts";
+import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
+
+let cluster: ClusterUnderTest;
+let count = 0;
+
+beforeAll(async () => {
+  cluster = await startCluster((folder) => startEmbeddedControlPlane({ folder }));
+});
+afterAll(() => cluster?.close());
+
+const join = (): Promise<Node> => cluster.join({ name: `rounds-${++count}` });
+const FIRST = tell("InstanceAmbiguous", "Ambiguous", {});
+const SECOND = tell("InvalidProviderID", "InvalidProviderID", {});
+const LAST = tell("DeletionUnproven", "NoControl", {});
+
+function action(about: Node, target = "a"): CloudAction {
+  const { uid } = about.metadata;
+  return {
+    ...{ on: "cloud", capability: "things", action: "make", target, parameters: {} },
+    precondition: { uid, deleting: false },
+  };
+}
+
+function act(about: Node, writes: readonly Write[], events: readonly (typeof FIRST)[] = []): Decision {
+  const reference = referenceTo(NODES, about);
+  return change(reference, writes, { because: { code: "Act", message: "" }, events }) ?? unchanged(reference);
+}
+
+function due(about: Node, code: string, events: readonly (typeof FIRST)[] = []) {
+  return retry(referenceTo(NODES, about), { code, message: "" }, 7, events);
+}
+
+/** Carries a decision out on a cloud that answers so. */
+function carry(
+  about: Node,
+  decision: Decision,
+  decide: Partial<Decider>,
+  answer: ActionAnswer = { kind: "done", result: {} },
+): Promise<Applied> {
+  return applyDecisions({
+    transport: cluster.functions,
+    controller: nodeController,
+    items: [{ index: 0, object: about, decision, said: undefined }],
+    decide: { again: () => due(about, "Again"), next: () => undefined, ...decide },
+    act: async () => answer,
+    signal: new AbortController().signal,
+    reportingInstance: "test",
+    now: new Date(),
+  });
+}
+
+async function reasons(about: Node): Promise<readonly unknown[]> {
+  return (await cluster.events(about)).map(({ reason }) => reason).toSorted();
+}
+
+describe("Events of several rounds", () => {
+  it.each<[string, (about: Node) => Decision, readonly string[]]>([
+    ["in the end nothing is left", (about) => unchanged(referenceTo(NODES, about)), []],
+    ["in the end it is due again", (about) => due(about, "Later", [LAST]), ["DeletionUnproven"]],
+  ])("are all recorded where %s", async (_, end, last) => {
+    const about = await join();
+    const next = vi
+      .fn<Decider["next"]>()
+      .mockReturnValueOnce(act(about, [action(about)], [SECOND]))
+      .mockReturnValue(end(about));
+    await carry(about, act(about, [action(about)], [FIRST]), { next });
+    expect(await reasons(about)).toEqual([...last, "InstanceAmbiguous", "InvalidProviderID"]);
+  });
+
+  it("are without those of a change that was not completed", async () => {
+    const about = await join();
+    const next = vi.fn<Decider["next"]>().mockReturnValueOnce(act(about, [action(about, "b")], [SECOND]));
+    const answers: ActionAnswer[] = [
+      { kind: "done", result: {} },
+      { kind: "error", code: "Throttled", message: "slow" },
+    ];
+    await applyDecisions({
+      transport: cluster.functions,
+      controller: nodeController,
+      items: [{ index: 0, object: about, decision: act(about, [action(about)], [FIRST]), said: undefined }],
+      decide: { again: () => due(about, "Again"), next },
+      act: async () => answers.shift() ?? { kind: "done", result: {} },
+      signal: new AbortController().signal,
+      reportingInstance: "test",
+      now: new Date(),
+    });
+    expect(await reasons(about)).toEqual(["InstanceAmbiguous"]);
+  });
+});
+
+describe("an action that the cloud refuses", () => {
+  const CONFLICT: ActionAnswer = { kind: "conflict", message: "NotFound", reason: "CertificateNotFound" };
+  const INVALID: ActionAnswer = { kind: "error", code: "Invalid", message: "no", reason: "TooMany" };
+
+  it.each([
+    ["as a conflict", CONFLICT],
+    ["with an error", INVALID],
+  ])("%s is decided on by who knows what it means", async (_, answer) => {
+    const about = await join();
+    const told: RefusedAction[] = [];
+    const refused: Decider["refused"] = (_index, refusal) => {
+      told.push(refusal);
+      return due(about, "Refused", [LAST]);
+    };
+    const { objects } = await carry(about, act(about, [action(about)], [FIRST]), { refused }, answer);
+    expect(objects).toMatchObject([{ outcome: "retry", because: { code: "Refused" }, afterSeconds: 7 }]);
+    expect(told).toEqual([{ action: action(about), answer }]);
+    expect(await reasons(about)).toEqual(["DeletionUnproven"]);
+  });
+
+  it.each([
+    ["as a conflict is decided on anew", CONFLICT, "Again"],
+    ["with an error is tried again", INVALID, "Invalid"],
+  ])("%s where nobody knows", async (_, answer, code) => {
+    const about = await join();
+    const decide = { refused: () => undefined };
+    const { objects } = await carry(about, act(about, [action(about)]), decide, answer);
+    expect(objects).toMatchObject([{ outcome: "retry", because: { code } }]);
+  });
+});
