@@ -1,16 +1,39 @@
 import { stringify } from "yaml";
 import { shown } from "#core/shown-text.ts";
 
-/** What of the stock AWS controller's keys, in lower case, a key of ours says. */
-const KEYS: Readonly<Record<string, string>> = {
-  region: "region",
-  vpc: "vpc",
-  kubernetesclustertag: "clusterTag",
-  kubernetesclusterid: "clusterTag",
-  rolearn: "roleArn",
-  sourcearn: "sourceArn",
-  nodeipfamilies: "nodeIPFamilies",
-  supportedtopologyinstancetypepattern: "topologyInstanceTypePattern",
+/** What a value is in YAML; INI knows texts alone. */
+type Reading = (value: string) => unknown;
+
+const asText: Reading = (value) => value;
+const asNumber: Reading = (value) => (/^\d{1,9}$/.test(value) ? Number(value) : value);
+const asList: Reading = (value) => [value];
+const asBoolean: Reading = (value) => {
+  if (/^(?:true|yes|on|1)$/i.test(value)) return true;
+  return /^(?:false|no|off|0)$/i.test(value) ? false : value;
+};
+
+/** The keys of ours that say what those of the stock AWS controller do, by these in lower case. */
+const KEYS: Readonly<Record<string, readonly [key: string, reading: Reading]>> = {
+  vpc: ["vpc", asText],
+  subnetid: ["subnetID", asText],
+  routetableid: ["routeTableIDs", asList],
+  kubernetesclustertag: ["clusterTag", asText],
+  kubernetesclusterid: ["clusterTag", asText],
+  rolearn: ["roleArn", asText],
+  sourcearn: ["sourceArn", asText],
+  supportedtopologyinstancetypepattern: ["topologyInstanceTypePattern", asText],
+  disablesecuritygroupingress: ["disableSecurityGroupIngress", asBoolean],
+  elbsecuritygroup: ["elbSecurityGroup", asText],
+  nlbsecuritygroupmode: ["nlbSecurityGroupMode", asText],
+  clusterserviceloadbalancerhealthprobemode: ["clusterServiceLoadBalancerHealthProbeMode", asText],
+  clusterservicesharedloadbalancerhealthprobeport: [
+    "clusterServiceSharedLoadBalancerHealthProbePort",
+    asNumber,
+  ],
+  clusterservicesharedloadbalancerhealthprobepath: [
+    "clusterServiceSharedLoadBalancerHealthProbePath",
+    asText,
+  ],
 };
 
 /** Of a zone's name, as the stock controller takes it: `us-west-2-lax-1a` is in `us-west-2`. */
@@ -31,15 +54,21 @@ export function translateStockConfig(text: string): TranslatedConfig {
   for (const line of text.split("\n")) {
     const head = /^\s*\[\s*([^\]]*?)\s*\]/.exec(line)?.[1];
     if (head !== undefined) section = head;
-    const [, key = "", value = ""] = /^\s*([A-Za-z]\w*)\s*=\s*(.*?)\s*(?:[#;].*)?$/.exec(line) ?? [];
+    const [, key = "", written = ""] = /^\s*([A-Za-z]\w*)\s*=\s*(.*?)\s*(?:[#;].*)?$/.exec(line) ?? [];
     if (key === "") continue;
     const name = section.toLowerCase() === "global" ? key.toLowerCase() : "";
-    const plain = value.replace(/^"(.*)"$/, "$1");
+    const plain = written.replace(/^"(.*)"$/, "$1");
     if (name === "zone") said["region"] = REGION_OF_ZONE.exec(plain)?.[0] ?? plain;
     else if (name === "nodeipfamilies") families.push(plain);
     else if (name === "region") said["region"] ??= plain;
-    else if (Object.hasOwn(KEYS, name)) said[KEYS[name] ?? ""] = plain;
-    else leftOut.add(shown(name === "" ? `[${section}] ${key}` : key, 64));
+    else if (Object.hasOwn(KEYS, name)) {
+      const [ours, reading] = KEYS[name] ?? ["", asText];
+      // To the stock controller nothing is as good as no line, and so is port 0.
+      const value = reading(plain);
+      if (plain !== "" && value !== 0) said[ours] = value;
+      // Whoever names the cluster by its old key has both tags.
+      if (plain !== "" && name === "kubernetesclustertag") said["legacyClusterTag"] = true;
+    } else leftOut.add(shown(name === "" ? `[${section}] ${key}` : key, 64));
   }
   if (families.length > 0) said["nodeIPFamilies"] = families;
   return { yaml: stringify(said, { lineWidth: 0 }), leftOut: [...leftOut] };
