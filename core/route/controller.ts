@@ -1,4 +1,4 @@
-import { canonicalCidr } from "#core/cidr.ts";
+import { formatCidr } from "#core/cidr.ts";
 import type { ClusterObject } from "#core/cluster-object.ts";
 import { ROUTE_EVENT_SOURCE } from "#core/contracts.ts";
 import type { Controller } from "#core/controller.ts";
@@ -20,14 +20,15 @@ export const routeController: Controller<ClusterObject, Answer> = {
   asks(_, { related, settings: { routes } }) {
     const nodes = nodesIn(related);
     if (nodes === undefined || !isConfigured(routes)) return undefined;
-    const { byNode } = wantedRoutes(nodes, clusterNetworks(routes));
+    const networks = clusterNetworks(routes);
+    const providerIDs = new Map(nodes.map(({ name, providerID }) => [name, providerID]));
+    const { byNode } = wantedRoutes(nodes, networks);
     const ask: RouteQuestion = {
-      clusterCIDRs: routes.clusterCIDRs.flatMap((cidr) => canonicalCidr(cidr) ?? []),
-      nodes: nodes.map(({ name, providerID }) => ({
-        name,
-        ...(providerID === undefined ? {} : { providerID }),
-        cidrs: byNode.get(name) ?? [],
-      })),
+      clusterCIDRs: networks.map(formatCidr),
+      nodes: [...byNode].map(([name, cidrs]) => {
+        const providerID = providerIDs.get(name);
+        return { name, ...(providerID === undefined ? {} : { providerID }), cidrs };
+      }),
     };
     return { capability: "routes", ask };
   },

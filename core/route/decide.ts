@@ -1,7 +1,14 @@
 import type { ClusterObject } from "#core/cluster-object.ts";
 import { CLUSTER } from "#core/cluster-object.ts";
 import type { DecisionContext } from "#core/controller.ts";
-import type { CloudAction, ClusterEvent, Decision, ObjectReference, PatchWrite } from "#core/decision.ts";
+import type {
+  Because,
+  CloudAction,
+  ClusterEvent,
+  Decision,
+  ObjectReference,
+  PatchWrite,
+} from "#core/decision.ts";
 import { change, referenceTo, retry, skip, unchanged } from "#core/decisions.ts";
 import { conditionPatch } from "#core/route/condition.ts";
 import { conditionKey, NO_PASS, type Pass, sentenceOf } from "#core/route/pass.ts";
@@ -107,11 +114,11 @@ function settled(
     return standing?.kind === "problem" ? [{ node, problem: standing.problem }] : [];
   });
   const unsaid = nodes.flatMap(({ name }) => failed.get(conditionKey(name)) ?? []).map(problemOf);
-  const problems = [...troubled.map(({ problem }) => problem), ...plan.undeleted, ...unsaid];
-  if (problems.length > 0) {
+  const [first, ...others] = [...troubled.map(({ problem }) => problem), ...plan.undeleted, ...unsaid];
+  if (first !== undefined) {
     const routed = nodes.filter(({ name }) => plan.standings.get(name)?.kind === "routed");
-    const afterSeconds = Math.min(...problems.map((problem) => problem.afterSeconds));
-    return retry(reference, summaryOf(problems), afterSeconds, eventsOf(troubled, routed));
+    const afterSeconds = Math.min(...[first, ...others].map((problem) => problem.afterSeconds));
+    return retry(reference, summaryOf([first, ...others]), afterSeconds, eventsOf(troubled, routed));
   }
   if (plan.unproven === 0) return unchanged(reference);
   const message = `${plan.unproven} routes lead to no node, and stay: nothing shows that the nodes and tables that we see are the cluster's`;
@@ -138,13 +145,11 @@ function eventsOf(troubled: readonly Troubled[], routed: readonly RouteNode[]): 
 }
 
 /** The problem that comes first of those that somebody has to mend, how many there are, and what it is. */
-function summaryOf(problems: readonly Problem[]) {
-  const first = problems.find(({ event }) => event !== undefined) ?? problems[0];
-  const code = first?.code ?? "Unavailable";
+function summaryOf(problems: readonly [Problem, ...Problem[]]): Because {
+  const { code, message } = problems.find(({ event }) => event !== undefined) ?? problems[0];
   const alike = problems.filter((problem) => problem.code === code);
   const others = problems.length - alike.length;
-  const more = others === 0 ? "" : `; ${others} others`;
-  return { code, message: `${alike.length} × ${first?.message ?? ""}${more}` };
+  return { code, message: `${alike.length} × ${message}${others === 0 ? "" : `; ${others} others`}` };
 }
 
 function withoutTables(reference: ObjectReference, nodes: readonly RouteNode[], message: string): Decision {

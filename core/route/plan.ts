@@ -91,14 +91,14 @@ function tableOf({ id, size, networks, routes }: RouteTable): Table {
 }
 
 /** Of nodes that are at odds over a network, the one that a route leads to, or the first by name, has it. */
-function ownersOf({ wanted, state }: Parts, tables: readonly Table[]): ReadonlyMap<string, string> {
+function ownersOf(
+  { wanted, state }: Parts,
+  tables: readonly Table[],
+): ReadonlyMap<string, string | undefined> {
   const leadsTo = (cidr: string, name: string): boolean =>
     tables.some(({ routes }) => isTo(routes.get(cidr), state.machines[name]));
   return new Map(
-    [...wanted.claims].flatMap(([cidr, names]): (readonly [string, string])[] => {
-      const owner = names.find((name) => leadsTo(cidr, name)) ?? names[0];
-      return owner === undefined ? [] : [[cidr, owner]];
-    }),
+    [...wanted.claims].map(([cidr, names]) => [cidr, names.find((name) => leadsTo(cidr, name)) ?? names[0]]),
   );
 }
 
@@ -112,7 +112,7 @@ type Finding =
 function findingsOf(
   node: RouteNode,
   tables: readonly Table[],
-  owners: ReadonlyMap<string, string>,
+  owners: ReadonlyMap<string, string | undefined>,
   parts: Parts,
 ): readonly Finding[] {
   const { wanted } = parts;

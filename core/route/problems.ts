@@ -34,8 +34,8 @@ export function problemOf(failed: Because): Problem {
   if (failed.message.includes(QUOTA_CODE)) return tableFull(failed.message);
   const { code } = failed;
   const afterSeconds = AFTER_SECONDS[code];
-  if (OPEN.has(code)) return { ...failed, afterSeconds: AFTER_SECONDS[code] ?? 0, isOpen: true };
-  if (afterSeconds !== undefined) return { ...failed, afterSeconds };
+  if (afterSeconds !== undefined)
+    return { ...failed, afterSeconds, ...(OPEN.has(code) ? { isOpen: true } : {}) };
   return { ...failed, afterSeconds: MENDED_AFTER_SECONDS, event: "CloudRefused" };
 }
 

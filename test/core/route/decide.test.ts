@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { parseCidr } from "#core/cidr.ts";
 import { inWords } from "#core/cluster-events.ts";
 import type { Because, Decision } from "#core/decision.ts";
+import { NO_PASS } from "#core/route/pass.ts";
+import { planRoutes } from "#core/route/plan.ts";
 import type { Route } from "#core/route/state.ts";
+import { wantedRoutes } from "#core/route/wanted.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import {
   actionsOf,
@@ -364,6 +368,38 @@ describe("a node", () => {
       value: null,
     });
   });
+});
+
+test("of what is odd nothing is made", () => {
+  const networks = parseCidr("100.64.0.0/10");
+  const wanted = wantedRoutes(
+    [{ name: "b", uid: "2", podCIDRs: ["100.64.1.0/24"] }],
+    networks ? [networks] : [],
+  );
+  const odd = { kind: "tables", tables: [table([], { networks: ["rubbish"] })], machines: {} } as const;
+  const nodes = [
+    { name: "a", uid: "1" },
+    { name: "b", uid: "2", podCIDRs: ["100.64.1.0/24"] },
+  ];
+  const plan = planRoutes(nodes, {
+    state: { ...odd, tables: [...odd.tables] },
+    wanted,
+    networks: [],
+    pass: NO_PASS,
+  });
+  expect([plan.steps, plan.standings.get("a")?.kind, plan.standings.get("b")]).toMatchObject([
+    [],
+    "none",
+    { kind: "problem", problem: { code: "NotInitialized" } },
+  ]);
+  expect(
+    planRoutes([{ name: "x", uid: "3" }], {
+      state: { ...odd, tables: [] },
+      wanted,
+      networks: [],
+      pass: NO_PASS,
+    }).standings.get("x"),
+  ).toEqual({ kind: "none" });
 });
 
 describe("what fails", () => {
