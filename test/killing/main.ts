@@ -6,7 +6,8 @@ import { enumerate, type OperationResult } from "./enumerate.ts";
 import { KINDS, operationsOf } from "./operations.ts";
 import { startStage } from "./stage.ts";
 
-// `npm run test:killing`: the whole table, or with --operation those operations whose name holds a word. Two processes share the
+// `npm run test:killing`: the whole table, or with --operation those operations whose name holds a word, and with --every each n-th
+// of all that can go wrong with them. Two processes share the
 // operations, as the SDK finds its endpoint by the environment of a process.
 
 /** Seconds that the whole table is to take at the most, on two quiet cores. */
@@ -18,7 +19,11 @@ const MAX_PROBLEMS = 5;
 const MAX_CHARACTERS = 600;
 
 const { values } = parseArgs({
-  options: { operation: { type: "string", multiple: true }, worker: { type: "boolean" } },
+  options: {
+    operation: { type: "string", multiple: true },
+    every: { type: "string", default: "1" },
+    worker: { type: "boolean" },
+  },
 });
 const operations = KINDS.flatMap(operationsOf).filter(
   ({ name }) => values.operation?.some((word) => name.includes(word)) ?? true,
@@ -35,7 +40,7 @@ async function work(): Promise<void> {
   for await (const [index] of messages()) {
     const operation = operations[Number(index)];
     if (operation === undefined) break;
-    process.send?.(await enumerate(stage, operation));
+    process.send?.(await enumerate(stage, operation, { chosen: (_, at) => at % Number(values.every) === 0 }));
   }
   await stage.close();
   process.disconnect();
