@@ -206,7 +206,12 @@ async function routeTables(aws: Clients, vpc: string): Promise<object[]> {
   const { RouteTables = [] } = await aws.ec2.send(new DescribeRouteTablesCommand({ Filters }));
   return RouteTables.map(({ Routes, Tags }) => ({
     kind: "route table",
-    Routes: Routes,
+    // The VPC's own are another network's each time, and an interface is its instance's.
+    Routes: (Routes ?? [])
+      .filter(({ GatewayId }) => GatewayId !== "local")
+      .map(({ NetworkInterfaceId, ...route }) =>
+        route.InstanceId === undefined ? { ...route, NetworkInterfaceId } : route,
+      ),
     Tags: pairs(Tags),
   }));
 }

@@ -53,6 +53,12 @@ export async function makeForeignThings(aws: Clients, network: Network, instance
           IpRanges: [{ CidrIp: "198.51.100.0/24", Description: `kubernetes.io/rule/nlb/client=${name}` }],
         },
         {
+          IpProtocol: "icmp",
+          FromPort: 3,
+          ToPort: 4,
+          IpRanges: [{ CidrIp: "198.51.100.0/24", Description: "kubernetes.io/rule/nlb/mtu" }],
+        },
+        {
           IpProtocol: "tcp",
           FromPort: 22,
           ToPort: 22,

@@ -76,7 +76,8 @@ export function operationsOf({ name, annotations, cloud = {}, others }: Kind): O
     of("type to and fro", async ({ objects, invoke }) => {
       await objects.merge({ spec: { type: "ClusterIP" } });
       await invoke({ cloud });
-      await objects.merge({ spec: { type: "LoadBalancer" } });
+      // Ports of nodes are given away with the type, and would be others.
+      await objects.merge({ spec: { type: "LoadBalancer", ports: PORTS } });
     }),
     of("delete", ({ objects }) => objects.delete()),
   ];
@@ -93,10 +94,12 @@ function serviceOf(annotations: Readonly<Record<string, string>>): object {
       externalTrafficPolicy: "Cluster",
       ipFamilies: ["IPv4"],
       ipFamilyPolicy: "SingleStack",
-      ports: [port("http", 80, 30_080), port("https", 443, 30_443)],
+      ports: PORTS,
     },
   };
 }
+
+const PORTS = [port("http", 80, 30_080), port("https", 443, 30_443)];
 
 function port(name: string, number: number, nodePort: number): object {
   return { name, protocol: "TCP", port: number, targetPort: number, nodePort };
