@@ -14,12 +14,12 @@ describe("what may delete is not what initializes:", () => {
     {
       what: "writes a node",
       matches: (right) => isWrite(right) && right.resource === "nodes",
-      who: ["node", "node-lifecycle", "tagging"],
+      who: ["node", "node-lifecycle", "route", "tagging"],
     },
     {
-      what: "writes addresses",
+      what: "writes a node's status: addresses, and one condition",
       matches: ({ resource, subresource }) => resource === "nodes" && subresource === "status",
-      who: ["node"],
+      who: ["node", "route"],
     },
     {
       what: "writes a Service, by its status alone",
