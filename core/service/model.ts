@@ -11,8 +11,8 @@ export interface TargetNode {
   readonly name: string;
   /** Absent before the node is initialized. */
   readonly providerID?: string | undefined;
-  /** For Services that choose nodes by label. */
-  readonly labels?: Readonly<Record<string, string>> | undefined;
+  /** Its labels as `core/service/label-marks.ts` writes them; absent where nobody has told them. */
+  readonly labels?: string | undefined;
 }
 
 /** What the cloud's `loadBalancers` is asked of one Service (as `Question.ask`), and what its model decides on. */
@@ -89,8 +89,8 @@ export interface LoadBalancerModel {
     refusal: { readonly kind: "conflict" | "error"; readonly reason: string | undefined },
     service: Service,
   ): Problem | undefined;
-  /** The part of a node that targets depend on, such as the id of its instance; undefined where the node cannot be a target. */
-  targetOf(node: TargetNode): string | undefined;
+  /** The part of a node that targets depend on, such as the id of its instance; undefined where the node cannot be a target of the Service. */
+  targetOf(node: TargetNode, service: Service): string | undefined;
 }
 
 /** The answer of the capability `loadBalancers` to one question. */

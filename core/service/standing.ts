@@ -61,7 +61,7 @@ function standingOfWish(service: Service, model: LoadBalancerModel, context: Ask
   const hashes = {
     seen: seenHash(service, settings),
     desired: hashOf(model.desired(service, settings)),
-    targets: hashOf(JSON.stringify(targetsOf(nodes, model))),
+    targets: hashOf(JSON.stringify(targetsOf(nodes, model, service))),
   };
   const wish = { question, hashes, nodes };
   const isApplied =
@@ -74,8 +74,8 @@ function standingOfWish(service: Service, model: LoadBalancerModel, context: Ask
   return { kind: isApplied && !isAudit ? "applied" : "asking", wish };
 }
 
-function targetsOf({ nodes }: TargetNodes, model: LoadBalancerModel): readonly string[] {
-  return [...new Set(nodes.flatMap((node) => model.targetOf(node) ?? []))].sort();
+function targetsOf({ nodes }: TargetNodes, model: LoadBalancerModel, service: Service): readonly string[] {
+  return [...new Set(nodes.flatMap((node) => model.targetOf(node, service) ?? []))].sort();
 }
 
 /** Whoever sends an older list than somebody before has lagged behind; longer than this nobody does. */

@@ -3,12 +3,17 @@ import { EXCLUDE_FROM_LOAD_BALANCERS_LABEL, TO_BE_DELETED_TAINT } from "#core/co
 import type { Related, RelatedObjects } from "#core/controller.ts";
 import { Node } from "#core/node/node.ts";
 import { NODES } from "#core/resources/resource.ts";
+import { labelMarks } from "#core/service/label-marks.ts";
 import type { TargetNode } from "#core/service/model.ts";
 import { wantsLoadBalancer } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
 
 /** A node as far as load balancers send to it; what else is written on nodes wakes no Service. */
-const Projection = z.object({ name: z.string().min(1), providerID: z.string().min(1).optional() });
+const Projection = z.object({
+  name: z.string().min(1),
+  providerID: z.string().min(1).optional(),
+  labels: z.string().optional(),
+});
 
 const { name, labels, deletionTimestamp } = Node.shape.metadata.shape;
 const Judged = z.object({
@@ -28,7 +33,12 @@ export const relatedNodes: Related<Service> = {
     const node = Judged.safeParse(object).data;
     if (node === undefined || !isEligible(node)) return undefined;
     const { providerID } = node.spec;
-    return { name: node.metadata.name, ...(providerID ? { providerID } : {}) } satisfies TargetNode;
+    const marks = labelMarks(node.metadata.labels ?? {});
+    return {
+      name: node.metadata.name,
+      ...(providerID ? { providerID } : {}),
+      ...(marks === "" ? {} : { labels: marks }),
+    } satisfies TargetNode;
   },
   reads: (service) => (wantsLoadBalancer(service) ? "all" : []),
 };

@@ -12,7 +12,7 @@ import { isOwnBalancer } from "#clouds/aws/load-balancers/network/own-balancer.t
 import { planNetwork } from "#clouds/aws/load-balancers/network/plan.ts";
 import { problemOf } from "#clouds/aws/load-balancers/problem-of.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
-import { targetOf } from "#clouds/aws/load-balancers/target-of.ts";
+import { targetOfService } from "#clouds/aws/load-balancers/target-of.ts";
 import { foldVpc } from "#clouds/aws/load-balancers/vpc/fold.ts";
 import { whoseOf } from "#clouds/aws/load-balancers/whose.ts";
 import type { LoadBalancerModel, LoadBalancerQuestion, LoadBalancerStep } from "#core/service/model.ts";
@@ -41,7 +41,7 @@ export const awsLoadBalancerModel: LoadBalancerModel = {
   },
   problemOf,
   desired: desiredOf,
-  targetOf,
+  targetOf: targetOfService,
 };
 
 interface Asked {

@@ -1,9 +1,18 @@
+import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import { hasLabels, targetNodeLabels } from "#clouds/aws/load-balancers/annotations/target-node-labels.ts";
 import { parseProviderID } from "#clouds/aws/provider-id.ts";
 import type { TargetNode } from "#core/service/model.ts";
+import type { Service } from "#core/service/service.ts";
 
 /** The instance that a node is, which is what load balancers send to; none for Fargate, whose nodes are no instances. */
 export function targetOf({ providerID }: TargetNode): string | undefined {
   if (providerID === undefined) return undefined;
   const parsed = parseProviderID(providerID);
   return parsed.kind === "instance" ? parsed.id : undefined;
+}
+
+/** The same for a Service that may choose nodes by label; what its annotation says wrongly is told elsewhere. */
+export function targetOfService(node: TargetNode, { metadata }: Service): string | undefined {
+  const read = targetNodeLabels(metadata.annotations?.[annotationName("target-node-labels")] ?? "");
+  return hasLabels(node.labels, read.ok ? read.value : undefined) ? targetOf(node) : undefined;
 }

@@ -73,7 +73,7 @@ export function shelfModel(script: Script = {}): LoadBalancerModel {
     });
     if (!wanted) return shelf === null ? { kind: "settled", ingress: [], warnings: [] } : act("TakeDown", {});
     const wish = desired(service, SETTINGS);
-    const targets = nodes.flatMap((node) => targetOf(node) ?? []);
+    const targets = nodes.flatMap((node) => targetOf(node, service) ?? []);
     if (shelf === null) return act("PutUp", { wish });
     if (shelf.wish !== wish || shelf.targets.join() !== targets.join()) return act("Fill", { wish, targets });
     return { kind: "settled", ingress: [{ hostname: HOSTNAME }], warnings: [] };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { labelMarks } from "#core/service/label-marks.ts";
 import { relatedNodes, targetNodesOf } from "#core/service/target-nodes.ts";
 import { related, service } from "#test/core/service/builders.ts";
 
@@ -39,9 +40,14 @@ describe("a node for load balancers", () => {
     expect(relatedNodes.project(object) !== undefined).toBe(isTarget);
   });
 
-  test("is known by its name and provider ID, and by nothing that its kubelet keeps writing", () => {
+  test("is known by its name, provider ID and labels, and by nothing that its kubelet keeps writing", () => {
     expect(relatedNodes.project(node())).toEqual({ name: "a", providerID: "aws:///a/i-1" });
     expect(relatedNodes.project(node({ spec: { providerID: "" } }))).toEqual({ name: "a" });
+    expect(relatedNodes.project(node({ metadata: { labels: { pool: "edge" } } }))).toEqual({
+      name: "a",
+      providerID: "aws:///a/i-1",
+      labels: labelMarks({ pool: "edge" }),
+    });
   });
 
   test.each([

@@ -1,5 +1,6 @@
 import { is, mayBe, pairsOf, type Reader } from "#clouds/aws/load-balancers/annotations/reading.ts";
 import { faultOfLabelKey, faultOfLabelValue } from "#core/label-syntax.ts";
+import { hasLabel } from "#core/service/label-marks.ts";
 
 /** Labels that a node must have; an empty value is any value. */
 export type TargetNodeLabels = Readonly<Record<string, string>>;
@@ -16,13 +17,9 @@ export const targetNodeLabels: Reader<TargetNodeLabels | undefined> = (written) 
     : mayBe("labels as key=value,key=value, or a key alone for any value");
 };
 
-/** Whether a node has all of the labels. */
-export function hasLabels(
-  labels: Readonly<Record<string, string>> | undefined,
-  wanted: TargetNodeLabels | undefined,
-): boolean {
-  return Object.entries(wanted ?? {}).every(([key, value]) => {
-    const own = labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
-    return own !== undefined && (value === "" || own === value);
-  });
+/** Whether a node has all of the labels; `marks` are its own, as `core/service/label-marks.ts` writes them. */
+export function hasLabels(marks: string | undefined, wanted: TargetNodeLabels | undefined): boolean {
+  return Object.entries(wanted ?? {}).every(
+    ([key, value]) => marks !== undefined && hasLabel(marks, key, value),
+  );
 }

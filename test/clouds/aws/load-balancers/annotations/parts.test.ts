@@ -3,6 +3,7 @@ import { canonicalNetwork } from "#clouds/aws/load-balancers/annotations/network
 import { readSourceRanges, SOURCE_RANGES } from "#clouds/aws/load-balancers/annotations/source-ranges.ts";
 import { hasLabels } from "#clouds/aws/load-balancers/annotations/target-node-labels.ts";
 import { isAmong } from "#clouds/aws/load-balancers/annotations/tls-ports.ts";
+import { labelMarks } from "#core/service/label-marks.ts";
 import { Service } from "#core/service/service.ts";
 
 test.each([
@@ -96,5 +97,5 @@ test.each([
   [undefined, { pool: "" }, false],
   [undefined, undefined, true],
 ])("a node of labels %j is a target of %j: %s", (labels, wanted, expected) => {
-  expect(hasLabels(labels, wanted)).toBe(expected);
+  expect(hasLabels(labels === undefined ? undefined : labelMarks(labels), wanted)).toBe(expected);
 });

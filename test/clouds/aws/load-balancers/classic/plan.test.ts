@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { labelMarks } from "#core/service/label-marks.ts";
 import {
   converge,
   HOSTNAME,
@@ -449,7 +450,7 @@ test("nodes are chosen by label, and none is taken away where labels are not kno
   const asked = question({ annotations });
   const labelled = asked.nodes.map((node, index) => ({
     ...node,
-    labels: { pool: index === 1 ? "edge" : "core" },
+    labels: labelMarks({ pool: index === 1 ? "edge" : "core" }),
   }));
   const elb = world();
 

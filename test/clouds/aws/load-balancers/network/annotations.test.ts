@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { awsLoadBalancerModel as model } from "#clouds/aws/load-balancers/model.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
+import { labelMarks } from "#core/service/label-marks.ts";
 import type { Problem } from "#core/service/model.ts";
 import type { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
 import {
@@ -248,7 +249,7 @@ describe.each(ROWS)("$name", ({ annotations, spec, cloud: keys, shows, as, witho
   const of = settings({ ...cloud, ...keys });
   const labelled = nodes("i-1", "i-2").map((node, at) => ({
     ...node,
-    labels: at === 1 ? { pool: "edge" } : {},
+    labels: labelMarks(at === 1 ? { pool: "edge" } : {}),
   }));
   const said = question(service(spec, annotations), labelled);
   const plain = question(service(spec), labelled);

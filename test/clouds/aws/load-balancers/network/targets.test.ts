@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { awsLoadBalancerModel as model } from "#clouds/aws/load-balancers/model.ts";
+import { labelMarks } from "#core/service/label-marks.ts";
 import {
   converge,
   instance,
@@ -99,4 +100,17 @@ test("zones have room each, unless traffic is sent across them", () => {
   expect(converge(aws, question(across, nodes(...all)))).toMatchObject({
     warnings: [{ code: "TooManyTargets" }],
   });
+});
+
+test("a label that a Service chooses nodes by is part of what its targets are, and of no other's", () => {
+  const [node] = nodes("i-1");
+  const as = (labels: Readonly<Record<string, string>>) => ({
+    name: "n",
+    ...node,
+    labels: labelMarks(labels),
+  });
+  const chosen = service({}, { "target-node-labels": "pool=edge" });
+  expect(model.targetOf(as({ pool: "edge" }), chosen)).toBe("i-1");
+  expect(model.targetOf(as({ pool: "core" }), chosen)).toBeUndefined();
+  expect(model.targetOf(as({ pool: "core" }), service())).toBe("i-1");
 });
