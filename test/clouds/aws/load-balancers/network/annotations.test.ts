@@ -110,9 +110,12 @@ const ROWS: readonly Row[] = [
     annotations: {
       "target-group-attributes": "preserve_client_ip.enabled=false,proxy_protocol_v2.enabled=true",
     },
-    shows: ({ targetGroups }) => targetGroups[0]?.attributes,
-    as: { "preserve_client_ip.enabled": "false", "proxy_protocol_v2.enabled": "true" },
-    without: { "preserve_client_ip.enabled": "true", "proxy_protocol_v2.enabled": "false" },
+    shows: ({ targetGroups: [first] }) => ({
+      ...first?.attributes,
+      tags: Object.keys(first?.tags ?? {}).length,
+    }),
+    as: { "preserve_client_ip.enabled": "false", "proxy_protocol_v2.enabled": "true", tags: 3 },
+    without: { "preserve_client_ip.enabled": "true", "proxy_protocol_v2.enabled": "false", tags: 2 },
   },
   {
     name: "access logs",
