@@ -19,7 +19,11 @@ export function chooseInstances(
   annotations: Annotations,
 ): InstancesWanted | Problem {
   const labels = annotations["target-node-labels"];
-  if (labels !== undefined && question.nodes.length > 0 && question.nodes.every((node) => !node.labels))
+  if (
+    labels !== undefined &&
+    question.nodes.length > 0 &&
+    question.nodes.every(({ labels: known }) => known === undefined)
+  )
     return labelsUnknown();
   const ids = new Set<string>();
   for (const node of question.nodes) {
