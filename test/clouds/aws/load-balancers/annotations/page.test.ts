@@ -1,16 +1,28 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { ANNOTATIONS, type Annotation } from "#clouds/aws/load-balancers/annotations/table.ts";
+import {
+  ANNOTATIONS,
+  type Annotation,
+  type LoadBalancerKind,
+} from "#clouds/aws/load-balancers/annotations/table.ts";
 
-const PAGE = readFileSync("docs/reference/classic-load-balancers-on-aws.md", "utf8");
+const PAGE = readFileSync("docs/reference/services-on-aws.md", "utf8");
 
-test("the page of classic load balancers names the annotations that hold for them, and no others", () => {
-  const [, table = ""] = PAGE.split("| annotation |");
-  const named = [...(table.split("\n\n")[0] ?? "").matchAll(/^\| `([a-z0-9-]+)` \|/gm)].map(
-    ([, name]) => name,
-  );
-  const known: readonly (readonly [string, Annotation<unknown>])[] = Object.entries(ANNOTATIONS);
-  const forClassic = known.filter(([, annotation]) => annotation.classic !== undefined);
+test.each([
+  ["classic", 2],
+  ["network", 3],
+] as const)("the page says which annotations hold for %s load balancers", (kind, column) => {
+  const [, table = ""] = PAGE.split("| annotation | CLB | NLB |");
+  const rows = (table.split("\n\n")[0] ?? "").split("\n").map((row) => row.split("|"));
+  const named = rows.flatMap((cells) => {
+    const holds = !/^ (?:–|refused)/.test(cells[column] ?? "");
+    return [...(cells[1] ?? "").matchAll(/`([a-z0-9-]+)`/g)].map(([, name]) => [name, holds]);
+  });
 
-  expect(named.toSorted()).toEqual(forClassic.map(([name]) => name).toSorted());
+  expect(Object.fromEntries(named)).toEqual(holding(kind));
 });
+
+function holding(kind: LoadBalancerKind): Record<string, boolean> {
+  const known: readonly (readonly [string, Annotation<unknown>])[] = Object.entries(ANNOTATIONS);
+  return Object.fromEntries(known.map(([name, annotation]) => [name, annotation[kind] !== undefined]));
+}
