@@ -22,6 +22,11 @@ export interface LoadBalancerQuestion {
   readonly wanted: boolean;
   /** Sorted by name; none where nothing is wanted. */
   readonly nodes: readonly TargetNode[];
+  /**
+   * All but the targets is as it was applied, as far as anybody knows: what takes requests of its own, such as attributes, need not
+   * be looked at then, and counts as as it is to be. An audit looks at everything.
+   */
+  readonly onlyTargets?: true | undefined;
 }
 
 /**

@@ -63,15 +63,15 @@ function standingOfWish(service: Service, model: LoadBalancerModel, context: Ask
     desired: hashOf(model.desired(service, settings)),
     targets: hashOf(JSON.stringify(targetsOf(nodes, model, service))),
   };
-  const wish = { question, hashes, nodes };
   const isApplied =
     hasFinalizer(service) &&
     mark?.state === "applied" &&
     mark.desired === hashes.desired &&
-    mark.targets === hashes.targets &&
     mark.ingress === hashOfIngress(ingressOf(service));
   const isAudit = reason === "refresh" || (reason === "sweep" && isTurnOfSweep(service, now));
-  return { kind: isApplied && !isAudit ? "applied" : "asking", wish };
+  if (!isApplied || isAudit) return { kind: "asking", wish: { question, hashes, nodes } };
+  const wish: Wish = { question: { ...question, onlyTargets: true }, hashes, nodes };
+  return { kind: mark.targets === hashes.targets ? "applied" : "asking", wish };
 }
 
 function targetsOf({ nodes }: TargetNodes, model: LoadBalancerModel, service: Service): readonly string[] {

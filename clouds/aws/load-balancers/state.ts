@@ -29,7 +29,8 @@ export interface AwsLoadBalancerState {
 export interface NetworkLoadBalancerState {
   readonly loadBalancer: Omit<LoadBalancer, "CreatedTime">;
   readonly tags: Pairs;
-  readonly attributes: Pairs;
+  /** Absent where only targets were asked about. */
+  readonly attributes?: Pairs | undefined;
   readonly listeners: readonly { readonly listener: Listener; readonly tags: Pairs }[];
 }
 
@@ -37,7 +38,8 @@ export interface NetworkLoadBalancerState {
 export interface TargetGroupState {
   readonly group: TargetGroup;
   readonly tags: Pairs;
-  readonly attributes: Pairs;
+  /** Absent where only targets were asked about. */
+  readonly attributes?: Pairs | undefined;
   readonly targets: readonly TargetDescription[];
 }
 
@@ -45,7 +47,8 @@ export interface TargetGroupState {
 export interface ClassicLoadBalancerState {
   readonly loadBalancer: Omit<LoadBalancerDescription, "CreatedTime">;
   readonly tags: Pairs;
-  readonly attributes: LoadBalancerAttributes;
+  /** Absent where only targets were asked about. */
+  readonly attributes?: LoadBalancerAttributes | undefined;
   readonly policies: readonly PolicyDescription[];
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
-import type { LoadBalancerStep, Problem } from "#core/service/model.ts";
+import type { LoadBalancerQuestion, LoadBalancerStep, Problem } from "#core/service/model.ts";
 import { needsWork } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
 import {
@@ -203,6 +203,13 @@ describe("a Service is not decided on", () => {
   const withNodes = (nodes: string, at: string): Service =>
     withAnnotation(SERVED, JSON.stringify({ ...mark, nodes, at }));
   const refresh = context({ reason: "refresh" });
+  const others = context({ related: related([{ name: "z", providerID: "i-z" }]) });
+  const withMark = (difference: object): Service =>
+    withAnnotation(SERVED, JSON.stringify({ ...mark, ...difference }));
+  const withPort = (object: Service, port: number): Service => ({
+    ...object,
+    spec: { ...object.spec, ports: [{ protocol: "TCP", port, nodePort: 30_000 }] },
+  });
 
   test.each<[string, Service, ReturnType<typeof context>, string]>([
     ["without the nodes", service(), context({ related: {} }), "NodesUnknown"],
@@ -239,6 +246,19 @@ describe("a Service is not decided on", () => {
     ["older than what is no version", withNodes("x", secondsAgo(1))],
   ])("but by nodes that are %s", async (_, object) => {
     expect((await controllerWith()).asks(object, refresh)).toMatchObject({ capability: "loadBalancers" });
+  });
+
+  test.each<[string, Service, ReturnType<typeof context>, true | undefined]>([
+    ["of one whose nodes alone are others by now", SERVED, others, true],
+    ["of one that asks for something else, too", withPort(SERVED, 8_080), others, undefined],
+    ["of one that was not applied to its end", withMark({ state: "applying" }), others, undefined],
+    ["of one whose status somebody else has written", withMark({ ingress: "x" }), others, undefined],
+    ["at the audit", SERVED, context({ ...others, reason: "refresh" }), undefined],
+    ["of one that is new", service(), others, undefined],
+  ])("%s, targets alone are asked about: %s", async (_, object, asked, onlyTargets) => {
+    const question = (await controllerWith()).asks(object, asked) as { readonly ask: LoadBalancerQuestion };
+    expect(question.ask.wanted).toBe(true);
+    expect(question.ask.onlyTargets).toBe(onlyTargets);
   });
 
   test("is asked about by a sweep in one minute of ten, as nobody else comes for the audit", async () => {

@@ -34,6 +34,7 @@ export function planAttributes(
   { loadBalancer, attributes: actual }: ClassicLoadBalancerState,
   wanted: LoadBalancerAttributes,
 ): readonly LoadBalancerAction[] {
+  if (actual === undefined) return [];
   const { AccessLog, ConnectionDraining, ConnectionSettings, CrossZoneLoadBalancing } = wanted;
   const changed: LoadBalancerAttributes = {
     ...(isSameLog(actual.AccessLog, AccessLog) ? {} : { AccessLog }),

@@ -16,6 +16,7 @@ export function changeAttributes(
   { loadBalancer, attributes }: NetworkLoadBalancerState,
   { wanted, name }: NetworkContext,
 ): readonly LoadBalancerAction[] {
+  if (attributes === undefined) return [];
   const changed = Object.entries(wanted.attributes).filter(
     ([key, value]) => (attributes[key] ?? BALANCER_DEFAULTS[key]) !== value,
   );
@@ -37,7 +38,7 @@ export function changeTargetGroups(
   { wanted, owner }: NetworkContext,
 ): readonly LoadBalancerAction[] {
   return matched.flatMap(({ group: state }) => {
-    if (state === undefined) return [];
+    if (state?.attributes === undefined) return [];
     const { group, tags, attributes } = state;
     const arn = arnOf(group);
     const mark = attributeMark(wanted.targetGroupAttributes);

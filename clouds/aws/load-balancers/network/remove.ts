@@ -11,7 +11,7 @@ import type { LoadBalancerAction, LoadBalancerStep, Problem } from "#core/servic
 export function planRemoval(whose: Whose): LoadBalancerStep {
   const { state, name, owner } = whose;
   const balancer = isOwnBalancer(whose) ? state.network?.loadBalancer : undefined;
-  if (state.network?.attributes["deletion_protection.enabled"] === "true" && balancer !== undefined)
+  if (state.network?.attributes?.["deletion_protection.enabled"] === "true" && balancer !== undefined)
     return { kind: "refused", problem: isProtected(balancer.LoadBalancerArn) };
   const rules = removeRules(whose);
   const first: LoadBalancerAction[] = [

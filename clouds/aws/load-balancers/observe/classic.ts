@@ -7,6 +7,7 @@ import { jsonOf } from "#clouds/aws/actions/json-of.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
 import { isNotFound } from "#clouds/aws/load-balancers/observe/by-name.ts";
 import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
+import type { Look } from "#clouds/aws/load-balancers/observe/network.ts";
 import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { ClassicLoadBalancerState, Pairs } from "#clouds/aws/load-balancers/state.ts";
 import { fault, ok } from "#clouds/outcome.ts";
@@ -15,15 +16,16 @@ import { fault, ok } from "#clouds/outcome.ts";
 export async function classicStateOf(
   loadBalancer: LoadBalancerDescription,
   tags: Pairs,
-  read: Reader,
+  { read, onlyTargets }: Look,
 ): Promise<Outcome<ClassicLoadBalancerState | undefined>> {
   const name = loadBalancer.LoadBalancerName;
-  const known = gathered<[LoadBalancerAttributes, readonly PolicyDescription[]]>(
-    await Promise.all([attributesOf(name, read), policiesOf(name, read)]),
+  const known = gathered<[LoadBalancerAttributes | undefined, readonly PolicyDescription[]]>(
+    await Promise.all([onlyTargets ? ok(undefined) : attributesOf(name, read), policiesOf(name, read)]),
   );
   if (known.kind === "fault") return isNotFound(known.fault) ? ok(undefined) : known;
   const [attributes, policies] = known.value;
-  return ok({ loadBalancer: jsonOf(loadBalancer), tags, attributes, policies });
+  const looked = attributes === undefined ? {} : { attributes };
+  return ok({ loadBalancer: jsonOf(loadBalancer), tags, ...looked, policies });
 }
 
 async function attributesOf(

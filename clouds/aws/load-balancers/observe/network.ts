@@ -13,15 +13,22 @@ import { networkTags } from "#clouds/aws/load-balancers/observe/tags.ts";
 import type { NetworkLoadBalancerState, Pairs, TargetGroupState } from "#clouds/aws/load-balancers/state.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
+/** How closely a Service's load balancer is looked at. */
+export interface Look {
+  readonly read: Reader;
+  /** Attributes are left out. */
+  readonly onlyTargets: boolean;
+}
+
 /** What there is of a load balancer of ELBv2 beyond itself and its tags; undefined where it has gone meanwhile. */
 export async function networkStateOf(
   loadBalancer: LoadBalancer,
   tags: Pairs,
-  read: Reader,
+  { read, onlyTargets }: Look,
 ): Promise<Outcome<NetworkLoadBalancerState | undefined>> {
   const arn = loadBalancer.LoadBalancerArn;
   const both = await Promise.all([
-    attributesOf("elbv2:DescribeLoadBalancerAttributes", async () => {
+    attributesOf(onlyTargets, "elbv2:DescribeLoadBalancerAttributes", async () => {
       const answer = await read("elbv2:DescribeLoadBalancerAttributes", { LoadBalancerArn: arn });
       return answer.kind === "fault" ? answer : ok(answer.value.Attributes);
     }),
@@ -34,7 +41,7 @@ export async function networkStateOf(
       return ok({ values: answer.value.Listeners, next: answer.value.NextMarker });
     }),
   ]);
-  const known = gathered<[Pairs, readonly Listener[]]>(both);
+  const known = gathered<[Pairs | undefined, readonly Listener[]]>(both);
   if (known.kind === "fault") return isNotFound(known.fault) ? ok(undefined) : known;
   const [attributes, found] = known.value;
   const tagged = await networkTags(
@@ -48,19 +55,19 @@ export async function networkStateOf(
     // One that has gone meanwhile is none.
     if (of?.value !== undefined) listeners.push({ listener: jsonOf(listener), tags: of.value });
   }
-  return ok({ loadBalancer: jsonOf(loadBalancer), tags, attributes, listeners });
+  return ok({ loadBalancer: jsonOf(loadBalancer), tags, ...asKnown(attributes), listeners });
 }
 
 /** What there is of a target group beyond itself and its tags; undefined where it has gone meanwhile. */
 export async function targetGroupStateOf(
   group: TargetGroup,
   tags: Pairs,
-  read: Reader,
+  { read, onlyTargets }: Look,
 ): Promise<Outcome<TargetGroupState | undefined>> {
   const arn = group.TargetGroupArn;
-  const known = gathered<[Pairs, readonly TargetDescription[]]>(
+  const known = gathered<[Pairs | undefined, readonly TargetDescription[]]>(
     await Promise.all([
-      attributesOf("elbv2:DescribeTargetGroupAttributes", async () => {
+      attributesOf(onlyTargets, "elbv2:DescribeTargetGroupAttributes", async () => {
         const answer = await read("elbv2:DescribeTargetGroupAttributes", { TargetGroupArn: arn });
         return answer.kind === "fault" ? answer : ok(answer.value.Attributes);
       }),
@@ -69,7 +76,7 @@ export async function targetGroupStateOf(
   );
   if (known.kind === "fault") return isNotFound(known.fault) ? ok(undefined) : known;
   const [attributes, targets] = known.value;
-  return ok({ group: jsonOf(group), tags, attributes, targets });
+  return ok({ group: jsonOf(group), tags, ...asKnown(attributes), targets });
 }
 
 /** All target groups of the account and region: neither Service nor cluster is something that AWS could be asked by. */
@@ -102,11 +109,13 @@ async function targetsOf(
 }
 
 async function attributesOf(
+  isLeftOut: boolean,
   what: string,
   ask: () => Promise<
     Outcome<readonly { readonly Key?: string | undefined; readonly Value?: string | undefined }[] | undefined>
   >,
-): Promise<Outcome<Pairs>> {
+): Promise<Outcome<Pairs | undefined>> {
+  if (isLeftOut) return ok(undefined);
   const answer = await ask();
   if (answer.kind === "fault") return answer;
   if (answer.value === undefined) return fault("Unavailable", `${what}: the answer is not a list`);
@@ -115,4 +124,8 @@ async function attributesOf(
       answer.value.flatMap(({ Key: key, Value: value = "" }) => (key === undefined ? [] : [[key, value]])),
     ),
   );
+}
+
+function asKnown(attributes: Pairs | undefined): { readonly attributes?: Pairs } {
+  return attributes === undefined ? {} : { attributes };
 }

@@ -76,6 +76,7 @@ async function stateOf(
   ]);
   if (found.kind === "fault") return found;
   const [network, classic, , vpc] = found.value;
+  const look = { read, onlyTargets: sought.onlyTargets };
   const parts = gathered<
     [
       NetworkLoadBalancerState | undefined,
@@ -85,10 +86,10 @@ async function stateOf(
   >(
     await Promise.all([
       withTags(network, shared.networkTags.get(network?.LoadBalancerArn ?? ""), (each, tags) =>
-        networkStateOf(each, tags, read),
+        networkStateOf(each, tags, look),
       ),
       withTags(classic, shared.classicTags.get(sought.name), (each, tags) =>
-        classicStateOf(each, tags, read),
+        classicStateOf(each, tags, look),
       ),
       targetGroupsOf(sought, shared, cluster, read),
     ]),
@@ -124,7 +125,9 @@ async function targetGroupsOf(
   const states = candidatesOf([sought], shared.networks, shared.targetGroups).map((group) =>
     withTags(group, shared.networkTags.get(arnOf(group)), async (each, tags) => {
       const isIts = isAttached(each, arnsOf(shared.networks, sought.name)) || isTagged(tags, sought, cluster);
-      return isIts ? targetGroupStateOf(each, tags, read) : ok(undefined);
+      return isIts
+        ? targetGroupStateOf(each, tags, { read, onlyTargets: sought.onlyTargets })
+        : ok(undefined);
     }),
   );
   return gathered<readonly (TargetGroupState | undefined)[]>(await Promise.all(states));

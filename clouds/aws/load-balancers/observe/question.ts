@@ -8,6 +8,7 @@ const Question = z.object({
   service: z.object({ metadata: z.object({ namespace: z.string(), name: z.string(), uid: z.string() }) }),
   wanted: z.boolean(),
   nodes: z.array(z.object({ providerID: z.string().optional() })),
+  onlyTargets: z.literal(true).optional(),
 });
 
 /** What is looked for, for one Service. */
@@ -21,11 +22,13 @@ export interface Sought {
   readonly targetGroupPrefix: string;
   /** Of its targets; none where nothing is wanted. */
   readonly instanceIds: readonly string[];
+  /** Attributes are not looked at. */
+  readonly onlyTargets: boolean;
 }
 
 /** Reads a question; undefined where a Service has a uid of which no load balancer can be called. */
 export function soughtBy(question: unknown): Sought | undefined {
-  const { service, wanted, nodes } = Question.parse(question);
+  const { service, wanted, nodes, onlyTargets = false } = Question.parse(question);
   const { namespace, name, uid } = service.metadata;
   const loadBalancer = loadBalancerNameOf(uid);
   if (loadBalancer === undefined) return undefined;
@@ -35,6 +38,7 @@ export function soughtBy(question: unknown): Sought | undefined {
     name: loadBalancer,
     targetGroupPrefix: targetGroupPrefix(namespace, name),
     instanceIds: wanted ? nodes.flatMap(({ providerID }) => instanceIdOf(providerID)) : [],
+    onlyTargets: wanted && onlyTargets,
   };
 }
 

@@ -215,7 +215,7 @@ export function shown(elb: FakeElb): object {
     SecurityGroups: sorted((loadBalancer.SecurityGroups ?? []).map((id) => nameOf(elb, id))),
     Instances: sorted(loadBalancer.Instances ?? []),
     tags,
-    attributes: { ...attributes, ConnectionDraining: attributes.ConnectionDraining?.Enabled },
+    attributes: { ...attributes, ConnectionDraining: attributes?.ConnectionDraining?.Enabled },
   }));
   const groups = [...elb.security.groups.values()].map(({ group, tags, ingress }) => ({
     name: group.GroupName,

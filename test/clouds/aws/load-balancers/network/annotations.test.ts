@@ -125,14 +125,14 @@ const ROWS: readonly Row[] = [
       "access-log-s3-bucket-prefix": "web",
     },
     shows: ({ network }) =>
-      ["enabled", "bucket", "prefix"].map((key) => network?.attributes[`access_logs.s3.${key}`]),
+      ["enabled", "bucket", "prefix"].map((key) => network?.attributes?.[`access_logs.s3.${key}`]),
     as: ["true", "logs", "web"],
     without: ["false", "logs", "web"],
   },
   {
     name: "cross-zone-load-balancing-enabled",
     annotations: { "cross-zone-load-balancing-enabled": "true" },
-    shows: ({ network }) => network?.attributes["load_balancing.cross_zone.enabled"],
+    shows: ({ network }) => network?.attributes?.["load_balancing.cross_zone.enabled"],
     as: "true",
     without: "false",
   },

@@ -165,6 +165,25 @@ describeWithPart("moto", "load balancers on moto", (program) => {
       expect(usage.calls).not.toHaveProperty(call);
   });
 
+  test("where only targets may differ, a load balancer takes one call of its own and a target group one", async () => {
+    const id = await world.addInstance();
+    await aNetworkLoadBalancer(id);
+    const whole = await world.observe(aQuestion(UID, { instances: [id] }));
+    const { answers, usage } = await world.observe({
+      ...aQuestion(UID, { instances: [id] }),
+      onlyTargets: true,
+    });
+    const ofOneMore = Object.entries(whole.usage.calls).filter(([call]) => !(call in usage.calls));
+    expect(ofOneMore.map(([call]) => call).toSorted()).toEqual([
+      "DescribeAvailabilityZones",
+      "elbv2:DescribeLoadBalancerAttributes",
+      "elbv2:DescribeTargetGroupAttributes",
+    ]);
+    expect(usage.calls).toMatchObject({ "elbv2:DescribeListeners": 1, "elbv2:DescribeTargetHealth": 1 });
+    expect(answers).toMatchObject([{ state: { targetGroups: [{ targets: [{ Id: id }] }] } }]);
+    expect(JSON.stringify(answers)).not.toContain('"attributes"');
+  });
+
   test("many Services share what they have in common", async () => {
     const id = await world.addInstance();
     const questions = Array.from({ length: 60 }, (_, number) =>
