@@ -1,3 +1,4 @@
+import { globSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
@@ -46,6 +47,14 @@ describe("the role of service", () => {
     const used = [...operations.map(permissionOf), ...CHECKED_WITHOUT_A_CALL];
     expect([...new Set(granted)].toSorted()).toEqual([...new Set(used)].toSorted());
     expect(granted.filter((action) => action.includes("*"))).toEqual([]);
+  });
+
+  test("grants no change that no plan of load balancers makes", async () => {
+    const files = globSync("clouds/aws/load-balancers/{vpc,network,classic}/**/*.ts", { cwd: ROOT });
+    const plans = files.filter((file) => !file.endsWith("fold.ts"));
+    const source = (await Promise.all(plans.map((file) => readFile(ROOT + file, "utf8")))).join("\n");
+    const unused = Object.keys(LOAD_BALANCER_ACTIONS).filter((action) => !source.includes(`"${action}"`));
+    expect(unused).toEqual([]);
   });
 
   test("grants what changes something on resources of one kind, or with a tag, and never on everything", async () => {
