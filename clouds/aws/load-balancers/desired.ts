@@ -1,12 +1,12 @@
 import { ANNOTATION_PREFIX } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
-import { SOURCE_RANGES } from "#clouds/aws/load-balancers/annotations/source-ranges.ts";
+import { SOURCE_RANGES_ANNOTATION } from "#core/contracts.ts";
 import type { Service } from "#core/service/service.ts";
 import type { Settings } from "#core/settings.ts";
 
 /** All that decides what a Service's load balancer is, but for its targets and what AWS itself supplies, as one text. */
 export function desiredOf({ metadata, spec }: Service, { cluster, cloud }: Settings): string {
   const annotations = Object.entries(metadata.annotations ?? {})
-    .filter(([name]) => name.startsWith(ANNOTATION_PREFIX) || name === SOURCE_RANGES)
+    .filter(([name]) => name.startsWith(ANNOTATION_PREFIX) || name === SOURCE_RANGES_ANNOTATION)
     .toSorted(([one], [other]) => (one < other ? -1 : 1));
   const { namespace, name, uid } = metadata;
   return JSON.stringify([VERSION, namespace, name, uid, annotations, sorted(spec), cluster, sorted(cloud)]);

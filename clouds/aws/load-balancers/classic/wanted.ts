@@ -2,14 +2,15 @@ import type { HealthCheck, Listener, LoadBalancerAttributes } from "@aws-sdk/cli
 import { isIPv6Network } from "#clouds/aws/load-balancers/annotations/networks.ts";
 import { faultOfNamedResources } from "#clouds/aws/load-balancers/annotations/not-allowed.ts";
 import { annotationName, readAnnotations } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
-import { readSourceRanges, SOURCE_RANGES } from "#clouds/aws/load-balancers/annotations/source-ranges.ts";
 import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
 import { attributesOf } from "#clouds/aws/load-balancers/classic/attributes.ts";
 import { readHealthCheck } from "#clouds/aws/load-balancers/classic/health-check.ts";
 import { readListeners } from "#clouds/aws/load-balancers/classic/listeners.ts";
 import { allowedOf, clusterTagOf, configurationOf } from "#clouds/aws/load-balancers/configuration.ts";
+import { SOURCE_RANGES_ANNOTATION } from "#core/contracts.ts";
 import type { Problem } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
+import { readSourceRanges } from "#core/service/source-ranges.ts";
 import type { Settings } from "#core/settings.ts";
 
 /** What a Service wants of a classic load balancer, as far as that can be said without looking at AWS. */
@@ -80,7 +81,7 @@ function noIPv6({ spec }: Service): Problem {
   const ofSpec = (spec.loadBalancerSourceRanges ?? []).length > 0;
   return {
     code: "InvalidSourceRanges",
-    field: ofSpec ? "spec.loadBalancerSourceRanges" : SOURCE_RANGES,
+    field: ofSpec ? "spec.loadBalancerSourceRanges" : SOURCE_RANGES_ANNOTATION,
     allowed: `networks of IPv4, unless ${annotationName("type")} is nlb: classic load balancers have no IPv6`,
   };
 }

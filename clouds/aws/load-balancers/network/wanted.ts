@@ -1,7 +1,6 @@
 import { isAllowed } from "#clouds/aws/load-balancers/allowed.ts";
 import { faultOfNamedResources } from "#clouds/aws/load-balancers/annotations/not-allowed.ts";
 import { annotationName, readAnnotations } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
-import { readSourceRanges } from "#clouds/aws/load-balancers/annotations/source-ranges.ts";
 import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
 import { allowedOf, clusterTagOf, configurationOf } from "#clouds/aws/load-balancers/configuration.ts";
 import { type Families, familiesOf } from "#clouds/aws/load-balancers/network/families.ts";
@@ -10,6 +9,7 @@ import { type PortWanted, readPorts } from "#clouds/aws/load-balancers/network/p
 import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
 import type { Problem } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
+import { readSourceRanges } from "#core/service/source-ranges.ts";
 import type { Settings } from "#core/settings.ts";
 
 /** What a Service wants of a network load balancer, as far as that can be said without looking at AWS. */

@@ -1,9 +1,7 @@
-import { canonicalNetwork } from "#clouds/aws/load-balancers/annotations/networks.ts";
+import { canonicalCidr } from "#core/cidr.ts";
+import { SOURCE_RANGES_ANNOTATION } from "#core/contracts.ts";
 import type { Problem } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
-
-/** The annotation that stands for `spec.loadBalancerSourceRanges` where that is empty. */
-export const SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges";
 
 /** From where a load balancer is to be reached. */
 export type ReadSourceRanges =
@@ -15,17 +13,19 @@ export type ReadSourceRanges =
 export function readSourceRanges({ metadata, spec }: Service): ReadSourceRanges {
   const ofSpec = spec.loadBalancerSourceRanges ?? [];
   if (ofSpec.length > 0) return read("spec.loadBalancerSourceRanges", ofSpec);
-  const written = metadata.annotations?.[SOURCE_RANGES]?.trim() ?? "";
-  return written === "" ? { kind: "read", ranges: undefined } : read(SOURCE_RANGES, written.split(","));
+  const written = metadata.annotations?.[SOURCE_RANGES_ANNOTATION]?.trim() ?? "";
+  return written === ""
+    ? { kind: "read", ranges: undefined }
+    : read(SOURCE_RANGES_ANNOTATION, written.split(","));
 }
 
-/** A security group never has more rules than this. */
+/** More than any cloud takes, so that what a tenant writes costs little to read. */
 const MAX_RANGES = 1_000;
 
 function read(field: string, items: readonly string[]): ReadSourceRanges {
   const ranges = new Set<string>();
   for (const item of items) {
-    const network = canonicalNetwork(item.trim());
+    const network = canonicalCidr(item.trim());
     if (network === undefined) return refused(field, item, ALLOWED);
     ranges.add(network);
   }
