@@ -91,6 +91,11 @@ export const SERVICE_EVENTS = {
           "The load balancer cannot be deleted. Ask whoever runs the cloud controller, whose log says more.",
         when: "Each time it is tried, until it is mended.",
       },
+      DeletionProtected: {
+        sentence:
+          "The load balancer is protected from deletion in the cloud, by somebody else than this controller. Ask whoever runs the cloud controller to take the protection away.",
+        when: "Each time it is tried, until it is mended.",
+      },
       CloudUnavailable: {
         sentence: `The cloud does not delete the load balancer at present, and ${LASTS}`,
         when: "The Service waits for a minute and longer: the cloud throttles, fails, denies, or was not asked.",

@@ -15,7 +15,10 @@ export type Undone = Exclude<Decision, Change>;
 
 /** A Warning about a problem: sentences are the catalogue's, and the facts the Service's own. */
 export function warningOf(service: Service, problem: Problem): ClusterEvent {
-  if (!wantsLoadBalancer(service)) return tell("DeleteLoadBalancerFailed", "LoadBalancerRefused", {});
+  if (!wantsLoadBalancer(service)) {
+    const code = problem.code === "DeletionProtected" ? problem.code : "LoadBalancerRefused";
+    return tell("DeleteLoadBalancerFailed", code, {});
+  }
   const facts = { field: fieldIn(problem), value: valueIn(problem, service), allowed: allowedIn(problem) };
   return tell("SyncLoadBalancerFailed", toldCodeOf(problem), facts);
 }

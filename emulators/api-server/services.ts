@@ -5,7 +5,12 @@ import type { StatusCause } from "#emulators/api-server/status.ts";
 export function prepareService(service: StoredObject, creating: boolean): StoredObject {
   const asked = service.spec ?? {};
   const type = asked["type"] ?? "ClusterIP";
-  const spec = { ...DEFAULTS, ...asked, type, ports: portsOf(asked["ports"], NODE_PORTS.has(String(type))) };
+  const spec = {
+    ...DEFAULTS,
+    ...asked,
+    type,
+    ports: portsOf(asked["ports"], nodePortsOf(asked, String(type))),
+  };
   // A status is of whoever looks after the load balancer: of a new Service, and of one that is to have none, there is none.
   const status = isJsonObject(service.status) && !creating ? service.status : {};
   const { loadBalancer } = status;
@@ -49,13 +54,21 @@ const DEFAULTS = {
 
 const NODE_PORTS: ReadonlySet<string> = new Set(["NodePort", "LoadBalancer"]);
 
-function portsOf(ports: unknown, hasNodePorts: boolean): JsonObject[] {
+/** Whether ports have node ports of their own accord, only those that are asked for, or none. */
+function nodePortsOf(spec: JsonObject, type: string): "all" | "asked" | "none" {
+  if (!NODE_PORTS.has(type)) return "none";
+  return type === "LoadBalancer" && spec["allocateLoadBalancerNodePorts"] === false ? "asked" : "all";
+}
+
+function portsOf(ports: unknown, which: ReturnType<typeof nodePortsOf>): JsonObject[] {
   const listed = Array.isArray(ports) ? ports.filter(isJsonObject) : [];
   return listed.map(({ nodePort, ...port }) => ({
     protocol: "TCP",
     targetPort: port["port"],
     ...port,
-    ...(hasNodePorts ? { nodePort: nodePort ?? allocated("nodePort", 30_000, 2_768) } : {}),
+    ...(which === "none" || (which === "asked" && nodePort === undefined)
+      ? {}
+      : { nodePort: nodePort ?? allocated("nodePort", 30_000, 2_768) }),
   }));
 }
 

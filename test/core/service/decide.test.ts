@@ -368,6 +368,11 @@ describe("a Service that wants no load balancer any more", () => {
       { kind: "refused", problem: PROBLEM },
       { kind: "retry", events: [{ reason: "DeleteLoadBalancerFailed", code: "LoadBalancerRefused" }] },
     ],
+    [
+      "is told that it is protected",
+      { kind: "refused", problem: { code: "DeletionProtected" } },
+      { kind: "retry", events: [{ reason: "DeleteLoadBalancerFailed", code: "DeletionProtected" }] },
+    ],
     ["is let go where it is another's by now", { kind: "elsewhere" }, { kind: "change", events: [] }],
   ])("%s", async (_, next, decision) => {
     expect(await decide(DELETED, observed(null), context(), { next })).toMatchObject(decision);
