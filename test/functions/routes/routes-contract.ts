@@ -1,0 +1,320 @@
+import {
+  AttachNetworkInterfaceCommand,
+  CreateNetworkInterfaceCommand,
+  CreateTagsCommand,
+  DeleteRouteCommand,
+  DeleteTagsCommand,
+  DescribeRouteTablesCommand,
+  RunInstancesCommand,
+  StartInstancesCommand,
+  StopInstancesCommand,
+  TerminateInstancesCommand,
+} from "@aws-sdk/client-ec2";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { RIGHTS } from "#core/rights.ts";
+import { CONTROL_PLANE_USERS, type ControlPlane } from "#emulators/harness/control-plane.ts";
+import { IMAGE_ID } from "#test/clouds/aws/moto/make-network.ts";
+import { describeRight } from "#test/e2e/granted-rights.ts";
+import { type RoutesUnderTest, startRoutes } from "#test/functions/routes/routes-under-test.ts";
+import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
+import type { MotoProgram } from "#test/setup/moto-program.ts";
+import { rightsUsed } from "#test/witness/requests.ts";
+
+const ROUTED = "False RouteCreated";
+const UNROUTED = "True NoRouteCreated";
+
+/** The node-route-controller on AWS and on one API server, as the identity that it is deployed with. */
+export function describeRoutes(
+  title: string,
+  start: (folder: string) => Promise<ControlPlane>,
+  program: MotoProgram,
+): void {
+  describe(`routes to the pods of nodes on ${title}`, () => {
+    let cluster: ClusterUnderTest;
+    let under: RoutesUnderTest;
+
+    beforeAll(async () => {
+      cluster = await startCluster(start);
+      under = await startRoutes(cluster, program);
+    });
+    afterAll(async () => {
+      await under?.close();
+      await cluster?.close();
+    });
+    afterEach(() => under.reset());
+
+    const outcome = async (...how: Parameters<RoutesUnderTest["invoke"]>) =>
+      (await under.invoke(...how)).report?.objects[0];
+    const changesOf = (): readonly string[] =>
+      under.moto.calls().flatMap(({ name }) => (/:(Create|Replace|Delete|Modify)/.test(name) ? [name] : []));
+
+    test("are made in each table, in both families, and then cost one call while nothing changes", async () => {
+      const other = await under.secondTable();
+      const a = await under.join("a", ["100.64.0.0/24", "fd00:10::/64"]);
+      const b = await under.join("b", ["100.64.1.0/24"]);
+      await under.join("without-network", []);
+      expect(await outcome()).toMatchObject({ outcome: "changed", name: "kube-system" });
+      const expected = [`100.64.0.0/24 ${a}`, `100.64.1.0/24 ${b}`, `fd00:10::/64 ${a}`];
+      expect([await under.routes(), await under.routes(other)]).toEqual([expected, expected]);
+      expect([await under.forwards(a), await under.forwards(b)]).toEqual([true, true]);
+      const conditions = ["a", "b", "without-network"].map((name) => under.condition(name));
+      expect(await Promise.all(conditions)).toEqual([ROUTED, ROUTED, undefined]);
+      under.moto.forgetCalls();
+      expect(await outcome()).toMatchObject({ outcome: "unchanged" });
+      expect(under.moto.counts()).toEqual({ "ec2:DescribeRouteTables": 1 });
+    });
+
+    test("leave the check of addresses alone where it is off, and everything else where it is", async () => {
+      const a = await under.join("a", ["100.64.0.0/24"]);
+      await outcome();
+      await under.aws.ec2.send(
+        new DeleteRouteCommand({
+          RouteTableId: under.network.routeTable,
+          DestinationCidrBlock: "100.64.0.0/24",
+        }),
+      );
+      under.moto.forgetCalls();
+      await outcome();
+      expect(changesOf()).toEqual(["ec2:CreateRoute"]);
+      expect(await under.routes()).toEqual([`100.64.0.0/24 ${a}`]);
+    });
+
+    test("lead to the primary interface of an instance that has several", async () => {
+      const a = await under.join("a", ["100.64.0.0/24"]);
+      const { NetworkInterface } = await under.aws.ec2.send(
+        new CreateNetworkInterfaceCommand({ SubnetId: under.network.subnets[0] }),
+      );
+      await under.aws.ec2.send(
+        new AttachNetworkInterfaceCommand({
+          InstanceId: a,
+          NetworkInterfaceId: NetworkInterface?.NetworkInterfaceId,
+          DeviceIndex: 1,
+        }),
+      );
+      under.moto.forgetCalls();
+      expect(await outcome()).toMatchObject({ outcome: "changed" });
+      expect(changesOf()).toEqual(["ec2:ModifyNetworkInterfaceAttribute", "ec2:CreateRoute"]);
+      expect(await under.routes()).toEqual([`100.64.0.0/24 ${a}`]);
+      expect(await under.forwards(a)).toBe(true);
+      expect(await outcome()).toMatchObject({ outcome: "unchanged" });
+    });
+
+    test("go with their node and move with its machine; one of a stopped machine waits for it", async () => {
+      const [a, b] = [await under.join("a", ["100.64.0.0/24"]), await under.join("b", ["100.64.1.0/24"])];
+      await under.join("c", ["100.64.2.0/24"]);
+      await outcome();
+      await under.aws.ec2.send(new TerminateInstancesCommand({ InstanceIds: [b] }));
+      await under.removeNode("b");
+      const next = await under.join("b", ["100.64.1.0/24"]);
+      await under.removeNode("c");
+      await under.aws.ec2.send(new StopInstancesCommand({ InstanceIds: [a] }));
+      under.moto.forgetCalls();
+      await outcome();
+      expect(await under.routes()).toEqual(["100.64.0.0/24 blackhole", `100.64.1.0/24 ${next}`]);
+      expect(changesOf().toSorted()).toEqual([
+        "ec2:DeleteRoute",
+        "ec2:ModifyInstanceAttribute",
+        "ec2:ReplaceRoute",
+      ]);
+      await under.aws.ec2.send(new StartInstancesCommand({ InstanceIds: [a] }));
+      expect(await under.routes()).toEqual([`100.64.0.0/24 ${a}`, `100.64.1.0/24 ${next}`]);
+      expect([await under.condition("a"), await under.condition("b")]).toEqual([ROUTED, ROUTED]);
+    });
+
+    test("that are not the cluster's stop nothing, and stay as they are", async () => {
+      const a = await under.join("a", ["100.64.0.0/24"]);
+      const { Instances = [] } = await under.aws.ec2.send(
+        new RunInstancesCommand({
+          ImageId: IMAGE_ID,
+          MinCount: 2,
+          MaxCount: 2,
+          SubnetId: under.network.subnets[0],
+        }),
+      );
+      const [untagged = "", others = ""] = Instances.map(({ InstanceId }) => InstanceId);
+      const Tags = [{ Key: "kubernetes.io/cluster/other", Value: "owned" }];
+      await under.aws.ec2.send(new CreateTagsCommand({ Resources: [others], Tags }));
+      const { RouteTables } = await under.aws.ec2.send(
+        new DescribeRouteTablesCommand({ RouteTableIds: [under.network.routeTable] }),
+      );
+      const gateway = RouteTables?.[0]?.Routes?.find(({ GatewayId }) =>
+        GatewayId?.startsWith("igw-"),
+      )?.GatewayId;
+      await under.addRoute({ DestinationCidrBlock: "100.64.7.0/24", InstanceId: untagged });
+      await under.addRoute({ DestinationCidrBlock: "100.64.8.0/24", InstanceId: others });
+      await under.addRoute({ DestinationCidrBlock: "100.64.9.0/24", GatewayId: gateway });
+      await under.join("occupied", ["100.64.9.0/24"]);
+      const before = await under.routes();
+      expect(await outcome()).toMatchObject({ outcome: "retry", because: { code: "RouteOccupied" } });
+      expect(await under.routes()).toEqual([`100.64.0.0/24 ${a}`, ...before].toSorted());
+      expect([await under.condition("a"), await under.condition("occupied")]).toEqual([ROUTED, UNROUTED]);
+      await vi.waitFor(async () =>
+        expect(await under.events("occupied")).toEqual([
+          expect.stringMatching(
+            /^FailedToCreateRoute: Could not create a route to 100\.64\.9\.0\/24 for node occupied: /,
+          ),
+        ]),
+      );
+      // A stopped machine of another cluster leads nowhere, and is theirs all the same.
+      await under.aws.ec2.send(new StopInstancesCommand({ InstanceIds: [others] }));
+      await outcome();
+      expect(await under.routes()).toContain("100.64.8.0/24 blackhole");
+    });
+
+    test.each<[string, string, readonly string[]]>([
+      ["names an instance of another cluster", "foreign", ["100.64.1.0/24"]],
+      ["names an instance that is not there", "aws:///eu-central-1a/i-0123456789abcdef0", ["100.64.1.0/24"]],
+      ["names another cloud's instance", "gce://a/b/c", ["100.64.1.0/24"]],
+    ])("are not made for a node that %s; other nodes do not notice", async (_, providerID, podCIDRs) => {
+      const a = await under.join("a", ["100.64.0.0/24"]);
+      const [foreign = ""] = await under.network.launch(1);
+      const key = "kubernetes.io/cluster/tenant-a";
+      await under.aws.ec2.send(new DeleteTagsCommand({ Resources: [foreign], Tags: [{ Key: key }] }));
+      await under.join("b", podCIDRs, providerID === "foreign" ? `aws:///a/${foreign}` : providerID);
+      expect(await outcome()).toMatchObject({ outcome: "retry", because: { code: "InstanceNotFound" } });
+      expect(await under.routes()).toEqual([`100.64.0.0/24 ${a}`]);
+      expect(await under.forwards(foreign)).toBe(false);
+      expect([await under.condition("a"), await under.condition("b")]).toEqual([ROUTED, UNROUTED]);
+    });
+
+    test("are not deleted where no node is seen any more", async () => {
+      const a = await under.join("a", ["100.64.0.0/24"]);
+      await outcome();
+      under.moto.forgetCalls();
+      expect(await outcome({ nodes: [] })).toMatchObject({
+        outcome: "skipped",
+        because: { code: "DeletionUnproven" },
+      });
+      expect(changesOf()).toEqual([]);
+      expect(await under.routes()).toEqual([`100.64.0.0/24 ${a}`]);
+    });
+
+    test("beyond the quota wait, and that is said once with the number; others are there", async () => {
+      for (let index = 0; index < 4; index += 1) await under.join(`n${index}`, [`100.64.${index}.0/24`]);
+      under.moto.limitRoutes(3);
+      const report = await outcome();
+      expect(report).toMatchObject({
+        outcome: "retry",
+        because: { code: "RouteLimitExceeded" },
+        afterSeconds: 300,
+      });
+      expect(report?.because.message).toMatch(/^2 × route table rtb-\w+ has 5 routes and takes no more/);
+      expect(await under.routes()).toHaveLength(2);
+      const names = ["n0", "n1", "n2", "n3"];
+      const told = (await Promise.all(names.map((name) => under.events(name)))).flat();
+      expect(told).toEqual([expect.stringContaining("It has them of 2 nodes of this cluster")]);
+      const conditions = await Promise.all(names.map((name) => under.condition(name)));
+      expect(conditions.toSorted()).toEqual([ROUTED, ROUTED, UNROUTED, UNROUTED]);
+      under.moto.limitRoutes(50);
+      await outcome();
+      expect(await under.routes()).toHaveLength(4);
+    });
+
+    test.each<[string, object, RegExp]>([
+      ["none is tagged", { clusterTag: "someone" }, /no route table carries the tag/],
+      [
+        "one that is configured is not there",
+        { routeTableIDs: ["rtb-0123456789abcdef0"] },
+        /there is no route table/,
+      ],
+    ])("are none where of route tables %s: nothing is done", async (_, cloud, words) => {
+      await under.join("a", ["100.64.0.0/24"]);
+      under.configure(cloud);
+      under.moto.forgetCalls();
+      const report = await outcome();
+      expect(report).toMatchObject({ outcome: "retry", because: { code: "RouteTableMissing" } });
+      expect(report?.because.message).toMatch(words);
+      expect([changesOf(), await under.condition("a")]).toEqual([[], undefined]);
+      expect(await under.events("a")).toEqual([expect.stringContaining("has no route table at present")]);
+    });
+
+    test("are made in the tables that are configured, tagged or not", async () => {
+      const a = await under.join("a", ["100.64.0.0/24"]);
+      const other = await under.secondTable();
+      under.configure({ routeTableIDs: [other] });
+      await outcome();
+      expect([await under.routes(), await under.routes(other)]).toEqual([[], [`100.64.0.0/24 ${a}`]]);
+    });
+
+    test("keep the conditions that others write, and do not stand twice beside them", async () => {
+      await under.join("a", ["100.64.0.0/24"]);
+      const network = {
+        type: "NetworkUnavailable",
+        status: "True",
+        reason: "Cni",
+        message: "",
+        lastHeartbeatTime: null,
+        lastTransitionTime: null,
+      };
+      let isWritten = false;
+      const late = await outcome({
+        async onStep(step) {
+          if (isWritten || step < 4) return;
+          isWritten = true;
+          await cluster.patch("a/status", [{ op: "add", path: "/status/conditions/-", value: network }]);
+        },
+      });
+      expect(late).toMatchObject({ outcome: "retry", because: { code: "Conflict" } });
+      expect(await under.condition("a")).toBe("True Cni");
+      await outcome();
+      expect(await under.condition("a")).toBe(ROUTED);
+      expect((await under.node("a")).status.conditions?.map(({ type }) => type)).toEqual([
+        "Ready",
+        "NetworkUnavailable",
+      ]);
+    });
+
+    test("are the same in the end wherever the process was killed", async () => {
+      const setUp = async (): Promise<readonly string[]> => {
+        const [a, b] = [await under.join("a", ["100.64.0.0/24"]), await under.join("b", ["100.64.1.0/24"])];
+        const [gone = ""] = await under.network.launch(1);
+        await under.addRoute({ DestinationCidrBlock: "100.64.1.0/24", InstanceId: gone });
+        await under.addRoute({ DestinationCidrBlock: "100.64.2.0/24", InstanceId: gone });
+        return [`100.64.0.0/24 ${a}`, `100.64.1.0/24 ${b}`];
+      };
+      await setUp();
+      const whole = await under.invoke();
+      expect(whole.steps).toBeGreaterThan(8);
+      for (let steps = 0; steps < whole.steps; steps += 1) {
+        await under.reset();
+        const expected = await setUp();
+        await under.invoke({ steps });
+        await vi.waitFor(async () => expect((await outcome())?.outcome).toBe("unchanged"), {
+          timeout: 10_000,
+        });
+        expect([steps, await under.routes()]).toEqual([steps, expected]);
+        expect([await under.condition("a"), await under.condition("b")]).toEqual([ROUTED, ROUTED]);
+      }
+    }, 120_000);
+
+    test("are the same in the end where two processes make them at once", async () => {
+      const [a, b] = [await under.join("a", ["100.64.0.0/24"]), await under.join("b", ["100.64.1.0/24"])];
+      await Promise.all([under.invoke(), under.invoke()]);
+      await vi.waitFor(async () => expect((await outcome())?.outcome).toBe("unchanged"), { timeout: 10_000 });
+      expect(await under.routes()).toEqual([`100.64.0.0/24 ${a}`, `100.64.1.0/24 ${b}`]);
+      expect([await under.condition("a"), await under.condition("b")]).toEqual([ROUTED, ROUTED]);
+    });
+
+    test("are made although the cloud throttles, loses an answer and fails", async () => {
+      const a = await under.join("a", ["100.64.0.0/24"]);
+      under.moto.failures.plan({ operation: "ec2:CreateRoute", failure: { kind: "throttle" } });
+      expect(await outcome()).toMatchObject({
+        outcome: "retry",
+        because: { code: "Throttled" },
+        afterSeconds: 3,
+      });
+      under.moto.failures.plan({ operation: "ec2:CreateRoute", failure: { kind: "lose-answer" } });
+      expect(await outcome()).toMatchObject({ outcome: "retry", because: { code: "Unavailable" } });
+      expect(await outcome()).toMatchObject({ outcome: "changed" });
+      expect([await under.routes(), await under.condition("a")]).toEqual([[`100.64.0.0/24 ${a}`], ROUTED]);
+    });
+
+    test("take exactly the rights that are granted for them", async () => {
+      await under.join("a", ["10.9.0.0/24"]);
+      await under.join("b", ["100.64.0.0/24"]);
+      await outcome();
+      const used = rightsUsed(await cluster.plane.record(), CONTROL_PLANE_USERS.route.name);
+      expect(used).toEqual(RIGHTS.route.map(describeRight).toSorted());
+    });
+  });
+}
