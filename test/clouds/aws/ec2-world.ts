@@ -161,6 +161,9 @@ function instanceValues(instance: Ec2Instance): Readonly<Record<string, readonly
     "vpc-id": [instance.VpcId],
     "tag-key": (instance.Tags ?? []).map(({ Key: key }) => key),
     "instance-state-name": [instance.State?.Name],
+    "network-interface.network-interface-id": (instance.NetworkInterfaces ?? []).map(
+      ({ NetworkInterfaceId: id }) => id,
+    ),
     "network-interface.ipv6-addresses.ipv6-address": ipv6.map((each) => each.Ipv6Address),
   };
 }

@@ -1,0 +1,447 @@
+import type { Instance, Route, RouteTable } from "@aws-sdk/client-ec2";
+import { describe, expect, test } from "vitest";
+import type { Api } from "#clouds/aws/actions/api.ts";
+import { createBudget } from "#clouds/aws/budget.ts";
+import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { createRoutes } from "#clouds/aws/routes/capability.ts";
+import type { CloudAction } from "#core/decision.ts";
+import type { RouteQuestion, RouteState } from "#core/route/state.ts";
+import { awsError, Ec2World } from "#test/clouds/aws/ec2-world.ts";
+
+const VPC = "vpc-1";
+const OURS = [{ Key: "kubernetes.io/cluster/demo", Value: "owned" }];
+const LOCAL = { DestinationCidrBlock: "10.0.0.0/16", GatewayId: "local", State: "active" } as const;
+
+const idOf = (index: number): string => `i-${index.toString(16).padStart(17, "0")}`;
+const cidrOf = (index: number): string => `100.64.${index >> 8}.${index & 255}/32`;
+const routeTo = (index: number, difference: Partial<Route> = {}): Route => ({
+  DestinationCidrBlock: cidrOf(index),
+  InstanceId: idOf(index),
+  InstanceOwnerId: "123456789012",
+  NetworkInterfaceId: `eni-${index}`,
+  Origin: "CreateRoute",
+  State: "active",
+  ...difference,
+});
+const instance = (index: number, difference: Partial<Instance> = {}): Instance => ({
+  InstanceId: idOf(index),
+  VpcId: VPC,
+  Tags: OURS,
+  State: { Name: "running" },
+  SourceDestCheck: true,
+  ...difference,
+});
+const table = (id: string, Routes: Route[], difference: Partial<RouteTable> = {}): RouteTable => ({
+  RouteTableId: id,
+  VpcId: VPC,
+  Tags: OURS,
+  Routes: [LOCAL, ...Routes],
+  ...difference,
+});
+const question = (count: number): RouteQuestion => ({
+  clusterCIDRs: ["100.64.0.0/10", "fd00:10::/48"],
+  nodes: Array.from({ length: count }, (_, index) => ({
+    name: `n${index}`,
+    providerID: `aws:///eu-central-1a/${idOf(index)}`,
+    cidrs: [cidrOf(index)],
+  })),
+});
+
+/** A capability on tables and instances in memory; `pages` of route tables, and what they were asked for. */
+function world(
+  pages: readonly (readonly RouteTable[])[],
+  instances: readonly Instance[] = [],
+  config: object = {},
+) {
+  const ec2 = new Ec2World();
+  ec2.instances.push(...instances);
+  const sent: { readonly operation: string; readonly request: object }[] = [];
+  const failures: Error[] = [];
+  let isClosed = false;
+  let nowMs = 0;
+  const api: Api = {
+    async call(operation, request) {
+      sent.push({ operation, request });
+      const failure = failures.shift();
+      if (failure !== undefined) throw failure;
+      if (operation !== "ec2:DescribeRouteTables") return { $metadata: { requestId: "id-1" } };
+      const page = Number((request as { readonly NextToken?: string }).NextToken ?? 0);
+      const next = page + 1 < pages.length ? { NextToken: String(page + 1) } : {};
+      return { RouteTables: pages[page], ...next };
+    },
+    close() {
+      isClosed = true;
+    },
+  };
+  const cluster = {
+    ...AwsCloudConfig.parse({
+      provider: "aws",
+      region: "eu-central-1",
+      vpc: VPC,
+      clusterTag: "demo",
+      ...config,
+    }),
+    clusterName: "demo",
+  };
+  const routes = createRoutes(
+    {
+      cluster,
+      budget: createBudget(() => nowMs),
+      sleep: async (delayMs) => {
+        nowMs += delayMs;
+      },
+      now: () => 0,
+      wallClock: () => 0,
+      credentials: () => undefined,
+    },
+    ec2,
+    api,
+  );
+  const call = { signal: new AbortController().signal, share: 1 };
+  const observe = async (asked: unknown) => (await routes.observe([asked], call)).answers[0];
+  const stateOf = async (asked: RouteQuestion): Promise<RouteState> => {
+    const answer = await observe(asked);
+    if (answer?.kind !== "observed") throw new Error(JSON.stringify(answer));
+    return answer.state as RouteState;
+  };
+  const act = (action: string, parameters: Record<string, unknown>) =>
+    routes.act(
+      {
+        on: "cloud",
+        capability: "routes",
+        action,
+        target: "t",
+        parameters,
+        precondition: { uid: "u", deleting: false },
+      } satisfies CloudAction,
+      call,
+    );
+  return { routes, ec2, sent, failures, call, observe, stateOf, act, isClosed: () => isClosed };
+}
+
+describe("an observation of routes", () => {
+  test("of 500 nodes whose routes are there is one call", async () => {
+    const { routes, ec2, call } = world([
+      [
+        table(
+          "rtb-1",
+          Array.from({ length: 500 }, (_, index) => routeTo(index)),
+        ),
+      ],
+    ]);
+    const { answers, usage } = await routes.observe([question(500)], call);
+    expect(usage.calls).toEqual({ DescribeRouteTables: 1 });
+    expect(ec2.requests).toEqual([]);
+    expect(answers[0]).toMatchObject({
+      kind: "observed",
+      state: {
+        tables: [{ size: 501, networks: ["10.0.0.0/16"] }],
+        machines: { n7: { kind: "named", id: idOf(7) } },
+      },
+    });
+  });
+
+  test("of 500 nodes asks for the instances alone that something is to be done for", async () => {
+    const there = Array.from({ length: 498 }, (_, index) => routeTo(index));
+    const { stateOf, ec2 } = world(
+      [[table("rtb-1", there)]],
+      [instance(498), instance(499, { SourceDestCheck: false })],
+    );
+    const state = await stateOf(question(500));
+    expect(ec2.count("DescribeInstances")).toBe(1);
+    expect(state).toMatchObject({
+      machines: {
+        n0: { kind: "named" },
+        n498: { kind: "ready", forwards: false, running: true, target: { instance: idOf(498) } },
+        n499: { kind: "ready", forwards: true },
+      },
+    });
+  });
+
+  test("reads all pages of tables, in which each family counts", async () => {
+    const ipv6: Route = {
+      DestinationIpv6CidrBlock: "FD00:10:0:7::/64",
+      InstanceId: idOf(0),
+      State: "active",
+    };
+    const { stateOf, sent } = world([[table("rtb-1", [routeTo(0)])], [table("rtb-2", [ipv6])]]);
+    const state = await stateOf({
+      ...question(0),
+      nodes: [{ name: "n0", providerID: `aws:///a/${idOf(0)}`, cidrs: [cidrOf(0), "fd00:10:0:7::/64"] }],
+    });
+    expect(
+      state.kind === "tables" &&
+        state.tables.map(({ id, routes }) => [id, routes.map(({ cidr, text }) => [cidr, text])]),
+    ).toEqual([
+      ["rtb-1", [[cidrOf(0), undefined]]],
+      ["rtb-2", [["fd00:10:0:7::/64", "FD00:10:0:7::/64"]]],
+    ]);
+    expect(sent.map(({ request }) => request)).toMatchObject([
+      {
+        Filters: [
+          { Name: "vpc-id" },
+          { Name: "tag-key", Values: ["kubernetes.io/cluster/demo", "KubernetesCluster"] },
+        ],
+        MaxResults: 100,
+      },
+      { NextToken: "1" },
+    ]);
+  });
+
+  test.each<[string, Partial<Route>, readonly Instance[], object]>([
+    ["an instance of the cluster that is no node", {}, [instance(9)], { kind: "machine", id: idOf(9) }],
+    [
+      "one of another cluster",
+      {},
+      [instance(9, { Tags: [{ Key: "kubernetes.io/cluster/other", Value: "" }] })],
+      { kind: "foreign" },
+    ],
+    ["one without a cluster's tag", {}, [instance(9, { Tags: [] })], { kind: "foreign" }],
+    ["one of another VPC", {}, [instance(9, { VpcId: "vpc-2" })], { kind: "foreign" }],
+    [
+      "one that has ended, and whose it was is forgotten",
+      {},
+      [{ InstanceId: idOf(9), State: { Name: "terminated" } }],
+      { kind: "gone" },
+    ],
+    [
+      "one of the cluster that has ended",
+      { State: "blackhole" },
+      [{ ...instance(9), VpcId: undefined, State: { Name: "terminated" } } as Instance],
+      { kind: "gone" },
+    ],
+    [
+      "another cluster's that has ended",
+      { State: "blackhole" },
+      [
+        {
+          InstanceId: idOf(9),
+          State: { Name: "terminated" },
+          Tags: [{ Key: "kubernetes.io/cluster/other", Value: "" }],
+        },
+      ],
+      { kind: "foreign" },
+    ],
+    ["one that EC2 does not have, nowhere", { State: "blackhole" }, [], { kind: "gone" }],
+    ["one that EC2 does not show, and that traffic reaches", {}, [], { kind: "foreign" }],
+    [
+      "an interface that is no instance's, and that traffic reaches",
+      { InstanceId: undefined as never },
+      [],
+      { kind: "foreign" },
+    ],
+    [
+      "an interface that is not there",
+      { InstanceId: undefined as never, State: "blackhole" },
+      [],
+      { kind: "gone" },
+    ],
+    [
+      "nothing",
+      { InstanceId: undefined as never, NetworkInterfaceId: undefined as never, State: "blackhole" },
+      [],
+      { kind: "gone" },
+    ],
+    [
+      "nothing that is said",
+      { InstanceId: undefined as never, NetworkInterfaceId: undefined as never },
+      [],
+      { kind: "foreign" },
+    ],
+    [
+      "a peering that is gone",
+      { VpcPeeringConnectionId: "pcx-1", State: "blackhole" },
+      [],
+      { kind: "foreign" },
+    ],
+    ["a NAT gateway's interface", { NatGatewayId: "nat-1" }, [], { kind: "foreign" }],
+    [
+      "what a gateway propagates",
+      { Origin: "EnableVgwRoutePropagation" },
+      [instance(9)],
+      { kind: "foreign" },
+    ],
+    [
+      "what EC2 will have invented",
+      { QuantumTunnelId: "qt-1" } as Partial<Route>,
+      [instance(9)],
+      { kind: "foreign" },
+    ],
+  ])("tells of a route to %s", async (_, difference, instances, target) => {
+    const { stateOf } = world([[table("rtb-1", [routeTo(9, difference)])]], instances);
+    const state = await stateOf(question(1));
+    expect(state.kind === "tables" && state.tables[0]?.routes).toMatchObject([{ cidr: cidrOf(9), target }]);
+  });
+
+  test("leaves out whatever is beyond the cluster's networks, and prefix lists", async () => {
+    const { stateOf } = world(
+      [
+        [
+          table("rtb-1", [
+            routeTo(0, { DestinationCidrBlock: "0.0.0.0/0" }),
+            { DestinationPrefixListId: "pl-1", GatewayId: "vpce-1" },
+          ]),
+        ],
+      ],
+      [instance(0)],
+    );
+    expect(await stateOf(question(1))).toMatchObject({ tables: [{ size: 3, routes: [] }] });
+  });
+
+  test.each<[string, readonly RouteTable[], object, RegExp]>([
+    ["none carries the tag", [], {}, /no route table carries the tag kubernetes\.io\/cluster\/demo/],
+    [
+      "all carry another cluster's",
+      [table("rtb-1", [], { Tags: [{ Key: "KubernetesCluster", Value: "other" }] })],
+      {},
+      /no route table carries/,
+    ],
+    [
+      "they are of two VPCs",
+      [table("rtb-1", []), table("rtb-2", [], { VpcId: "vpc-2" })],
+      { vpc: undefined },
+      /vpc-1, vpc-2/,
+    ],
+    [
+      "one that is configured is missing",
+      [table("rtb-1", [])],
+      { routeTableIDs: ["rtb-1", "rtb-2"] },
+      /there is no route table rtb-2 in vpc-1/,
+    ],
+    [
+      "one that is configured is another VPC's",
+      [table("rtb-1", [], { VpcId: "vpc-2" })],
+      { routeTableIDs: ["rtb-1"] },
+      /there is no route table rtb-1/,
+    ],
+  ])("says why there are no tables: %s", async (_, tables, config, message) => {
+    const { stateOf, ec2 } = world([tables], [], config);
+    expect(await stateOf(question(1))).toEqual({
+      kind: "no-tables",
+      message: expect.stringMatching(message),
+    });
+    expect(ec2.requests).toEqual([]);
+  });
+
+  test("takes configured tables whatever their tags are", async () => {
+    const { stateOf } = world([[table("rtb-1", [], { Tags: [] })]], [instance(0)], {
+      routeTableIDs: ["rtb-1"],
+    });
+    expect(await stateOf(question(1))).toMatchObject({ tables: [{ id: "rtb-1" }] });
+  });
+
+  test("that fails is an error; instances that cannot be described are unknown", async () => {
+    const { observe, failures, ec2, stateOf } = world([[table("rtb-1", [routeTo(9)])]]);
+    failures.push(awsError("UnauthorizedOperation", 403));
+    expect(await observe(question(1))).toMatchObject({ kind: "error", code: "Denied" });
+    failures.push(awsError("RequestLimitExceeded", 503));
+    expect(await observe(question(1))).toMatchObject({ kind: "error", code: "Throttled" });
+    expect(await observe({ nodes: "all" })).toMatchObject({ kind: "error", code: "Invalid" });
+    ec2.errors.set("DescribeInstances", awsError("RequestLimitExceeded", 503));
+    expect(await stateOf(question(1))).toMatchObject({
+      tables: [{ routes: [{ target: { kind: "unknown", because: { code: "Throttled" } } }] }],
+      machines: { n0: { kind: "unknown", because: { code: "Throttled" } } },
+    });
+  });
+
+  test("names machines that are none", async () => {
+    const { stateOf } = world([[table("rtb-1", [])]], [instance(1, { State: { Name: "shutting-down" } })]);
+    const nodes = [
+      { name: "unnamed", cidrs: [cidrOf(0)] },
+      { name: "elsewhere", providerID: "gce://a/b/c", cidrs: [cidrOf(2)] },
+      { name: "ended", providerID: `aws:///a/${idOf(1)}`, cidrs: [cidrOf(1)] },
+    ];
+    expect(await stateOf({ ...question(0), nodes })).toMatchObject({
+      machines: {
+        unnamed: { kind: "unnamed" },
+        elsewhere: { kind: "missing" },
+        ended: { kind: "missing", message: expect.stringContaining("has ended") },
+      },
+    });
+  });
+});
+
+describe("an action on routes", () => {
+  const toInstance = { table: "rtb-1", cidr: "100.64.0.0/24", target: { instance: "i-1" } };
+  const toInterface = { table: "rtb-1", cidr: "fd00:10::/64", target: { interface: "eni-1" } };
+
+  test.each<[string, Record<string, unknown>, string, object]>([
+    [
+      "create",
+      toInstance,
+      "CreateRoute",
+      { RouteTableId: "rtb-1", DestinationCidrBlock: "100.64.0.0/24", InstanceId: "i-1" },
+    ],
+    [
+      "create",
+      toInterface,
+      "CreateRoute",
+      { RouteTableId: "rtb-1", DestinationIpv6CidrBlock: "fd00:10::/64", NetworkInterfaceId: "eni-1" },
+    ],
+    [
+      "replace",
+      toInstance,
+      "ReplaceRoute",
+      { RouteTableId: "rtb-1", DestinationCidrBlock: "100.64.0.0/24", InstanceId: "i-1" },
+    ],
+    [
+      "delete",
+      { table: "rtb-1", cidr: "100.64.0.0/24" },
+      "DeleteRoute",
+      { RouteTableId: "rtb-1", DestinationCidrBlock: "100.64.0.0/24" },
+    ],
+    [
+      "forward",
+      { target: { instance: "i-1" } },
+      "ModifyInstanceAttribute",
+      { InstanceId: "i-1", SourceDestCheck: { Value: false } },
+    ],
+    [
+      "forward",
+      { target: { interface: "eni-1" } },
+      "ModifyNetworkInterfaceAttribute",
+      { NetworkInterfaceId: "eni-1", SourceDestCheck: { Value: false } },
+    ],
+  ])("%s %o is %s", async (action, parameters, operation, request) => {
+    const { act, sent } = world([[]]);
+    expect(await act(action, parameters)).toMatchObject({
+      answer: { kind: "done" },
+      usage: { calls: { [operation]: 1 } },
+      requestId: "id-1",
+    });
+    expect(sent).toEqual([{ operation: `ec2:${operation}`, request }]);
+  });
+
+  test.each<[string, Record<string, unknown>]>([
+    ["destroy", toInstance],
+    ["create", { table: "rtb-1" }],
+    ["toString", {}],
+  ])("%s %o is none", async (action, parameters) => {
+    const { act, sent } = world([[]]);
+    expect(await act(action, parameters)).toMatchObject({ answer: { kind: "error", code: "Invalid" } });
+    expect(sent).toEqual([]);
+  });
+
+  test.each([
+    ["RouteAlreadyExists", { kind: "conflict" }],
+    [
+      "RouteLimitExceeded",
+      { kind: "error", code: "Invalid", message: expect.stringContaining("RouteLimitExceeded") },
+    ],
+    ["UnauthorizedOperation", { kind: "error", code: "Denied" }],
+    ["RequestLimitExceeded", { kind: "error", code: "Throttled" }],
+  ])("that EC2 answers with %s", async (code, answer) => {
+    const { act, failures } = world([[]]);
+    failures.push(awsError(code, 400));
+    expect(await act("create", toInstance)).toMatchObject({ answer });
+  });
+
+  test("is sent once, and the connection closed in the end", async () => {
+    const { act, failures, sent, routes, isClosed } = world([[]]);
+    failures.push(awsError("InternalError", 500));
+    expect(await act("create", toInstance)).toMatchObject({ answer: { kind: "error", code: "Unavailable" } });
+    expect(sent).toHaveLength(1);
+    routes.close();
+    expect(isClosed()).toBe(true);
+  });
+});
