@@ -43,6 +43,7 @@ export async function readAwsState(
     ...SecurityGroups.map(({ GroupId: _, OwnerId: _owner, SecurityGroupArn: _arn, ...group }) => ({
       kind: "security group",
       ...group,
+      GroupName: groupName(group.GroupName),
       IpPermissions: group.IpPermissions?.flatMap(singleRules),
       IpPermissionsEgress: undefined,
       Tags: pairs(group.Tags),
@@ -57,7 +58,7 @@ export async function readAwsState(
     ]),
     ...SecurityGroups.map(({ GroupId = "", GroupName }): [string, string] => [
       GroupId,
-      `<group ${GroupName}>`,
+      `<group ${groupName(GroupName)}>`,
     ]),
     ...Object.entries(names),
   ];
@@ -227,6 +228,11 @@ async function instances(aws: Clients, vpc: string): Promise<object[]> {
     SecurityGroups: instance.SecurityGroups?.map(({ GroupId }) => GroupId),
     Tags: pairs(instance.Tags),
   }));
+}
+
+/** A managed group's name ends with a hash that the Service's uid is part of. */
+function groupName(name: string | undefined): string | undefined {
+  return name?.replace(/^(k8s-.*)-[0-9a-f]{10}$/, "$1-<hash>");
 }
 
 type Permission = NonNullable<
