@@ -10,10 +10,10 @@ import { createLifeline } from "./lifeline.ts";
 import { KINDS, type Operation, operationsOf } from "./operations.ts";
 import { type Stage, startStage } from "./stage.ts";
 
-// A part of `npm run test:killing`: every eighth of what can go wrong with a few operations.
+// A part of `npm run test:killing`: every tenth of what can go wrong with a few operations.
 
 const OPERATIONS = KINDS.flatMap(operationsOf);
-const EVERY = 8;
+const EVERY = 10;
 const TIMEOUT_MS = 180_000;
 
 describeWithPart("moto", "functions that are killed", (program) => {
@@ -51,7 +51,8 @@ describeWithPart("moto", "functions that are killed", (program) => {
         },
       };
       const result = await enumerate(stage, harmful, { chosen: (_, index) => index < 2 });
-      expect(result).toMatchObject({ runs: 2, same: 0, orphans: 1, foreignTouched: 3 });
+      // The foreign target group without its load balancer is lost as it was, and there as it was not.
+      expect(result).toMatchObject({ runs: 2, same: 0, orphans: 2, foreignTouched: 2 });
       expect(result.problems.join("\n")).toContain("there is {");
       expect(result.problems.join("\n")).toContain("lost after the Service is gone");
     },
