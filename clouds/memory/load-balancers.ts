@@ -4,6 +4,7 @@ import { MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
 import type { ActionAnswer, CapabilityErrorCode, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 import type { InstanceErrorCode } from "#core/instance.ts";
+import { HoldingsQuestion, type HoldingsState } from "#core/service/holdings.ts";
 
 /** With an `outage` every call fails as a whole. */
 interface World {
@@ -17,11 +18,15 @@ export function createMemoryLoadBalancers(
   world: World,
   loadBalancers: Map<string, MemoryLoadBalancer>,
 ): Capability {
+  const all = (): HoldingsState => ({
+    holdings: [...loadBalancers.keys()].map((id) => ({ kind: "load balancer", id, name: id })),
+  });
   return {
     async observe(questions, { signal }): Promise<ObservationsResult> {
       const failure = failureOf(world, signal);
       const answers = questions.map((question): Observation => {
         if (failure !== undefined) return failure;
+        if (HoldingsQuestion.safeParse(question).success) return { kind: "observed", state: all() };
         const { uid } = Question.parse(question).service.metadata;
         return { kind: "observed", state: loadBalancers.get(uid) ?? null };
       });

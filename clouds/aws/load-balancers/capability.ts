@@ -14,9 +14,11 @@ import {
 import { observeLoadBalancers } from "#clouds/aws/load-balancers/observe/observe.ts";
 import { readerOf } from "#clouds/aws/load-balancers/observe/reads.ts";
 import { createZoneTypes } from "#clouds/aws/load-balancers/observe/zone-types.ts";
+import { observeHoldings } from "#clouds/aws/load-balancers/orphans/observe-holdings.ts";
 import { createSession, type Session } from "#clouds/aws/session.ts";
 import type { Observation } from "#core/capability.ts";
 import { messageOf } from "#core/message-of.ts";
+import { HoldingsQuestion } from "#core/service/holdings.ts";
 
 /** Load balancers of both kinds, with the security groups that belong to them. Without `api` they are AWS's own. */
 export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): ClosableCapability {
@@ -32,7 +34,11 @@ export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): C
       const leave = enter(call);
       try {
         const observing = { cluster, read: readerOf(session), zoneTypes, now: world.now };
-        return { answers: await observeLoadBalancers(questions, observing), usage: session.usage() };
+        // That is of the cluster as a whole, and asked alone.
+        const answers = questions.every((each) => HoldingsQuestion.safeParse(each).success)
+          ? await Promise.all(questions.map(() => observeHoldings(cluster, observing.read)))
+          : await observeLoadBalancers(questions, observing);
+        return { answers, usage: session.usage() };
       } catch (error) {
         // Nothing is known to come here; but the contract is that nobody's batch rejects.
         const failed: Observation = {

@@ -1,0 +1,129 @@
+import type { AwsCluster } from "#clouds/aws/belonging.ts";
+import type { Outcome } from "#clouds/aws/errors.ts";
+import { isOwned } from "#clouds/aws/load-balancers/allowed.ts";
+import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
+import { allTargetGroups } from "#clouds/aws/load-balancers/observe/network.ts";
+import { allPages, type Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
+import { classicTags, networkTags, type TagsOf } from "#clouds/aws/load-balancers/observe/tags.ts";
+import { groupsOf } from "#clouds/aws/load-balancers/observe/vpc.ts";
+import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
+import { SERVICE_TAG } from "#clouds/aws/load-balancers/vpc/tags.ts";
+import { ok } from "#clouds/outcome.ts";
+import type { Observation } from "#core/capability.ts";
+import { CapabilityErrorCode } from "#core/capability.ts";
+import type { Holding, HoldingsState } from "#core/service/holdings.ts";
+
+/** AWS's largest page of load balancers, of either version. */
+const PAGE_SIZE = 400;
+
+/**
+ * All load balancers, target groups and security groups that carry the cluster's tag as its own and a Service's name, made by us or by
+ * the stock controller. What cannot be listed to its end, or has tags that cannot be read, is an error: nothing is missed.
+ */
+export async function observeHoldings(
+  { vpc, clusterTag, clusterName }: AwsCluster,
+  read: Reader,
+): Promise<Observation> {
+  const tag = clusterTag ?? clusterName ?? "";
+  const found = gathered<readonly (readonly Holding[])[]>(
+    await Promise.all([
+      networkHoldings(tag, read),
+      classicHoldings(tag, read),
+      groupHoldings(vpc, tag, read),
+    ]),
+  );
+  if (found.kind === "fault") {
+    const { code, message } = found.fault;
+    return { kind: "error", code: CapabilityErrorCode.safeParse(code).data ?? "Unavailable", message };
+  }
+  const state: HoldingsState = { holdings: found.value.flat() };
+  return { kind: "observed", state };
+}
+
+interface Named {
+  readonly kind: string;
+  readonly id: string;
+  readonly name: string;
+}
+
+async function networkHoldings(tag: string, read: Reader): Promise<Outcome<readonly Holding[]>> {
+  const balancers = await allPages("elbv2:DescribeLoadBalancers", async (next) => {
+    const answer = await read("elbv2:DescribeLoadBalancers", {
+      PageSize: PAGE_SIZE,
+      ...(next === undefined ? {} : { Marker: next }),
+    });
+    if (answer.kind === "fault") return answer;
+    return ok({ values: answer.value.LoadBalancers, next: answer.value.NextMarker });
+  });
+  if (balancers.kind === "fault") return balancers;
+  const groups = await allTargetGroups(read);
+  if (groups.kind === "fault") return groups;
+  const named: readonly Named[] = [
+    ...balancers.value.map(({ LoadBalancerArn: id = "", LoadBalancerName: name = "" }) => ({
+      ...{ kind: "network load balancer", id, name },
+    })),
+    ...groups.value.map(({ TargetGroupArn: id = "", TargetGroupName: name = "" }) => ({
+      ...{ kind: "target group", id, name },
+    })),
+  ];
+  return ours(
+    named,
+    await networkTags(
+      named.map(({ id }) => id),
+      read,
+    ),
+    tag,
+  );
+}
+
+async function classicHoldings(tag: string, read: Reader): Promise<Outcome<readonly Holding[]>> {
+  const balancers = await allPages("elb:DescribeLoadBalancers", async (next) => {
+    const answer = await read("elb:DescribeLoadBalancers", {
+      PageSize: PAGE_SIZE,
+      ...(next === undefined ? {} : { Marker: next }),
+    });
+    if (answer.kind === "fault") return answer;
+    return ok({ values: answer.value.LoadBalancerDescriptions, next: answer.value.NextMarker });
+  });
+  if (balancers.kind === "fault") return balancers;
+  const named = balancers.value.map(({ LoadBalancerName: id = "" }) => ({
+    ...{ kind: "classic load balancer", id, name: id },
+  }));
+  return ours(
+    named,
+    await classicTags(
+      named.map(({ id }) => id),
+      read,
+    ),
+    tag,
+  );
+}
+
+async function groupHoldings(
+  vpc: string | undefined,
+  tag: string,
+  read: Reader,
+): Promise<Outcome<readonly Holding[]>> {
+  const groups = await groupsOf(vpc, tag, read);
+  if (groups.kind === "fault") return groups;
+  const named = groups.value.map(({ group: { GroupId: id = "", GroupName: name = "" } }) => ({
+    ...{ kind: "security group", id, name },
+  }));
+  return ours(named, new Map(groups.value.map(({ group, tags }) => [group.GroupId ?? "", ok(tags)])), tag);
+}
+
+/** Those that are a Service's of the cluster; one that has gone between two calls is none. */
+function ours(named: readonly Named[], tagsOf: TagsOf, tag: string): Outcome<readonly Holding[]> {
+  const found: Holding[] = [];
+  for (const each of named) {
+    const tags = tagsOf.get(each.id);
+    if (tags?.kind === "fault") return tags;
+    const service = serviceOf(tags?.value, tag);
+    if (service !== undefined) found.push({ ...each, service });
+  }
+  return ok(found);
+}
+
+function serviceOf(tags: Pairs | undefined, tag: string): string | undefined {
+  return tags !== undefined && isOwned(tags, tag) ? tags[SERVICE_TAG] : undefined;
+}

@@ -1,0 +1,81 @@
+import { CreateSecurityGroupCommand } from "@aws-sdk/client-ec2";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import type { Observation } from "#core/capability.ts";
+import { Holding, HoldingsState } from "#core/service/holdings.ts";
+import { type MotoWorld, motoWorld } from "#test/clouds/aws/load-balancers/moto-world.ts";
+import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+
+const tagsOf = (service: string, cluster = "demo", value = "owned") => [
+  { Key: `kubernetes.io/cluster/${cluster}`, Value: value },
+  { Key: "kubernetes.io/service-name", Value: service },
+];
+
+describeWithPart("moto", "what a cluster's Services have on moto", (program) => {
+  let moto: MendedMoto;
+  let world: MotoWorld;
+  beforeAll(async () => {
+    moto = await startMendedMoto(program);
+  });
+  beforeEach(async () => {
+    await moto.reset();
+    world = await motoWorld(moto.url);
+    return () => world.close();
+  });
+  afterAll(() => moto?.close());
+
+  const holdings = async (): Promise<Observation | undefined> =>
+    (await world.observe({ holdings: true })).answers[0];
+  const balancer = (Name: string, Tags: ReturnType<typeof tagsOf>) =>
+    world.act("elbv2:CreateLoadBalancer", { Name, Type: "network", Subnets: [...world.subnets], Tags });
+
+  test("is found by the tags of cluster and Service, of every kind, and nobody else's is", async () => {
+    await balancer("a1", tagsOf("default/web"));
+    await balancer("a2", tagsOf("default/web", "theirs"));
+    await balancer("a3", tagsOf("default/web", "demo", "shared"));
+    await balancer("a4", tagsOf("default/web").slice(0, 1));
+    const port = { Protocol: "TCP", LoadBalancerPort: 80, InstancePort: 30_080 };
+    await world.act("elb:CreateLoadBalancer", {
+      LoadBalancerName: "c1",
+      Listeners: [port],
+      Subnets: [world.subnets[0]],
+      Tags: tagsOf("default/old"),
+    });
+    await world.act("elbv2:CreateTargetGroup", {
+      Name: "t1",
+      Protocol: "TCP",
+      Port: 30_001,
+      VpcId: world.vpc,
+      TargetType: "instance",
+      Tags: tagsOf("default/web"),
+    });
+    const { GroupId } = await world.ec2.send(
+      new CreateSecurityGroupCommand({
+        GroupName: "g1",
+        Description: "x",
+        VpcId: world.vpc,
+        TagSpecifications: [{ ResourceType: "security-group", Tags: tagsOf("default/old") }],
+      }),
+    );
+    const answer = await holdings();
+    const found = HoldingsState.parse(answer?.kind === "observed" ? answer.state : undefined).holdings;
+    expect(found).toEqual([
+      expect.objectContaining({ kind: "network load balancer", name: "a1", service: "default/web" }),
+      expect.objectContaining({ kind: "target group", name: "t1", service: "default/web" }),
+      { kind: "classic load balancer", id: "c1", name: "c1", service: "default/old" },
+      { kind: "security group", id: GroupId, name: "g1", service: "default/old" },
+    ]);
+    for (const each of found) expect(Holding.safeParse(each).success).toBe(true);
+  });
+
+  test.each([
+    "elbv2:DescribeLoadBalancers",
+    "elbv2:DescribeTags",
+    "elb:DescribeLoadBalancers",
+    "ec2:DescribeSecurityGroups",
+  ])("where %s is refused nothing is said to be all", async (operation) => {
+    await balancer("a1", tagsOf("default/web"));
+    moto.failures.plan({ operation, count: 4, failure: { kind: "throttle" } });
+    expect(await holdings()).toMatchObject({ kind: "error", code: "Throttled" });
+  });
+});
