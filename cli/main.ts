@@ -104,7 +104,7 @@ withReach(program.command("explain"))
 
 const clusters = program
   .command("clusters")
-  .summary("what a clusters file says: check, hash, list")
+  .summary("check, hash, list and remove clusters of a file")
   .description("Reads a clusters file as relay and functions do, and says what they would make of it.");
 
 withClustersFile(clusters.command("check"))
@@ -129,6 +129,15 @@ withClustersFile(clusters.command("list"))
   .summary("a line for each cluster")
   .description("Prints a line for each cluster: name, hash, server, cloud and controllers.")
   .action(async (flags) => (await import("#cli/clusters.ts")).listClusters(flags, print));
+
+withClustersFile(clusters.command("remove"))
+  .argument("<name>", "the cluster's")
+  .summary("takes a cluster out, where it leaves nothing behind")
+  .description(
+    "Lists what a cluster's Services and tags have left in the cloud, and takes its entry out of the file.\nEnds with 1, and leaves the file alone, where there is something or nobody can tell.",
+  )
+  .option("--force", "takes it out all the same", false)
+  .action(async (name, flags) => (await import("#cli/remove-cluster.ts")).removeCluster(name, flags, print));
 
 withReach(program.command("shadow"))
   .argument("[cluster]", "its name; needed with a clusters file that has several")

@@ -30,6 +30,24 @@ export function withDryRun(before: string, file: string, name: string, dryRun: b
   return { kind: "edited", before, after };
 }
 
+/** Takes one entry out, and touches nothing else. Refused where anything else of the file would change with it. */
+export function withoutCluster(before: string, file: string, name: string): Edited {
+  const { clusters } = parseClustersFile(before, file);
+  if (!clusters.some((each) => each.name === name))
+    return refused(`${file} has no usable entry of the name ${name}`);
+  if (clusters.length === 1)
+    return refused(`${name} is the only usable entry, and a clusters file without any is none`);
+  const document = yaml.parseDocument(before);
+  const entries = document.get("clusters");
+  if (!yaml.isSeq(entries)) return refused(`take ${name} out by hand: \`clusters\` is not written as a list`);
+  const place = entries.items.findIndex((item) => yaml.isMap(item) && item.get("name") === name);
+  entries.items.splice(place, place < 0 ? 0 : 1);
+  const after = textOf(document);
+  return after !== undefined && isAllButThat(before, after, file, name)
+    ? { kind: "edited", before, after }
+    : refused(`take ${name} out by hand: it shares what is written with others`);
+}
+
 /**
  * Writes an edited file in place of the one that was read, whole or not at all; rejects where it has changed since. Owner and mode stay
  * as they are, and a symbolic link goes on leading to the file.
@@ -85,6 +103,28 @@ function editedText(text: string, name: string, dryRun: boolean): string | undef
   if (yaml.isAlias(policies)) return undefined;
   entry.setIn(["policies", "dryRun"], dryRun);
   return document.toString({ lineWidth: 0 });
+}
+
+/** A document without what its aliases stand for cannot be written. */
+function textOf(document: yaml.Document): string | undefined {
+  try {
+    return document.toString({ lineWidth: 0 });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the second lacks this entry, and has all others as they were. */
+function isAllButThat(before: string, after: string, file: string, name: string): boolean {
+  const hashes = ({ clusters }: ClustersFile) => clusters.map((cluster) => [cluster.name, cluster.hash]);
+  const [was, is] = [parseClustersFile(before, file), parseClustersFile(after, file)];
+  return (
+    is.faulty.length === was.faulty.length &&
+    isDeepStrictEqual(
+      hashes(is),
+      hashes(was).filter(([each]) => each !== name),
+    )
+  );
 }
 
 /** Whether the two differ in this alone, as relay and functions will read them. */
