@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
 import { LOAD_BALANCER_ACTIONS, LOAD_BALANCER_READS } from "#clouds/aws/load-balancers/commands.ts";
+import { ROUTE_COMMANDS } from "#clouds/aws/routes/commands.ts";
 import { ROOT } from "../../build/bundle.ts";
 
 const Statement = z.looseObject({
@@ -40,6 +41,16 @@ function permissionOf(operation: string): string {
 }
 
 const operations = Object.keys({ ...LOAD_BALANCER_ACTIONS, ...LOAD_BALANCER_READS });
+
+test("the role of route grants the operations that are in use, and none that changes something on everything", async () => {
+  const statements = await statementsOf("RouteFunctionRole");
+  const granted = statements.flatMap(({ Action: actions }) => actions);
+  // Instances are asked for as those of nodes are.
+  const used = [...Object.keys(ROUTE_COMMANDS), "ec2:DescribeInstances"];
+  expect(granted.toSorted()).toEqual(used.toSorted());
+  for (const { Action: actions, Resource: resource } of statements)
+    if (actions.some((action) => !/:Describe/.test(action))) expect(resource, actions.join()).not.toBe("*");
+});
 
 describe("the role of service", () => {
   test("grants the operations that are in use, what AWS checks beside them, and nothing else", async () => {
