@@ -250,7 +250,7 @@ describe("readClusterSettings", () => {
       cloudProvider: "azure",
       cloudConfig: file("unknown-key.yaml"),
       kubeconfig: file("rubbish"),
-      controllers: "tagging",
+      controllers: "nodeipam",
       clusterCidr: "10.0.0.0",
       configureCloudRoutes: "never",
       routeReconciliationPeriod: "1s",
