@@ -38,8 +38,8 @@ export async function enumerate(
   let before = await stage.outline();
   const left = async (): Promise<readonly string[]> => {
     const found = await leave(stage, operation, before);
-    if (found.length > 0) before = await stage.outline();
-    return found;
+    if (found.isAnew) before = await stage.outline();
+    return found.problems;
   };
   const whole = await play(stage, operation, { kind: "none" });
   const undisturbed = [...whole.problems, ...(await left())];
@@ -98,16 +98,32 @@ function count({ changes }: Run, on: "cloud" | "cluster"): number {
   return changes.filter((change) => change.on === on).length;
 }
 
-/** Takes away what the run left; what cannot be taken away is a problem, and the account is made anew. */
-async function leave(stage: Stage, operation: Operation, before: AwsState): Promise<readonly string[]> {
+/**
+ * Takes away what the run left; what cannot be taken away is a problem, and the account is made anew. So it is where the group is
+ * left that all load balancers of a cluster share, which stays with the cluster: the next run is to make it again.
+ */
+async function leave(stage: Stage, operation: Operation, before: AwsState): Promise<Left> {
   const problems = [...(await clear(stage, operation))];
   const after = await stage.outline();
   const left = after.filter((thing) => !before.includes(thing));
   const lost = before.filter((thing) => !after.includes(thing));
-  problems.push(...left.map((thing) => `left after the Service is gone: ${thing}`));
+  const ofService = left.filter((thing) => !isOfCluster(thing));
+  problems.push(...ofService.map((thing) => `left after the Service is gone: ${thing}`));
   problems.push(...lost.map((thing) => `lost after the Service is gone: ${thing}`));
-  if (problems.length > 0) await stage.rebuild();
-  return problems;
+  const isAnew = problems.length + left.length > 0;
+  if (isAnew) await stage.rebuild();
+  return { problems, isAnew };
+}
+
+interface Left {
+  readonly problems: readonly string[];
+  readonly isAnew: boolean;
+}
+
+function isOfCluster(thing: string): boolean {
+  return (
+    thing.startsWith("security group k8s-backend-") || thing.includes("serverless-ccm.io/rule/nlb/backend")
+  );
 }
 
 const NO_SERVICE = { metadata: { uid: "no-service" } } as Parameters<Stage["state"]>[0];
