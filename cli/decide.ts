@@ -1,27 +1,52 @@
 import { ConfigurationError } from "#cli/configuration-error.ts";
-import { decideEvent } from "#core/decide-event.ts";
+import { CloudConfig } from "#clouds/kinds.ts";
+import { type DecideDocument, type DecidedEvent, decideDocument, parseDocument } from "#core/decide-event.ts";
 import { MAX_EVENT_BYTES } from "#core/event.ts";
+import { faultsOf } from "#core/faults.ts";
 import { jsonLine } from "#core/json-line.ts";
-import { DEFAULT_SETTINGS } from "#core/settings.ts";
-import { CONTROLLER_NAMES, loadControllers } from "#functions/parts/controllers.ts";
+import { type CloudSettings, DEFAULT_SETTINGS } from "#core/settings.ts";
+import { loadControllers } from "#functions/parts/controllers.ts";
 
-/** Twice an event's own limit: instances may come with it. */
+/** Twice an event's own limit: answers may come with it. */
 const MAX_INPUT_BYTES = 2 * MAX_EVENT_BYTES;
 
 /** Reads one document of JSON from `input` and writes a line of JSON for each object: what would be done about it. */
 export async function decide(input: AsyncIterable<Uint8Array>, output: NodeJS.WritableStream): Promise<void> {
-  const controllers = await loadControllers(CONTROLLER_NAMES);
-  // An event says nothing of its cluster's cloud: what holds where nothing is configured holds here, too.
-  await Promise.all(controllers.map((controller) => controller.load?.(DEFAULT_SETTINGS.cloud.provider)));
-  const decided = decideEvent(parseJson(await readAll(input)), new Date(), (name) =>
-    controllers.find((controller) => controller.name === name),
-  );
+  const document = parseDocument(parseJson(await readAll(input)));
+  const decided = document.kind === "rejected" ? document : await decideAs(document);
   if (decided.kind === "rejected") {
     const faults = decided.faults.map(({ path, message }) => ({ name: path || "document", message }));
     throw new ConfigurationError(faults, "event");
   }
   const lines = decided.kind === "shared" ? [decided.plan] : decided.decisions;
   for (const decision of lines) output.write(`${jsonLine(decision)}\n`);
+}
+
+/** As the functions would, with the configuration of the cloud as its kind parses it. */
+async function decideAs(document: DecideDocument): Promise<DecidedEvent> {
+  const parsed = parseCloud(document.settings.cloud);
+  if (parsed.kind === "rejected") return parsed;
+  const { cloud } = parsed;
+  const [controller] = await loadControllers([document.event.controller]);
+  await controller?.load?.(cloud.provider);
+  const settings = { ...document.settings, cloud };
+  return decideDocument({ ...document, settings }, new Date(), () => controller);
+}
+
+type Rejected = Extract<DecidedEvent, { readonly kind: "rejected" }>;
+
+function parseCloud(
+  given: CloudSettings,
+): { readonly kind: "cloud"; readonly cloud: CloudSettings } | Rejected {
+  // What holds where nothing is said names no file of instances, as nobody is asked.
+  if (given === DEFAULT_SETTINGS.cloud) return { kind: "cloud", cloud: given };
+  const parsed = CloudConfig.safeParse(given);
+  if (parsed.success) return { kind: "cloud", cloud: { ...parsed.data } };
+  const faults = faultsOf(parsed.error);
+  return {
+    kind: "rejected",
+    faults: faults.map(({ path, message }) => ({ path: `settings.cloud.${path}`, message })),
+  };
 }
 
 async function readAll(input: AsyncIterable<Uint8Array>): Promise<string> {
@@ -39,7 +64,9 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw fault("is not JSON; an event, or an event with instances, is expected (docs/examples/event.json)");
+    throw fault(
+      "is not JSON; an event, or an event with the cloud's answers, is expected (docs/examples/event.json)",
+    );
   }
 }
 

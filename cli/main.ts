@@ -90,16 +90,18 @@ withReach(program.command("doctor"))
   });
 
 withReach(program.command("explain"))
-  .argument("<node>", "its name")
+  .argument("<what>", "a node's name; or node or service")
+  .argument("[name]", "after node its name, after service NAMESPACE/NAME; else the cluster's name")
   .argument("[cluster]", "its cluster's; needed with a clusters file that has several")
-  .summary("what a node waits for, and what to do")
+  .summary("what a node or a Service waits for, and what to do")
   .description(
-    "Reads a node and asks the cloud, and says whose its taints are, what would be done and why. Writes nothing.\nEnds with 0, and with 1 where there is no such node.",
+    "Reads a node or a Service and asks the cloud, and says whose it is, what there is, what would be done and why. Writes nothing.\nEnds with 0, and with 1 where there is no such object.",
   )
   .option("--json", "as one line of JSON")
-  .action(async (node, name, flags, command: Command) => {
+  .action(async (what, name, cluster, flags, command: Command) => {
     const { explain } = await import("#cli/explain/explain.ts");
-    await explain(node, name, { ...flags, given: givenTo(command) }, print);
+    const given = [what, name, cluster].filter((each) => each !== undefined);
+    await explain(given, { ...flags, given: givenTo(command) }, print);
   });
 
 const clusters = program
@@ -177,7 +179,7 @@ program
   .command("decide")
   .summary("the core as a filter: event in, decisions out")
   .description(
-    'Reads an event, or {"event": …, "instances": […]}, as JSON from standard input, and prints one decision a line.',
+    'Reads an event, or {"event": …, "instances" or "answers": […], "settings": {…}}, as JSON from standard input, and prints one decision a line.',
   )
   .action(async () => (await import("#cli/decide.ts")).decide(process.stdin, process.stdout));
 

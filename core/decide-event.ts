@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { Observation } from "#core/capability.ts";
 import type { ApiObject, Controller, Parsed, Subject } from "#core/controller.ts";
 import type { Decision, Plan } from "#core/decision.ts";
 import { Event } from "#core/event.ts";
@@ -6,16 +7,48 @@ import { parseEvent } from "#core/event-door.ts";
 import { type Fault, faultsOf } from "#core/faults.ts";
 import { InstanceAnswer } from "#core/instance.ts";
 import { applyPolicies } from "#core/policies.ts";
-import { DEFAULT_SETTINGS } from "#core/settings.ts";
+import {
+  DEFAULT_SETTINGS,
+  LoadBalancerSettings,
+  NodeSettings,
+  RouteSettings,
+  type Settings,
+  TaggingSettings,
+} from "#core/settings.ts";
 
-/** An event with the cloud's answers beside it, in the order of its objects. */
-export const EventWithInstances = z
-  .strictObject({ event: Event, instances: z.array(InstanceAnswer) })
-  .refine(({ event, instances }) => instances.length === event.objects.length, {
-    message: "one answer for each of the event's objects, in their order",
-    path: ["instances"],
+/** What a document may say of its cluster's configuration; what it leaves out is as where nothing is configured. */
+const DecideSettings = z.strictObject({
+  /** A cluster's `cloud:`; what it may say is the cloud's. */
+  cloud: z.looseObject({ provider: z.string().min(1) }).default(DEFAULT_SETTINGS.cloud),
+  nodes: NodeSettings.prefault({}),
+  loadBalancers: LoadBalancerSettings.prefault({}),
+  routes: RouteSettings.prefault({}),
+  tagging: TaggingSettings.prefault({}),
+});
+
+/**
+ * An event with the cloud's answers beside it, in the order of its objects: what it says of their instances, or what another of its
+ * capabilities has observed. With `settings` alone it is decided as before the cloud is asked.
+ */
+export const EventWithAnswers = z
+  .strictObject({
+    event: Event,
+    instances: z.array(InstanceAnswer).optional(),
+    answers: z.array(Observation).optional(),
+    settings: DecideSettings.optional(),
+  })
+  .superRefine(({ event, instances, answers, settings }, context) => {
+    const refuse = (key: string, message: string): void =>
+      context.addIssue({ code: "custom", message, path: [key] });
+    const given = answers ?? instances;
+    if (answers !== undefined && instances !== undefined)
+      refuse("answers", "instances are given, too: one of the two");
+    else if (given === undefined ? settings === undefined : given.length !== event.objects.length)
+      refuse(answers === undefined ? "instances" : "answers", ONE_FOR_EACH);
   });
-export type EventWithInstances = z.output<typeof EventWithInstances>;
+export type EventWithAnswers = z.output<typeof EventWithAnswers>;
+
+const ONE_FOR_EACH = "one answer for each of the event's objects, in their order";
 
 /** An object of an event that is not what its controller is about; `index` is its place there. */
 export type MalformedObject = Extract<Parsed<ApiObject>, { readonly kind: "malformed" }> & {
@@ -36,8 +69,15 @@ export function decideEvent(
   findController: (name: string) => Controller | undefined,
 ): DecidedEvent {
   const document = parseDocument(value);
-  if (document.kind === "rejected") return document;
-  const { event, instances } = document;
+  return document.kind === "rejected" ? document : decideDocument(document, now, findController);
+}
+
+/** The same of a document that has been parsed; the controller has been loaded for the cloud of its settings. */
+export function decideDocument(
+  { event, answers, settings }: DecideDocument,
+  now: Date,
+  findController: (name: string) => Controller | undefined,
+): DecidedEvent {
   const controller = findController(event.controller);
   if (controller === undefined) {
     return { kind: "rejected", faults: [{ path: "controller", message: "no controller has this name" }] };
@@ -49,7 +89,7 @@ export function decideEvent(
       : [
           {
             object: each.object,
-            answer: instances[index],
+            answer: answers[index],
             hint: event.hints?.[each.object.metadata.uid],
           },
         ],
@@ -58,7 +98,7 @@ export function decideEvent(
     reason: event.reason,
     now,
     related: event.related ?? {},
-    settings: DEFAULT_SETTINGS,
+    settings,
   });
   if (plan.kind === "shared") return { kind: "shared", plan };
   const policies = { dryRun: event.dryRun === true, labelsOnly: false };
@@ -69,16 +109,30 @@ export function decideEvent(
   return { kind: "decided", decisions };
 }
 
-type Document =
-  | { readonly kind: "document"; readonly event: Event; readonly instances: readonly InstanceAnswer[] }
-  | { readonly kind: "rejected"; readonly faults: readonly Fault[] };
+/** An event with what is decided beside it. */
+export interface DecideDocument {
+  readonly kind: "document";
+  readonly event: Event;
+  /** In the order of the event's objects; none where the cloud was not asked. */
+  readonly answers: readonly (InstanceAnswer | Observation)[];
+  readonly settings: Settings;
+}
 
-function parseDocument(value: unknown): Document {
+/** Parses an event, or an event with answers and settings; names all that is wrong. */
+export function parseDocument(
+  value: unknown,
+): DecideDocument | Extract<DecidedEvent, { readonly kind: "rejected" }> {
   if (typeof value === "object" && value !== null && "event" in value) {
-    const parsed = EventWithInstances.safeParse(value);
-    if (parsed.success) return { kind: "document", ...parsed.data };
-    return { kind: "rejected", faults: faultsOf(parsed.error) };
+    const parsed = EventWithAnswers.safeParse(value);
+    if (!parsed.success) return { kind: "rejected", faults: faultsOf(parsed.error) };
+    const { event, instances, answers = instances ?? [], settings } = parsed.data;
+    return { kind: "document", event, answers, settings: settingsFor(event, settings) };
   }
   const parsed = parseEvent(value);
-  return parsed.kind === "event" ? { kind: "document", event: parsed.event, instances: [] } : parsed;
+  if (parsed.kind === "rejected") return parsed;
+  return { kind: "document", event: parsed.event, answers: [], settings: settingsFor(parsed.event) };
+}
+
+function settingsFor({ cluster }: Event, given: Omit<Settings, "cluster"> = DEFAULT_SETTINGS): Settings {
+  return { ...given, cluster };
 }

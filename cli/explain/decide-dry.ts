@@ -59,26 +59,36 @@ async function decideOne(
       return result;
     },
   };
+  const object: ApiObject = controller.snapshot(node, watchContextOf(cluster));
+  const facts = { reason: reasonFor(controller, node), objects: [object] };
+  const report = await reportOfDryRun({ cluster, api }, overheard, controller, facts);
+  return { controller: controller.name, report, answer };
+}
+
+/** What a controller's function reports of one object, told to write nothing. */
+export async function reportOfDryRun(
+  { cluster, api }: Pick<ReachableCluster, "cluster" | "api">,
+  cloud: Cloud,
+  controller: Controller,
+  facts: Pick<Event, "reason" | "objects" | "related">,
+): Promise<DryDecision["report"]> {
   const decide = controllerFunction(controller, {
     clusters: async () => cluster,
-    cloud: async () => overheard,
+    cloud: async () => cloud,
     api: () => api(signInRoleOf(controller.functionName)),
     now: () => new Date(),
   });
   const invoker = createInProcessInvoker(new Map([[controller.name, decide]]), TIMEOUT_MS);
-  const object: ApiObject = controller.snapshot(node, watchContextOf(cluster));
   const event: Event = {
     version: EVENT_VERSION,
     id: randomUUID(),
     cluster: cluster.name,
     clusterHash: cluster.hash,
     controller: controller.name,
-    reason: reasonFor(controller, node),
-    objects: [object],
     dryRun: true,
+    ...facts,
   };
-  const invoked = await invoker.invoke(event, AbortSignal.timeout(2 * TIMEOUT_MS));
-  return { controller: controller.name, report: reportOf(invoked), answer };
+  return reportOf(await invoker.invoke(event, AbortSignal.timeout(2 * TIMEOUT_MS)));
 }
 
 /** As whoever watches would: an initialized node is compared with its instance at a refresh alone. */

@@ -2,6 +2,9 @@ import { decideDry } from "#cli/explain/decide-dry.ts";
 import { explanationOf } from "#cli/explain/explanation.ts";
 import { explanationLines } from "#cli/explain/explanation-lines.ts";
 import { readNode } from "#cli/explain/read-node.ts";
+import { explainService } from "#cli/explain/service/explain-service.ts";
+import { serviceLines } from "#cli/explain/service/lines.ts";
+import { explainedBy } from "#cli/explain/subject.ts";
 import { type ReachFlags, reachCluster } from "#cli/reach-cluster.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { loadCloud } from "#clouds/kinds.ts";
@@ -15,23 +18,34 @@ export interface ExplainFlags extends ReachFlags {
 /** Everything together; a function has 30 seconds. */
 const TIMEOUT_MS = 120_000;
 
-/** Writes what a node waits for, whose business that is, and what would be done; rejects where there is no such node. */
+/** Writes what a node or a Service waits for, whose business that is, and what would be done; rejects where there is none such. */
 export async function explain(
-  nodeName: string,
-  clusterName: string | undefined,
+  what: readonly string[],
   flags: ExplainFlags,
   write: (line: string) => void,
   environment: Environment = process.env,
 ): Promise<void> {
-  const reached = await reachCluster(clusterName, flags, environment);
+  const explained = explainedBy(what);
+  const reached = await reachCluster(explained.cluster, flags, environment);
   const { cluster } = reached;
   try {
-    const node = await readNode(reached, nodeName, AbortSignal.timeout(TIMEOUT_MS));
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
     const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name });
-    try {
-      const explanation = explanationOf(cluster.name, node, await decideDry(reached, cloud, node));
+    const tell = <Explanation>(
+      explanation: Explanation,
+      lines: (of: Explanation) => readonly string[],
+    ): void => {
       if (flags.json === true) write(jsonLine(explanation));
-      else for (const line of explanationLines(explanation, new Date())) write(line);
+      else for (const line of lines(explanation)) write(line);
+    };
+    try {
+      if (explained.kind === "service") {
+        tell(await explainService(reached, cloud, explained.name, signal), serviceLines);
+      } else {
+        const node = await readNode(reached, explained.name, signal);
+        const explanation = explanationOf(cluster.name, node, await decideDry(reached, cloud, node));
+        tell(explanation, (of) => explanationLines(of, new Date()));
+      }
     } finally {
       await cloud.close();
     }

@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { hintFor } from "#cli/explain/name-hint.ts";
 import type { ReachableCluster } from "#cli/reach-cluster.ts";
-import { nearest } from "#core/nearest.ts";
 import type { Node } from "#core/node/node.ts";
 import { parseNode } from "#core/node/snapshot.ts";
 import { collectionPath, NODES } from "#core/resources/resource.ts";
@@ -10,7 +10,6 @@ import { listAll, listByName } from "#kube/follow/list.ts";
 
 /** Nodes whose names are compared with one that is none. */
 const MAX_NODES = 10_000;
-const MAX_NEAREST = 3;
 const MAX_NAME = 253;
 
 const Named = z.object({ metadata: z.object({ name: z.string() }) });
@@ -40,25 +39,6 @@ export async function readNode(reached: ReachableCluster, name: string, signal: 
   );
   const names = list.kind === "list" ? list.items : [];
   throw new Error(
-    `cluster ${reached.cluster.name} has no node "${shown(name, MAX_NAME)}"${hintFor(name, names)}`,
+    `cluster ${reached.cluster.name} has no node "${shown(name, MAX_NAME)}"${hintFor(name, names, "nodes")}`,
   );
-}
-
-function hintFor(name: string, names: readonly string[]): string {
-  const near: string[] = [];
-  for (let each = 0; each < MAX_NEAREST; each += 1) {
-    const next = nearest(
-      name,
-      names.filter((known) => !near.includes(known)),
-    );
-    if (next !== undefined) near.push(next);
-  }
-  // A name is often given without its domain, or with that of somebody else.
-  const label = name.split(".")[0] ?? name;
-  const alike = names.filter((known) => label !== "" && known.split(".")[0] === label);
-  const meant = [...new Set([...near, ...alike])].slice(0, MAX_NEAREST).map((each) => shown(each, MAX_NAME));
-  if (meant.length > 0) return `; did you mean ${meant.join(" or ")}?`;
-  return names.length === 0
-    ? "; it has no nodes"
-    : `; it has ${names.length} others, of which none is called alike`;
 }

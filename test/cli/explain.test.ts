@@ -191,7 +191,7 @@ async function explained(name: string, more: object = {}): Promise<string[]> {
     functionKubeconfig: [`node-lifecycle=${lifecycle}`],
     ...more,
   });
-  await explain(name, undefined, flags, (line) => lines.push(line), {});
+  await explain([name], flags, (line) => lines.push(line), {});
   return lines;
 }
 

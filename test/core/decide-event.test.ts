@@ -8,6 +8,7 @@ import { nodeController } from "#core/node/controller.ts";
 import { given } from "#test/core/given.ts";
 import { answers, nodes } from "#test/core/node/arbitraries.ts";
 import { found, initialized, NOW, node } from "#test/core/node/builders.ts";
+import { controllerWith, service } from "#test/core/service/builders.ts";
 import decisionExample from "../../docs/examples/decision.json" with { type: "json" };
 import eventExample from "../../docs/examples/event.json" with { type: "json" };
 
@@ -20,6 +21,8 @@ const EVENT = {
   reason: "watch",
   objects: [node()],
 };
+
+const OBSERVED = { kind: "observed", state: null };
 
 const findNodeController = (name: string): Controller | undefined =>
   name === nodeController.name ? nodeController : undefined;
@@ -47,6 +50,40 @@ describe("an event", () => {
       "InstanceNotFound",
       "Initialized",
     ]);
+  });
+
+  test("with answers of another capability is decided with each object's own, under the settings beside it", async () => {
+    const controller = await controllerWith({});
+    const related = {
+      nodes: { resourceVersion: "1", items: [] },
+      services: { resourceVersion: "1", items: [] },
+    };
+    const event = { ...EVENT, controller: controller.name, objects: [service()], related };
+    const decided = (settings: object) =>
+      decideEvent({ event, answers: [OBSERVED], settings }, NOW, () => controller);
+    expect(codes(decided({ cloud: { provider: "shelf" } }))).toEqual(["PutUp"]);
+    expect(codes(decided({ cloud: { provider: "shelf" }, loadBalancers: { max: 0 } }))).toEqual([
+      "LoadBalancerLimit",
+    ]);
+    expect(codes(decided({}))).toEqual(["NotSupported"]);
+  });
+
+  test("is decided as of the cluster that it names", () => {
+    const clusters: string[] = [];
+    const controller: Controller = {
+      ...nodeController,
+      decide(batch, context) {
+        clusters.push(context.settings.cluster);
+        return nodeController.decide(batch as never, context);
+      },
+    };
+    decideEvent(EVENT, NOW, () => controller);
+    decideEvent({ event: EVENT, settings: {} }, NOW, () => controller);
+    expect(clusters).toEqual(["tenant-a", "tenant-a"]);
+  });
+
+  test("with settings alone is decided as before the cloud is asked", () => {
+    expect(codes(decideEvent({ event: EVENT, settings: {} }, NOW, findNodeController))).toEqual(["NoAnswer"]);
   });
 
   test("that asks for a dry run changes nothing", () => {
@@ -128,6 +165,11 @@ describe("a document is rejected", () => {
     ],
     ["with an answer too few", { event: EVENT, instances: [] }, ["instances"]],
     ["with an answer too many", { event: EVENT, instances: [found(), found()] }, ["instances"]],
+    ["with answers and instances", { event: EVENT, instances: [found()], answers: [OBSERVED] }, ["answers"]],
+    ["with an observation too many", { event: EVENT, answers: [OBSERVED, OBSERVED] }, ["answers"]],
+    ["with a bad observation", { event: EVENT, answers: [found()] }, ["answers[0].kind"]],
+    ["with settings of no cloud", { event: EVENT, settings: { cloud: {} } }, ["settings.cloud.provider"]],
+    ["with unknown settings", { event: EVENT, settings: { nods: {} } }, ["settings"]],
     ["with a bad answer", { event: EVENT, instances: [{ kind: "gone" }] }, ["instances[0].kind"]],
   ])("%s", (_, document, paths) => {
     const decided = decideEvent(document, NOW, findNodeController);

@@ -1,0 +1,44 @@
+import { LOAD_BALANCER_CLASS } from "#core/contracts.ts";
+import { markOf } from "#core/service/mark.ts";
+import { hasFinalizer, isOfOurClass } from "#core/service/needs-work.ts";
+import type { Service } from "#core/service/service.ts";
+
+/** Whose a Service's load balancer is by what stands on the Service, and by whether the cluster has our controller on. */
+export type Whose =
+  /** It asks for none, and has none of ours. */
+  | { readonly kind: "nobody"; readonly because: string }
+  | { readonly kind: "ours"; readonly because: string }
+  /** It asks for one that we would make. */
+  | { readonly kind: "free"; readonly because: string }
+  | { readonly kind: "other"; readonly because: string };
+
+/** `isElsewhere` is what the cloud's model says of its annotations and class. */
+export function whoseOf(
+  service: Service,
+  { isOn, isElsewhere }: { readonly isOn: boolean; readonly isElsewhere: boolean },
+): Whose {
+  const mark = markOf(service);
+  if (mark !== undefined) {
+    const said =
+      mark.state === "applied" ? `as it was asked for, last at ${mark.at}` : `under way since ${mark.at}`;
+    return { kind: "ours", because: `ours by our annotation: ${said}${isOn ? "" : NOT_ON}` };
+  }
+  const { type = "ClusterIP", loadBalancerClass } = service.spec;
+  if (type !== "LoadBalancer")
+    return { kind: "nobody", because: `it is of type ${type} and asks for no load balancer` };
+  if (!isOfOurClass(service))
+    return { kind: "other", because: `another controller's, by spec.loadBalancerClass ${loadBalancerClass}` };
+  if (isElsewhere)
+    return { kind: "other", because: "another controller's, by its annotation aws-load-balancer-type" };
+  if (!isOn) return { kind: "other", because: `the stock controller's as long as it runs${NOT_ON}` };
+  if (hasFinalizer(service))
+    return {
+      kind: "free",
+      because:
+        "another controller has served it, by its finalizer; ours takes over what carries this Service's name and tags",
+    };
+  const which = loadBalancerClass === undefined ? "no class" : `our class ${LOAD_BALANCER_CLASS}`;
+  return { kind: "free", because: `ours to make: it is of ${which}, and nobody has served it` };
+}
+
+const NOT_ON = "; service-lb-controller is not among the controllers of this cluster's entry";

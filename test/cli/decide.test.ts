@@ -1,0 +1,72 @@
+import { readFile } from "node:fs/promises";
+import { Readable, Writable } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { ConfigurationError } from "#cli/configuration-error.ts";
+import { decide } from "#cli/decide.ts";
+
+const example = JSON.parse(
+  await readFile(new URL("../../docs/examples/service.json", import.meta.url), "utf8"),
+);
+
+describe("decide on the documented example of a Service", () => {
+  test("takes the Service on, then makes its network load balancer from what the cloud was observed to have", async () => {
+    const [decision] = await decided(example);
+    expect(decision).toMatchObject({
+      kind: "change",
+      object: { kind: "Service", namespace: "shop", name: "web" },
+      because: { code: "Creating" },
+      writes: [
+        { on: "cluster", subresource: "status" },
+        { action: "elbv2:CreateLoadBalancer", parameters: { Scheme: "internal" } },
+        { action: "elbv2:CreateTargetGroup" },
+        { action: "ec2:AuthorizeSecurityGroupIngress", target: "sg-0c0c0c0c0c0c0c0c0" },
+      ],
+    });
+  });
+
+  test.each([
+    [
+      "where AWS did not answer",
+      { answers: [{ kind: "error", code: "Throttled", message: "" }] },
+      "Throttled",
+    ],
+    ["before AWS is asked", { answers: undefined }, "Unavailable"],
+    [
+      "with no place left",
+      { settings: { ...example.settings, loadBalancers: { max: 0 } } },
+      "LoadBalancerLimit",
+    ],
+    [
+      "on a cloud without a model",
+      { settings: { cloud: { provider: "digitalocean", region: "fra1", dropletTag: "k8s" } } },
+      "NotSupported",
+    ],
+  ])("%s it writes nothing", async (_given, difference, code) => {
+    expect(await decided({ ...example, ...difference })).toMatchObject([{ because: { code } }]);
+  });
+
+  test.each<[string, object, string]>([
+    ["an unknown key", { ...example.settings.cloud, regoin: "x" }, "settings.cloud."],
+    ["no VPC and no tag", { provider: "aws", region: "eu-central-1" }, "settings.cloud.vpc"],
+    ["another provider", { provider: "azure" }, "settings.cloud.provider"],
+  ])("a cloud with %s is refused by its place", async (_given, cloud, name) => {
+    const refused = await decided({ ...example, settings: { cloud } }).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(ConfigurationError);
+    expect((refused as Error).message).toContain(name);
+  });
+});
+
+async function decided(document: unknown): Promise<unknown[]> {
+  let written = "";
+  const output = new Writable({
+    write(chunk, _encoding, done) {
+      written += chunk;
+      done();
+    },
+  });
+  await decide(Readable.from([Buffer.from(JSON.stringify(document))]), output);
+  return written
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+}
