@@ -49,6 +49,10 @@ export type LoadBalancerSettings = z.output<typeof LoadBalancerSettings>;
 /** An IPv4 or IPv6 network in CIDR notation. */
 const Cidr = z.union([z.cidrv4(), z.cidrv6()], "a network such as 10.128.0.0/14 or fd00:10::/56");
 
+function isIpv6(cidr: string): boolean {
+  return cidr.includes(":");
+}
+
 /** Routes to the pods of nodes. */
 export const RouteSettings = z
   .strictObject({
@@ -59,13 +63,10 @@ export const RouteSettings = z
     /** `--route-reconciliation-period`: between two comparisons of all routes that no change of nodes has brought about. */
     reconciliationSeconds: z.number().min(10).max(86_400).prefault(600),
   })
-  .refine(
-    ({ clusterCIDRs: [one, other] }) => other === undefined || one?.includes(":") !== other.includes(":"),
-    {
-      message: "two networks are one of IPv4 and one of IPv6",
-      path: ["clusterCIDRs"],
-    },
-  );
+  .refine(({ clusterCIDRs }) => new Set(clusterCIDRs.map(isIpv6)).size === clusterCIDRs.length, {
+    message: "two networks are one of IPv4 and one of IPv6",
+    path: ["clusterCIDRs"],
+  });
 export type RouteSettings = z.output<typeof RouteSettings>;
 
 /** AWS has room for 50 on a resource: ours, the mark that says which these are, and some that are not ours. */

@@ -31,7 +31,8 @@ export function changeAttributes(
 
 /**
  * Attributes of target groups: what the annotation says, and AWS's default for what it has said before. The tag that remembers it is
- * given before and taken away after, so that whatever comes in between is made good.
+ * given before and taken away after, so that whatever comes in between is made good; and so do tags go that an annotation no longer
+ * names before the tag is written that remembers them.
  */
 export function changeTargetGroups(
   matched: readonly MatchedPort[],
@@ -53,6 +54,7 @@ export function changeTargetGroups(
     const { add, remove } = tagChanges(tags, { ...wantedTags(owner), ...mark });
     const unmarked = mark[SET_ATTRIBUTES] === undefined && tags[SET_ATTRIBUTES] !== undefined;
     return [
+      ...removeTags(arn, remove),
       ...addTags(arn, add),
       ...(changed.length === 0
         ? []
@@ -62,12 +64,12 @@ export function changeTargetGroups(
               Attributes: pairsList(changed),
             }),
           ]),
-      ...removeTags(arn, unmarked ? [...remove, SET_ATTRIBUTES] : remove),
+      ...removeTags(arn, unmarked ? [SET_ATTRIBUTES] : []),
     ];
   });
 }
 
-/** Tags of the load balancer and of listeners that stay. */
+/** Tags of the load balancer and of listeners that stay; those that are to go do so before the tag forgets them that remembers them. */
 export function changeTags(
   { loadBalancer, tags }: NetworkLoadBalancerState,
   listeners: NetworkLoadBalancerState["listeners"],
@@ -79,7 +81,7 @@ export function changeTags(
   ];
   return tagged.flatMap(({ arn, own }) => {
     const { add, remove } = tagChanges(own, wantedTags(owner));
-    return [...addTags(arn, add), ...removeTags(arn, remove)];
+    return [...removeTags(arn, remove), ...addTags(arn, add)];
   });
 }
 

@@ -68,6 +68,16 @@ const LIVES: readonly Life[] = [
     ],
   },
   {
+    name: "tagged in one way, in another one, and not any more",
+    settings: settings(),
+    asked: [
+      question(service(two, { "additional-resource-tags": "team=web,stage=test" }), all),
+      question(service(two, { "additional-resource-tags": "stage=live,unit=shop" }), all),
+      question(service(two), all),
+      gone(service(two)),
+    ],
+  },
+  {
     name: "to both families and back",
     settings: settings(),
     asked: [
