@@ -8,5 +8,17 @@ export interface Diagnosis {
   network(signal: AbortSignal): Promise<Finding>;
   /** Milliseconds by which the cloud's clock is ahead of this machine's; undefined where it does not say. */
   clockAheadMs(signal: AbortSignal): Promise<number | undefined>;
+  /** What controllers beyond those of nodes need; absent where the cloud has none of them. */
+  readonly forControllers?: NetworkDiagnosis;
   close(): void;
+}
+
+/** What load balancers and routes need of a network. */
+export interface NetworkDiagnosis {
+  /** Which subnets load balancers would be put in. */
+  subnets(signal: AbortSignal): Promise<Finding>;
+  /** Whether it can be told which security group of each instance is to let load balancers in. */
+  securityGroups(signal: AbortSignal): Promise<Finding>;
+  /** The tables that routes to pods would go to. */
+  routeTables(signal: AbortSignal): Promise<Finding>;
 }

@@ -10,6 +10,8 @@ export interface Check {
   readonly name: string;
   /** Checks that must not have failed, by name: without them this one could say nothing new. */
   readonly needs?: readonly string[];
+  /** Looked at only where the cluster has this controller on; without it always. */
+  readonly controller?: string;
   /** Rejects where it could not look; it is given up once the signal fires. */
   run(context: CheckContext, signal: AbortSignal): Promise<Finding>;
 }

@@ -6,9 +6,12 @@ import { deletionState } from "#cli/doctor/deletion-state.ts";
 import { identityOf } from "#cli/doctor/identity.ts";
 import { kubelets } from "#cli/doctor/kubelets.ts";
 import { lambdaConcurrency } from "#cli/doctor/lambda.ts";
+import { loadBalancers } from "#cli/doctor/load-balancers.ts";
+import { nodeSecurityGroups, routeTables, subnets } from "#cli/doctor/network.ts";
 import { permissionsOf } from "#cli/doctor/permissions.ts";
 import { relayLease } from "#cli/doctor/relay-lease.ts";
 import { secondCcm } from "#cli/doctor/second-ccm.ts";
+import { tags } from "#cli/doctor/tags.ts";
 
 /** Everything that is looked at for a cluster, in the order in which it is told; a new check is a line here. */
 export function checksFor({ signers }: Pick<CheckContext, "signers">): readonly Check[] {
@@ -18,6 +21,11 @@ export function checksFor({ signers }: Pick<CheckContext, "signers">): readonly 
     kubelets,
     cloudCredentials,
     cloudNetwork,
+    loadBalancers,
+    subnets,
+    nodeSecurityGroups,
+    routeTables,
+    tags,
     secondCcm,
     deletionState,
     relayLease,

@@ -1,7 +1,7 @@
 import { FoundFaults } from "#cli/clusters.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { counted } from "#cli/counted.ts";
-import type { LambdaReader, NamedFinding } from "#cli/doctor/check.ts";
+import type { Check, LambdaReader, NamedFinding } from "#cli/doctor/check.ts";
 import { checksFor } from "#cli/doctor/checks.ts";
 import { createCheckContext } from "#cli/doctor/context.ts";
 import { findingLines } from "#cli/doctor/finding-lines.ts";
@@ -75,7 +75,10 @@ const NEVER_GIVEN_UP = { reached: () => false, onReached: () => () => undefined 
 async function examine(reached: ReachableCluster, lambda: LambdaReader | undefined) {
   const context = createCheckContext(reached, lambda);
   try {
-    return await runChecks(checksFor(context), context);
+    const { controllers } = reached.cluster;
+    const isOn = ({ controller }: Check): boolean =>
+      controller === undefined || controllers.includes(controller);
+    return await runChecks(checksFor(context).filter(isOn), context);
   } finally {
     await context.close();
   }

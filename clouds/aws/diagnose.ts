@@ -2,6 +2,7 @@ import { DescribeInstancesCommand, DescribeVpcsCommand, EC2Client } from "@aws-s
 import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import { roleCredentials } from "#clouds/aws/credentials.ts";
+import { diagnoseNetworkOnAws } from "#clouds/aws/diagnose-services.ts";
 import { classify, type Fault } from "#clouds/aws/errors.ts";
 import { HTTP_TIMEOUTS } from "#clouds/aws/http.ts";
 import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
@@ -16,7 +17,9 @@ const MAX_PAGES = 10;
 const PAGE_SIZE = 100;
 
 /** Looks for what is wrong with the configuration of a cluster on AWS, as the functions would sign their calls. */
-export function diagnoseAws(config: AwsCloudConfig, { clusterName }: LoadCloudOptions): Diagnosis {
+export function diagnoseAws(config: AwsCloudConfig, loading: LoadCloudOptions): Diagnosis {
+  const { clusterName } = loading;
+  const forControllers = diagnoseNetworkOnAws(config, loading);
   const { region, vpc } = config;
   const name = clusterName ?? config.clusterTag ?? vpc ?? region;
   const credentials = roleCredentials(config, name, Date.now);
@@ -57,7 +60,9 @@ export function diagnoseAws(config: AwsCloudConfig, { clusterName }: LoadCloudOp
       if (aheadMs === undefined) await whoami(signal);
       return aheadMs;
     },
+    forControllers,
     close() {
+      forControllers.close();
       ec2.destroy();
       sts.destroy();
     },

@@ -1,0 +1,35 @@
+import type { Check, CheckContext } from "#cli/doctor/check.ts";
+import { cloudCredentials } from "#cli/doctor/cloud.ts";
+import type { NetworkDiagnosis } from "#clouds/diagnosis.ts";
+import { type Finding, skipped } from "#core/finding.ts";
+import { routeWatch } from "#core/route/watch.ts";
+import { serviceWatch } from "#core/service/watch.ts";
+
+type Look = (of: NetworkDiagnosis, signal: AbortSignal) => Promise<Finding>;
+
+/** Whether load balancers have subnets to be in. */
+export const subnets = networkCheck("subnets", serviceWatch.name, (of, signal) => of.subnets(signal));
+
+/** Whether it can be told which security group of an instance is to let load balancers in. */
+export const nodeSecurityGroups = networkCheck("node security groups", serviceWatch.name, (of, signal) =>
+  of.securityGroups(signal),
+);
+
+/** Whether there are tables that routes to pods go to. */
+export const routeTables = networkCheck("route tables", routeWatch.name, (of, signal) =>
+  of.routeTables(signal),
+);
+
+function networkCheck(name: string, controller: string, look: Look): Check {
+  return {
+    name,
+    controller,
+    needs: [cloudCredentials.name],
+    async run({ cloud, reached: { cluster } }: CheckContext, signal) {
+      const network = (await cloud())?.forControllers;
+      return network === undefined
+        ? skipped(`the cloud ${cluster.cloud.provider} has none that are looked at`)
+        : look(network, signal);
+    },
+  };
+}

@@ -1,0 +1,113 @@
+import { createApi } from "#clouds/aws/actions/api.ts";
+import type { AwsCluster } from "#clouds/aws/belonging.ts";
+import { createBudget } from "#clouds/aws/budget.ts";
+import { roleCredentials } from "#clouds/aws/credentials.ts";
+import type { Fault } from "#clouds/aws/errors.ts";
+import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { liveFilters } from "#clouds/aws/live.ts";
+import { LOAD_BALANCER_READS, LOAD_BALANCER_SERVICES } from "#clouds/aws/load-balancers/commands.ts";
+import { allowedOf } from "#clouds/aws/load-balancers/configuration.ts";
+import { targetInstances } from "#clouds/aws/load-balancers/observe/instances.ts";
+import { allPages, type Reader, readerOf } from "#clouds/aws/load-balancers/observe/reads.ts";
+import { groupsOf, subnetsOf } from "#clouds/aws/load-balancers/observe/vpc.ts";
+import { createZoneTypes } from "#clouds/aws/load-balancers/observe/zone-types.ts";
+import { nodeGroupsFinding, subnetsFinding } from "#clouds/aws/network-findings.ts";
+import { findTables } from "#clouds/aws/routes/tables.ts";
+import { createSession } from "#clouds/aws/session.ts";
+import type { NetworkDiagnosis } from "#clouds/diagnosis.ts";
+import type { LoadCloudOptions } from "#clouds/kind.ts";
+import { ok as value } from "#clouds/outcome.ts";
+import { sleepFor } from "#clouds/sleep.ts";
+import { type Finding, failed, ok, warning } from "#core/finding.ts";
+
+/** Looks at what load balancers and routes need of a cluster's network on AWS, by the same requests and rules as the functions. */
+export function diagnoseNetworkOnAws(
+  config: AwsCloudConfig,
+  { clusterName }: LoadCloudOptions,
+): NetworkDiagnosis & { close(): void } {
+  const cluster: AwsCluster = { ...config, clusterName };
+  const clusterTag = config.clusterTag ?? clusterName ?? "";
+  const now = (): number => performance.now();
+  const api = createApi({
+    region: config.region,
+    services: LOAD_BALANCER_SERVICES,
+    commands: LOAD_BALANCER_READS,
+    credentials: () => roleCredentials(config, clusterTag, Date.now),
+    wallClock: Date.now,
+  });
+  const budget = createBudget(now);
+  const sessionOf = (signal: AbortSignal) => createSession({ ec2: api, budget, sleep: sleepFor, signal });
+  return {
+    async subnets(signal) {
+      const read = readerOf(sessionOf(signal));
+      const known = await networkOf(cluster, read);
+      if (known.kind === "fault") return unanswered(known.fault);
+      const { vpc } = known.value;
+      if (vpc === undefined) return NO_VPC;
+      const subnets = await subnetsOf(vpc, read, createZoneTypes(now));
+      if (subnets.kind === "fault") return unanswered(subnets.fault);
+      const { subnetID: fallbackId } = config;
+      return subnetsFinding(subnets.value, { vpc, clusterTag, fallbackId, allow: allowedOf(config) });
+    },
+    async securityGroups(signal) {
+      if (config.disableSecurityGroupIngress === true)
+        return ok("disableSecurityGroupIngress: rules on the nodes' groups are the operator's");
+      const read = readerOf(sessionOf(signal));
+      const known = await networkOf(cluster, read);
+      if (known.kind === "fault") return unanswered(known.fault);
+      const { vpc, ids } = known.value;
+      const instances = await targetInstances(ids, cluster, read);
+      if (instances.kind === "fault") return unanswered(instances.fault);
+      const groups = await groupsOf(vpc, clusterTag, read);
+      if (groups.kind === "fault") return unanswered(groups.fault);
+      const state = {
+        id: vpc ?? "",
+        subnets: [],
+        groups: groups.value,
+        instances: instances.value.instances,
+      };
+      return nodeGroupsFinding(state, clusterTag);
+    },
+    async routeTables(signal) {
+      const found = await findTables(sessionOf(signal), cluster, []);
+      if (found.kind === "fault") return unanswered(found.fault);
+      if (found.value.kind === "no-tables")
+        return failed(found.value.message, "without a table no route is made, and nothing else is harmed");
+      const tables = found.value.tables.map(({ id, size }) => `${id} with ${size} routes`);
+      return ok(tables.join(", "));
+    },
+    close: () => api.close(),
+  };
+}
+
+const NO_VPC = warning(
+  "no VPC is configured, and there is no instance to tell it by",
+  "configure cloud.vpc, or start a node",
+);
+
+function unanswered({ message }: Fault): Finding {
+  return failed(
+    message,
+    "give the functions' credentials what docs/reference/aws-permissions.md lists, or run doctor again",
+  );
+}
+
+/** Instances that are looked at: faults of a launch template show on the first. */
+const MAX_INSTANCES = 200;
+
+/** The VPC, and instances of the cluster that live. */
+async function networkOf(cluster: AwsCluster, read: Reader) {
+  const listing = await allPages("DescribeInstances", async (next) => {
+    const answer = await read("ec2:DescribeInstances", {
+      Filters: liveFilters(cluster),
+      MaxResults: 1_000,
+      ...(next === undefined ? {} : { NextToken: next }),
+    });
+    if (answer.kind === "fault") return answer;
+    const { Reservations: reservations, NextToken } = answer.value;
+    return value({ values: reservations?.flatMap(({ Instances: each = [] }) => each), next: NextToken });
+  });
+  if (listing.kind === "fault") return listing;
+  const ids = listing.value.flatMap(({ InstanceId: id }) => id ?? []).slice(0, MAX_INSTANCES);
+  return value({ vpc: cluster.vpc ?? listing.value.find(({ VpcId }) => VpcId)?.VpcId, ids });
+}

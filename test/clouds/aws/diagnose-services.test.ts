@@ -1,0 +1,209 @@
+import { CreateTagsCommand } from "@aws-sdk/client-ec2";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { createAwsCloud } from "#clouds/aws/cloud.ts";
+import { diagnoseNetworkOnAws } from "#clouds/aws/diagnose-services.ts";
+import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { awsLoadBalancerModel } from "#clouds/aws/load-balancers/model.ts";
+import type { SubnetState } from "#clouds/aws/load-balancers/state.ts";
+import { nodeGroupsFinding, subnetsFinding } from "#clouds/aws/network-findings.ts";
+import { describeLoadBalancer } from "#clouds/describe-load-balancer.ts";
+import type { Finding } from "#core/finding.ts";
+import type { LoadBalancerQuestion } from "#core/service/model.ts";
+import { DEFAULT_SETTINGS } from "#core/settings.ts";
+import { service } from "#test/core/service/builders.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+import { clientsOf, REGION } from "./moto/clients.ts";
+import { makeNetwork, type Network } from "./moto/make-network.ts";
+import { type MendedMoto, startMendedMoto } from "./moto/start-mended-moto.ts";
+
+const TAG = "kubernetes.io/cluster/demo";
+const subnet = (id: string, zone: string, tags: object = {}, isPublic = true): SubnetState => ({
+  subnet: { SubnetId: id, AvailabilityZone: zone },
+  tags: { ...tags },
+  isPublic,
+  zoneType: "availability-zone",
+});
+const JUDGED = {
+  vpc: "vpc-1",
+  clusterTag: "demo",
+  fallbackId: undefined,
+  allow: { securityGroups: [], subnets: [], elasticIPs: [], certificates: [], buckets: [] },
+};
+const ELB = { "kubernetes.io/role/elb": "1" };
+
+test.each<[string, readonly SubnetState[], Finding["outcome"], string]>([
+  ["one of each zone", [subnet("s-1", "a"), subnet("s-2", "b")], "ok", "internet-facing in s-1 (a), s-2 (b)"],
+  [
+    "private ones alone",
+    [subnet("s-1", "a", {}, false)],
+    "warning",
+    "internet-facing in none; internal in s-1 (a)",
+  ],
+  [
+    "another cluster's alone",
+    [subnet("s-1", "a", { "kubernetes.io/cluster/x": "shared" })],
+    "failed",
+    "internal in none",
+  ],
+  [
+    "two of a zone without a role",
+    [subnet("s-1", "a"), subnet("s-2", "a")],
+    "warning",
+    "several subnets of a",
+  ],
+  [
+    "two of a zone with one role",
+    [subnet("s-1", "a", ELB), subnet("s-2", "a", ELB)],
+    "warning",
+    "several subnets of a",
+  ],
+  [
+    "two of a zone, one with a role",
+    [subnet("s-1", "a"), subnet("s-2", "a", ELB)],
+    "ok",
+    "internet-facing in s-2 (a)",
+  ],
+])("subnets: %s", (_, subnets, outcome, message) => {
+  expect(subnetsFinding(subnets, JUDGED)).toMatchObject({
+    outcome,
+    message: expect.stringContaining(message),
+  });
+});
+
+test.each<[string, readonly string[], readonly string[], Finding["outcome"], string]>([
+  ["its only group", ["g-1"], [], "ok", "one of each of 1 instance"],
+  ["one tagged of two", ["g-1", "g-2"], ["g-2"], "ok", "1 instance"],
+  ["none tagged of two", ["g-1", "g-2"], [], "failed", "NoNodeSecurityGroup"],
+  ["two tagged", ["g-1", "g-2"], ["g-1", "g-2"], "failed", "AmbiguousNodeSecurityGroup"],
+])("security groups of an instance: %s", (_, groupIds, tagged, outcome, message) => {
+  const groups = ["g-1", "g-2"].map((id) => ({
+    group: { GroupId: id },
+    tags: tagged.includes(id) ? { [TAG]: "owned" } : {},
+    ingress: [],
+  }));
+  const vpc = { id: "vpc-1", subnets: [], groups, instances: { "i-1": { state: "running", groupIds } } };
+  expect(nodeGroupsFinding(vpc, "demo")).toMatchObject({
+    outcome,
+    message: expect.stringContaining(message),
+  });
+});
+
+describeWithPart("moto", "a cluster's network on moto", (program) => {
+  let moto: MendedMoto;
+  let network: Network;
+  let clients: ReturnType<typeof clientsOf>;
+  let ids: readonly string[];
+  let config: AwsCloudConfig;
+
+  beforeAll(async () => {
+    moto = await startMendedMoto(program);
+    for (const name of ["EC2", "ELASTIC_LOAD_BALANCING", "ELASTIC_LOAD_BALANCING_V2"])
+      vi.stubEnv(`AWS_ENDPOINT_URL_${name}`, moto.url);
+    vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
+    vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");
+    clients = clientsOf(moto.url);
+    network = await makeNetwork(clients.ec2, { clusterTag: "demo" });
+    ids = await network.launch(2);
+    config = AwsCloudConfig.parse({ provider: "aws", region: REGION, vpc: network.vpc, clusterTag: "demo" });
+  });
+  afterAll(async () => {
+    clients.close();
+    vi.unstubAllEnvs();
+    await moto.close();
+  });
+
+  test("is found as it is, and a second subnet of a zone is told", async () => {
+    const diagnosis = diagnoseNetworkOnAws(config, { clusterName: "demo" });
+    const signal = AbortSignal.timeout(60_000);
+    try {
+      expect(await diagnosis.securityGroups(signal)).toMatchObject({
+        outcome: "ok",
+        message: "one of each of 2 instances",
+      });
+      expect(await diagnosis.routeTables(signal)).toMatchObject({
+        outcome: "ok",
+        message: expect.stringContaining(`${network.routeTable} with `),
+      });
+      expect(await diagnosis.subnets(signal)).toMatchObject({ outcome: "ok" });
+      await network.twinSubnet();
+      expect(await diagnosis.subnets(signal)).toMatchObject({
+        outcome: "warning",
+        message: expect.stringContaining(`several subnets of ${REGION}a`),
+      });
+      await clients.ec2.send(
+        new CreateTagsCommand({ Resources: [...network.subnets], Tags: [ELB_TAG, INTERNAL_TAG] }),
+      );
+      expect(await diagnosis.subnets(signal)).toMatchObject({ outcome: "ok" });
+    } finally {
+      diagnosis.close();
+    }
+  });
+
+  test.each<[string, object, readonly string[]]>([
+    [
+      "network",
+      { "service.beta.kubernetes.io/aws-load-balancer-type": "nlb" },
+      [
+        "network load balancer a5f3c8f0e2f0a4b559d0b0d6a4c2a9b1: active, internet-facing, ipv4",
+        "its tags say that it is this Service's",
+        "listener TCP:80 to k8s-default-web-",
+        "(TCP:30080, instance), 2 targets",
+        "security groups: ",
+      ],
+    ],
+    [
+      "classic",
+      {},
+      [
+        "classic load balancer a5f3c8f0e2f0a4b559d0b0d6a4c2a9b1: internet-facing",
+        "its tags say that it is this Service's",
+        "listener TCP:80 to TCP:30080",
+        "instances: 2",
+        "(made for it)",
+      ],
+    ],
+  ])(
+    "a %s load balancer is described from nothing until it is settled, and is none after its removal",
+    async (_, annotations, words) => {
+      const uid = "5f3c8f0e-2f0a-4b55-9d0b-0d6a4c2a9b10";
+      const object = service({
+        metadata: { uid, annotations: { ...annotations } as Record<string, string> },
+      });
+      const settings = { ...DEFAULT_SETTINGS, cluster: "demo", cloud: { ...config } };
+      const nodes = ids.map((id) => ({ name: id, providerID: `aws:///${REGION}a/${id}` }));
+      const cloud = createAwsCloud(config, { clusterName: "demo" });
+      const call = { signal: AbortSignal.timeout(120_000), share: 1 };
+      const capability = cloud.capabilities?.["loadBalancers"];
+      if (capability === undefined) throw new Error("the cloud has no load balancers");
+      const rounds = async (question: LoadBalancerQuestion) => {
+        for (let round = 0; round < 40; round += 1) {
+          const { answers } = await capability.observe([question], call);
+          const [answer] = answers;
+          if (answer?.kind !== "observed") throw new Error(JSON.stringify(answer));
+          const step = awsLoadBalancerModel.next(question, answer.state, settings);
+          if (step.kind === "settled") return describeLoadBalancer(object, answer.state, settings);
+          if (step.kind !== "act") continue;
+          for (const action of step.actions) {
+            const precondition = { uid, deleting: false };
+            await capability.act({ on: "cloud", capability: "loadBalancers", precondition, ...action }, call);
+          }
+        }
+        throw new Error("not settled");
+      };
+      try {
+        const made = await rounds({ service: object, wanted: true, nodes });
+        expect(made?.belongsTo).toBe("service");
+        for (const each of words) expect(made?.lines.join("\n")).toContain(each);
+        expect(await rounds({ service: object, wanted: false, nodes: [] })).toEqual({
+          belongsTo: "none",
+          lines: [],
+        });
+      } finally {
+        await cloud.close();
+      }
+    },
+  );
+});
+
+const ELB_TAG = { Key: "kubernetes.io/role/elb", Value: "1" };
+const INTERNAL_TAG = { Key: "kubernetes.io/role/internal-elb", Value: "1" };
