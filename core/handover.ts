@@ -1,14 +1,20 @@
 import type { ControllerName } from "#core/event.ts";
 
 /** Controllers that one of two cloud-controller-managers has, by the names that `--controllers` of either takes. */
-const HANDED_OVER: readonly ControllerName[] = ["cloud-node-controller", "cloud-node-lifecycle-controller"];
+const HANDED_OVER: readonly ControllerName[] = [
+  "cloud-node-controller",
+  "cloud-node-lifecycle-controller",
+  "service-lb-controller",
+  "node-route-controller",
+  "tagging",
+];
 
 /** Those of a cluster's controllers that the other controller has, too, and that can be handed over. */
 export function handedOver(controllers: readonly ControllerName[]): readonly ControllerName[] {
   return HANDED_OVER.filter((name) => controllers.includes(name));
 }
 
-/** The other's flag under which it leaves these controllers to us; its service and route controllers stay. */
+/** The other's flag under which it leaves these controllers to us; those that it does not name stay there. */
 export function flagWithout(controllers: readonly ControllerName[]): string {
   return `--controllers=${["*", ...controllers.map((name) => `-${name}`)].join(",")}`;
 }

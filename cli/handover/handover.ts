@@ -113,7 +113,7 @@ function planOf(
   const plan = "plan" in ours ? ours.plan : "";
   const theirs =
     direction === "over"
-      ? `theirs: restart the other controller with ${theirFlag}; its service and route controllers stay`
+      ? `theirs: restart the other controller with ${theirFlag}; those that it does not name stay there`
       : `theirs: the other controller runs with ${theirFlag}, or without the flag`;
   const steps = direction === "over" ? [`ours: ${plan}`, theirs] : [theirs, `ours: ${plan}`];
   return [

@@ -182,6 +182,10 @@ test.each([
     "--controllers=*,-cloud-node-controller,-cloud-node-lifecycle-controller",
   ],
   [["csr-approver"], "--controllers=*"],
+  [
+    ["tagging", "service-lb-controller", "node-route-controller"],
+    "--controllers=*,-service-lb-controller,-node-route-controller,-tagging",
+  ],
 ])("where ours are %s, theirs get %s", (controllers, flag) => {
   expect(flagWithout(handedOver(controllers))).toBe(flag);
 });
