@@ -160,10 +160,12 @@ describe("a faulty entry", () => {
   test("keeps nobody else from being followed, and says why it is not itself", async () => {
     await start(entry("blue"), entry("red", { server: "http://x" }));
     await ready("blue");
-    const message = expect.stringContaining("clusters.yaml:39:7: cluster red: server: ");
+    const lines = (await readFile(file, "utf8")).split("\n");
+    const line = 1 + lines.findIndex((each) => each.includes("http://x"));
+    const message = expect.stringContaining(`clusters.yaml:${line}:7: cluster red: server: `);
     expect(statusOf("red")).toMatchObject({ ready: false, failure: { code: "NotConfigured", message } });
     expect(said("ClusterEntryFaulty", "red")).toMatchObject([
-      { faults: [{ path: "clusters[1].server", line: 39 }] },
+      { faults: [{ path: "clusters[1].server", line }] },
     ]);
     await writeClustersFile(file, entry("blue"), entry("red"));
     await ready("blue", "red");

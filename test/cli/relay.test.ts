@@ -104,7 +104,9 @@ describe("a relay", () => {
     const line = 1 + lines.findIndex((each) => each.includes("http://x"));
     expect(await page("/readyz/clusters/red")).toEqual([
       503,
-      expect.stringContaining(`NotConfigured: ${file}:${line}:7: cluster red: server: "http://x" cannot be used`),
+      expect.stringContaining(
+        `NotConfigured: ${file}:${line}:7: cluster red: server: "http://x" cannot be used`,
+      ),
     ]);
     expect((await page("/metrics"))[1]).toContain('serverless_ccm_cluster_misconfigured{cluster="red"} 1');
     await untilTrue("grey's fault to be said", async () => {
