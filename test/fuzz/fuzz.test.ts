@@ -1,14 +1,13 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Controller } from "#core/controller.ts";
-import { CONTROLLER_NAMES, loadControllers } from "#functions/parts/controllers.ts";
+import { loadControllers } from "#functions/parts/controllers.ts";
+import { FUZZED_CONTROLLERS } from "#test/fuzz/fuzzed-controllers.ts";
 import { ONCE_BROKEN } from "#test/fuzz/once-broken.ts";
 import { PLANTED_DEFECTS } from "#test/fuzz/planted-defects.ts";
 import { type FuzzResult, fuzz, runSteps } from "#test/fuzz/run-steps.ts";
 import { stepLine } from "#test/fuzz/steps.ts";
 import { SEED } from "#test/seed.ts";
 
-/** Those about nodes; the csr-approver has no part in this. */
-const NAMES = CONTROLLER_NAMES.filter((name) => name !== "csr-approver");
 /** Those that have found something stay, and each takes as many steps as it took to find it. */
 const RUNS = [
   { seed: SEED, steps: 6_000 },
@@ -19,7 +18,7 @@ const STEPS_FOR_A_DEFECT = 5_000;
 
 let controllers: readonly Controller[];
 beforeAll(async () => {
-  controllers = await loadControllers(NAMES);
+  controllers = await loadControllers(FUZZED_CONTROLLERS);
 });
 
 describe("random steps of nodes, cloud and faults", () => {

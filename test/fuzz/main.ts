@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
-import { CONTROLLER_NAMES, loadControllers } from "#functions/parts/controllers.ts";
+import { loadControllers } from "#functions/parts/controllers.ts";
+import { FUZZED_CONTROLLERS } from "#test/fuzz/fuzzed-controllers.ts";
 import { fuzz } from "#test/fuzz/run-steps.ts";
 import { stepLine } from "#test/fuzz/steps.ts";
 
@@ -15,7 +16,7 @@ process.stdout.write(`seed ${seed}\n`);
 const startedAt = performance.now();
 let said = startedAt;
 const result = await fuzz({
-  controllers: await loadControllers(CONTROLLER_NAMES.filter((name) => name !== "csr-approver")),
+  controllers: await loadControllers(FUZZED_CONTROLLERS),
   steps,
   seed,
   onRun(taken) {

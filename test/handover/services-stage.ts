@@ -30,14 +30,16 @@ export interface ServicesStage {
   readonly moto: MendedMoto;
   readonly aws: Clients;
   readonly network: Network;
-  /** The stock controller for Services alone; resolves when it leads. */
-  startStock(): Promise<void>;
+  /** The stock controller for Services alone, with these flags beside; resolves when it leads. */
+  startStock(...flags: readonly string[]): Promise<void>;
   stopStock(): Promise<void>;
   /** What the stock controller has logged. */
   stockSaid(): Promise<string>;
   /** `serverless-ccm run` for Services alone. */
   startOurs(): Promise<Running>;
   stopOurs(): Promise<void>;
+  /** Of the controller that runs, if one does. */
+  pid(): number | undefined;
   /** The lines that ours has logged, of its last start. */
   oursSaid(): Running["lines"];
   /** Starts so many instances, whose nodes are initialized. */
@@ -51,6 +53,10 @@ export interface ServicesStage {
   release(name: string): Promise<void>;
   /** Whether there is no Service of that name any more. */
   isGone(name: string): Promise<boolean>;
+  /** Names of all Services that are there … */
+  names(): Promise<readonly string[]>;
+  /** … and of those whose load balancer has a host name. */
+  addressed(): Promise<readonly string[]>;
   state(): Promise<AwsState>;
   /** Reasons of the Events of the stock controller on a Service, one for each time. */
   stockEvents(name: string): Promise<readonly string[]>;
@@ -107,14 +113,21 @@ export async function startServicesStage(
     await stopping?.end("SIGTERM");
   }
 
+  async function services(): Promise<readonly Service[]> {
+    const { items } = (await askForJson(admin, { method: "GET", path: PATH })) as {
+      items: readonly Service[];
+    };
+    return items.filter(({ spec }) => spec.type === "LoadBalancer");
+  }
+
   return {
     moto,
     aws,
     network,
-    async startStock() {
+    async startStock(...flags) {
       const running = startProcess(
         stock,
-        [...STOCK_FLAGS, ...stockFiles(folder), `--secure-port=${await freePort()}`],
+        [...STOCK_FLAGS, ...stockFiles(folder), `--secure-port=${await freePort()}`, ...flags],
         { environment, logFile: stockLog },
       );
       stockProcess = running;
@@ -144,6 +157,7 @@ export async function startServicesStage(
       return ours;
     },
     stopOurs,
+    pid: () => stockProcess?.pid ?? ours?.child.pid,
     oursSaid: () => ours?.lines ?? [],
     async join(count) {
       const ids = await network.launch(count);
@@ -182,6 +196,11 @@ export async function startServicesStage(
       await admin.send({ method: "DELETE", path: `${PATH}/${name}` });
     },
     isGone: async (name) => (await admin.send({ method: "GET", path: `${PATH}/${name}` })).status === 404,
+    names: async () => (await services()).map(({ metadata }) => metadata.name),
+    addressed: async () =>
+      (await services())
+        .filter(({ status }) => status?.loadBalancer?.ingress?.[0]?.hostname !== undefined)
+        .map(({ metadata }) => metadata.name),
     state: () => readAwsState(aws, network.vpc, {}),
     async stockEvents(name) {
       const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${name}`;
@@ -209,7 +228,6 @@ const STOCK_FLAGS = [
   "--cloud-provider=aws",
   `--cluster-name=${CLUSTER}`,
   "--controllers=service-lb-controller",
-  "--concurrent-service-syncs=10",
   "--leader-elect-lease-duration=4s",
   "--leader-elect-renew-deadline=3s",
   "--leader-elect-retry-period=1s",

@@ -38,7 +38,7 @@ afterEach(async ({ task }) => {
 
 describe("load balancers that the stock controller has made", () => {
   test("are taken over as they are, and go with their Services", async () => {
-    await stage.startStock();
+    await stage.startStock("--concurrent-service-syncs=10");
     await create();
     const hosts = await hostsOf();
     await stage.stopStock();
@@ -70,7 +70,7 @@ describe("load balancers that we have made", () => {
     const made = await stage.state();
 
     stage.moto.forgetCalls();
-    await stage.startStock();
+    await stage.startStock("--concurrent-service-syncs=10");
     await Promise.all(
       SERVICES.map(({ name }) =>
         until(

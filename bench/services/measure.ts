@@ -1,0 +1,214 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  DescribeLoadBalancersCommand,
+  DescribeTargetGroupsCommand,
+  DescribeTargetHealthCommand,
+} from "@aws-sdk/client-elastic-load-balancing-v2";
+import { usageOf } from "#bench/process-usage.ts";
+import type { Programs } from "#bench/programs.ts";
+import type { Phase, ServicesMeasurement } from "#bench/services/measurement.ts";
+import { AWS_QUOTAS } from "#clouds/aws/quotas.ts";
+import { type Clients, clientsOf } from "#test/clouds/aws/moto/clients.ts";
+import type { MendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
+import { type ServicesStage, startServicesStage } from "#test/handover/services-stage.ts";
+import type { MotoProgram } from "#test/setup/moto-program.ts";
+
+/** Who is measured, and how it is started. */
+export interface ServicesContender {
+  readonly name: string;
+  start(stage: ServicesStage): Promise<unknown>;
+  stop(stage: ServicesStage): Promise<void>;
+}
+
+/** Ours as it comes; the stock controller as it comes, with one worker, and tuned. */
+export const SERVICES_CONTENDERS: readonly ServicesContender[] = [
+  { name: "run", start: (stage) => stage.startOurs(), stop: (stage) => stage.stopOurs() },
+  { name: "stock-defaults", start: (stage) => stage.startStock(), stop: (stage) => stage.stopStock() },
+  {
+    name: "stock-tuned",
+    start: (stage) =>
+      stage.startStock("--concurrent-service-syncs=50", "--kube-api-qps=1000", "--kube-api-burst=2000"),
+    stop: (stage) => stage.stopStock(),
+  },
+];
+
+export interface ServicesBenchOptions {
+  readonly programs: Programs;
+  readonly moto: MotoProgram;
+  readonly contender: ServicesContender;
+  readonly services: number;
+  readonly nodes: number;
+  readonly joined: number;
+  /** That each part may take at the most. */
+  readonly timeoutSeconds: number;
+}
+
+/** Of every call, as the cloud is elsewhere. */
+const LATENCY_MS = 60;
+
+const NLB = { "service.beta.kubernetes.io/aws-load-balancer-type": "nlb" };
+
+/** Runs one contender through all parts, on an API server and an account of its own. */
+export async function measureServices(options: ServicesBenchOptions): Promise<ServicesMeasurement> {
+  const { programs, contender, services, nodes, joined } = options;
+  const startedAt = new Date().toISOString();
+  const stage = await startServicesStage(programs.controlPlane, programs.stock, options.moto);
+  const behind = clientsOf(stage.moto.motoUrl);
+  const names = Array.from({ length: services }, (_, index) => `service-${index}`);
+  try {
+    await stage.join(nodes);
+    stage.moto.setLatency(LATENCY_MS);
+    stage.moto.failures.limit(QUOTAS);
+    await contender.start(stage);
+
+    const addressed = new Map<string, number>();
+    const created = await part(stage.moto, options, {
+      begin: () => Promise.all(names.map((name) => stage.create(name, NLB))),
+      async done(seconds) {
+        for (const name of await stage.addressed()) if (!addressed.has(name)) addressed.set(name, seconds);
+        return addressed.size;
+      },
+      all: services,
+    });
+    const joining = await part(stage.moto, options, {
+      begin: () => stage.join(joined),
+      done: () => wholeGroups(behind, nodes + joined),
+      all: (await targetGroups(behind)).length,
+    });
+    const gone = names.slice(0, Math.floor(services / 2));
+    const deleted = await part(stage.moto, options, {
+      begin: () => Promise.all(gone.map((name) => stage.remove(name))),
+      async done() {
+        const left = new Set(await stage.names());
+        return gone.filter((name) => !left.has(name)).length;
+      },
+      all: gone.length,
+    });
+
+    const pid = stage.pid();
+    const usage = await usageOf(pid === undefined ? [] : [pid]);
+    await contender.stop(stage);
+    const times = [...addressed.values()].toSorted((one, other) => one - other);
+    return {
+      contender: contender.name,
+      services,
+      nodes,
+      joined,
+      startedAt,
+      created: { ...created, p50Seconds: quantile(times, 0.5), p99Seconds: quantile(times, 0.99) },
+      joining,
+      deleted,
+      orphans: await orphansOf(behind, (await stage.names()).length),
+      ...usage,
+    };
+  } finally {
+    behind.close();
+    await stage.close();
+  }
+}
+
+/** Something that is begun, and of which so many things come to be done, some time later. */
+interface Part {
+  begin(): Promise<unknown>;
+  /** How many are done, so many seconds after the beginning. */
+  done(seconds: number): Promise<number>;
+  readonly all: number;
+}
+
+async function part(
+  moto: MendedMoto,
+  { timeoutSeconds }: ServicesBenchOptions,
+  { begin, done, all }: Part,
+): Promise<Phase> {
+  moto.forgetCalls();
+  const startedMs = performance.now();
+  await begin();
+  for (;;) {
+    const seconds = (performance.now() - startedMs) / 1_000;
+    const count = await done(seconds);
+    if (count < all && seconds < timeoutSeconds) {
+      await sleep(250);
+      continue;
+    }
+    const throttled = moto
+      .calls()
+      .filter(({ code }) => code === "Throttling" || code === "RequestLimitExceeded");
+    return {
+      ...(count < all ? {} : { seconds }),
+      done: count,
+      calls: { ...moto.counts() },
+      throttled: throttled.length,
+    };
+  }
+}
+
+/** AWS's, in the buckets of the proxy: those that an operation has alone, and for Elastic Load Balancing one for all that is described. */
+const QUOTAS = [
+  ...(
+    [
+      "DescribeInstances",
+      "DescribeSubnets",
+      "DescribeRouteTables",
+      "DescribeSecurityGroups",
+      "CreateTags",
+    ] as const
+  ).map((name) => ({
+    operation: `ec2:${name}`,
+    tokens: AWS_QUOTAS[name].burst,
+    perSecond: AWS_QUOTAS[name].refillPerSecond,
+  })),
+  ...(["AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress"] as const).map((name) => ({
+    operation: `ec2:${name}`,
+    tokens: AWS_QUOTAS["ec2 resource-intensive"].burst,
+    perSecond: AWS_QUOTAS["ec2 resource-intensive"].refillPerSecond,
+  })),
+  ...(["RegisterTargets", "DeregisterTargets"] as const).map((name) => ({
+    operation: `elbv2:${name}`,
+    tokens: AWS_QUOTAS["elbv2 registering"].burst,
+    perSecond: AWS_QUOTAS["elbv2 registering"].refillPerSecond,
+  })),
+  // What is described and what is changed have buckets of their own at AWS: the proxy's is as large as both.
+  {
+    operation: "elbv2:*",
+    tokens: AWS_QUOTAS["elbv2 describing"].burst + AWS_QUOTAS["elbv2 changing"].burst,
+    perSecond: AWS_QUOTAS["elbv2 describing"].refillPerSecond + AWS_QUOTAS["elbv2 changing"].refillPerSecond,
+  },
+];
+
+async function targetGroups({ elbv2 }: Clients): Promise<readonly string[]> {
+  const arns: string[] = [];
+  for (let Marker: string | undefined; ; ) {
+    const { TargetGroups = [], NextMarker } = await elbv2.send(new DescribeTargetGroupsCommand({ Marker }));
+    arns.push(...TargetGroups.map(({ TargetGroupArn = "" }) => TargetGroupArn));
+    if (!NextMarker) return arns;
+    Marker = NextMarker;
+  }
+}
+
+/** How many groups have so many targets. */
+async function wholeGroups(clients: Clients, targets: number): Promise<number> {
+  let whole = 0;
+  for (const TargetGroupArn of await targetGroups(clients)) {
+    const { TargetHealthDescriptions = [] } = await clients.elbv2.send(
+      new DescribeTargetHealthCommand({ TargetGroupArn }),
+    );
+    if (TargetHealthDescriptions.length >= targets) whole += 1;
+  }
+  return whole;
+}
+
+/** Load balancers and target groups beyond those of the Services that are left, which have one and two. */
+async function orphansOf(clients: Clients, services: number): Promise<number> {
+  let balancers = 0;
+  for (let Marker: string | undefined; ; ) {
+    const page = await clients.elbv2.send(new DescribeLoadBalancersCommand({ Marker }));
+    balancers += page.LoadBalancers?.length ?? 0;
+    if (!page.NextMarker) break;
+    Marker = page.NextMarker;
+  }
+  return balancers - services + (await targetGroups(clients)).length - 2 * services;
+}
+
+function quantile(sorted: readonly number[], q: number): number | undefined {
+  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];
+}
