@@ -55,13 +55,7 @@ const ROUTES = { controller: "node-route-controller" } as const;
 /** Events on what has a namespace stand there, and Services are in all of them. */
 const EVENTS_ANYWHERE: What = { group: "", resource: "events", controller: "service-lb-controller" };
 const TAGGED_NODES: What = { ...NODES, controller: "tagging" };
-/** What stands for the cluster. */
-const TAGGED_CLUSTER: What = {
-  group: "",
-  resource: "namespaces",
-  name: SYSTEM_NAMESPACE,
-  controller: "tagging",
-};
+const TAGGED_CLUSTER: What = { ...CLUSTER, controller: "tagging" };
 
 /** Exactly what each identity needs in a cluster: infra/rbac grants it, `doctor` asks for it, and nothing wider is used. */
 export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {

@@ -16,16 +16,13 @@ import type { Report } from "#core/report.ts";
 import { routeController } from "#core/route/controller.ts";
 import { routeNodes } from "#core/route/related-node.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
-import type { Transport } from "#kube/client/transport.ts";
 import { type Clients, clientsOf, REGION } from "#test/clouds/aws/moto/clients.ts";
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
 import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
 import { JSON_PATCH } from "#test/emulators/control-plane/client.ts";
+import { createLife, nothingOfTheKilled } from "#test/functions/life.ts";
 import type { ClusterUnderTest } from "#test/kube/apply/cluster-under-test.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
-
-/** The process that carries the function out has ended: nothing is answered any more. */
-export class Killed extends Error {}
 
 /** Manifests of the route function's rights, and of what holds it to them. */
 export const MANIFESTS: readonly string[] = ["rbac/node-route-controller", "admission/route.yaml"].map(
@@ -170,34 +167,16 @@ export async function startRoutes(cluster: ClusterUnderTest, program: MotoProgra
         ? undefined
         : found.map((each) => `${each["status"]} ${each["reason"]}`).join();
     },
-    async invoke({ steps = Number.POSITIVE_INFINITY, onStep, nodes } = {}) {
-      let taken = 0;
-      const step = async (): Promise<void> => {
-        if (taken >= steps) throw new Killed("killed");
-        taken += 1;
-        await onStep?.(taken);
-      };
-      /** Killed right after it has landed: the answer reaches nobody. */
-      const landed = (): void => {
-        if (taken >= steps) throw new Killed("killed");
-      };
-      const stepping: Transport = {
-        ...api,
-        async send(request) {
-          await step();
-          const answer = await api.send(request);
-          if (request.method !== "GET") landed();
-          return answer;
-        },
-      };
+    async invoke({ steps, onStep, nodes } = {}) {
+      const life = createLife(steps, onStep);
       const entry = entryOf();
       // What a killed process had in memory is gone with it.
       const cloud = createAwsCloud(AwsCloudConfig.parse(entry.cloud), { clusterName: TAG });
       clouds.push(cloud);
       const run = controllerFunction(routeController as unknown as Controller, {
         clusters: async () => entry,
-        cloud: async () => steppingCloud(cloud, step, landed),
-        api: async () => stepping,
+        cloud: async () => steppingCloud(cloud, life.step, life.landed),
+        api: async () => life.transport(api),
         now: () => new Date(),
       });
       const list = await done("GET", "/api/v1/nodes");
@@ -219,11 +198,8 @@ export async function startRoutes(cluster: ClusterUnderTest, program: MotoProgra
           budget: { share: 1 },
         },
         { awsRequestId: "1", getRemainingTimeInMillis: () => 30_000 },
-      ).catch((error: unknown) => {
-        if (!(error instanceof Killed)) throw error;
-        return undefined;
-      });
-      return { report, steps: taken };
+      ).catch(nothingOfTheKilled);
+      return { report, steps: life.taken() };
     },
     async routes(table = network.routeTable) {
       return (await tableOf(table))

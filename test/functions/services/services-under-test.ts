@@ -10,12 +10,9 @@ import type { Report } from "#core/report.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import { serviceController } from "#functions/parts/service-controller.ts";
-import type { Transport } from "#kube/client/transport.ts";
 import { JSON_PATCH } from "#test/emulators/control-plane/client.ts";
+import { createLife, nothingOfTheKilled } from "#test/functions/life.ts";
 import type { ClusterUnderTest } from "#test/kube/apply/cluster-under-test.ts";
-
-/** The process that carries the function out has ended: nothing is answered any more. */
-export class Killed extends Error {}
 
 /** An object as the API server has it. */
 export interface Stored {
@@ -125,33 +122,15 @@ export async function startServices(cluster: ClusterUnderTest): Promise<Services
       await done("DELETE", pathOf(service));
     },
     async invoke(service, how = {}) {
-      const { reason = "watch", steps = Number.POSITIVE_INFINITY, onStep } = how;
+      const { reason = "watch", steps, onStep } = how;
       const stored = await under.read(service);
       if (stored === undefined) return { report: undefined, steps: 0 };
-      let taken = 0;
-      const step = async (): Promise<void> => {
-        if (taken >= steps) throw new Killed("killed");
-        taken += 1;
-        await onStep?.(taken);
-      };
-      /** Killed right after it has landed: the answer reaches nobody. */
-      const answered = (): void => {
-        if (taken >= steps) throw new Killed("killed");
-      };
-      const stepping: Transport = {
-        ...api,
-        async send(request) {
-          await step();
-          const answer = await api.send(request);
-          if (request.method !== "GET") answered();
-          return answer;
-        },
-      };
-      const cloud = countedCloud(createMemoryCloud(world), calls, step, answered);
+      const life = createLife(steps, onStep);
+      const cloud = countedCloud(createMemoryCloud(world), calls, life.step, life.landed);
       const run = controllerFunction(serviceController as unknown as Controller, {
         clusters: async () => entry,
         cloud: async () => cloud,
-        api: async () => stepping,
+        api: async () => life.transport(api),
         now: () => new Date(),
       });
       const report = await run(
@@ -166,11 +145,8 @@ export async function startServices(cluster: ClusterUnderTest): Promise<Services
           related: how.related ?? (await under.related()),
         },
         { awsRequestId: "1", getRemainingTimeInMillis: () => 30_000 },
-      ).catch((error: unknown) => {
-        if (!(error instanceof Killed)) throw error;
-        return undefined;
-      });
-      return { report, steps: taken };
+      ).catch(nothingOfTheKilled);
+      return { report, steps: life.taken() };
     },
     async converge(service) {
       await vi.waitFor(

@@ -10,12 +10,9 @@ import { TAG, type TagParameters, type Tags, type TagsQuestion } from "#core/tag
 import { relatedNodes } from "#core/tagging/tagged-node.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import { taggingController } from "#functions/parts/tagging-controller.ts";
-import type { Transport } from "#kube/client/transport.ts";
+import { createLife, nothingOfTheKilled } from "#test/functions/life.ts";
 import { createNode } from "#test/functions/tagging/nodes.ts";
 import type { ClusterUnderTest } from "#test/kube/apply/cluster-under-test.ts";
-
-/** The process that carries the function out has ended: nothing is answered any more. */
-export class Killed extends Error {}
 
 /** Manifests of the tagging function's rights, and of what holds it to them. */
 export const MANIFESTS: readonly string[] = ["rbac/tagging", "admission/tagging.yaml"].map((path) =>
@@ -83,33 +80,16 @@ export async function startTags(cluster: ClusterUnderTest): Promise<TagsUnderTes
     },
     remove: (name) => ask("DELETE", `/api/v1/nodes/${name}`),
     labelOf: async (name) => (await ask("GET", `/api/v1/nodes/${name}`)).metadata.labels?.[TAGS_LABEL],
-    async invoke({ reason = "watch", steps = Number.POSITIVE_INFINITY, unseen = [] } = {}) {
-      let taken = 0;
-      const step = (): void => {
-        if (taken >= steps) throw new Killed("killed");
-        taken += 1;
-      };
-      /** Killed right after it has landed: the answer reaches nobody. */
-      const answered = (): void => {
-        if (taken >= steps) throw new Killed("killed");
-      };
-      const stepping: Transport = {
-        ...api,
-        async send(request) {
-          step();
-          const answer = await api.send(request);
-          if (request.method !== "GET") answered();
-          return answer;
-        },
-      };
+    async invoke({ reason = "watch", steps, unseen = [] } = {}) {
+      const life = createLife(steps);
       const { metadata, items } = await listed();
       const projected = items
         .filter((node: { metadata: { name: string } }) => !unseen.includes(node.metadata.name))
         .map((node: unknown) => relatedNodes.project(node));
       const run = controllerFunction(taggingController as unknown as Controller, {
         clusters: async () => entry,
-        cloud: async () => cloudOf(instances, calls, step, answered),
-        api: async () => stepping,
+        cloud: async () => cloudOf(instances, calls, life.step, life.landed),
+        api: async () => life.transport(api),
         now: () => new Date(),
       });
       const event = {
@@ -123,11 +103,8 @@ export async function startTags(cluster: ClusterUnderTest): Promise<TagsUnderTes
         related: { nodes: { resourceVersion: metadata.resourceVersion, items: projected } },
       };
       const context = { awsRequestId: "1", getRemainingTimeInMillis: () => 30_000 };
-      const report = await run(event, context).catch((error: unknown) => {
-        if (!(error instanceof Killed)) throw error;
-        return undefined;
-      });
-      return { report, steps: taken };
+      const report = await run(event, context).catch(nothingOfTheKilled);
+      return { report, steps: life.taken() };
     },
     async reset() {
       entry = entryOf({ team: "a" });
@@ -143,7 +120,7 @@ export async function startTags(cluster: ClusterUnderTest): Promise<TagsUnderTes
 function cloudOf(
   instances: Map<string, Tags>,
   calls: string[],
-  step: () => void,
+  step: () => Promise<void>,
   answered: () => void,
 ): Cloud {
   const usage = { throttled: 0, waitedMs: 0 };
@@ -153,7 +130,7 @@ function cloudOf(
     capabilities: {
       tags: {
         async observe(questions) {
-          step();
+          await step();
           const answers = questions.map((question) => {
             const { ids, mark } = question as TagsQuestion;
             const found = [...instances].filter(
@@ -165,7 +142,7 @@ function cloudOf(
           return { answers, usage: { ...usage, calls: { DescribeInstances: 1 } } };
         },
         async act(action) {
-          step();
+          await step();
           const answer = { kind: "done", result: { refused: {} } } as const;
           carryOut(action, instances);
           calls.push(`${action.action} ${action.target}`);
