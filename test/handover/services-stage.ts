@@ -12,7 +12,6 @@ import {
   OUR_MANIFESTS,
   startKubeApiserver,
 } from "#emulators/harness/kube-apiserver.ts";
-import { writeKubeconfig } from "#emulators/harness/kubeconfig.ts";
 import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
 import { connect } from "#kube/client/connect.ts";
 import { access } from "#test/access.ts";
@@ -21,7 +20,7 @@ import { type Running, startProgram } from "#test/cli/program.ts";
 import { type Clients, clientsOf, REGION } from "#test/clouds/aws/moto/clients.ts";
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
 import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
-import { CLUSTER, textOf, until } from "#test/handover/stage.ts";
+import { CLUSTER, stockFiles, textOf, untilLeading, writeStock } from "#test/handover/stage.ts";
 import { type AwsState, readAwsState } from "#test/killing/aws-state.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
 
@@ -132,15 +131,7 @@ export async function startServicesStage(
       );
       stockProcess = running;
       starts += 1;
-      await until(
-        "the stock controller to lead",
-        async () => {
-          if (running.hasExited()) throw new Error(`the stock controller ended: ${running.output()}`);
-          const said = await textOf(stockLog).catch(() => "");
-          return said.split("Successfully acquired lease").length > starts;
-        },
-        60_000,
-      );
+      await untilLeading(running, stockLog, starts);
     },
     stopStock,
     stockSaid: () => textOf(stockLog),
@@ -234,28 +225,13 @@ const STOCK_FLAGS = [
   "--bind-address=127.0.0.1",
 ];
 
-function stockFiles(folder: string): readonly string[] {
-  return [
-    `--cloud-config=${join(folder, "stock.conf")}`,
-    `--kubeconfig=${join(folder, "stock.kubeconfig")}`,
-    `--cert-dir=${folder}`,
-  ];
-}
-
 async function writeFiles(folder: string, plane: KubeApiserver, { vpc, subnets }: Network): Promise<void> {
-  await writeKubeconfig(join(folder, "stock.kubeconfig"), {
-    cluster: CLUSTER,
-    server: plane.server,
-    certificateAuthorityFile: plane.certificateAuthorityFile,
-    user: STOCK_USER,
-    tokenFile: plane.tokenFileOf(STOCK_USER),
-  });
   const settings = [
     `Zone = ${REGION}a`,
     `VPC = ${vpc}`,
     `SubnetID = ${subnets[0]}`,
     `KubernetesClusterID = ${CLUSTER}`,
   ];
-  await writeFile(join(folder, "stock.conf"), `[Global]\n${settings.join("\n")}\n`);
+  await writeStock(folder, plane, settings);
   await writeFile(join(folder, "cloud.yaml"), `region: ${REGION}\nvpc: ${vpc}\nclusterTag: ${CLUSTER}\n`);
 }

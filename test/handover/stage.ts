@@ -237,7 +237,8 @@ const STOCK_FLAGS = [
   "--bind-address=127.0.0.1",
 ];
 
-function stockFiles(folder: string): readonly string[] {
+/** The flags with which the stock controller finds the files that are in this folder. */
+export function stockFiles(folder: string): readonly string[] {
   return [
     `--cloud-config=${join(folder, "stock.conf")}`,
     `--kubeconfig=${join(folder, "stock.kubeconfig")}`,
@@ -246,13 +247,6 @@ function stockFiles(folder: string): readonly string[] {
 }
 
 async function writeStockFiles(folder: string, plane: KubeApiserver, region: string): Promise<void> {
-  await writeKubeconfig(join(folder, "stock.kubeconfig"), {
-    cluster: CLUSTER,
-    server: plane.server,
-    certificateAuthorityFile: plane.certificateAuthorityFile,
-    user: STOCK_USER,
-    tokenFile: plane.tokenFileOf(STOCK_USER),
-  });
   const settings = [
     `Zone = ${region}a`,
     `VPC = ${DEFAULT_VPC_ID}`,
@@ -261,6 +255,22 @@ async function writeStockFiles(folder: string, plane: KubeApiserver, region: str
     "NodeIPFamilies = ipv4",
     "NodeIPFamilies = ipv6",
   ];
+  await writeStock(folder, plane, settings);
+}
+
+/** Writes the stock controller's kubeconfig and its cloud-config of these settings into a folder. */
+export async function writeStock(
+  folder: string,
+  plane: KubeApiserver,
+  settings: readonly string[],
+): Promise<void> {
+  await writeKubeconfig(join(folder, "stock.kubeconfig"), {
+    cluster: CLUSTER,
+    server: plane.server,
+    certificateAuthorityFile: plane.certificateAuthorityFile,
+    user: STOCK_USER,
+    tokenFile: plane.tokenFileOf(STOCK_USER),
+  });
   await writeFile(join(folder, "stock.conf"), `[Global]\n${settings.join("\n")}\n`);
 }
 
@@ -286,7 +296,8 @@ clusters:
 `;
 }
 
-async function untilLeading(process: ManagedProcess, log: string, times: number): Promise<void> {
+/** Until the stock controller leads for so many times. */
+export async function untilLeading(process: ManagedProcess, log: string, times: number): Promise<void> {
   await until(
     "the stock controller to lead",
     async () => {
