@@ -11,6 +11,8 @@ export interface Life {
   landed(): void;
   /** A way to the API server whose requests are steps. */
   transport(api: Transport): Transport;
+  /** The API server has answered all that was sent, heard or not: what comes next finds the world as the process left it. */
+  over(): Promise<void>;
   taken(): number;
 }
 
@@ -20,6 +22,7 @@ export function createLife(
   onStep?: (step: number) => Promise<unknown> | undefined,
 ): Life {
   let taken = 0;
+  const sent = new Set<Promise<unknown>>();
   const landed = (): void => {
     if (taken >= steps) throw new Killed("killed");
   };
@@ -35,11 +38,16 @@ export function createLife(
       ...api,
       async send(request) {
         await step();
-        const answer = await api.send(request);
+        const sending = api.send(request);
+        sent.add(sending);
+        const answer = await sending;
         if (request.method !== "GET") landed();
         return answer;
       },
     }),
+    async over() {
+      await Promise.allSettled(sent);
+    },
     taken: () => taken,
   };
 }

@@ -199,6 +199,7 @@ export async function startRoutes(cluster: ClusterUnderTest, program: MotoProgra
         },
         { awsRequestId: "1", getRemainingTimeInMillis: () => 30_000 },
       ).catch(nothingOfTheKilled);
+      await life.over();
       return { report, steps: life.taken() };
     },
     async routes(table = network.routeTable) {

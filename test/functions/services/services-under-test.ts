@@ -146,6 +146,7 @@ export async function startServices(cluster: ClusterUnderTest): Promise<Services
         },
         { awsRequestId: "1", getRemainingTimeInMillis: () => 30_000 },
       ).catch(nothingOfTheKilled);
+      await life.over();
       return { report, steps: life.taken() };
     },
     async converge(service) {

@@ -104,6 +104,7 @@ export async function startTags(cluster: ClusterUnderTest): Promise<TagsUnderTes
       };
       const context = { awsRequestId: "1", getRemainingTimeInMillis: () => 30_000 };
       const report = await run(event, context).catch(nothingOfTheKilled);
+      await life.over();
       return { report, steps: life.taken() };
     },
     async reset() {
