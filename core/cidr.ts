@@ -46,6 +46,11 @@ export function overlaps(one: Cidr, other: Cidr): boolean {
   return isWithin(one, other) || isWithin(other, one);
 }
 
+/** Whether text that is known to be a network or an address is one of IPv6. */
+export function isIPv6Network(text: string): boolean {
+  return text.includes(":");
+}
+
 const LENGTH = /^\d{1,3}$/;
 
 function widthOf({ family }: Pick<Ip, "family">): 32 | 128 {

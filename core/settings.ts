@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { isIPv6Network } from "#core/cidr.ts";
 import { isReservedTag } from "#core/tagging/reserved-tags.ts";
 
 /** How the labels of initialized nodes are kept in line with what the cloud says, which the stock controller never does. */
@@ -49,10 +50,6 @@ export type LoadBalancerSettings = z.output<typeof LoadBalancerSettings>;
 /** An IPv4 or IPv6 network in CIDR notation. */
 const Cidr = z.union([z.cidrv4(), z.cidrv6()], "a network such as 10.128.0.0/14 or fd00:10::/56");
 
-function isIpv6(cidr: string): boolean {
-  return cidr.includes(":");
-}
-
 /** Routes to the pods of nodes. */
 export const RouteSettings = z
   .strictObject({
@@ -63,7 +60,7 @@ export const RouteSettings = z
     /** `--route-reconciliation-period`: between two comparisons of all routes that no change of nodes has brought about. */
     reconciliationSeconds: z.number().min(10).max(86_400).prefault(600),
   })
-  .refine(({ clusterCIDRs }) => new Set(clusterCIDRs.map(isIpv6)).size === clusterCIDRs.length, {
+  .refine(({ clusterCIDRs }) => new Set(clusterCIDRs.map(isIPv6Network)).size === clusterCIDRs.length, {
     message: "two networks are one of IPv4 and one of IPv6",
     path: ["clusterCIDRs"],
   });

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { canonicalCidr, formatCidr, isWithin, overlaps, parseCidr } from "#core/cidr.ts";
+import { canonicalCidr, formatCidr, isIPv6Network, isWithin, overlaps, parseCidr } from "#core/cidr.ts";
 
 describe("a network is read in any spelling, and written in one", () => {
   test.each([
@@ -58,6 +58,14 @@ describe("a network is read in any spelling, and written in one", () => {
       }),
     );
   });
+});
+
+test.each([
+  ["10.0.0.0/8", false],
+  ["fd00::/8", true],
+  ["::ffff:10.0.0.0/104", true],
+])("whether %s is of IPv6", (network, is) => {
+  expect(isIPv6Network(network)).toBe(is);
 });
 
 describe("networks", () => {

@@ -1,5 +1,6 @@
 import type * as ec2 from "@aws-sdk/client-ec2";
 import type { AwsRequests } from "#clouds/aws/load-balancers/actions.ts";
+import { isIPv6Network } from "#core/cidr.ts";
 import { ACTIONS, type RouteActionName } from "#core/route/state.ts";
 
 /** What EC2 is to be sent for an action of the capability. */
@@ -50,7 +51,7 @@ function sent<Request extends object>(action: keyof AwsRequests, request: Reques
 }
 
 function destinationOf(cidr: string): { DestinationCidrBlock?: string; DestinationIpv6CidrBlock?: string } {
-  return cidr.includes(":") ? { DestinationIpv6CidrBlock: cidr } : { DestinationCidrBlock: cidr };
+  return isIPv6Network(cidr) ? { DestinationIpv6CidrBlock: cidr } : { DestinationCidrBlock: cidr };
 }
 
 function leadingTo(target: Readonly<Record<string, string>>): {

@@ -39,6 +39,7 @@ export function chooseInstances(
     code: "TooManyTargets",
     value: String(ids.size),
     allowed: `at most ${MAX_INSTANCES} nodes; ${annotationName("target-node-labels")} chooses among them`,
+    detail: `${MAX_INSTANCES} of ${ids.size} instances are targets`,
   };
   return { ids: ranked.slice(0, MAX_INSTANCES).sort(), warnings: [tooMany] };
 }

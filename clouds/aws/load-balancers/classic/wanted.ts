@@ -1,5 +1,4 @@
 import type { HealthCheck, Listener, LoadBalancerAttributes } from "@aws-sdk/client-elastic-load-balancing";
-import { isIPv6Network } from "#clouds/aws/load-balancers/annotations/networks.ts";
 import { faultOfNamedResources } from "#clouds/aws/load-balancers/annotations/not-allowed.ts";
 import { annotationName, readAnnotations } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
@@ -7,6 +6,7 @@ import { attributesOf } from "#clouds/aws/load-balancers/classic/attributes.ts";
 import { readHealthCheck } from "#clouds/aws/load-balancers/classic/health-check.ts";
 import { readListeners } from "#clouds/aws/load-balancers/classic/listeners.ts";
 import { allowedOf, clusterTagOf, configurationOf } from "#clouds/aws/load-balancers/configuration.ts";
+import { isIPv6Network } from "#core/cidr.ts";
 import { SOURCE_RANGES_ANNOTATION } from "#core/contracts.ts";
 import type { Problem } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";

@@ -9,6 +9,7 @@ import { planSharedGroup } from "#clouds/aws/load-balancers/network/shared-group
 import type { Opening, Piece } from "#clouds/aws/load-balancers/pieces.ts";
 import { planFrontGroup } from "#clouds/aws/load-balancers/vpc/front-group.ts";
 import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
+import { isIPv6Network } from "#core/cidr.ts";
 import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
 
 /** The security groups on a load balancer itself. */
@@ -125,7 +126,7 @@ function nameOf({ owner, configuration }: Whose): string {
 /** What comes to the listeners, and what tells senders that their packets are too large. */
 function openingsOf({ wanted }: NetworkContext, families: Families): readonly Opening[] {
   const ranges = (wanted.sourceRanges ?? everybody(families)).filter(
-    (range) => families.loadBalancer === "dualstack" || !range.includes(":"),
+    (range) => families.loadBalancer === "dualstack" || !isIPv6Network(range),
   );
   return [
     ...wanted.ports.flatMap(({ port, protocol }) =>
@@ -137,8 +138,8 @@ function openingsOf({ wanted }: NetworkContext, families: Families): readonly Op
 
 /** That a packet is too large for the path: type 3 code 4 of ICMP, type 2 of ICMPv6. */
 export function tooLarge(ranges: readonly string[]): readonly Opening[] {
-  const ipv4 = ranges.filter((range) => !range.includes(":"));
-  const ipv6 = ranges.filter((range) => range.includes(":"));
+  const ipv4 = ranges.filter((range) => !isIPv6Network(range));
+  const ipv6 = ranges.filter(isIPv6Network);
   return [
     ...(ipv4.length === 0 ? [] : [{ protocol: "icmp", ports: [3, 4], cidrs: ipv4 } as const]),
     ...(ipv6.length === 0 ? [] : [{ protocol: "icmpv6", ports: [2, 0], cidrs: ipv6 } as const]),

@@ -13,6 +13,7 @@ import {
   planNodeRules,
 } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
+import { isIPv6Network } from "#core/cidr.ts";
 import type { Problem } from "#core/service/model.ts";
 
 /** From where a load balancer's traffic comes. */
@@ -66,7 +67,7 @@ function openingsOf({ subnets, families }: Sender, { wanted, name }: NetworkCont
   const isTranslated = families.loadBalancer === "dualstack";
   const own = subnets.flatMap((each) => networksOf(each, families.targets));
   const ranges = (wanted.sourceRanges ?? everybody(families)).filter(
-    (range) => families.loadBalancer === "dualstack" || !range.includes(":"),
+    (range) => families.loadBalancer === "dualstack" || !isIPv6Network(range),
   );
   const everyone = families.targets === "ipv6" ? "::/0" : "0.0.0.0/0";
   const needsOwn = (!isSeen || isTranslated) && !ranges.includes(everyone);

@@ -98,10 +98,12 @@ export function deregisterTargets(
 const CHUNK = 100;
 
 /**
- * AWS's quota of targets of a network load balancer for each zone, or for all of them where it sends across zones. An instance counts
- * once for each target group.
+ * AWS's quota of targets of a network load balancer for each zone, or for all of them where it sends across zones; in all; and of
+ * a target group. Of a load balancer an instance counts once for each target group.
  */
-const MAX_TARGETS = 500;
+const MAX_IN_ZONE = 500;
+const MAX_IN_ALL = 3_000;
+const MAX_IN_GROUP = 1_000;
 
 /** Of what is said of nodes one by one. */
 const MAX_WARNINGS = 5;
@@ -119,30 +121,45 @@ function withinLimits(
   registered: ReadonlySet<string>,
   { wanted, name }: NetworkContext,
 ): readonly string[] {
+  const count = wanted.ports.length;
+  const ofZone = Math.floor(MAX_IN_ZONE / count);
   const isAcross = wanted.attributes["load_balancing.cross_zone.enabled"] === "true";
-  const limit = Math.floor(MAX_TARGETS / wanted.ports.length);
-  if (candidates.size <= limit) return [...candidates.keys()].sort();
-  const ranked = [...candidates]
-    .map(([id, { zone }]) => ({
-      id,
-      zone: isAcross ? "" : (zone ?? ""),
-      rank: `${registered.has(id) ? 0 : 1}${createHash("sha1").update(`${name}${id}`).digest("hex")}`,
-    }))
-    .toSorted((one, other) => (one.rank < other.rank ? -1 : 1));
-  const inZone = new Map<string, number>();
-  const taken = ranked.filter(({ zone }) => {
-    const count = inZone.get(zone) ?? 0;
-    inZone.set(zone, count + 1);
-    return count < limit;
-  });
-  return taken.map(({ id }) => id).sort();
+  const ofAll = isAcross ? ofZone : Math.min(MAX_IN_GROUP, Math.floor(MAX_IN_ALL / count));
+  const zones = [...Map.groupBy(candidates, ([, { zone = "" }]) => zone).values()];
+  const limit = evenLimit(
+    zones.map(({ length }) => length),
+    ofZone,
+    ofAll,
+  );
+  const rank = (id: string): string =>
+    `${registered.has(id) ? 0 : 1}${createHash("sha1").update(`${name}${id}`).digest("hex")}`;
+  return zones
+    .flatMap((zone) => {
+      if (zone.length <= limit) return zone.map(([id]) => id);
+      const ranked = zone.map(([id]) => ({ id, rank: rank(id) }));
+      const taken = ranked.toSorted((one, other) => (one.rank < other.rank ? -1 : 1)).slice(0, limit);
+      return taken.map(({ id }) => id);
+    })
+    .sort();
+}
+
+/** How many of each zone there is room for, so that all zones are served: what a small one does not need is the others'. */
+function evenLimit(counts: readonly number[], ofZone: number, ofAll: number): number {
+  let left = ofAll;
+  for (const [place, count] of counts.toSorted((one, other) => one - other).entries()) {
+    const share = Math.floor(left / (counts.length - place));
+    if (count > share) return Math.min(ofZone, share);
+    left -= Math.min(count, ofZone);
+  }
+  return ofZone;
 }
 
 function tooMany(taken: number, all: number): Problem {
   return {
     code: "TooManyTargets",
     value: String(all),
-    allowed: `fewer nodes or fewer ports; AWS takes ${taken} of them`,
+    allowed: "fewer nodes or fewer ports",
+    detail: `${taken} of ${all} instances are targets`,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { IpPermission } from "@aws-sdk/client-ec2";
 import type { Opening } from "#clouds/aws/load-balancers/pieces.ts";
+import { isIPv6Network } from "#core/cidr.ts";
 
 /** One rule of a security group: one protocol and range of ports, from one network, group or prefix list. */
 export interface Rule {
@@ -41,7 +42,7 @@ export function rulesOfOpenings(openings: readonly Opening[]): Rule[] {
       description,
     });
     return [
-      ...cidrs.map((cidr) => rule(cidr.includes(":") ? "ipv6" : "ipv4", cidr)),
+      ...cidrs.map((cidr) => rule(isIPv6Network(cidr) ? "ipv6" : "ipv4", cidr)),
       ...groupIds.map((id) => rule("group", id)),
     ];
   });

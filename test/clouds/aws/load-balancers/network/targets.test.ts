@@ -102,6 +102,63 @@ test("zones have room each, unless traffic is sent across them", () => {
   });
 });
 
+/** Instances in zones, so many in each. */
+const inZones = (counts: Readonly<Record<string, number>>) =>
+  Object.fromEntries(
+    Object.entries(counts).flatMap(([zone, count]) =>
+      Object.entries(running(ids(count), `eu-central-1${zone}`)).map(
+        ([id, of]) => [`${id}${zone}`, of] as const,
+      ),
+    ),
+  );
+
+test.each([
+  ["a target group takes 1,000", 1, {}, { a: 450, b: 450, c: 450 }, { a: 333, b: 333, c: 333 }],
+  ["what a small zone leaves others get", 1, {}, { a: 500, b: 500, c: 40 }, { a: 480, b: 480, c: 40 }],
+  [
+    "a load balancer takes 3,000, of all ports",
+    5,
+    {},
+    { a: 90, b: 90, c: 90, d: 90, e: 90, f: 90, g: 90 },
+    { a: 85, b: 85, c: 85, d: 85, e: 85, f: 85, g: 85 },
+  ],
+  [
+    "across zones it takes 500, of all zones",
+    1,
+    { "cross-zone-load-balancing-enabled": "true" },
+    { a: 600, b: 30 },
+    { a: 470, b: 30 },
+  ],
+])("of more than AWS takes: %s", (_, count, annotations, there, taken) => {
+  const instances = inZones(there);
+  const all = Object.keys(instances);
+  const aws = world({ instances });
+  const ports = Array.from({ length: count }, (_, at) => ({
+    protocol: "TCP",
+    port: 80 + at,
+    nodePort: 30_080 + at,
+    name: `p${at}`,
+  }));
+  const asked = question(service({ ports }, annotations), nodes(...all));
+  const sum = Object.values(taken).reduce((one, other) => one + other);
+  expect(converge(aws, asked)).toMatchObject({
+    kind: "settled",
+    warnings: [{ code: "TooManyTargets", detail: `${sum} of ${all.length} instances are targets` }],
+  });
+  const targets = observe(aws, asked).targetGroups.map((group) =>
+    group.targets.map(({ Id = "" }) => Id).sort(),
+  );
+  expect(targets.every((each) => String(each) === String(targets[0]))).toBe(true);
+  const byZone = Map.groupBy(targets[0] ?? [], (id) => id.slice(-1));
+  expect(Object.fromEntries([...byZone].map(([zone, of]) => [zone, of.length]))).toEqual(taken);
+  // A node that goes is replaced, and nobody else's place changes but by one in each zone.
+  const [gone] = targets[0] ?? [];
+  converge(aws, question(service({ ports }, annotations), nodes(...all.filter((id) => id !== gone))));
+  const after = observe(aws, asked).targetGroups[0]?.targets.map(({ Id = "" }) => Id) ?? [];
+  const moved = after.filter((id) => targets[0]?.includes(id) !== true);
+  expect(moved.length).toBeLessThanOrEqual(Object.keys(there).length);
+});
+
 test("a label that a Service chooses nodes by is part of what its targets are, and of no other's", () => {
   const [node] = nodes("i-1");
   const as = (labels: Readonly<Record<string, string>>) => ({
