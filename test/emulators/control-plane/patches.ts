@@ -113,6 +113,12 @@ const TAINTED = {
 const LABELLED = { metadata: { labels: { a: "b" } } };
 
 const taint = (key: string) => ({ key, effect: "NoSchedule" });
+const condition = (type: string) => ({
+  type,
+  status: "True",
+  lastHeartbeatTime: "2026-01-02T03:04:05Z",
+  lastTransitionTime: "2026-01-02T03:04:05Z",
+});
 const NOT_READY = taint("node.kubernetes.io/not-ready");
 const test_ = (path: string, value: unknown) => ({ op: "test", path, value });
 
@@ -149,6 +155,26 @@ const APPLIED: readonly (PatchRow & { readonly becomes: Record<string, unknown> 
       { op: "add", path: "/spec/taints/0", value: taint("zeroth") },
     ],
     becomes: { "spec.taints": [taint("zeroth"), taint("first"), taint("second"), NOT_READY, taint("last")] },
+  },
+  {
+    given: "a taint behind the last one, which an index from the end names",
+    patch: [
+      test_("/spec/taints/-1/key", NOT_READY.key),
+      { op: "add", path: "/spec/taints/-", value: taint("last") },
+    ],
+    becomes: { "spec.taints": [taint("first"), taint("second"), NOT_READY, taint("last")] },
+  },
+  {
+    given: "a condition behind the last one, which an index from the end names",
+    node: { status: { conditions: [condition("Ready"), condition("Mine")] } },
+    subresource: "/status",
+    patch: [
+      test_("/status/conditions/-1/type", "Mine"),
+      { op: "add", path: "/status/conditions/-", value: condition("NetworkUnavailable") },
+    ],
+    becomes: {
+      "status.conditions": ["Ready", "Mine", "NetworkUnavailable"].map((type) => condition(type)),
+    },
   },
   {
     given: "all taints removed, and the list with them",
@@ -274,6 +300,24 @@ const REFUSED: readonly (PatchRow & { readonly answer: object })[] = [
   {
     given: "a test of null behind the end of a list",
     patch: [test_("/spec/taints/9", null)],
+    answer: DOES_NOT_APPLY,
+  },
+  {
+    given: "something added behind the last of a list that is the last no more",
+    patch: [
+      test_("/spec/taints/-1/key", "second"),
+      { op: "add", path: "/spec/taints/-", value: taint("last") },
+    ],
+    answer: DOES_NOT_APPLY,
+  },
+  {
+    given: "a test that counts from the end beyond the start of a list",
+    patch: [test_("/spec/taints/-4/key", "first")],
+    answer: DOES_NOT_APPLY,
+  },
+  {
+    given: "a test of the last of a list that is not there",
+    patch: [test_("/status/conditions/-1/type", "Ready")],
     answer: DOES_NOT_APPLY,
   },
   {
