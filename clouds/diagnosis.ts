@@ -1,4 +1,5 @@
 import type { Finding } from "#core/finding.ts";
+import type { Service } from "#core/service/service.ts";
 
 /** What a cloud can say of a cluster's configuration without a node, for people who look for what is wrong. Reads, and changes nothing. */
 export interface Diagnosis {
@@ -21,4 +22,13 @@ export interface NetworkDiagnosis {
   securityGroups(signal: AbortSignal): Promise<Finding>;
   /** The tables that routes to pods would go to. */
   routeTables(signal: AbortSignal): Promise<Finding>;
+  /** Whether what Services have and ask for is within what the account may have. */
+  accountLimits(needs: LoadBalancerNeeds, signal: AbortSignal): Promise<Finding>;
+}
+
+/** What a cluster's load balancers are for. */
+export interface LoadBalancerNeeds {
+  /** Those that have a load balancer of ours, or ask for one. */
+  readonly services: readonly Service[];
+  readonly nodes: readonly { readonly providerID: string | undefined }[];
 }

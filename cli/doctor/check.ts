@@ -3,6 +3,7 @@ import type { Diagnosis } from "#clouds/diagnosis.ts";
 import type { SignInRole } from "#config/sign-in.ts";
 import type { Finding } from "#core/finding.ts";
 import type { Identity } from "#core/identities.ts";
+import type { Service } from "#core/service/service.ts";
 import type { ApiRequest, ApiResponse } from "#kube/client/transport.ts";
 
 /** One thing that is looked at, by a name that stands in front of what is found. */
@@ -30,6 +31,8 @@ export interface CheckContext {
   ask(role: SignInRole, request: ApiRequest): Promise<ApiResponse>;
   /** The nodes, cut down; rejects where they cannot be listed. */
   nodes(): Promise<NodeList>;
+  /** Services of type LoadBalancer that are ours; rejects where they cannot be listed. */
+  services(): Promise<readonly ListedService[]>;
   /** Rejects where the cloud's configuration cannot be used; undefined where this cloud has nothing to look at. */
   cloud(): Promise<Diagnosis | undefined>;
   /** The functions' account of Lambda; undefined where none is configured. */
@@ -59,6 +62,12 @@ export interface ListedNode {
   /** Whether it says which instance it was initialized from. */
   readonly isOurs: boolean;
   readonly createdAt: string | undefined;
+}
+
+/** A Service that has a load balancer of ours, or waits for one. */
+export interface ListedService {
+  readonly service: Service;
+  readonly standing: "holds" | "waits";
 }
 
 /** What is asked of Lambda; each rejects with the SDK's errors. */

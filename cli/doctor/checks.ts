@@ -7,7 +7,7 @@ import { identityOf } from "#cli/doctor/identity.ts";
 import { kubelets } from "#cli/doctor/kubelets.ts";
 import { lambdaConcurrency } from "#cli/doctor/lambda.ts";
 import { loadBalancers } from "#cli/doctor/load-balancers.ts";
-import { nodeSecurityGroups, routeTables, subnets } from "#cli/doctor/network.ts";
+import { accountLimits, nodeSecurityGroups, routeTables, subnets } from "#cli/doctor/network.ts";
 import { permissionsOf } from "#cli/doctor/permissions.ts";
 import { relayLease } from "#cli/doctor/relay-lease.ts";
 import { secondCcm } from "#cli/doctor/second-ccm.ts";
@@ -22,6 +22,7 @@ export function checksFor({ signers }: Pick<CheckContext, "signers">): readonly 
     cloudCredentials,
     cloudNetwork,
     loadBalancers,
+    accountLimits,
     subnets,
     nodeSecurityGroups,
     routeTables,

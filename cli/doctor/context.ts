@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { CheckContext, LambdaReader, ListedNode, NodeList, Signer } from "#cli/doctor/check.ts";
+import { listServices } from "#cli/doctor/list-services.ts";
 import type { ReachableCluster } from "#cli/reach-cluster.ts";
 import { diagnose } from "#clouds/diagnose.ts";
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
@@ -18,12 +19,14 @@ export function createCheckContext(
 ): CheckContext & { close(): Promise<void> } {
   const { cluster } = reached;
   const nodes = once(() => readNodes(reached));
+  const services = once(() => listServices(reached));
   const cloud = once(() => diagnose(cluster.cloud, { clusterName: cluster.name }));
   return {
     reached,
     signers: signersOf(reached),
     ask: async (role, request) => (await reached.api(role)).send(request),
     nodes: nodes.get,
+    services: services.get,
     cloud: cloud.get,
     lambda,
     now,

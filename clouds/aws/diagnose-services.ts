@@ -1,9 +1,11 @@
+import { ACCOUNT_LIMIT_READS, accountLimits, accountUse } from "#clouds/aws/account-limits.ts";
 import { createApi } from "#clouds/aws/actions/api.ts";
 import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import { createBudget } from "#clouds/aws/budget.ts";
 import { roleCredentials } from "#clouds/aws/credentials.ts";
 import type { Fault } from "#clouds/aws/errors.ts";
 import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { limitsFinding } from "#clouds/aws/limit-findings.ts";
 import { liveFilters } from "#clouds/aws/live.ts";
 import { LOAD_BALANCER_READS, LOAD_BALANCER_SERVICES } from "#clouds/aws/load-balancers/commands.ts";
 import { allowedOf } from "#clouds/aws/load-balancers/configuration.ts";
@@ -18,7 +20,7 @@ import type { NetworkDiagnosis } from "#clouds/diagnosis.ts";
 import type { LoadCloudOptions } from "#clouds/kind.ts";
 import { ok as value } from "#clouds/outcome.ts";
 import { sleepFor } from "#clouds/sleep.ts";
-import { type Finding, failed, ok, warning } from "#core/finding.ts";
+import { type Finding, failed, ok, skipped, warning } from "#core/finding.ts";
 
 /** Looks at what load balancers and routes need of a cluster's network on AWS, by the same requests and rules as the functions. */
 export function diagnoseNetworkOnAws(
@@ -31,7 +33,7 @@ export function diagnoseNetworkOnAws(
   const api = createApi({
     region: config.region,
     services: LOAD_BALANCER_SERVICES,
-    commands: LOAD_BALANCER_READS,
+    commands: { ...LOAD_BALANCER_READS, ...ACCOUNT_LIMIT_READS },
     credentials: () => roleCredentials(config, clusterTag, Date.now),
     wallClock: Date.now,
   });
@@ -76,6 +78,14 @@ export function diagnoseNetworkOnAws(
       const tables = found.value.tables.map(({ id, size }) => `${id} with ${size} routes`);
       return ok(tables.join(", "));
     },
+    async accountLimits(needs, signal) {
+      const session = sessionOf(signal);
+      const limits = await accountLimits(session);
+      if (limits.kind === "fault")
+        return limits.fault.code === "Denied" ? NOT_ALLOWED : unanswered(limits.fault);
+      const use = await accountUse(session);
+      return use.kind === "fault" ? unanswered(use.fault) : limitsFinding(limits.value, use.value, needs);
+    },
     close: () => api.close(),
   };
 }
@@ -83,6 +93,11 @@ export function diagnoseNetworkOnAws(
 const NO_VPC = warning(
   "no VPC is configured, and there is no instance to tell it by",
   "configure cloud.vpc, or start a node",
+);
+
+/** No function needs it, so that no role of theirs has it. */
+const NOT_ALLOWED = skipped(
+  "elasticloadbalancing:DescribeAccountLimits is not allowed to whom the cluster's cloud signs in as",
 );
 
 function unanswered({ message }: Fault): Finding {

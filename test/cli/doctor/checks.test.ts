@@ -8,13 +8,20 @@ import { findingLines } from "#cli/doctor/finding-lines.ts";
 import { identityOf } from "#cli/doctor/identity.ts";
 import { kubelets } from "#cli/doctor/kubelets.ts";
 import { lambdaConcurrency } from "#cli/doctor/lambda.ts";
+import { listServices } from "#cli/doctor/list-services.ts";
+import { loadBalancers } from "#cli/doctor/load-balancers.ts";
+import { accountLimits, nodeSecurityGroups, routeTables, subnets } from "#cli/doctor/network.ts";
 import { permissionsOf } from "#cli/doctor/permissions.ts";
 import { relayLease } from "#cli/doctor/relay-lease.ts";
 import { runChecks } from "#cli/doctor/run-checks.ts";
 import { secondCcm } from "#cli/doctor/second-ccm.ts";
-import type { Diagnosis } from "#clouds/diagnosis.ts";
+import { tags } from "#cli/doctor/tags.ts";
+import type { ReachableCluster } from "#cli/reach-cluster.ts";
+import type { Diagnosis, NetworkDiagnosis } from "#clouds/diagnosis.ts";
 import { Cluster } from "#config/cluster.ts";
+import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
 import { type Finding, failed, ok } from "#core/finding.ts";
+import { writtenMark } from "#core/service/mark.ts";
 import { ApiUnreachable } from "#kube/client/errors.ts";
 import type { ApiRequest, Transport } from "#kube/client/transport.ts";
 
@@ -49,11 +56,18 @@ function contextOf({ answers = {}, nodes = [], entry = {}, diagnosis, lambda }: 
     cloud: { provider: "memory", instancesFile: "f" },
     ...entry,
   });
+  const reached: ReachableCluster = {
+    cluster,
+    signInOf: (role) => role,
+    api: async () => transport,
+    close: async () => undefined,
+  };
   return {
-    reached: { cluster, signInOf: (role) => role, api: async () => transport, close: async () => undefined },
+    reached,
     signers: [RELAY],
     ask: async (_, request) => send(request),
     nodes: async () => ({ nodes: nodes.map((node) => ({ ...NODE, ...node })), isCut: false }),
+    services: () => listServices(reached),
     cloud: async () => {
       if (diagnosis instanceof Error) throw diagnosis;
       return diagnosis && { ...DIAGNOSIS, ...diagnosis };
@@ -84,6 +98,50 @@ const DIAGNOSIS: Diagnosis = {
   clockAheadMs: async () => undefined,
   close: () => undefined,
 };
+
+const NETWORK: NetworkDiagnosis = {
+  subnets: async () => ok("internet-facing in subnet-1"),
+  securityGroups: async () => failed("NoNodeSecurityGroup", "tag one"),
+  routeTables: async () => ok("rtb-1 with 2 routes"),
+  accountLimits: async ({ services, nodes }) => ok(`${services.length} for ${nodes.length}`),
+};
+
+/** Services as they are listed: those that ask for a load balancer, those that have one, and those of others. */
+const servicesListed = (counts: { waiting?: number; holding?: number; others?: number }) => {
+  const { waiting = 0, holding = 0, others = 0 } = counts;
+  const some = (count: number, spec: object, isHeld = false) =>
+    Array.from({ length: count }, (_, index) => {
+      const uid = `u-${index}`;
+      const held = {
+        finalizers: [LOAD_BALANCER_FINALIZER],
+        annotations: { [LOAD_BALANCER_ANNOTATION]: writtenMark({ ...MARK, uid }) },
+      };
+      const metadata = { namespace: "default", name: `s-${index}`, uid, resourceVersion: "1" };
+      return {
+        metadata: { ...metadata, creationTimestamp: secondsAgo(60), ...(isHeld ? held : {}) },
+        spec,
+      };
+    });
+  return {
+    "/services": list(
+      ...some(waiting, { type: "LoadBalancer" }),
+      ...some(holding, { type: "LoadBalancer" }, true),
+      ...some(others, { type: "LoadBalancer", loadBalancerClass: "example.com/other" }),
+      { metadata: "malformed" },
+    ),
+  };
+};
+const MARK = {
+  state: "applied",
+  seen: "1",
+  desired: "1",
+  targets: "1",
+  ingress: "1",
+  nodes: "1",
+  at: NOW.toISOString(),
+} as const;
+const SERVICES_ON = { controllers: ["service-lb-controller"], loadBalancers: { max: 10 } };
+const ROUTES_ON = { controllers: ["node-route-controller"], routes: { clusterCIDRs: ["100.64.0.0/16"] } };
 
 const version = (minor: string) => ({
   "/version": { body: { major: "1", minor, gitVersion: `v1.${minor}.0` } },
@@ -244,6 +302,93 @@ test.each<[string, Check, World, Finding["outcome"], string, string?]>([
     "see",
   ],
   ["a network that is there", cloudNetwork, { diagnosis: {} }, "ok", "3 instances"],
+  [
+    "load balancers with room for more",
+    loadBalancers,
+    { entry: SERVICES_ON, answers: servicesListed({ waiting: 1, holding: 3, others: 9 }) },
+    "ok",
+    "3 of 10 that the cluster may have, 1 asked for beside them",
+  ],
+  [
+    "load balancers with hardly any room",
+    loadBalancers,
+    { entry: SERVICES_ON, answers: servicesListed({ holding: 9 }) },
+    "warning",
+    "9 of 10",
+    "loadBalancers.max",
+  ],
+  [
+    "more load balancers than there may be",
+    loadBalancers,
+    { entry: SERVICES_ON, answers: servicesListed({ waiting: 1, holding: 10 }) },
+    "failed",
+    "10 of 10 that the cluster may have, 1 asked for beside them",
+    "loadBalancers.max",
+  ],
+  [
+    "Services that may not be listed",
+    loadBalancers,
+    { entry: SERVICES_ON, answers: { "/services": { status: 403 } } },
+    "failed",
+    "Services cannot be listed",
+    "infra/rbac/service-lb-controller",
+  ],
+  [
+    "subnets",
+    subnets,
+    { entry: SERVICES_ON, diagnosis: { forControllers: NETWORK } },
+    "ok",
+    "internet-facing in subnet-1",
+  ],
+  [
+    "subnets of a cloud without any",
+    subnets,
+    { entry: SERVICES_ON, diagnosis: {} },
+    "skipped",
+    "memory has none",
+  ],
+  [
+    "security groups",
+    nodeSecurityGroups,
+    { entry: SERVICES_ON, diagnosis: { forControllers: NETWORK } },
+    "failed",
+    "NoNodeSecurityGroup",
+    "tag one",
+  ],
+  [
+    "route tables",
+    routeTables,
+    { entry: ROUTES_ON, diagnosis: { forControllers: NETWORK } },
+    "ok",
+    "rtb-1 with 2 routes",
+  ],
+  [
+    "the account's limits",
+    accountLimits,
+    {
+      entry: SERVICES_ON,
+      diagnosis: { forControllers: NETWORK },
+      answers: servicesListed({ waiting: 2, holding: 1, others: 4 }),
+      nodes: [{}, {}],
+    },
+    "ok",
+    "3 for 2",
+  ],
+  [
+    "the account's limits without Services",
+    accountLimits,
+    { entry: SERVICES_ON, diagnosis: { forControllers: NETWORK }, answers: { "/services": { status: 403 } } },
+    "skipped",
+    "Services cannot be listed",
+  ],
+  [
+    "tags",
+    tags,
+    { entry: { controllers: ["tagging"], tagging: { tags: { team: "a", cost: "b" } } } },
+    "ok",
+    "team, cost on each instance",
+  ],
+  ["no tags", tags, { entry: { controllers: ["tagging"] } }, "warning", "none are set", "set tagging.tags"],
   ["nobody else", secondCcm, { answers: { "/nodes": list() } }, "ok", "none was seen within 10 minutes"],
   [
     "another controller manager, by its writes",

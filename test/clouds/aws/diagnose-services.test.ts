@@ -1,4 +1,10 @@
 import { CreateTagsCommand } from "@aws-sdk/client-ec2";
+import { CreateLoadBalancerCommand as CreateClassicCommand } from "@aws-sdk/client-elastic-load-balancing";
+import {
+  CreateLoadBalancerCommand,
+  CreateTargetGroupCommand,
+  DeleteLoadBalancerCommand,
+} from "@aws-sdk/client-elastic-load-balancing-v2";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
 import { diagnoseNetworkOnAws } from "#clouds/aws/diagnose-services.ts";
@@ -139,10 +145,63 @@ describeWithPart("moto", "a cluster's network on moto", (program) => {
     }
   });
 
+  test("the account's limits are read page by page, and what there is beside what is asked for", async () => {
+    const diagnosis = diagnoseNetworkOnAws(config, { clusterName: "demo" });
+    const signal = AbortSignal.timeout(60_000);
+    const named = (uid: string, annotations: Record<string, string> = {}) =>
+      service({ metadata: { uid, annotations } });
+    const nodes = ids.map((id) => ({ providerID: `aws:///${REGION}a/${id}` }));
+    try {
+      const made = await clients.elbv2.send(
+        new CreateLoadBalancerCommand({ Name: "another", Type: "network", Subnets: [...network.subnets] }),
+      );
+      await clients.elbv2.send(
+        new CreateTargetGroupCommand({ Name: "tg", Protocol: "TCP", Port: 1, VpcId: network.vpc }),
+      );
+      await clients.elb.send(
+        new CreateClassicCommand({
+          LoadBalancerName: "ac",
+          Subnets: network.subnets.slice(0, 1),
+          Listeners: [{ Protocol: "TCP", LoadBalancerPort: 80, InstancePort: 1 }],
+        }),
+      );
+      moto.limitPages(2);
+      moto.forgetCalls();
+      const services = [named("c"), named("d"), named("n", NLB)];
+      expect(await diagnosis.accountLimits({ services, nodes }, signal)).toEqual({
+        outcome: "ok",
+        message: [
+          "network load balancers 1 and 1 asked for, of 50",
+          "target groups 1 and 1 asked for, of 3000",
+          "classic load balancers 1 and 1 asked for, of 20",
+          "listeners of a network one 1 of 50",
+          "targets of a network one 2 of 3000",
+          "targets of a network one in a zone 2 of 500",
+          "listeners of a classic one 1 of 100",
+          "instances of a classic one 2 of 1000",
+        ].join("; "),
+      });
+      expect(moto.counts()["elbv2:DescribeAccountLimits"]).toBe(3);
+      moto.failures.plan({
+        operation: "elbv2:DescribeAccountLimits",
+        failure: { kind: "refuse", code: "AccessDenied" },
+      });
+      expect(await diagnosis.accountLimits({ services, nodes }, signal)).toMatchObject({
+        outcome: "skipped",
+        message: expect.stringContaining("DescribeAccountLimits is not allowed"),
+      });
+      const LoadBalancerArn = made.LoadBalancers?.[0]?.LoadBalancerArn;
+      await clients.elbv2.send(new DeleteLoadBalancerCommand({ LoadBalancerArn }));
+    } finally {
+      moto.limitPages(400);
+      diagnosis.close();
+    }
+  });
+
   test.each<[string, object, readonly string[]]>([
     [
       "network",
-      { "service.beta.kubernetes.io/aws-load-balancer-type": "nlb" },
+      NLB,
       [
         "network load balancer a5f3c8f0e2f0a4b559d0b0d6a4c2a9b1: active, internet-facing, ipv4",
         "its tags say that it is this Service's",
@@ -205,5 +264,6 @@ describeWithPart("moto", "a cluster's network on moto", (program) => {
   );
 });
 
+const NLB = { "service.beta.kubernetes.io/aws-load-balancer-type": "nlb" };
 const ELB_TAG = { Key: "kubernetes.io/role/elb", Value: "1" };
 const INTERNAL_TAG = { Key: "kubernetes.io/role/internal-elb", Value: "1" };

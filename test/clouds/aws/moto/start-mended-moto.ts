@@ -18,6 +18,7 @@ import {
 import { createFailures, type Failures, isChange, refusal } from "./failures.ts";
 import { createInvisibility } from "./invisible.ts";
 import type { Behind, Mend, Next } from "./mend.ts";
+import { ACCOUNT_LIMITS } from "./mends/account-limits.ts";
 import { classicLoadBalancers } from "./mends/classic.ts";
 import { createForwards } from "./mends/forwards.ts";
 import { listeners } from "./mends/listeners.ts";
@@ -89,6 +90,7 @@ export async function startMendedMoto(program: MotoProgram): Promise<MendedMoto>
     classicLoadBalancers(),
     SECURITY_GROUPS,
     routes(routeQuota),
+    ACCOUNT_LIMITS,
   ];
   const calls: RecordedCall[] = [];
   const sockets = new Set<Socket>();

@@ -37,6 +37,8 @@ export function paging(size: PageSize): Mends {
     };
   return {
     byOperation: {
+      "elb:DescribeAccountLimits": paged("Limits"),
+      "elbv2:DescribeAccountLimits": paged("Limits"),
       "elb:DescribeLoadBalancers": paged("LoadBalancerDescriptions"),
       "elbv2:DescribeLoadBalancers": paged("LoadBalancers"),
       "elbv2:DescribeTargetGroups": paged("TargetGroups"),

@@ -1,0 +1,83 @@
+import { DescribeAccountLimitsCommand as ClassicLimits } from "@aws-sdk/client-elastic-load-balancing";
+import { DescribeAccountLimitsCommand as NetworkLimits } from "@aws-sdk/client-elastic-load-balancing-v2";
+import type { Api, Commands } from "#clouds/aws/actions/api.ts";
+import type { Outcome } from "#clouds/aws/errors.ts";
+import { allPages, readerOf } from "#clouds/aws/load-balancers/observe/reads.ts";
+import type { Session } from "#clouds/aws/session.ts";
+import { ok } from "#clouds/outcome.ts";
+
+/** What only people who look for what is wrong ask of Elastic Load Balancing; no function sends these. */
+export const ACCOUNT_LIMIT_READS = {
+  "elb:DescribeAccountLimits": ClassicLimits,
+  "elbv2:DescribeAccountLimits": NetworkLimits,
+} as const satisfies Commands;
+
+/** What an account may have in a region, by AWS's names such as `network-load-balancers`, which both versions keep apart. */
+export type AccountLimits = Readonly<Record<string, number>>;
+
+/** What there is of load balancers in an account's region, whoever made it. */
+export interface AccountUse {
+  /** Names of load balancers. */
+  readonly network: ReadonlySet<string>;
+  readonly classic: ReadonlySet<string>;
+  readonly targetGroups: number;
+}
+
+/** Asks both versions of Elastic Load Balancing what the account may have. */
+export async function accountLimits(session: Session<Api>): Promise<Outcome<AccountLimits>> {
+  const limits: Record<string, number> = {};
+  for (const operation of ["elbv2:DescribeAccountLimits", "elb:DescribeAccountLimits"] as const) {
+    const listing = await allPages(operation, async (next) => {
+      const request = next === undefined ? {} : { Marker: next };
+      const answer = await session.send(operation, (api, signal) => api.call(operation, request, signal));
+      if (answer.kind === "fault") return answer;
+      const { Limits: values, NextMarker } = answer.value as LimitsAnswer;
+      return ok({ values, next: NextMarker });
+    });
+    if (listing.kind === "fault") return listing;
+    for (const { Name: name, Max: max } of listing.value) {
+      const most = Number(max);
+      if (name !== undefined && max !== undefined && Number.isFinite(most)) limits[name] = most;
+    }
+  }
+  return ok(limits);
+}
+
+/** What both versions answer. */
+interface LimitsAnswer {
+  readonly Limits?: { readonly Name?: string; readonly Max?: string }[];
+  readonly NextMarker?: string;
+}
+
+/** Lists what counts against these limits. */
+export async function accountUse(session: Session<Api>): Promise<Outcome<AccountUse>> {
+  const read = readerOf(session);
+  const balancers = await allPages("elbv2:DescribeLoadBalancers", async (next) => {
+    const answer = await read("elbv2:DescribeLoadBalancers", markedBy(next));
+    if (answer.kind === "fault") return answer;
+    return ok({ values: answer.value.LoadBalancers, next: answer.value.NextMarker });
+  });
+  if (balancers.kind === "fault") return balancers;
+  const classic = await allPages("elb:DescribeLoadBalancers", async (next) => {
+    const answer = await read("elb:DescribeLoadBalancers", markedBy(next));
+    if (answer.kind === "fault") return answer;
+    return ok({ values: answer.value.LoadBalancerDescriptions, next: answer.value.NextMarker });
+  });
+  if (classic.kind === "fault") return classic;
+  const groups = await allPages("elbv2:DescribeTargetGroups", async (next) => {
+    const answer = await read("elbv2:DescribeTargetGroups", markedBy(next));
+    if (answer.kind === "fault") return answer;
+    return ok({ values: answer.value.TargetGroups, next: answer.value.NextMarker });
+  });
+  if (groups.kind === "fault") return groups;
+  const network = balancers.value.filter(({ Type: type }) => type === "network");
+  return ok({
+    network: new Set(network.map(({ LoadBalancerName: name }) => name ?? "")),
+    classic: new Set(classic.value.map(({ LoadBalancerName: name }) => name ?? "")),
+    targetGroups: groups.value.length,
+  });
+}
+
+function markedBy(next: string | undefined): { Marker?: string } {
+  return next === undefined ? {} : { Marker: next };
+}

@@ -1,0 +1,36 @@
+import { answerOf } from "../call.ts";
+import type { Mend, Mends } from "../mend.ts";
+import { element } from "../xml.ts";
+
+/** What an account may have that nobody asked more for, by AWS's names, so far as load balancers of Services are concerned. */
+const USUAL = {
+  elb: {
+    "classic-load-balancers": 20,
+    "classic-listeners": 100,
+    "classic-registered-instances": 1_000,
+  },
+  elbv2: {
+    "application-load-balancers": 50,
+    "network-load-balancers": 50,
+    "target-groups": 3_000,
+    "listeners-per-network-load-balancer": 50,
+    "targets-per-network-load-balancer": 3_000,
+    "targets-per-availability-zone-per-network-load-balancer": 500,
+  },
+} as const;
+
+/** Limits of the account: moto has none of the classic ones, and old ones of the others. */
+export const ACCOUNT_LIMITS: Mends = {
+  byOperation: {
+    "elb:DescribeAccountLimits": telling(USUAL.elb),
+    "elbv2:DescribeAccountLimits": telling(USUAL.elbv2),
+  },
+};
+
+function telling(limits: Readonly<Record<string, number>>): Mend {
+  const members = () =>
+    Object.entries(limits).map(([name, most]) =>
+      element("member", [element("Name", name), element("Max", String(most))]),
+    );
+  return async (call) => answerOf(call, [element("Limits", members())]);
+}
