@@ -7,7 +7,7 @@ import { loadKubeconfig } from "#cli/load-kubeconfig.ts";
 import type { CloudConfig } from "#clouds/kinds.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { type ClustersFile, ClustersFileError, faultLine, placeOf } from "#config/clusters-file.ts";
-import { readClusters } from "#config/read-clusters-file.ts";
+import { openHome } from "#config/home/open-home.ts";
 import { type SignInRole, signIn } from "#config/sign-in.ts";
 import { FUNCTION_IDENTITIES } from "#core/identities.ts";
 
@@ -107,7 +107,7 @@ function rolesOf({ signIn }: Cluster, whose: SignInRole): readonly SignInRole[] 
 
 async function contentOf(file: string): Promise<ClustersFile> {
   try {
-    return await readClusters(file);
+    return await openHome(file).read();
   } catch (error) {
     if (!(error instanceof ClustersFileError)) throw error;
     throw new ConfigurationError(

@@ -4,12 +4,12 @@ import type { KeptCluster } from "#cli/keep-cluster.ts";
 import type { ClustersFollower } from "#cli/serve.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { type ClustersFile, type FaultyEntry, sentenceOf } from "#config/clusters-file.ts";
-import { followClustersFile } from "#config/follow-clusters-file.ts";
+import type { ClusterHome } from "#config/home/home.ts";
 import type { RelayCluster } from "#relay/relay.ts";
 
 export interface FollowClustersOptions {
-  readonly file: string;
-  /** What the file said at the start, and those of its clusters that the relay follows by now. */
+  readonly home: Pick<ClusterHome, "name" | "follow">;
+  /** What the home said at the start, and those of its clusters that the relay follows by now. */
   readonly content: ClustersFile;
   readonly followed: readonly Pick<RelayCluster, "cluster">[];
   /** Keeps the cluster of a name, which may be followed already; it begins nothing any more once the signal fires. */
@@ -17,18 +17,19 @@ export interface FollowClustersOptions {
   readonly log: (line: Readonly<Record<string, unknown>>) => void;
   /** A dry run for all clusters, whatever their entries say. */
   readonly dryRun?: boolean;
-  /** Calls the listener at each SIGHUP, which asks for the file to be read again at once; answers with how to end that. */
+  /** Calls the listener at each SIGHUP, which asks for the home to be read again at once; answers with how to end that. */
   readonly onHangup?: (listener: () => void) => () => void;
-  /** Milliseconds between two looks at the file. */
+  /** Milliseconds between two looks at it. */
   readonly intervalMs?: number;
 }
 
 /**
- * Keeps a relay's clusters in line with a file: they come, go and change as their entries do. No error removes a cluster:
- * neither a faulty entry or file, nor a cluster that is missing while an entry's name cannot be told.
+ * Keeps a relay's clusters in line with their home: they come, go and change as their entries do. No error removes a cluster:
+ * neither a faulty entry or home, nor a cluster that is missing while an entry's name cannot be told.
  */
 export function followClusters(options: FollowClustersOptions): ClustersFollower {
-  const { file, keep, log } = options;
+  const { home, keep, log } = options;
+  const file = home.name;
   const stopping = new AbortController();
   const kept = new Map<string, KeptCluster>();
   /** The latest of each cluster; it comes after all earlier ones. */
@@ -92,8 +93,7 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
         known = "";
         reread();
       }));
-  const following = followClustersFile({
-    file,
+  const following = home.follow({
     signal: stopping.signal,
     onContent: take,
     onError({ code, faults }) {

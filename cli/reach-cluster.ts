@@ -13,7 +13,7 @@ import { someOf } from "#cli/some-of.ts";
 import type { Environment } from "#clouds/kind.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { type ClustersFault, type ClustersFile, ClustersFileError, placeOf } from "#config/clusters-file.ts";
-import { readClusters } from "#config/read-clusters-file.ts";
+import { openHome } from "#config/home/open-home.ts";
 import { type SignInRole, signIn, signInKeyOf } from "#config/sign-in.ts";
 import { nearest } from "#core/nearest.ts";
 import { shown } from "#core/shown-text.ts";
@@ -111,10 +111,12 @@ async function reachInFile(
   file: string,
   faults: ConfigurationFault[],
 ): Promise<ReachableClusters> {
-  const content = await readClusters(file).catch((error: unknown) => {
-    if (!(error instanceof ClustersFileError)) throw error;
-    throw new ConfigurationError([...faults, ...faultsOf(file, error.faults)]);
-  });
+  const content = await openHome(file)
+    .read()
+    .catch((error: unknown) => {
+      if (!(error instanceof ClustersFileError)) throw error;
+      throw new ConfigurationError([...faults, ...faultsOf(file, error.faults)]);
+    });
   const isWanted = (entry: { readonly name: string | undefined }): boolean =>
     name === undefined || entry.name === name;
   const wanted = content.clusters.filter(isWanted);

@@ -12,6 +12,7 @@ import { sayThatNoneIsUsable } from "#cli/start-notes.ts";
 import type { WorkersFor } from "#cli/workers.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
+import type { ClusterHome } from "#config/home/home.ts";
 import type { LambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { createGate } from "#relay/delivery/create-gate.ts";
@@ -26,7 +27,7 @@ export interface RelayInWorkersOptions {
   readonly flags: RelayFlags;
   /** URL of the module that a worker is started with. */
   readonly program: string;
-  readonly file: string;
+  readonly home: ClusterHome;
   readonly content: ClustersFile;
   readonly serving: ServingSettings;
   readonly workersFor: WorkersFor;
@@ -39,10 +40,10 @@ export interface RelayInWorkersOptions {
 /** How long after its place was given a function may still be at work: its own time-out, and what it takes to start. */
 const LONGEST_INVOCATION_MS = FUNCTION_TIMEOUT_MS + 5_000;
 
-/** The clusters of a file in worker threads, until a signal ends it; what they cannot stop stays in this thread. */
+/** The clusters of a home in worker threads, until a signal ends it; what they cannot stop stays in this thread. */
 export async function relayInWorkers(options: RelayInWorkersOptions): Promise<void> {
-  const { flags, file, content, serving, invoker } = options;
-  if (!(await isAnyUsable(content.clusters))) sayThatNoneIsUsable(file);
+  const { flags, home, content, serving, invoker } = options;
+  if (!(await isAnyUsable(content.clusters))) sayThatNoneIsUsable(home.name);
   const clock = systemClock;
   const workerMetrics = createWorkerMetrics();
   const gate = createGate({ clock, random: Math.random });
@@ -64,7 +65,7 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
     quarantined: new Map(pool.status().map(({ name }) => [name, pool.isQuarantined(name)])),
   }));
   const follower = followClusters({
-    file,
+    home,
     content,
     followed: content.clusters.map((cluster) => ({ cluster })),
     keep: (name, _, already) => ({

@@ -20,7 +20,8 @@ import {
 } from "#cli/start-notes.ts";
 import { readWorkers } from "#cli/workers.ts";
 import { type ClustersFile, ClustersFileError, placeOf } from "#config/clusters-file.ts";
-import { readClusters } from "#config/read-clusters-file.ts";
+import type { ClusterHome } from "#config/home/home.ts";
+import { openHome } from "#config/home/open-home.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { RelayCluster } from "#relay/relay.ts";
@@ -63,29 +64,29 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
     const clusters = [{ cluster, transport: connect(relayAccess) }];
     return serve({ clusters, invoker, serving, dryRun: invoker.dryRun });
   }
-  const { file } = source;
-  const content = await readContent(file, flags.dryRun, faults);
+  const home = openHome(source.file);
+  const content = await readContent(home, flags.dryRun, faults);
   if (faults.length > 0) throw new ConfigurationError(faults);
   refuseOneFunction(flags, content.clusters);
   if (flags.dryRun) sayThatItIsDry();
   const invoker = makeInvoker();
   if (workersFor !== undefined) {
-    return relayInWorkers({ flags, program, file, content, serving, workersFor, region, invoker });
+    return relayInWorkers({ flags, program, home, content, serving, workersFor, region, invoker });
   }
-  await serve({ ...(await clustersOfFile(flags, file, content)), invoker, serving, dryRun: invoker.dryRun });
+  await serve({ ...(await clustersOfHome(flags, home, content)), invoker, serving, dryRun: invoker.dryRun });
 }
 
 /** The clusters to begin with, all in this thread, and how they change. */
-async function clustersOfFile(
+async function clustersOfHome(
   { dryRun }: RelayFlags,
-  file: string,
+  home: ClusterHome,
   content: ClustersFile,
 ): Promise<Pick<ServeOptions, "clusters" | "follow">> {
   const clusters = await connectAll(content);
-  if (clusters.length === 0) sayThatNoneIsUsable(file);
+  if (clusters.length === 0) sayThatNoneIsUsable(home.name);
   const follow: ServeOptions["follow"] = (started) =>
     followClusters({
-      ...{ file, content, followed: clusters, dryRun, log, onHangup },
+      ...{ home, content, followed: clusters, dryRun, log, onHangup },
       keep: (name, signal, already) =>
         keepCluster(name, { relay: started, connect: connectRelay, log, signal }, already),
     });
@@ -93,16 +94,17 @@ async function clustersOfFile(
 }
 
 async function readContent(
-  file: string,
+  home: ClusterHome,
   dryRun: boolean,
   faults: ConfigurationFault[],
 ): Promise<ClustersFile> {
   try {
-    const written = await readClusters(file);
+    const written = await home.read();
     return dryRun ? dryRunOf(written) : written;
   } catch (error) {
     if (!(error instanceof ClustersFileError)) throw error;
-    for (const fault of error.faults) faults.push({ name: placeOf(file, fault), message: fault.message });
+    for (const fault of error.faults)
+      faults.push({ name: placeOf(home.name, fault), message: fault.message });
     return { clusters: [], faulty: [] };
   }
 }
@@ -114,7 +116,7 @@ function refuseOneFunction(flags: RelayFlags, clusters: ClustersFile["clusters"]
   if (faults.length > 0) throw new ConfigurationError(faults);
 }
 
-/** All that can be signed in to now; whoever follows the file says of the others why not, and tries again. */
+/** All that can be signed in to now; whoever follows the home says of the others why not, and tries again. */
 async function connectAll({ clusters }: ClustersFile): Promise<RelayCluster[]> {
   const connected = await Promise.allSettled(
     clusters.map(async (cluster) => ({ cluster, transport: await connectRelay(cluster) })),

@@ -1,22 +1,10 @@
-import { type ClustersFile, ClustersFileError } from "#config/clusters-file.ts";
+import { ClustersFileError } from "#config/clusters-file.ts";
+import type { FollowHomeOptions } from "#config/home/home.ts";
 import { fileVersion, readClusters } from "#config/read-clusters-file.ts";
-import { type Clock, pause, systemClock } from "#kube/follow/clock.ts";
+import { pause, systemClock } from "#kube/follow/clock.ts";
 
-export interface FollowClustersFileOptions {
+export interface FollowClustersFileOptions extends FollowHomeOptions {
   readonly file: string;
-  /** Ends it. */
-  readonly signal: AbortSignal;
-  /** What the file says, at first and whenever it changed. */
-  readonly onContent: (content: ClustersFile) => void;
-  /** The file cannot be read or is no list of entries any more; said once for each state that it is in. */
-  readonly onError: (error: ClustersFileError) => void;
-  /** Calls what it is given whenever the file is to be read again at once; answers with how to end that. */
-  readonly onReread?: (reread: () => void) => () => void;
-  /** Milliseconds between two looks at the file. */
-  readonly intervalMs?: number;
-  readonly clock?: Clock;
-  /** Uniform in [0, 1). */
-  readonly random?: () => number;
 }
 
 /** Looking costs one `stat`. */

@@ -11,6 +11,8 @@ import { minuteOf } from "#sweep/turns.ts";
 export interface DispatchWorld extends SweepWorld {
   /** All clusters that can be used; rejects where nobody can tell. */
   readonly clusters: () => Promise<readonly Cluster[]>;
+  /** Those of a shard; out of all of them without it. */
+  readonly clustersNamed?: (names: readonly string[]) => Promise<readonly Cluster[]>;
   /** Hands a shard on to another invocation, and does not wait for it; rejects where that is not taken. */
   readonly handOn: (shard: Shard, signal: AbortSignal) => Promise<void>;
   readonly log: (line: SweepLine) => void;
@@ -48,7 +50,8 @@ export async function sweep(
     }
     case "shard": {
       const { shard } = payload;
-      const known = new Map((await world.clusters()).map((cluster) => [cluster.name, cluster]));
+      const found = await (world.clustersNamed?.(shard.clusters) ?? world.clusters());
+      const known = new Map(found.map((cluster) => [cluster.name, cluster]));
       const clusters = shard.clusters.flatMap((name) => known.get(name) ?? []);
       const unknown = shard.clusters.filter((name) => !known.has(name));
       if (unknown.length > 0) world.log(unsweptLine(unknown, "UnknownCluster", UNKNOWN));

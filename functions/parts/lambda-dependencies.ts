@@ -3,7 +3,7 @@ import { loadCloud } from "#clouds/kinds.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { SignInRole } from "#config/sign-in.ts";
 import { createBoundedCache } from "#functions/parts/bounded-cache.ts";
-import { clustersOfFile } from "#functions/parts/clusters-of-file.ts";
+import { clustersOfHome } from "#functions/parts/clusters-of-home.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { keptConnections } from "#functions/parts/kept-connections.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
@@ -30,7 +30,7 @@ export function lambdaDependencies(
 ): LambdaDependencies {
   const clouds = createBoundedCache<Cloud>(MAX_KEPT, (cloud) => cloud.close());
   const file = environment["CLUSTERS_FILE"];
-  const clusters = clustersOfFile(file);
+  const clusters = clustersOfHome(file);
   const cloudOf = ({ name, cloud }: Cluster): Promise<Cloud> =>
     clouds.get(JSON.stringify([name, cloud]), () => loadCloud(cloud, { clusterName: name }));
   return {
@@ -41,7 +41,7 @@ export function lambdaDependencies(
     log: logToStandardOutput,
     async prepare() {
       if (file === undefined) return;
-      const all = await clusters.all().catch(() => []);
+      const all = await clusters.ahead().catch(() => []);
       await Promise.allSettled(oneOfEachProvider(all).map(cloudOf));
     },
   };

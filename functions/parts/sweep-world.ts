@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import { WATCHES } from "#core/watches.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
-import { clustersOfFile } from "#functions/parts/clusters-of-file.ts";
+import { clustersOfHome } from "#functions/parts/clusters-of-home.ts";
 import { keptConnections } from "#functions/parts/kept-connections.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
 import { nameOfSibling } from "#functions/parts/name-of-sibling.ts";
@@ -28,12 +28,13 @@ const OWN_NAME = "sweep";
 
 /** All that a deployed sweep touches: clusters from the file that CLUSTERS_FILE names, the other functions beside it, and itself. */
 export function sweepWorld(environment: Readonly<Record<string, string | undefined>>): DispatchWorld {
-  const clusters = clustersOfFile(environment["CLUSTERS_FILE"]);
+  const clusters = clustersOfHome(environment["CLUSTERS_FILE"]);
   const ownName = environment["AWS_LAMBDA_FUNCTION_NAME"] ?? OWN_NAME;
   const lambda = new LambdaClient({ maxAttempts: 3 });
   const names = new Map(WATCHES.map(({ name, functionName }) => [name, functionName]));
   return {
     clusters: () => clusters.all(),
+    clustersNamed: (names) => clusters.named(names),
     api: keptConnections({ role: OWN_NAME, most: MAX_KEPT, answersAlone: false }),
     invoker: createLambdaInvoker({
       functionName: (controller) => nameOfSibling(ownName, OWN_NAME, names.get(controller) ?? controller),

@@ -7,7 +7,7 @@ import { followClusters } from "#cli/follow-clusters.ts";
 import { keepCluster } from "#cli/keep-cluster.ts";
 import type { ClustersFollower } from "#cli/serve.ts";
 import { Cluster, type ClusterEntry } from "#config/cluster.ts";
-import { readClusters } from "#config/read-clusters-file.ts";
+import { fileHome } from "#config/home/file.ts";
 import type { Event } from "#core/event.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
@@ -72,9 +72,10 @@ async function start(...entries: readonly unknown[]): Promise<void> {
     nodeStatusUpdateFrequencySeconds: 100_000,
   });
   const log = (line: Line): void => void lines.push(line);
+  const home = fileHome(file);
   follower = followClusters({
-    file,
-    content: await readClusters(file),
+    home,
+    content: await home.read(),
     followed: [],
     keep: (name, signal, already) =>
       keepCluster(name, { relay, connect: connectRelay, log, signal, retryMs: 10 }, already),

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
-import { clustersOfFile } from "#functions/parts/clusters-of-file.ts";
+import { clustersOfHome } from "#functions/parts/clusters-of-home.ts";
 import type { Ec2EventsWorld } from "#functions/parts/ec2-events/look-at-once.ts";
 import { keptConnections } from "#functions/parts/kept-connections.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
@@ -21,7 +21,7 @@ const OWN_NAME = "ec2-events";
 
 /** All that the deployed function touches: clusters from the file that CLUSTERS_FILE names, EC2, and the function of the node lifecycle beside it. */
 export function ec2EventsWorld(environment: Readonly<Record<string, string | undefined>>): Ec2EventsWorld {
-  const clusters = clustersOfFile(environment["CLUSTERS_FILE"]);
+  const clusters = clustersOfHome(environment["CLUSTERS_FILE"]);
   const ownName = environment["AWS_LAMBDA_FUNCTION_NAME"] ?? OWN_NAME;
   const functionName = nameOfSibling(ownName, OWN_NAME, nodeLifecycleWatch.functionName);
   const identity = `ec2-events-${randomBytes(4).toString("hex")}`;
