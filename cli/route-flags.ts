@@ -2,8 +2,6 @@ import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { given, readSwitch } from "#cli/node-flags.ts";
 import { type DurationRange, readDuration } from "#cli/read-duration.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
-import type { ControllerName } from "#core/event.ts";
-import { routeWatch } from "#core/route/watch.ts";
 import { RouteSettings } from "#core/settings.ts";
 import { shown } from "#core/shown-text.ts";
 
@@ -28,14 +26,6 @@ export function readRouteFlags(flags: RouteFlags, faults: ConfigurationFault[]):
   );
   const clusterCIDRs = readClusterCIDRs(flags.clusterCidr, faults);
   return given({ configure, clusterCIDRs, reconciliationSeconds });
-}
-
-/** The controllers that run: as with the stock controller, that of routes is none of them where no routes are to be configured. */
-export function withoutRoutes(
-  controllers: readonly ControllerName[],
-  routes: WrittenRoutes | undefined,
-): ControllerName[] {
-  return controllers.filter((name) => name !== routeWatch.name || routes?.configure !== false);
 }
 
 const PERIOD: DurationRange = { from: 10, to: 86_400, words: "10s to 24h", examples: "10s, 10m or 1h" };

@@ -5,7 +5,7 @@ import { type KubeconfigAccess, readKubeconfig } from "#cli/kubeconfig.ts";
 import { KubeconfigError } from "#cli/kubeconfig-error.ts";
 import { type NodeFlags, readNodeFlags } from "#cli/node-flags.ts";
 import { type DurationRange, readDuration } from "#cli/read-duration.ts";
-import { type RouteFlags, readRouteFlags, withoutRoutes } from "#cli/route-flags.ts";
+import { type RouteFlags, readRouteFlags } from "#cli/route-flags.ts";
 import { readTaggingFlags, type TaggingFlags } from "#cli/tagging-flags.ts";
 import { Cluster, ClusterEntry } from "#config/cluster.ts";
 import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
@@ -84,7 +84,7 @@ export async function readClusterSettings(
   if (selection.kind === "faults") faults.push(...selection.faults);
   const nodes = readNodeFlags(flags, faults);
   const routes = readRouteFlags(flags, faults);
-  const controllers = selection.kind === "controllers" ? withoutRoutes(selection.controllers, routes) : [];
+  const controllers = selection.kind === "controllers" ? selection.controllers : [];
   const tagging = readTaggingFlags(flags, controllers, faults);
   const functionsAccess = await readAccess(
     "--kubeconfig",
@@ -118,6 +118,7 @@ export async function readClusterSettings(
 /** The flags that say what an entry would have under these keys. */
 const FLAGS: Readonly<Record<string, string>> = {
   name: "--cluster-name",
+  controllers: "--controllers",
   "routes.clusterCIDRs": "--cluster-cidr",
 };
 

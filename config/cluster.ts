@@ -146,12 +146,21 @@ export function hashed<Entry extends z.ZodObject>(entry: Entry) {
   });
 }
 
-/** Whoever has routes made says for which networks: no route is made beyond them, and none is deleted. */
+/**
+ * Whoever has routes made says for which networks: no route is made beyond them, and none is deleted. Where none are to be made the
+ * controller of routes is none of the cluster's, as with the stock controller.
+ */
 function checkRouting<Output>(checked: CheckedWriting<Output>): CheckedWriting<Output> {
   if (checked.kind === "faulty") return checked;
   const { controllers = [], routes } = checked.value as Partial<z.output<typeof ClusterEntry>>;
-  if (!controllers.includes(routeWatch.name) || routes?.configure === false) return checked;
-  if (routes === undefined || routes.clusterCIDRs.length > 0) return checked;
+  if (!controllers.includes(routeWatch.name) || routes === undefined) return checked;
+  if (!routes.configure) {
+    const others = controllers.filter((name) => name !== routeWatch.name);
+    if (others.length > 0) return { kind: "valid", value: { ...checked.value, controllers: others } };
+    const message = `name another one: routes.configure is false, and ${routeWatch.name} is off then`;
+    return { kind: "faulty", faults: [{ path: ["controllers"], message }] };
+  }
+  if (routes.clusterCIDRs.length > 0) return checked;
   const message = `is missing: ${routeWatch.name} makes routes within the networks of the cluster's pods, such as 10.128.0.0/14`;
   return { kind: "faulty", faults: [{ path: ["routes", "clusterCIDRs"], message }] };
 }

@@ -45,15 +45,15 @@ export const PROBLEMS = {
     "The load balancer cannot serve the IP families of the Service: its network, its subnets or its nodes have no IPv6.",
   ),
   TypeChanged: refused(
-    "The kind of a load balancer cannot be changed while the Service has one, and {field} asks for another kind. Set it back, or make another Service.",
+    'The kind of a load balancer cannot be changed while the Service has one, and {field} ("{value}") asks for another kind. Set it back, or make another Service.',
   ),
   NoEligibleSubnet: refused(
     "No subnet of the cluster's network is fit for this load balancer. Tag one for its role, or name subnets by annotation.",
   ),
   SubnetNotFound: refused(
-    "{field} names a subnet that the cluster's network does not have or that may not be used.",
+    "{field} (\"{value}\") names a subnet that the cluster's network does not have or that may not be used; allowed: the cluster's own, by id or by a name that one alone has.",
   ),
-  SubnetsOfOneZone: refused("{field} names two subnets of one zone. Name one for each zone."),
+  SubnetsOfOneZone: refused('{field} ("{value}") names two subnets of one zone; allowed: one for each zone.'),
   SubnetsChanged: refused(
     "{field} asks for other subnets than the load balancer is in, which cannot be done in place. Set it back, or make another Service.",
   ),
@@ -64,19 +64,19 @@ export const PROBLEMS = {
     `More than one security group of a node is tagged as the cluster's: it cannot be told which is to let the load balancer in. ${ASK}`,
   ),
   SecurityGroupNotAllowed: refused(
-    `{field} names a security group that is not there, is not the cluster's or may not be used. ${ASK}`,
+    `{field} ("{value}") names a security group that is not there or may not be used; allowed: the cluster's own, and what its operator allows. ${ASK}`,
   ),
   CertificateNotUsable: refused(
-    `{field} names a certificate that is not there or that may not be used. ${ASK}`,
+    `{field} ("{value}") names a certificate that is not there or that may not be used; allowed: what the cluster's operator allows. ${ASK}`,
   ),
   ElasticIPsNotUsable: refused(
-    `{field} names Elastic IP addresses that are not there, are in use or may not be used. ${ASK}`,
+    `{field} ("{value}") names Elastic IP addresses that are not there, are in use or may not be used; allowed: free ones that are the cluster's own, or that its operator allows. ${ASK}`,
   ),
   ElasticIPsOfOtherCount: refused(
-    "{field} does not name as many addresses as the load balancer has subnets. Name one for each.",
+    '{field} ("{value}") does not name as many addresses as the load balancer has subnets; allowed: one for each.',
   ),
   BucketNotUsable: refused(
-    `{field} names a bucket that the load balancer may not write to, or that may not be used. ${ASK}`,
+    `{field} ("{value}") names a bucket that the load balancer may not write to, or that may not be used; allowed: what the cluster's operator allows. ${ASK}`,
   ),
   NotAllowed: refused(`{field} ("{value}") asks for something that may not be used in this cluster. ${ASK}`),
   NameTaken: refused(
@@ -91,6 +91,9 @@ export const PROBLEMS = {
   ),
   QuotaExceeded: refused(
     `The cloud account has as many load balancers, or parts of them, as it may have. ${ASK}`,
+  ),
+  DeletionProtected: refused(
+    `The load balancer that the Service had before is protected from deletion in the cloud, by somebody else than this controller, and stays until the protection is taken away. ${ASK}`,
   ),
   LoadBalancerRefused: refused(`The load balancer cannot be made as the Service asks for. ${ASK}`),
 } as const satisfies Readonly<Record<string, Saying>>;

@@ -224,6 +224,12 @@ describe("readClusterSettings", () => {
     ["tagging without tags", () => ({ controllers: "tagging" }), "--tags", "is required with the controller"],
     ["a tag that is none", () => ({ tags: "team=a,,=b" }), "--tags", '"" is no tag'],
     ["a tag that says whose it is", () => ({ tags: "aws:x=a" }), "--tags", '"aws:x": a tag whose key begins'],
+    [
+      "routes alone, and none to be made",
+      () => ({ controllers: "route", configureCloudRoutes: "false" }),
+      "--controllers",
+      "routes.configure is false",
+    ],
     ["another resource", () => ({ resources: "volume" }), "--resources", '"instance"'],
   ])("%s is a fault by name", async (_given, difference, name, message) => {
     const faults = await faultsOf(difference());

@@ -33,6 +33,26 @@ describe("a cluster", () => {
     expect(error && faultsOf(error).map(({ path }) => path)).toEqual(paths);
   });
 
+  test.each([
+    [{ configure: false }, ["cloud-node-controller"]],
+    [{ configure: false, clusterCIDRs: ["10.128.0.0/14"] }, ["cloud-node-controller"]],
+    [{ clusterCIDRs: ["10.128.0.0/14"] }, ["cloud-node-controller", "node-route-controller"]],
+  ])("with routes %j has the controllers %j, whatever its entry names beside", (routes, controllers) => {
+    const named = ["cloud-node-controller", "node-route-controller"];
+    expect(Cluster.parse({ ...ENTRY, controllers: named, routes }).controllers).toEqual(controllers);
+  });
+
+  test("that has no controller but that of routes, and no routes to be made, is refused", () => {
+    const { error } = Cluster.safeParse({
+      ...ENTRY,
+      controllers: ["node-route-controller"],
+      routes: { configure: false },
+    });
+    expect(error && faultsOf(error)).toEqual([
+      { path: "controllers", message: expect.stringContaining("routes.configure is false") },
+    ]);
+  });
+
   test("with a cluster tag needs no VPC", () => {
     const { vpc: _, ...cloud } = AWS;
     expect(Cluster.safeParse({ ...ENTRY, cloud: { ...cloud, clusterTag: "tenant-a" } }).success).toBe(true);

@@ -55,6 +55,8 @@ const REMEDIES: Readonly<Record<ProblemCode | CapabilityErrorCode | OtherCode, s
     "narrow the nodes down, with the annotation that selects targets by label or with the label that excludes nodes",
   QuotaExceeded:
     "have the account's quota raised; serverless-ccm doctor says how many load balancers there are",
+  DeletionProtected:
+    "set the load balancer's attribute deletion_protection.enabled to false, or delete it by hand",
   LoadBalancerRefused: "see what the function's log says of the action, with AWS's request id",
   Throttled: "none: it is tried again; others spend the account's quotas where this lasts",
   Denied: "give the functions' credentials what they need (docs/reference/aws-permissions.md)",

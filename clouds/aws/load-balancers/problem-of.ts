@@ -39,6 +39,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   SecurityGroupsPerInterfaceLimitExceeded: { code: "QuotaExceeded" },
   TooManyTargets: { code: "TooManyTargets" },
   TooManyRegistrationsForTargetId: { code: "QuotaExceeded" },
+  OperationNotPermitted: { code: "DeletionProtected", of: /^elbv2:DeleteLoadBalancer$/ },
   TooManyListeners: { code: "TooManyPorts" },
 };
 

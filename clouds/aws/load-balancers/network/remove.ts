@@ -37,6 +37,6 @@ export function planRemoval(whose: Whose): LoadBalancerStep {
 function isProtected(arn: string | undefined): Problem {
   return {
     code: "DeletionProtected",
-    detail: `${arn} has deletion protection: turn it off, or delete the load balancer by hand`,
+    detail: `${arn} has deletion protection (attribute deletion_protection.enabled): turn it off, or delete the load balancer by hand`,
   };
 }

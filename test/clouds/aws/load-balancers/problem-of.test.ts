@@ -50,6 +50,8 @@ test.each([
   ["ec2:CreateSecurityGroup", "SecurityGroupLimitExceeded", "QuotaExceeded"],
   ["elbv2:RegisterTargets", "TooManyTargets", "TooManyTargets"],
   ["elbv2:CreateLoadBalancer", "AvailabilityZoneNotSupported", "NoEligibleSubnet"],
+  // Turned on after it was looked at, or where attributes are not looked at.
+  ["elbv2:DeleteLoadBalancer", "OperationNotPermitted", "DeletionProtected"],
 ])("%s: %s is %s", (action, reason, code) => {
   expect(problemOf({ action, target: "web", parameters: {} }, { reason }, service({}))).toEqual({ code });
 });
@@ -61,6 +63,7 @@ test.each([
   ["elbv2:CreateListener", "TargetGroupNotFound"],
   ["elbv2:CreateListener", "DuplicateListener"],
   ["elbv2:CreateListener", "toString"],
+  ["elbv2:ModifyLoadBalancerAttributes", "OperationNotPermitted"],
   ["elbv2:CreateListener", undefined],
 ])("%s: %s has nobody to mend it", (action, reason) => {
   expect(problemOf({ action, target: "web", parameters: {} }, { reason }, service({}))).toBeUndefined();
