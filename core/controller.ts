@@ -113,6 +113,8 @@ export interface Related<T extends ApiObject = ApiObject> {
    * that read it due again.
    */
   reads(object: T): "all" | readonly string[];
+  /** Whether a change of one, from one projection to another, makes them due; without it each does. */
+  concerns?(before: unknown, after: unknown): boolean;
 }
 
 /** When objects that need no work are looked at, beside every refresh. */

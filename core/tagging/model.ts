@@ -11,7 +11,7 @@ export interface TagsQuestion {
   /** Resources of nodes, by id. */
   readonly ids: readonly string[];
   /** And those that carry a tag of this key, whosever node they are. */
-  readonly mark?: string | undefined;
+  readonly mark: string;
 }
 
 /** The `state` of an observation; a resource that is not here has ended, is not there, or is somebody else's. */

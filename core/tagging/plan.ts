@@ -61,7 +61,6 @@ export function planTags(parts: TaggingParts, left: ReadonlyMap<string, Tags>): 
 /** Resources that carry our mark and that no node names, each with its tags that are ours. */
 export function leftBehind(parts: TaggingParts): ReadonlyMap<string, Tags> {
   const { standing, world } = parts;
-  if (standing.question.mark === undefined) return new Map();
   return new Map(
     [...world.resources].flatMap(([id, tags]) => {
       const owned = standing.held.has(id) || world.failed.has(id) ? [] : ownedTags(tags, parts);

@@ -37,8 +37,6 @@ export function standingOf(model: TaggingModel | undefined, context: AskContext)
   const stale = [...held].filter(([, of]) => of.some((node) => isStale(node, checksum)));
   const isAudit = AUDITS[reason];
   const looked = isAudit ? held : new Map(stale);
-  // Of what a node left behind its label tells nothing: that is looked for once all others are done.
-  const isLeftLookedFor = isAudit || stale.length === 0;
   return {
     kind: "asking",
     model,
@@ -46,10 +44,8 @@ export function standingOf(model: TaggingModel | undefined, context: AskContext)
     checksum,
     looked,
     held: new Set(held.keys()),
-    question: {
-      ids: [...looked.keys()].toSorted(),
-      ...(isLeftLookedFor ? { mark: model.mark(settings) } : {}),
-    },
+    // Of what a node left behind no label tells, and the mark does.
+    question: { ids: [...looked.keys()].toSorted(), mark: model.mark(settings) },
   };
 }
 

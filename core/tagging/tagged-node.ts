@@ -20,7 +20,30 @@ export const TaggedNode = z.object({
 export type TaggedNode = z.output<typeof TaggedNode>;
 
 /** All nodes together are decided on. */
-export const relatedNodes: Related = { resource: NODES, project, reads: () => "all" };
+export const relatedNodes: Related = {
+  resource: NODES,
+  project,
+  reads: () => "all",
+  concerns: (before, after) =>
+    leaves(before as Projected, after as Projected) || comes(before as Projected, after as Projected),
+};
+
+type Projected = TaggedNode | undefined;
+
+/** A resource may be without a node. */
+function leaves(before: Projected, after: Projected): boolean {
+  const providerID = before?.spec.providerID;
+  return providerID !== undefined && after?.spec.providerID !== providerID;
+}
+
+/** A resource waits for its tags that did not. A label that comes is ours, and the audit sees whether it is true. */
+function comes(before: Projected, after: Projected): boolean {
+  return waitsForTags(after) && !waitsForTags(before);
+}
+
+function waitsForTags(node: Projected): boolean {
+  return node?.spec.providerID !== undefined && labelOf(node) === undefined;
+}
 
 function project(object: unknown): TaggedNode | undefined {
   const node = TaggedNode.safeParse(object).data;

@@ -22,11 +22,11 @@ export interface RelatedObjects {
 const NO_VERSION = "0";
 
 /**
- * Keeps the projections. `onChange` is called for each that comes, goes or changes once the first list is complete, and
- * `onComplete` when it is.
+ * Keeps the projections. `onChange` is called for each that comes, goes or changes in a way that concerns its readers, once the first
+ * list is complete, and `onComplete` when it is.
  */
 export function createRelatedObjects(
-  { resource, project }: Pick<Related, "resource" | "project">,
+  { resource, project, concerns }: Pick<Related, "resource" | "project" | "concerns">,
   onChange: (key: string) => void,
   onComplete: () => void,
 ): RelatedObjects {
@@ -39,7 +39,7 @@ export function createRelatedObjects(
     if (value === undefined ? before === undefined : isDeepStrictEqual(before?.value, value)) return;
     if (value === undefined) projections.delete(key);
     else projections.set(key, { value, bytes: Buffer.byteLength(JSON.stringify(value)) + 1 });
-    if (complete) onChange(key);
+    if (complete && concerns?.(before?.value, value) !== false) onChange(key);
   }
 
   /** A list tells its objects in the order of their names. */

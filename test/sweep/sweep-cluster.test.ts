@@ -215,6 +215,27 @@ describe("a sweep of everything", () => {
     });
   });
 
+  test("sends the cluster as a whole with its nodes, where tags are kept and nobody tells of nodes that go", async () => {
+    const world = createSweptWorld({ entry: { controllers: ["tagging"], tagging: { tags: { team: "a" } } } });
+    world.invoke = reporting();
+    world.namespaces.put("kube-system", LONG_AGO);
+    world.nodes.put("node-a", { ...LONG_AGO, spec: { providerID: "aws:///a/i-1" } });
+    await world.sweep();
+    expect(world.events).toMatchObject([
+      {
+        controller: "tagging",
+        reason: "sweep",
+        objects: [{ metadata: { name: "kube-system" } }],
+        related: {
+          nodes: { items: [{ metadata: { name: "node-a" }, spec: { providerID: "aws:///a/i-1" } }] },
+        },
+      },
+    ]);
+    world.lease = renewedAgo(1_000);
+    await world.sweep({ minute: minuteWith("one", true, world.clock.now()) });
+    expect(world.events).toHaveLength(1);
+  });
+
   test("counts Services as overdue that nobody has brought", async () => {
     const world = createSweptWorld({ entry: { controllers: ["service-lb-controller"] } });
     world.invoke = reporting();

@@ -16,6 +16,7 @@ export interface SweptWorld {
   readonly nodes: FakeApi;
   readonly requests: string[];
   readonly services: FakeApi;
+  readonly namespaces: FakeApi;
   readonly requestsOfLists: FakeApi;
   readonly events: Event[];
   readonly clock: ManualClock;
@@ -53,11 +54,17 @@ export function minuteWith(cluster: string, isAudit: boolean, fromMs: number): n
 export function createSweptWorld(
   options: { readonly watches?: readonly Watch[]; readonly entry?: object } = {},
 ): SweptWorld {
-  const { transport, collections } = createFakeCluster("nodes", "certificatesigningrequests", "services");
+  const { transport, collections } = createFakeCluster(
+    "nodes",
+    "certificatesigningrequests",
+    "services",
+    "namespaces",
+  );
   const clock = createManualClock();
   const world: SweptWorld = {
     nodes: collections.nodes,
     services: collections.services,
+    namespaces: collections.namespaces,
     requestsOfLists: collections.certificatesigningrequests,
     ...{ requests: [], events: [], clock },
     lease: () => status(404, "NotFound", "not found"),

@@ -24,10 +24,7 @@ export async function observeTags(
   session: Session,
   cluster: AwsCluster,
 ): Promise<Observation> {
-  const marked: Outcome<readonly Found[]> =
-    mark === undefined
-      ? ok([])
-      : await list([...liveFilters(cluster), { Name: "tag-key", Values: [mark] }], session);
+  const marked = await list([...liveFilters(cluster), { Name: "tag-key", Values: [mark] }], session);
   if (marked.kind === "fault") return errorOf(marked.fault);
   const known = new Set(marked.value.map(({ id }) => id));
   const others = ids.filter((id) => !known.has(id));

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { TAGS_LABEL } from "#core/contracts.ts";
+import type { EventReason } from "#core/event.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { createTaggingController } from "#core/tagging/controller.ts";
 import type { Tags } from "#core/tagging/model.ts";
@@ -137,6 +138,21 @@ describe("a node that is gone", () => {
     expect(world.resources.get("r-1")).toEqual({ Name: "of 1" });
   });
 
+  test("holds up nobody who waits for tags where the nodes are not all known", () => {
+    const world = tagged(3);
+    world.unlisted.add("node-1");
+    join(world, 4);
+    expect(pass(world)).toMatchObject({ kind: "retry", because: { code: "NodesIncomplete" } });
+    expect(world.done).toEqual(["tag r-4", "label node-4"]);
+  });
+
+  test.each<EventReason>(["watch", "refresh", "sweep"])("is found by a %s alike", (reason) => {
+    const world = tagged(2);
+    world.nodes.delete("node-1");
+    expect(pass(world, { reason })).toMatchObject({ kind: "unchanged" });
+    expect(world.done).toEqual(["untag r-1"]);
+  });
+
   test.each<{ what: string; options: Pass }>([
     { what: "there are more nodes than are known", options: { count: { kind: "count", count: 3 } } },
     { what: "nobody knows how many there are", options: { count: { kind: "unknown", message: "no" } } },
@@ -150,14 +166,13 @@ describe("a node that is gone", () => {
     expect(world.done).toEqual([]);
   });
 
-  test("is looked for once the others are tagged, and the nodes are counted where there is one", () => {
+  test("is looked for while others are tagged, and the nodes are counted where there is one", () => {
     const world = tagged(2);
     world.nodes.delete("node-1");
     join(world, 4);
     pass(world);
-    expect(world.done).toEqual(["tag r-4", "label node-4"]);
-    pass(world);
-    expect(world.done.at(-1)).toBe("untag r-1");
+    expect(world.done).toEqual(["untag r-1", "tag r-4", "label node-4"]);
+    expect(world.asked).toEqual([{ ids: ["r-4"], mark: MARK }]);
     const related = { nodes: { resourceVersion: "1", items: [] } };
     expect(controller.stateOf?.([UNANSWERED], { ...CONTEXT, related })).toBeUndefined();
     expect(controller.stateOf?.([UNANSWERED], { ...CONTEXT, related: {} })).toBeUndefined();
@@ -283,6 +298,27 @@ describe("what is watched", () => {
     expect(taggingWatch.looks?.fingerprint(parsed.object)).toBe("");
     expect(taggingWatch.parse({ metadata: {} }).kind).toBe("malformed");
     expect(relatedNodes.reads(parsed.object)).toBe("all");
+  });
+
+  const seen = (providerID: string | undefined, label?: string) => ({
+    metadata: {
+      ...{ name: "a", uid: "1", creationTimestamp: NOW.toISOString() },
+      labels: label === undefined ? {} : { [TAGS_LABEL]: label },
+    },
+    spec: providerID === undefined ? {} : { providerID },
+  });
+  test.each([
+    ["a node that joins", undefined, seen("r-1"), true],
+    ["one that joins without a provider ID", undefined, seen(undefined), false],
+    ["one that joins with our label", undefined, seen("r-1", "sum"), false],
+    ["a provider ID that comes", seen(undefined), seen("r-1"), true],
+    ["a provider ID that is another", seen("r-1", "sum"), seen("r-2", "sum"), true],
+    ["our label", seen("r-1"), seen("r-1", "sum"), false],
+    ["our label taken away", seen("r-1", "sum"), seen("r-1"), true],
+    ["a node that is gone", seen("r-1", "sum"), undefined, true],
+    ["one that is gone without a provider ID", seen(undefined), undefined, false],
+  ])("of changes of nodes, those that leave or want tags: %s", (_, before, after, concerns) => {
+    expect(relatedNodes.concerns?.(before, after)).toBe(concerns);
   });
 
   test("of nodes, what names the resource, and the one label", () => {

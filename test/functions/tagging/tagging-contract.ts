@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { awsTags } from "#clouds/aws/tags/model.ts";
+import { RIGHTS } from "#core/rights.ts";
 import type { Tags } from "#core/tagging/model.ts";
-import type { ControlPlane } from "#emulators/harness/control-plane.ts";
+import { CONTROL_PLANE_USERS, type ControlPlane } from "#emulators/harness/control-plane.ts";
+import { describeRight } from "#test/e2e/granted-rights.ts";
 import { MARK, startTags, type TagsUnderTest } from "#test/functions/tagging/tags-under-test.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
+import { rightsUsed } from "#test/witness/requests.ts";
 
 /** The tagging function, as its own identity, on one API server. */
 export function describeTagging(title: string, start: (folder: string) => Promise<ControlPlane>): void {
@@ -55,6 +58,15 @@ export function describeTagging(title: string, start: (folder: string) => Promis
       expect(Object.keys(ours(stays.id))).toEqual(["team", MARK]);
     });
 
+    test("takes them as well where nobody but the sweep tells of it", async () => {
+      const [stays, goes] = [await under.join(), await under.join()];
+      await under.invoke();
+      await under.remove(goes.name);
+      expect(outcomes(await under.invoke({ reason: "sweep" }))).toEqual(["changed Tagging"]);
+      expect(under.instances.get(goes.id)).toEqual({ Name: goes.name });
+      expect(Object.keys(ours(stays.id))).toEqual(["team", MARK]);
+    });
+
     test("killed between any two steps, has it done by the next invocation, and an audit finds nothing", async () => {
       const prepare = async () => {
         await under.reset();
@@ -83,6 +95,16 @@ export function describeTagging(title: string, start: (folder: string) => Promis
         expect(outcomes(await under.invoke({ reason: "refresh" }))).toEqual(["unchanged UpToDate"]);
         expect(under.calls).toEqual(["look"]);
       }
+    });
+
+    test("takes exactly the rights that are granted for it", async () => {
+      const goes = await under.join();
+      await under.join();
+      await under.invoke();
+      await under.remove(goes.name);
+      await under.invoke();
+      const used = rightsUsed(await cluster.plane.record(), CONTROL_PLANE_USERS.tagging.name);
+      expect(used).toEqual(RIGHTS.tagging.map(describeRight).toSorted());
     });
 
     test("two at the same time come to the same", async () => {
