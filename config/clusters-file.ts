@@ -23,6 +23,8 @@ export interface FaultyEntry {
 export interface ClustersFault extends Fault, Partial<Position> {
   /** What it is about, such as `cluster tenant-b: server`; of the whole file where there is none. */
   readonly subject?: string;
+  /** Which of a home's documents it is in, where each entry is one of its own. */
+  readonly document?: string;
 }
 
 /** Why no cluster of a file can be had: `Unreadable`, `TooLarge`, or `Invalid` with every fault that was found. */
@@ -38,11 +40,16 @@ export class ClustersFileError extends Error {
     faults: readonly ClustersFault[],
     cause?: unknown,
   ) {
-    super(`clusters file ${sentenceOf(file, faults)}`, { cause });
+    super(`${isFile(file) ? "clusters file " : ""}${sentenceOf(file, faults)}`, { cause });
     this.code = code;
     this.file = file;
     this.faults = faults;
   }
+}
+
+/** Whether what `--clusters-file` names is a file; other homes have a word and a colon before anything that a path begins with. */
+export function isFile(reference: string): boolean {
+  return !/^(ssm|kubernetes):/.test(reference);
 }
 
 /** Faults in one line, each as compilers write them: `clusters.yaml:12:5: cluster tenant-b: server: …`. */
@@ -56,8 +63,8 @@ export function faultLine(file: string, fault: ClustersFault): string {
 }
 
 /** Where a fault is and what it is about. */
-export function placeOf(file: string, { line, column, subject }: ClustersFault): string {
-  const place = line === undefined ? file : `${file}:${line}:${column}`;
+export function placeOf(file: string, { line, column, subject, document = file }: ClustersFault): string {
+  const place = line === undefined ? document : `${document}:${line}:${column}`;
   return subject === undefined ? place : `${place}: ${subject}`;
 }
 
@@ -118,6 +125,49 @@ const EMPTY: ClustersFault = {
   path: "",
   message: "empty; a list is expected, each with its name, server and cloud, under the key clusters",
 };
+
+/** An entry that is written by itself, in a document of its own. */
+export interface EntryDocument {
+  /** Where, for messages. */
+  readonly document: string;
+  /** The name that the document's own place gives the cluster; the entry has to have it, too. */
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Reads the text of one entry in YAML (or JSON). What is faulty has the name of its place, whatever it says itself. */
+export function parseEntryDocument({ document, name, text }: EntryDocument): Cluster | FaultyEntry {
+  const fault = ({ path, message, ...place }: EntryFault & Partial<Position>): ClustersFault => {
+    const subject = [`cluster ${name}`, ...(path.length === 0 ? [] : [pathOf(path)])].join(": ");
+    return { path: pathOf(path), ...place, subject, document, message };
+  };
+  const parsed = parseYaml(text);
+  if (parsed.kind === "faults")
+    return { name, faults: parsed.faults.map((each) => fault({ path: [], ...each })) };
+  const { cluster, faults } = parseEntry(parsed.value);
+  if (cluster !== undefined && cluster.name === name) return cluster;
+  const all = cluster === undefined ? faults : [otherName(cluster.name, name)];
+  const placed = all.map((each) => fault({ ...each, ...parsed.positionOf(each.path) }));
+  return { name, faults: placed.sort(byPosition) };
+}
+
+function otherName(own: string, expected: string): EntryFault {
+  return {
+    path: ["name"],
+    message: `"${own}" stands where the cluster ${expected} is written down; the two names have to be the same`,
+  };
+}
+
+/** Whether an entry is one of those that cannot be used. */
+export function isFaulty(entry: Cluster | FaultyEntry): entry is FaultyEntry {
+  return "faults" in entry;
+}
+
+/** What single entries come to together. */
+export function clustersFileOf(entries: readonly (Cluster | FaultyEntry)[]): ClustersFile {
+  const isUsable = (entry: Cluster | FaultyEntry): entry is Cluster => !isFaulty(entry);
+  return { clusters: entries.filter(isUsable), faulty: entries.filter(isFaulty) };
+}
 
 /** By its path in the entry. */
 interface EntryFault {

@@ -1,0 +1,61 @@
+import {
+  DeleteParameterCommand,
+  GetParameterCommand,
+  GetParametersByPathCommand,
+  GetParametersCommand,
+  type Parameter,
+  PutParameterCommand,
+  SSMClient,
+} from "@aws-sdk/client-ssm";
+import { HTTP_TIMEOUTS } from "#clouds/aws/http.ts";
+
+/** Tries of one request; the SDK waits longer between them where it is throttled. */
+const MAX_ATTEMPTS = 4;
+
+/** The most that SSM puts on a page. */
+const PAGE = 10;
+
+/** SSM's parameters, at `AWS_ENDPOINT_URL_SSM` where that is set; encrypted ones stay encrypted. Signs in as the process does. */
+export function createParameterStore(region?: string) {
+  const client = new SSMClient({
+    ...(region === undefined ? {} : { region }),
+    maxAttempts: MAX_ATTEMPTS,
+    requestHandler: HTTP_TIMEOUTS,
+  });
+  const optionsOf = (abortSignal: AbortSignal | undefined) =>
+    abortSignal === undefined ? {} : { abortSignal };
+  return {
+    async list(path: string, next: string | undefined, signal?: AbortSignal) {
+      const input = { Path: path, MaxResults: PAGE, WithDecryption: false, NextToken: next };
+      const page = await client.send(new GetParametersByPathCommand(input), optionsOf(signal));
+      return { parameters: (page.Parameters ?? []).map(parameterOf), next: page.NextToken || undefined };
+    },
+    async get(name: string, signal?: AbortSignal) {
+      try {
+        const command = new GetParameterCommand({ Name: name, WithDecryption: false });
+        const { Parameter } = await client.send(command, optionsOf(signal));
+        return Parameter === undefined ? undefined : parameterOf(Parameter);
+      } catch (error) {
+        if (error instanceof Error && error.name === "ParameterNotFound") return undefined;
+        throw error;
+      }
+    },
+    async getMany(names: readonly string[], signal?: AbortSignal) {
+      const command = new GetParametersCommand({ Names: [...names], WithDecryption: false });
+      const { Parameters } = await client.send(command, optionsOf(signal));
+      return (Parameters ?? []).map(parameterOf);
+    },
+    async put(name: string, value: string, replaces: boolean) {
+      // Beyond 4 KB a parameter has to be one of the advanced tier, which costs.
+      const input = { Name: name, Value: value, Type: "String", Tier: "Intelligent-Tiering" } as const;
+      await client.send(new PutParameterCommand({ ...input, Overwrite: replaces }));
+    },
+    async remove(name: string) {
+      await client.send(new DeleteParameterCommand({ Name: name }));
+    },
+  };
+}
+
+function parameterOf({ Name = "", Value = "", Type }: Parameter) {
+  return { name: Name, value: Value, type: `${Type ?? ""}` };
+}

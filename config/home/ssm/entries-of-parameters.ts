@@ -1,0 +1,27 @@
+import type { Cluster } from "#config/cluster.ts";
+import {
+  type ClustersFile,
+  clustersFileOf,
+  type FaultyEntry,
+  parseEntryDocument,
+} from "#config/clusters-file.ts";
+import type { Parameter } from "#config/home/ssm/parameter-store.ts";
+
+/** The entries of parameters under a path that ends with `/`; each has the name of its parameter. */
+export function entriesOfParameters(path: string, parameters: readonly Parameter[]): ClustersFile {
+  // A list that moves while it is paged may show one twice; the later page is the later state.
+  const byName = new Map(parameters.map((parameter) => [parameter.name, parameter]));
+  return clustersFileOf([...byName.values()].map((parameter) => entryOfParameter(path, parameter)));
+}
+
+/** What one parameter says. */
+export function entryOfParameter(path: string, { name, type, value }: Parameter): Cluster | FaultyEntry {
+  const document = `ssm:${name}`;
+  const clusterName = name.slice(path.length);
+  if (type === "String") return parseEntryDocument({ document, name: clusterName, text: value });
+  const message = `is a ${type || "parameter without a type"}; an entry holds no secret: write it as a String`;
+  return {
+    name: clusterName,
+    faults: [{ path: "", subject: `cluster ${clusterName}`, document, message }],
+  };
+}

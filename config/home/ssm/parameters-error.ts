@@ -1,0 +1,25 @@
+import { ClustersFileError } from "#config/clusters-file.ts";
+
+/** What came of asking SSM, as the error of a home: by the platform's code, as its words may quote what was sent. */
+export function parametersError(home: string, action: string, error: unknown): ClustersFileError {
+  if (error instanceof ClustersFileError) return error;
+  const code = error instanceof Error ? error.name : typeof error;
+  const message = `${action} failed (${code}): ${REMEDIES[code] ?? OTHER}`;
+  return new ClustersFileError("Unreadable", home, [{ path: "", message }], error);
+}
+
+/** Nothing is under the path: rather another path than no clusters at all. */
+export function noParameters(home: string): ClustersFileError {
+  const message = "there is no parameter under this path; see the path and the region, or add a cluster";
+  return new ClustersFileError("Invalid", home, [{ path: "", message }]);
+}
+
+const OTHER = "see the network, the region and the identity of this process";
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  AccessDeniedException: "allow the action on the path to the identity of this process",
+  ThrottlingException: "the account asks SSM for more than it may; it is asked again, less often",
+  CredentialsProviderError: "give this process credentials of AWS",
+  ExpiredTokenException: "renew the credentials of this process",
+  UnrecognizedClientException: "renew the credentials of this process",
+};

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll } from "vitest";
+import { createParameterStore } from "#clouds/aws/parameter-store.ts";
+import type { ParameterStore } from "#config/home/ssm/parameter-store.ts";
+import { ssmHome } from "#config/home/ssm/ssm-home.ts";
+import { describeHome, type OwnedHome } from "#test/config/home/contract.ts";
+import { type Moto, startMoto } from "#test/setup/moto.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+
+const ENVIRONMENT = {
+  AWS_ACCESS_KEY_ID: "test",
+  AWS_SECRET_ACCESS_KEY: "test",
+  AWS_REGION: "eu-central-1",
+} as const;
+
+let moto: Moto;
+let homes = 0;
+
+/** Parameters under a path of their own, beside others that are none of it. */
+async function openParameters(): Promise<OwnedHome> {
+  homes += 1;
+  const path = `/serverless-ccm-${homes}/clusters/`;
+  const real = createParameterStore();
+  let isBroken = false;
+  const store: ParameterStore = {
+    ...real,
+    list: (...args) => (isBroken ? Promise.reject(throttled()) : real.list(...args)),
+  };
+  await real.put(`/serverless-ccm-${homes}/other`, "nothing of ours", true);
+  await real.put(`${path}deeper/inside`, "nothing of ours", true);
+  return {
+    // Each look of a test is to be of its own time.
+    home: ssmHome(path, { store: async () => store, random: () => 0 }),
+    write: (name, entry) => real.put(`${path}${name}`, JSON.stringify(entry, undefined, 1), true),
+    erase: (name) => real.remove(`${path}${name}`),
+    async break() {
+      isBroken = true;
+    },
+    async mend() {
+      isBroken = false;
+    },
+    close: async () => {},
+  };
+}
+
+function throttled(): Error {
+  return Object.assign(new Error("Rate exceeded"), { name: "ThrottlingException" });
+}
+
+describeWithPart("moto", "parameters of moto", (program) => {
+  beforeAll(async () => {
+    moto = await startMoto(program);
+    Object.assign(process.env, ENVIRONMENT, { AWS_ENDPOINT_URL_SSM: moto.url });
+  });
+  afterAll(() => moto.close());
+
+  describeHome("parameters of SSM", openParameters);
+});
