@@ -1,10 +1,8 @@
 import {
-  DeleteParameterCommand,
   GetParameterCommand,
   GetParametersByPathCommand,
   GetParametersCommand,
   type Parameter,
-  PutParameterCommand,
   SSMClient,
 } from "@aws-sdk/client-ssm";
 import { HTTP_TIMEOUTS } from "#clouds/aws/http.ts";
@@ -16,12 +14,8 @@ const MAX_ATTEMPTS = 4;
 const PAGE = 10;
 
 /** SSM's parameters, at `AWS_ENDPOINT_URL_SSM` where that is set; encrypted ones stay encrypted. Signs in as the process does. */
-export function createParameterStore(region?: string) {
-  const client = new SSMClient({
-    ...(region === undefined ? {} : { region }),
-    maxAttempts: MAX_ATTEMPTS,
-    requestHandler: HTTP_TIMEOUTS,
-  });
+export function createParameterStore() {
+  const client = new SSMClient({ maxAttempts: MAX_ATTEMPTS, requestHandler: HTTP_TIMEOUTS });
   const optionsOf = (abortSignal: AbortSignal | undefined) =>
     abortSignal === undefined ? {} : { abortSignal };
   return {
@@ -44,14 +38,6 @@ export function createParameterStore(region?: string) {
       const command = new GetParametersCommand({ Names: [...names], WithDecryption: false });
       const { Parameters } = await client.send(command, optionsOf(signal));
       return (Parameters ?? []).map(parameterOf);
-    },
-    async put(name: string, value: string, replaces: boolean) {
-      // Beyond 4 KB a parameter has to be one of the advanced tier, which costs.
-      const input = { Name: name, Value: value, Type: "String", Tier: "Intelligent-Tiering" } as const;
-      await client.send(new PutParameterCommand({ ...input, Overwrite: replaces }));
-    },
-    async remove(name: string) {
-      await client.send(new DeleteParameterCommand({ Name: name }));
     },
   };
 }

@@ -19,6 +19,7 @@ const MAX_MINIFIED_BYTES = 1_000_000;
 /** Every package of which a function may hold something. Further ones are a decision: what they cost each cold start is in 0003. */
 const ALLOWED_PACKAGES = [
   "@aws-sdk/client-ec2",
+  "@aws-sdk/client-ssm",
   "@aws-sdk/client-sts",
   "@aws-sdk/core",
   "@aws-sdk/credential-provider-env",
@@ -138,7 +139,10 @@ describe("a function's bundle", () => {
   test("sweep: holds no cloud and no client of one, neither at its start nor on demand", () => {
     const inputs = inputsOf("sweep");
     expect(inputs.filter((input) => /^clouds\//.test(input) && !KIND_OF_CLOUD.test(input)).sort()).toEqual([
+      // Where the clusters are written down, on demand.
+      "clouds/aws/http.ts",
       "clouds/aws/no-profiles.ts",
+      "clouds/aws/parameter-store.ts",
       "clouds/no-clouds.ts",
     ]);
     expect(inputs.flatMap(packageOf)).not.toContain("@aws-sdk/client-ec2");
@@ -167,6 +171,16 @@ describe("a function's bundle", () => {
       expect(inputsOf(name), name).not.toContain("clouds/aws/load-balancers/commands.ts");
     }
   });
+
+  test.each(names)(
+    "%s: brings what it reads parameters with on demand, and nothing that writes them",
+    async (name) => {
+      const loaded = inputsLoadedWith(bundles.get(name) ?? {}, `functions/${name}.ts`);
+      expect(loaded.flatMap(packageOf)).not.toContain("@aws-sdk/client-ssm");
+      expect(inputsOf(name).flatMap(packageOf)).toContain("@aws-sdk/client-ssm");
+      expect(await textOf(name)).not.toContain("PutParameter");
+    },
+  );
 
   const atStart = [
     ["has a cluster on AWS", { provider: "aws", region: "eu-central-1", vpc: "vpc-1" }, true],

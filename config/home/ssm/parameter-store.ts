@@ -21,9 +21,6 @@ export interface ParameterStore {
   get(name: string, signal?: AbortSignal): Promise<Parameter | undefined>;
   /** Those of at most ten names that there are. */
   getMany(names: readonly string[], signal?: AbortSignal): Promise<readonly Parameter[]>;
-  /** Rejects with `ParameterAlreadyExists` where there is one that may not be replaced. */
-  put(name: string, value: string, replaces: boolean): Promise<void>;
-  remove(name: string): Promise<void>;
 }
 
 /** Names that SSM takes in one request. */

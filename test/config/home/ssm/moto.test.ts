@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from "vitest";
 import { createParameterStore } from "#clouds/aws/parameter-store.ts";
+import { createParameterWriter } from "#clouds/aws/write-parameters.ts";
 import type { ParameterStore } from "#config/home/ssm/parameter-store.ts";
 import { ssmHome } from "#config/home/ssm/ssm-home.ts";
 import { describeHome, type OwnedHome } from "#test/config/home/contract.ts";
@@ -19,19 +20,19 @@ let homes = 0;
 async function openParameters(): Promise<OwnedHome> {
   homes += 1;
   const path = `/serverless-ccm-${homes}/clusters/`;
-  const real = createParameterStore();
+  const [real, writer] = [createParameterStore(), createParameterWriter()];
   let isBroken = false;
   const store: ParameterStore = {
     ...real,
     list: (...args) => (isBroken ? Promise.reject(throttled()) : real.list(...args)),
   };
-  await real.put(`/serverless-ccm-${homes}/other`, "nothing of ours", true);
-  await real.put(`${path}deeper/inside`, "nothing of ours", true);
+  await writer.put(`/serverless-ccm-${homes}/other`, "nothing of ours", true);
+  await writer.put(`${path}deeper/inside`, "nothing of ours", true);
   return {
     // Each look of a test is to be of its own time.
     home: ssmHome(path, { store: async () => store, random: () => 0 }),
-    write: (name, entry) => real.put(`${path}${name}`, JSON.stringify(entry, undefined, 1), true),
-    erase: (name) => real.remove(`${path}${name}`),
+    write: (name, entry) => writer.put(`${path}${name}`, JSON.stringify(entry, undefined, 1), true),
+    erase: (name) => writer.remove(`${path}${name}`),
     async break() {
       isBroken = true;
     },

@@ -57,8 +57,6 @@ const store: ParameterStore = {
     return listing !== "cut" && listing.flat().includes(own) ? parameter(own) : undefined;
   },
   getMany: async () => [],
-  put: async () => {},
-  remove: async () => {},
 };
 
 const open = () => ssmHome(PATH, { store: async () => store, now: () => nowMs, random: () => 0.5 });
