@@ -108,6 +108,10 @@ function byJson(one: unknown, other: unknown): number {
 
 async function networkLoadBalancers(aws: Clients): Promise<object[]> {
   const { LoadBalancers = [] } = await aws.elbv2.send(new DescribeLoadBalancersCommand({}));
+  const tags = await tagsOf(
+    aws,
+    LoadBalancers.map(({ LoadBalancerArn }) => LoadBalancerArn),
+  );
   return Promise.all(
     LoadBalancers.map(
       async ({
@@ -117,27 +121,26 @@ async function networkLoadBalancers(aws: Clients): Promise<object[]> {
         State: _state,
         ...rest
       }) => {
-        const [attributes, listeners, tags] = await Promise.all([
+        const [attributes, { Listeners = [] }] = await Promise.all([
           aws.elbv2.send(new DescribeLoadBalancerAttributesCommand({ LoadBalancerArn })),
           aws.elbv2.send(new DescribeListenersCommand({ LoadBalancerArn })),
-          tagsOf(aws, LoadBalancerArn),
         ]);
+        const listenerTags = await tagsOf(
+          aws,
+          Listeners.map(({ ListenerArn }) => ListenerArn),
+        );
         return {
           kind: "network load balancer",
           ...rest,
           DNSName: rest.DNSName?.replace(/-[0-9a-f]{16}\./, "-<hash>."),
           AvailabilityZones: rest.AvailabilityZones,
           SecurityGroups: rest.SecurityGroups,
-          tags,
+          tags: tags.get(LoadBalancerArn),
           attributes: pairs(attributes.Attributes),
-          listeners: await Promise.all(
-            (listeners.Listeners ?? []).map(
-              async ({ ListenerArn = "", LoadBalancerArn: _arn, ...listener }) => ({
-                ...listener,
-                tags: await tagsOf(aws, ListenerArn),
-              }),
-            ),
-          ),
+          listeners: Listeners.map(({ ListenerArn = "", LoadBalancerArn: _arn, ...listener }) => ({
+            ...listener,
+            tags: listenerTags.get(ListenerArn),
+          })),
         };
       },
     ),
@@ -151,18 +154,21 @@ function describeTargetGroups(aws: Clients) {
 }
 
 async function targetGroups(aws: Clients, groups: TargetGroups): Promise<object[]> {
+  const tags = await tagsOf(
+    aws,
+    groups.map(({ TargetGroupArn }) => TargetGroupArn),
+  );
   return Promise.all(
     groups.map(async ({ TargetGroupArn = "", LoadBalancerArns = [], ...group }) => {
-      const [attributes, health, tags] = await Promise.all([
+      const [attributes, health] = await Promise.all([
         aws.elbv2.send(new DescribeTargetGroupAttributesCommand({ TargetGroupArn })),
         aws.elbv2.send(new DescribeTargetHealthCommand({ TargetGroupArn })),
-        tagsOf(aws, TargetGroupArn),
       ]);
       return {
         kind: "target group",
         ...group,
         loadBalancers: LoadBalancerArns.map((arn) => arn.split("/").at(-2)),
-        tags,
+        tags: tags.get(TargetGroupArn),
         attributes: pairs(attributes.Attributes),
         targets: health.TargetHealthDescriptions?.map(({ Target }) => Target),
       };
@@ -170,9 +176,20 @@ async function targetGroups(aws: Clients, groups: TargetGroups): Promise<object[
   );
 }
 
-async function tagsOf(aws: Clients, arn: string): Promise<Readonly<Record<string, string>>> {
-  const { TagDescriptions } = await aws.elbv2.send(new DescribeTagsCommand({ ResourceArns: [arn] }));
-  return pairs(TagDescriptions?.[0]?.Tags);
+/** AWS tells the tags of so many at a time. */
+const MAX_TAGGED = 20;
+
+async function tagsOf(
+  aws: Clients,
+  arns: readonly (string | undefined)[],
+): Promise<ReadonlyMap<string, Readonly<Record<string, string>>>> {
+  const found = new Map<string, Readonly<Record<string, string>>>();
+  for (let first = 0; first < arns.length; first += MAX_TAGGED) {
+    const ResourceArns = arns.slice(first, first + MAX_TAGGED).map((arn = "") => arn);
+    const { TagDescriptions = [] } = await aws.elbv2.send(new DescribeTagsCommand({ ResourceArns }));
+    for (const { ResourceArn = "", Tags } of TagDescriptions) found.set(ResourceArn, pairs(Tags));
+  }
+  return found;
 }
 
 async function classicLoadBalancers(aws: Clients): Promise<object[]> {

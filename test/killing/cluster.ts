@@ -12,6 +12,8 @@ export interface ClusterObjects {
   /** Merges into the Service; `null` takes away. */
   merge(difference: object): Promise<void>;
   delete(): Promise<void>;
+  /** Deletes it with its finalizers, if it is there. */
+  expunge(): Promise<void>;
   /** Makes the cluster's nodes those of these instances. */
   setNodes(instances: readonly string[]): Promise<void>;
   /** What an event about the Service comes with. */
@@ -60,6 +62,10 @@ export function clusterObjects(admin: Transport, zone: string): ClusterObjects {
     },
     merge: async (difference) => void (await ask("PATCH", PATH, difference, "application/merge-patch+json")),
     delete: async () => void (await ask("DELETE", PATH)),
+    expunge: async () => {
+      await ask("PATCH", PATH, { metadata: { finalizers: null } }, "application/merge-patch+json");
+      await ask("DELETE", PATH);
+    },
     setNodes: async (instances) => {
       const { items } = (await ask("GET", "/api/v1/nodes")) as List;
       const wanted = new Set(instances);

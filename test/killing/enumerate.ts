@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { AwsState } from "./aws-state.ts";
 import type { Operation } from "./operations.ts";
-import { clear, type Disturbance, type EndState, play, type Run } from "./play.ts";
+import { arrange, type Disturbance, type EndState, inspect, play, type Run } from "./play.ts";
 import type { Stage } from "./stage.ts";
 
 /** How an operation stood up to everything that was done to it. */
@@ -34,26 +33,30 @@ export async function enumerate(
   operation: Operation,
   { chosen = () => true }: EnumerateOptions = {},
 ): Promise<OperationResult> {
+  await stage.clear();
   const base = await stage.state(NO_SERVICE);
-  let before = await stage.outline();
-  const left = async (): Promise<readonly string[]> => {
-    const found = await leave(stage, operation, before);
-    if (found.isAnew) before = await stage.outline();
-    return found.problems;
-  };
-  const whole = await play(stage, operation, { kind: "none" });
-  const undisturbed = [...whole.problems, ...(await left())];
+  const outline = await stage.outline();
+  let service = await arrange(stage, operation);
+  const start = await stage.point?.();
+  const whole = await play(stage, operation, { service, disturbance: { kind: "none" } });
+  // Whoever ends in the same state is audited, and leaves it, alike.
+  const undisturbed = [...whole.problems, ...(await inspect(stage, operation, outline))];
   const problems = undisturbed.map((problem) => `undisturbed: ${problem}`);
-  const all = disturbancesOf(whole);
+  const arrangeAgain = async (): Promise<void> => {
+    if (start !== undefined) return start.back();
+    await stage.clear();
+    service = await arrange(stage, operation);
+  };
   let [runs, same, orphans, foreignTouched, mostInvocations] = [0, 0, 0, 0, whole.invocations];
-  for (const [index, disturbance] of all.entries()) {
+  for (const [index, disturbance] of disturbancesOf(whole).entries()) {
     if (!chosen(disturbance, index)) continue;
-    const run = await play(stage, operation, disturbance).catch((error: unknown) => String(error));
+    await arrangeAgain();
+    const run = await play(stage, operation, { service, disturbance }).catch((error: unknown) =>
+      String(error),
+    );
     const about = textOf(disturbance);
     if (typeof run === "string") {
       problems.push(`${about}: ${run}`);
-      await stage.rebuild();
-      before = await stage.outline();
       continue;
     }
     if (run.isDisturbed) runs += 1;
@@ -62,8 +65,7 @@ export async function enumerate(
     orphans += run.end.aws.filter((thing) => !whole.end.aws.includes(thing)).length;
     foreignTouched += base.filter((thing) => !isAboutNodes(thing) && !run.end.aws.includes(thing)).length;
     mostInvocations = Math.max(mostInvocations, run.invocations);
-    const all = [...differences, ...run.problems, ...(await left())];
-    problems.push(...all.map((problem) => `${about}: ${problem}`));
+    problems.push(...[...differences, ...run.problems].map((problem) => `${about}: ${problem}`));
   }
   return {
     operation: operation.name,
@@ -96,34 +98,6 @@ function disturbancesOf(whole: Run): Disturbance[] {
 
 function count({ changes }: Run, on: "cloud" | "cluster"): number {
   return changes.filter((change) => change.on === on).length;
-}
-
-/**
- * Takes away what the run left; what cannot be taken away is a problem, and the account is made anew. So it is where the group is
- * left that all load balancers of a cluster share, which stays with the cluster: the next run is to make it again.
- */
-async function leave(stage: Stage, operation: Operation, before: AwsState): Promise<Left> {
-  const problems = [...(await clear(stage, operation))];
-  const after = await stage.outline();
-  const left = after.filter((thing) => !before.includes(thing));
-  const lost = before.filter((thing) => !after.includes(thing));
-  const ofService = left.filter((thing) => !isOfCluster(thing));
-  problems.push(...ofService.map((thing) => `left after the Service is gone: ${thing}`));
-  problems.push(...lost.map((thing) => `lost after the Service is gone: ${thing}`));
-  const isAnew = problems.length + left.length > 0;
-  if (isAnew) await stage.rebuild();
-  return { problems, isAnew };
-}
-
-interface Left {
-  readonly problems: readonly string[];
-  readonly isAnew: boolean;
-}
-
-function isOfCluster(thing: string): boolean {
-  return (
-    thing.startsWith("security group k8s-backend-") || thing.includes("serverless-ccm.io/rule/nlb/backend")
-  );
 }
 
 const NO_SERVICE = { metadata: { uid: "no-service" } } as Parameters<Stage["state"]>[0];

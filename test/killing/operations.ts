@@ -7,8 +7,12 @@ export interface Operation {
   readonly cloud?: Readonly<Record<string, unknown>>;
   /** The Service before it; none where the operation is to make it. */
   readonly before?: object;
+  /** The same while that is made; `cloud` without it. */
+  readonly cloudBefore?: Readonly<Record<string, unknown>>;
   /** Does it. */
   change(stage: Stage): Promise<unknown>;
+  /** What is done once the first process has ended, or was killed, and before the next one starts. */
+  meanwhile?(stage: Stage): Promise<unknown>;
 }
 
 const PREFIX = "service.beta.kubernetes.io/aws-load-balancer-";

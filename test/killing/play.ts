@@ -40,20 +40,30 @@ const MOST_INVOCATIONS = 40;
 /** The nodes before each operation. */
 const NODES = 2;
 
-/** Carries an operation out on a stage on which no Service is, and leaves none behind. */
-export async function play(stage: Stage, operation: Operation, disturbance: Disturbance): Promise<Run> {
+/** Brings a stage on which no Service is to where an operation has been asked for, and nobody has begun to carry it out; the Service by then. */
+export async function arrange(stage: Stage, operation: Operation): Promise<Service> {
   const { objects } = stage;
   const { cloud = {} } = operation;
-  const problems: string[] = [];
   await objects.setNodes(stage.instances.slice(0, NODES));
   if (operation.before !== undefined) {
     await objects.create(operation.before);
-    await settle(stage, cloud);
+    const { problems } = await settle(stage, operation.cloudBefore ?? cloud);
+    if (problems.length > 0) throw new Error(`${operation.name}: before it, ${problems.join(", ")}`);
   }
   const before = await objects.read();
   await operation.change(stage);
   const service = (await objects.read()) ?? before;
   if (service === undefined) throw new Error(`${operation.name}: there is no Service, before or after`);
+  return service;
+}
+
+/** Carries out an operation that was arranged for. */
+export async function play(
+  stage: Stage,
+  operation: Operation,
+  { service, disturbance }: { readonly service: Service; readonly disturbance: Disturbance },
+): Promise<Run> {
+  const { cloud = {} } = operation;
   prepare(stage, disturbance);
   const lifeline = createLifeline(disturbance.kind === "killed" ? disturbance.at : undefined);
   const first = [stage.invoke({ lifeline, cloud })];
@@ -61,21 +71,47 @@ export async function play(stage: Stage, operation: Operation, disturbance: Dist
   await Promise.all(first);
   const isDisturbed = wasDisturbed(stage, disturbance, lifeline);
   stage.moto.failures.drop();
+  await operation.meanwhile?.(stage);
   const settled = await settle(stage, cloud);
-  problems.push(...settled.problems);
   const end = { aws: await stage.state(service), service: await endOf(stage, service) };
-  // Whoever ends in the same state is audited alike.
-  if (disturbance.kind === "none") problems.push(...(await audit(stage, operation)));
-  return { end, changes: lifeline.changes, isDisturbed, invocations: settled.invocations + 1, problems };
+  return {
+    end,
+    changes: lifeline.changes,
+    isDisturbed,
+    invocations: settled.invocations + 1,
+    problems: settled.problems,
+  };
 }
 
-/** Takes the Service away, whatever it has come to; what is left of it in the account then. */
-export async function clear(stage: Stage, operation: Operation): Promise<readonly string[]> {
-  const { objects } = stage;
-  const service = await objects.read();
-  if (service === undefined) return [];
-  await objects.delete();
-  return (await settle(stage, operation.cloud ?? {})).problems;
+/**
+ * What is wrong with what an operation has come to: an audit right after finds all as it is to be, and changes nothing, and once the
+ * Service is gone so is all that was made for it. `before` is what there was before the Service.
+ */
+export async function inspect(
+  stage: Stage,
+  operation: Operation,
+  before: AwsState,
+): Promise<readonly string[]> {
+  const problems = [...(await audit(stage, operation))];
+  if ((await stage.objects.read()) !== undefined) {
+    await stage.objects.delete();
+    problems.push(...(await settle(stage, operation.cloud ?? {})).problems);
+  }
+  const after = await stage.outline();
+  // The group that all load balancers of a cluster share stays with the cluster.
+  const left = after.filter((thing) => !before.includes(thing) && !isOfCluster(thing));
+  const lost = before.filter((thing) => !after.includes(thing));
+  return [
+    ...problems,
+    ...left.map((thing) => `left after the Service is gone: ${thing}`),
+    ...lost.map((thing) => `lost after the Service is gone: ${thing}`),
+  ];
+}
+
+function isOfCluster(thing: string): boolean {
+  return (
+    thing.startsWith("security group k8s-backend-") || thing.includes("serverless-ccm.io/rule/nlb/backend")
+  );
 }
 
 function prepare({ moto }: Stage, disturbance: Disturbance): void {

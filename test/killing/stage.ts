@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
 import { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { Cluster } from "#config/cluster.ts";
@@ -8,6 +9,8 @@ import type { EventReason } from "#core/event.ts";
 import type { ObjectReport } from "#core/report.ts";
 import type { Service } from "#core/service/service.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
+import type { ControlPlane } from "#emulators/harness/control-plane.ts";
+import { type ControlPlaneBinaries, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import type { LogLine } from "#functions/parts/log-report.ts";
 import { serviceController } from "#functions/parts/service-controller.ts";
@@ -15,7 +18,7 @@ import { connect } from "#kube/client/connect.ts";
 import { access } from "#test/access.ts";
 import { type Clients, clientsOf, REGION } from "#test/clouds/aws/moto/clients.ts";
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
-import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
+import { type MendedMoto, type Point, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
 import { type AwsState, readAwsOutline, readAwsState } from "./aws-state.ts";
 import { type ClusterObjects, clusterObjects } from "./cluster.ts";
@@ -36,9 +39,23 @@ export interface Stage {
   state(service: Service): Promise<AwsState>;
   /** What is to be the same before a Service comes and after it is gone. */
   outline(): Promise<AwsState>;
-  /** Makes the account anew. */
-  rebuild(): Promise<void>;
+  /** What there is now in the account and on the API server, to go back to; undefined where the API server does not take that. */
+  readonly point: (() => Promise<StagePoint>) | undefined;
+  /** Back to the account with what is foreign alone, and no Service. */
+  clear(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** What there was at one time. */
+export interface StagePoint {
+  /** Back to it, until there is an earlier one to which one goes back. */
+  back(): Promise<void>;
+}
+
+/** A control plane, and whether it can be set back to what it was in no time. */
+export interface StagePlane {
+  readonly plane: ControlPlane;
+  readonly hasPoints: boolean;
 }
 
 export interface InvokeOptions {
@@ -59,13 +76,29 @@ export const CLUSTER_TAG = "killing";
 
 const REMAINING_MS = 60_000;
 
+/** Of so many states of the account the memory of them begins anew. */
+const MAX_STATES = 500;
+
+async function startEmbedded(folder: string): Promise<StagePlane> {
+  return { plane: await startEmbeddedControlPlane({ folder }), hasPoints: true };
+}
+
+/** A real kube-apiserver with the rights and the admission policies of infra/. */
+export function onKubeApiserver(binaries: ControlPlaneBinaries): (folder: string) => Promise<StagePlane> {
+  return async (folder) => {
+    const plane = await startKubeApiserver({ folder, binaries });
+    await plane.apply(fileURLToPath(new URL("../../infra/admission", import.meta.url)));
+    return { plane, hasPoints: false };
+  };
+}
+
 /** Starts both; the SDK finds the account by the environment, so one process has one stage. */
-export async function startStage(program: MotoProgram): Promise<Stage> {
+export async function startStage(program: MotoProgram, startPlane = startEmbedded): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), "killing-"));
-  const plane = await startEmbeddedControlPlane({ folder });
+  const { plane, hasPoints } = await startPlane(folder);
   const admin = connect(await access(plane, "admin"));
-  const functions = connect(await access(plane, "admin"));
-  const moto = await startMendedMoto(program);
+  const functions = connect(await access(plane, "service"));
+  const moto = await startMendedMoto(program, { hasPoints: true });
   const aws = clientsOf(moto.url);
   Object.assign(process.env, {
     AWS_ENDPOINT_URL: moto.url,
@@ -77,12 +110,23 @@ export async function startStage(program: MotoProgram): Promise<Stage> {
   let network: Network;
   let instances: string[] = [];
   let events = 0;
+  const states = new Map<string, AwsState>();
 
-  async function build(): Promise<void> {
+  async function build(): Promise<Point> {
     await moto.reset();
     network = await makeNetwork(aws.ec2, { clusterTag: CLUSTER_TAG });
     instances = await network.launch(4);
     await makeForeignThings(aws, network, instances.at(-1) ?? "");
+    return moto.point();
+  }
+
+  /** The same again where nothing has changed since it was read. */
+  async function remembered(about: string, read: () => Promise<AwsState>): Promise<AwsState> {
+    const key = `${about} ${moto.history()}`;
+    const known = states.get(key) ?? (await read());
+    if (states.size >= MAX_STATES) states.clear();
+    states.set(key, known);
+    return known;
   }
 
   async function invoke({
@@ -141,7 +185,7 @@ export async function startStage(program: MotoProgram): Promise<Stage> {
     }
   }
 
-  await build();
+  const built = await build();
   return {
     moto,
     aws,
@@ -163,14 +207,29 @@ export async function startStage(program: MotoProgram): Promise<Stage> {
         ...Object.fromEntries(instances.map((id, index) => [id, `<instance ${index}>`])),
         ...Object.fromEntries(network.gateways.map((id) => [id, "<gateway>"])),
       };
-      return readAwsState(aws, network.vpc, { ...ids, ...namesOf(service) });
+      return remembered(service.metadata.uid, () =>
+        readAwsState(aws, network.vpc, { ...ids, ...namesOf(service) }),
+      );
     },
     outline: async () => {
       moto.setGate(undefined);
       moto.hideNew(0);
-      return readAwsOutline(aws, network.vpc);
+      return remembered("outline", () => readAwsOutline(aws, network.vpc));
     },
-    rebuild: build,
+    point: hasPoints
+      ? async () => {
+          const [account, backup] = await Promise.all([moto.point(), plane.backup()]);
+          return {
+            back: async () => {
+              await Promise.all([account.back(), plane.restore(backup)]);
+            },
+          };
+        }
+      : undefined,
+    clear: async () => {
+      await objects.expunge();
+      await built.back();
+    },
     close: async () => {
       aws.close();
       await Promise.all([admin.close(), functions.close()]);

@@ -12,11 +12,16 @@ export interface Moto {
   close(): Promise<void>;
 }
 
-/** Starts moto_server on a free port of 127.0.0.1; it ends with this process, however that ends. */
-export async function startMoto({ program, args }: MotoProgram): Promise<Moto> {
+/** Starts moto_server on a free port of 127.0.0.1, with more in its environment; it ends with this process, however that ends. */
+export async function startMoto(
+  { program, args }: MotoProgram,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Moto> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const child = startProcess(program, [...args, "-H", "127.0.0.1", "-p", String(port)]);
+  const child = startProcess(program, [...args, "-H", "127.0.0.1", "-p", String(port)], {
+    environment: { ...process.env, ...environment },
+  });
   const deadline = performance.now() + START_TIMEOUT_MS;
   while (!(await answers(url))) {
     if (child.hasExited() || performance.now() > deadline) {

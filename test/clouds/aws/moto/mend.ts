@@ -13,10 +13,28 @@ export type Next = (call: Call) => Promise<Answer>;
 /** Answers a call as AWS documents it where moto would not. */
 export type Mend = (call: Call, next: Next, behind: Behind) => Promise<Answer>;
 
-/** Mends by operation, such as `elbv2:CreateListener`; `forget` where they keep what moto does not. */
+/** Mends by operation, such as `elbv2:CreateListener`; `forget` where they keep something, and `kept` where that is what moto does not. */
 export interface Mends {
   readonly byOperation: Readonly<Record<string, Mend>>;
   forget?(): void;
+  readonly kept?: readonly Kept[];
+}
+
+/** Something that is remembered of what was changed. */
+export type Kept = Map<string, unknown> | Set<unknown>;
+
+/** Saves what is kept; what it returns sets it back. */
+export function saveKept(all: readonly Kept[]): () => void {
+  const copies = all.map((kept) => structuredClone(kept));
+  return () => {
+    for (const [index, kept] of all.entries()) setBack(kept, structuredClone(copies[index]));
+  };
+}
+
+function setBack(kept: Kept, copy: Kept | undefined): void {
+  kept.clear();
+  if (kept instanceof Set && copy instanceof Set) for (const each of copy) kept.add(each);
+  if (kept instanceof Map && copy instanceof Map) for (const [key, value] of copy) kept.set(key, value);
 }
 
 /** A form's list, such as `Names.member.1`. */

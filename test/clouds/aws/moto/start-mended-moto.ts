@@ -17,7 +17,8 @@ import {
 } from "./call.ts";
 import { createFailures, type Failures, isChange, refusal } from "./failures.ts";
 import { createInvisibility } from "./invisible.ts";
-import type { Behind, Mend, Next } from "./mend.ts";
+import { createMemory, hashOf, type Memory, NO_MEMORY, withoutTimes } from "./memory.ts";
+import { type Behind, type Mend, type Next, saveKept } from "./mend.ts";
 import { ACCOUNT_LIMITS } from "./mends/account-limits.ts";
 import { classicLoadBalancers } from "./mends/classic.ts";
 import { createForwards } from "./mends/forwards.ts";
@@ -28,6 +29,7 @@ import { type RouteQuota, routes } from "./mends/routes.ts";
 import { SECURITY_GROUPS } from "./mends/security-groups.ts";
 import { tags } from "./mends/tags.ts";
 import { targetGroups } from "./mends/target-groups.ts";
+import { POINTS_ENVIRONMENT, pointsOf } from "./points.ts";
 import { parseXml, renderXml } from "./xml.ts";
 
 /** A call that came, and what it was answered. */
@@ -67,19 +69,42 @@ export interface MendedMoto {
   /** The longest page of both ELBs' describes. */
   limitPages(most: number): void;
   setGate(gate: Gate | undefined): void;
+  /** Stands for all that was changed, and how it was answered: where it is the same, so is what there is. */
+  history(): string;
+  /** What there is now, to go back to; where it was started with points. */
+  point(): Promise<Point>;
   /** Forgets all that was made in moto, and all of the above. */
   reset(): Promise<void>;
   close(): Promise<void>;
 }
 
+export interface MendedMotoOptions {
+  /**
+   * Whether it can be set back to what it was. What moto said is then said again without it until something changes, and nobody may
+   * change moto by its own URL.
+   */
+  readonly hasPoints?: boolean;
+}
+
+/** What there was at one time. */
+export interface Point {
+  /** Back to it, as often as one likes, until `back` to an earlier one. */
+  back(): Promise<void>;
+}
+
 /** Starts moto_server and the proxy before it, on free ports of 127.0.0.1. */
-export async function startMendedMoto(program: MotoProgram): Promise<MendedMoto> {
-  const moto = await startMoto(program);
+export async function startMendedMoto(
+  program: MotoProgram,
+  { hasPoints = false }: MendedMotoOptions = {},
+): Promise<MendedMoto> {
+  const moto = await startMoto(program, hasPoints ? POINTS_ENVIRONMENT : {});
+  const points = pointsOf(moto.url);
   const failures = createFailures(() => performance.now());
   const invisibility = createInvisibility();
   const pageSize: PageSize = { most: USUAL_PAGE_SIZE };
   const routeQuota: RouteQuota = { routesPerTable: Number.POSITIVE_INFINITY };
   const forwards = createForwards();
+  const memory = hasPoints ? createMemory() : NO_MEMORY;
   // The first is the outermost.
   const mends = [
     paging(pageSize),
@@ -97,9 +122,11 @@ export async function startMendedMoto(program: MotoProgram): Promise<MendedMoto>
   let latencyMs = 0;
   let gate: Gate | undefined;
   let changes: Promise<unknown> = Promise.resolve();
+  let history = "";
+  let resets = 0;
 
   async function mended(call: Call, headers: IncomingMessage["headers"]): Promise<Answer> {
-    const send: Next = (each) => ask(moto.url, each, headers);
+    const send: Next = (each) => ask(moto.url, each, headers, memory);
     const behind: Behind = {
       async ask(service, operation, form = {}) {
         const asked = { ...form, Action: operation, Version: VERSIONS[service] };
@@ -119,7 +146,11 @@ export async function startMendedMoto(program: MotoProgram): Promise<MendedMoto>
   /** Changes go one at a time: what a mend has looked up still holds when its call lands. */
   function inTurn(call: Call, work: () => Promise<Answer>): Promise<Answer> {
     if (!isChange(call)) return work();
-    const done = changes.then(work);
+    const done = changes.then(async () => {
+      const answer = await work();
+      history = hashOf(`${history} ${JSON.stringify(call.form)} ${withoutTimes(renderXml(answer.body))}`);
+      return answer;
+    });
     changes = done.catch(() => undefined);
     return done;
   }
@@ -195,9 +226,32 @@ export async function startMendedMoto(program: MotoProgram): Promise<MendedMoto>
     setGate: (next) => {
       gate = next;
     },
+    history: () => history,
+    point: async () => {
+      await points.enter();
+      const depth = points.depth();
+      const then = history;
+      const setBack = [saveKept(mends.flatMap(({ kept = [] }) => kept)), memory.save()];
+      return {
+        back: async () => {
+          if (points.depth() < depth) throw new Error("it was set back to an earlier point since");
+          while (points.depth() >= depth) await points.leave();
+          for (const each of setBack) each();
+          history = then;
+          failures.forget();
+          invisibility.forget();
+          gate = undefined;
+          await points.enter();
+        },
+      };
+    },
     reset: async () => {
+      while (points.depth() > 0) await points.leave();
       await moto.reset();
       for (const { forget } of mends) forget?.();
+      memory.forget();
+      resets += 1;
+      history = `reset ${resets}`;
       failures.forget();
       invisibility.forget();
       calls.splice(0);
@@ -221,19 +275,25 @@ function callOf(
   return { service, operation, region, form, parameters };
 }
 
-async function ask(url: string, call: Call, headers: IncomingMessage["headers"]): Promise<Answer> {
-  const answer = await fetch(url, {
-    method: "POST",
-    body: bodyOf(call.form),
-    headers: {
-      "content-type": "application/x-www-form-urlencoded; charset=utf-8",
-      authorization: authorizationFor(call, headers.authorization ?? ""),
-    },
+async function ask(
+  url: string,
+  call: Call,
+  headers: IncomingMessage["headers"],
+  memory: Memory,
+): Promise<Answer> {
+  const { status, text } = await memory.recall(call, async () => {
+    const answer = await fetch(url, {
+      method: "POST",
+      body: bodyOf(call.form),
+      headers: {
+        "content-type": "application/x-www-form-urlencoded; charset=utf-8",
+        authorization: authorizationFor(call, headers.authorization ?? ""),
+      },
+    });
+    return { status: answer.status, text: await answer.text() };
   });
-  const text = await answer.text();
-  if (text.startsWith("<") && !text.startsWith("<!doctype"))
-    return { status: answer.status, body: parseXml(text) };
-  throw new Error(`moto answered ${nameOf(call)} with ${answer.status}: ${text.slice(0, 500)}`);
+  if (text.startsWith("<") && !text.startsWith("<!doctype")) return { status, body: parseXml(text) };
+  throw new Error(`moto answered ${nameOf(call)} with ${status}: ${text.slice(0, 500)}`);
 }
 
 // A mend may ask another service than its call's; moto tells services and regions by what a request is signed for.

@@ -155,7 +155,7 @@ export function classicLoadBalancers(): Mends {
       for (const each of listOf(resultOf(answer), "LoadBalancerDescriptions")) mended(each, call.region);
     return answer;
   };
-  return { byOperation, forget: () => remembered.clear() };
+  return { byOperation, forget: () => remembered.clear(), kept: [remembered] };
 }
 
 /** Operations on one load balancer for whose absence moto has no answer. */

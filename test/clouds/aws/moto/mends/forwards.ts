@@ -1,3 +1,5 @@
+import type { Kept } from "../mend.ts";
+
 /** Which listener forwards to which target groups: moto adds to it and never takes away. */
 export interface Forwards {
   set(listener: string, loadBalancer: string, groups: readonly string[]): void;
@@ -8,6 +10,7 @@ export interface Forwards {
   /** ARNs of the load balancers with a listener that forwards to a target group. */
   loadBalancersOf(group: string): readonly string[];
   forget(): void;
+  readonly kept: Kept;
 }
 
 export function createForwards(): Forwards {
@@ -34,5 +37,6 @@ export function createForwards(): Forwards {
       ),
     ],
     forget: () => byListener.clear(),
+    kept: byListener,
   };
 }

@@ -136,6 +136,7 @@ export function listeners(forwards: Forwards): Mends {
       overrides.clear();
       forwards.forget();
     },
+    kept: [overrides, forwards.kept],
   };
 }
 

@@ -36,6 +36,7 @@ export function tags(): Mends {
       "elbv2:DeleteListener": remembering("ListenerArn"),
     },
     forget: () => deleted.clear(),
+    kept: [deleted],
   };
 }
 

@@ -8,7 +8,7 @@ import {
   withoutList,
   withParameters,
 } from "../call.ts";
-import { type Behind, filterForm, listForm, type Mend, type Mends, type Next } from "../mend.ts";
+import { type Behind, filterForm, type Kept, listForm, type Mend, type Mends, type Next } from "../mend.ts";
 import { element, listOf, setChild, textOf, type XmlElement } from "../xml.ts";
 import type { Forwards } from "./forwards.ts";
 
@@ -37,6 +37,7 @@ export function targetGroups(forwards: Forwards): Mends {
       "elbv2:DeregisterTargets": deregister,
     },
     forget: groups.forget,
+    kept: [groups.kept],
   };
 }
 
@@ -213,6 +214,7 @@ async function deregisterThose(call: Call, ids: readonly string[], next: Next): 
 interface KnownGroups {
   find(arn: string, behind: Behind): Promise<XmlElement | undefined>;
   forget(): void;
+  readonly kept: Kept;
 }
 
 function knownGroups(): KnownGroups {
@@ -224,6 +226,7 @@ function knownGroups(): KnownGroups {
       return known.get(arn);
     },
     forget: () => known.clear(),
+    kept: known,
   };
 }
 
