@@ -37,7 +37,9 @@ export function foldNetwork(
     case "elbv2:DeleteLoadBalancer": {
       const { LoadBalancerArn } = requestOf(action, "elbv2:DeleteLoadBalancer");
       const targetGroups = state.targetGroups.map((each) => detached(each, LoadBalancerArn));
-      return { ...state, network: undefined, targetGroups };
+      const users = state.vpc.sharedGroupUsers?.filter((arn) => arn !== LoadBalancerArn);
+      const vpc = users === undefined ? state.vpc : { ...state.vpc, sharedGroupUsers: users };
+      return { ...state, network: undefined, targetGroups, vpc };
     }
     case "elbv2:SetSecurityGroups": {
       const { SecurityGroups } = requestOf(action, "elbv2:SetSecurityGroups");

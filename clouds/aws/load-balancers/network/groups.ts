@@ -5,7 +5,7 @@ import { allowedOf } from "#clouds/aws/load-balancers/configuration.ts";
 import { managedGroupName } from "#clouds/aws/load-balancers/names.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import { everybody, type Families } from "#clouds/aws/load-balancers/network/families.ts";
-import { planSharedGroup } from "#clouds/aws/load-balancers/network/shared-group.ts";
+import { planSharedGroup, sharedGroupId } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import type { Opening, Piece } from "#clouds/aws/load-balancers/pieces.ts";
 import { planFrontGroup } from "#clouds/aws/load-balancers/vpc/front-group.ts";
 import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
@@ -41,7 +41,7 @@ export function planFrontGroups(context: NetworkContext, families: Families): Fr
     return {
       kind: "planned",
       actions: [],
-      ids: existing,
+      ids: withoutShared(existing, context),
       obsolete: own.filter((id) => !existing.includes(id)),
       warnings: named === undefined ? [] : [ignored(named, canHave)],
     };
@@ -65,6 +65,14 @@ export function planFrontGroups(context: NetworkContext, families: Families): Fr
     obsolete: own.filter((id) => !all.includes(id) && isKnown),
     warnings: [],
   };
+}
+
+/** Once the operator wants no group that all share, it goes from those that have others: AWS lets none be without any. */
+function withoutShared(existing: readonly string[], { owner, state, configuration }: NetworkContext) {
+  if (configuration.sharedBackendSecurityGroup === true) return existing;
+  const shared = sharedGroupId(owner.clusterTag, state.vpc.groups);
+  const rest = existing.filter((id) => id !== shared);
+  return rest.length > 0 ? rest : existing;
 }
 
 /** Whether a load balancer has security groups of its own, or is to be made with some. */

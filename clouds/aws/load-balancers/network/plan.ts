@@ -1,5 +1,6 @@
 import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
 import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import { kindOf } from "#clouds/aws/load-balancers/kind.ts";
 import {
   changeAttributes,
   changeTags,
@@ -17,6 +18,7 @@ import { planListeners } from "#clouds/aws/load-balancers/network/listeners.ts";
 import { planRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
 import { isOwnBalancer, nameTaken } from "#clouds/aws/load-balancers/network/own-balancer.ts";
 import { planRemoval } from "#clouds/aws/load-balancers/network/remove.ts";
+import { removeSharedGroup } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import { type Placement, placeBalancer } from "#clouds/aws/load-balancers/network/subnets.ts";
 import {
   arnOf,
@@ -46,7 +48,7 @@ import type {
 
 /** What is next for a Service's network load balancer. */
 export function planNetwork(question: LoadBalancerQuestion, whose: Whose): LoadBalancerStep {
-  if (!question.wanted) return planRemoval(whose);
+  if (!question.wanted) return planRemoval(whose, kindOf(question.service));
   const read = readNetwork(question.service, whose.settings);
   if (read.kind === "refused") return read;
   const context: NetworkContext = { ...whose, wanted: read.wanted };
@@ -112,10 +114,13 @@ function planChange(
   const register = registerTargets(matched, targets.ids);
   const deregister = deregisterTargets(matched, targets.ids);
   const letIn = rules.kind === "act" ? rules.actions : [];
+  // What the load balancer's other groups need is let in before it loses one by which it was.
+  const early = attach.length === 0 ? [] : letIn.filter(isLettingIn);
   const whole = [
     ...planned.actions,
     ...createTargetGroups(matched, of),
     ...(change.isLast ? [] : change.actions),
+    ...early,
     ...attach,
     ...(change.isLast ? listeners.create.filter((each) => !isOfUdp(each)) : listeners.create),
     ...register,
@@ -123,7 +128,7 @@ function planChange(
     ...(change.isLast && matched.every(({ group }) => group !== undefined) ? change.actions : []),
     ...deregister,
     ...modifyTargetGroups(matched, of),
-    ...letIn,
+    ...letIn.filter((each) => !early.includes(each)),
     ...changeTargetGroups(matched, of),
     ...listeners.remove,
     ...removeTargetGroups(matched, listeners.used, of),
@@ -131,6 +136,7 @@ function planChange(
     // What AWS may refuse for a while, or until somebody mends a bucket, keeps nothing else back.
     ...changeAttributes(balancer, of),
     ...removeGroups(planned.obsolete, of),
+    ...(of.configuration.sharedBackendSecurityGroup === true ? [] : removeSharedGroup(of)),
   ];
   // Where it is to be cannot be said: it stays as it is, but for nodes that come and go.
   const actions = placement.kind === "refused" ? [...register, ...deregister, ...letIn] : whole;
@@ -177,6 +183,10 @@ function faultsOfRanges(context: NetworkContext): readonly Problem[] {
         "preserve_client_ip.enabled=true where source ranges are limited, or anybody may come, unless the operator has set nlbSecurityGroupMode: Managed",
     },
   ];
+}
+
+function isLettingIn({ action }: LoadBalancerAction): boolean {
+  return action === "ec2:AuthorizeSecurityGroupIngress";
 }
 
 /** It is made once IPv6 is off, for which it would have to be made otherwise. */

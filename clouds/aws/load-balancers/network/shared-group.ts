@@ -6,6 +6,7 @@ import type { Opening, Piece } from "#clouds/aws/load-balancers/pieces.ts";
 import type { SecurityGroupState, VpcState } from "#clouds/aws/load-balancers/state.ts";
 import { tagList } from "#clouds/aws/load-balancers/tags.ts";
 import { permissionsOf, rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
+import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
 import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
 
 /** What rules for the group that all network load balancers of a cluster share are described by. */
@@ -56,15 +57,25 @@ export function isNodePort(port: number): boolean {
   return port >= NODE_PORTS[0] && port <= NODE_PORTS[1];
 }
 
-/**
- * What is to be done for nothing of the group to be left, once no load balancer has it any more: until then AWS refuses to delete it,
- * but what lets it in is gone. For who hands a cluster back.
- */
-export function removeSharedGroup(clusterTag: string, vpc: VpcState): readonly LoadBalancerAction[] {
+/** The id of the group where the cluster has one, wanted or not. */
+export function sharedGroupId(clusterTag: string, groups: VpcState["groups"]): string | undefined {
   const name = sharedGroupName(clusterTag);
-  const found = vpc.groups.find(({ group, tags }) => group.GroupName === name && isOwned(tags, clusterTag));
-  if (found === undefined) return [];
-  const id = found.group.GroupId ?? "";
+  return groups.find(({ group, tags }) => group.GroupName === name && isOwned(tags, clusterTag))?.group
+    .GroupId;
+}
+
+/**
+ * What is to be done for nothing of the group to be left; nothing as long as any load balancer has it, whoever looks after that by
+ * now. AWS deletes no group that rules name, so that these go first: one that was made at the same time is let in again by its next audit.
+ */
+export function removeSharedGroup({ owner, state, configuration }: Whose): readonly LoadBalancerAction[] {
+  const { network, vpc } = state;
+  const id = sharedGroupId(owner.clusterTag, vpc.groups);
+  // Rules on the nodes' groups are not ours to take away then, and hold it.
+  if (id === undefined || configuration.disableSecurityGroupIngress === true) return [];
+  const own = network?.loadBalancer;
+  const others = vpc.sharedGroupUsers?.filter((arn) => arn !== own?.LoadBalancerArn);
+  if (others === undefined || others.length > 0 || own?.SecurityGroups?.includes(id) === true) return [];
   const revoked = vpc.groups.flatMap(({ group, ingress }) => {
     const rules = rulesOf(ingress).filter(({ from, peer }) => from === "group" && peer === id);
     const request = { GroupId: group.GroupId, IpPermissions: permissionsOf(rules) };

@@ -23,16 +23,20 @@ export function networkByName(names: readonly string[], read: Reader): Promise<B
         ? answer
         : listed("elbv2:DescribeLoadBalancers", answer.value.LoadBalancers);
     },
-    all: () =>
-      allPages("elbv2:DescribeLoadBalancers", async (next) => {
-        const answer = await read("elbv2:DescribeLoadBalancers", {
-          PageSize: PAGE_SIZE,
-          ...(next === undefined ? {} : { Marker: next }),
-        });
-        if (answer.kind === "fault") return answer;
-        return ok({ values: answer.value.LoadBalancers, next: answer.value.NextMarker });
-      }),
+    all: () => allNetworks(read),
     nameOf: ({ LoadBalancerName: name }) => name,
+  });
+}
+
+/** All load balancers of ELBv2 of the account and region. */
+export function allNetworks(read: Reader): Promise<Outcome<readonly LoadBalancer[]>> {
+  return allPages("elbv2:DescribeLoadBalancers", async (next) => {
+    const answer = await read("elbv2:DescribeLoadBalancers", {
+      PageSize: PAGE_SIZE,
+      ...(next === undefined ? {} : { Marker: next }),
+    });
+    if (answer.kind === "fault") return answer;
+    return ok({ values: answer.value.LoadBalancers, next: answer.value.NextMarker });
   });
 }
 

@@ -1,6 +1,7 @@
 import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
 import { isOwned } from "#clouds/aws/load-balancers/allowed.ts";
+import { sharedGroupId, sharedGroupName } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
 import { allTargetGroups } from "#clouds/aws/load-balancers/observe/network.ts";
 import { allPages, type Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
@@ -109,7 +110,19 @@ async function groupHoldings(
   const named = groups.value.map(({ group: { GroupId: id = "", GroupName: name = "" } }) => ({
     ...{ kind: "security group", id, name },
   }));
-  return ours(named, new Map(groups.value.map(({ group, tags }) => [group.GroupId ?? "", ok(tags)])), tag);
+  const found = ours(
+    named,
+    new Map(groups.value.map(({ group, tags }) => [group.GroupId ?? "", ok(tags)])),
+    tag,
+  );
+  const shared = sharedGroupId(tag, groups.value);
+  if (found.kind === "fault" || shared === undefined) return found;
+  const holding = {
+    kind: "security group of all network load balancers",
+    id: shared,
+    name: sharedGroupName(tag),
+  };
+  return ok([...found.value, holding]);
 }
 
 /** Those that are a Service's of the cluster; one that has gone between two calls is none. */

@@ -5,6 +5,7 @@ import type {
   TargetGroup,
 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import type { AwsActionName, AwsRequests } from "#clouds/aws/load-balancers/actions.ts";
+import { sharedGroupId } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import type {
   AwsLoadBalancerState,
   NetworkLoadBalancerState,
@@ -90,7 +91,14 @@ export class FakeElbv2 {
           (tags["kubernetes.io/service-name"] === service &&
             tags[`kubernetes.io/cluster/${clusterTag}`] === "owned"),
       ) satisfies TargetGroupState[];
-    return structuredClone({ ...(network === undefined ? {} : { network }), targetGroups, vpc: this.vpc });
+    const shared = sharedGroupId(clusterTag, this.vpc.groups);
+    const users = [...this.balancers.values()].flatMap(({ loadBalancer }) =>
+      shared !== undefined && loadBalancer.SecurityGroups?.includes(shared) === true
+        ? (loadBalancer.LoadBalancerArn ?? [])
+        : [],
+    );
+    const vpc = { ...this.vpc, ...(shared === undefined ? {} : { sharedGroupUsers: users }) };
+    return structuredClone({ ...(network === undefined ? {} : { network }), targetGroups, vpc });
   }
 
   next(): string {

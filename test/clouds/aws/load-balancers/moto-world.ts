@@ -43,7 +43,11 @@ export function aQuestion(
 }
 
 /** Makes the VPC in moto; what is configured is its id, or the cluster's tag alone. */
-export async function motoWorld(endpoint: string, isVpcConfigured = true): Promise<MotoWorld> {
+export async function motoWorld(
+  endpoint: string,
+  isVpcConfigured = true,
+  cloud: Readonly<Record<string, unknown>> = {},
+): Promise<MotoWorld> {
   for (const service of ["EC2", "ELASTIC_LOAD_BALANCING", "ELASTIC_LOAD_BALANCING_V2"])
     vi.stubEnv(`AWS_ENDPOINT_URL_${service}`, endpoint);
   vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
@@ -83,7 +87,7 @@ export async function motoWorld(endpoint: string, isVpcConfigured = true): Promi
   );
   const now = (): number => performance.now();
   const world: AwsWorld = {
-    cluster: { ...aConfig({ vpc: isVpcConfigured ? vpc : undefined }), clusterName: "demo" },
+    cluster: { ...aConfig({ vpc: isVpcConfigured ? vpc : undefined, ...cloud }), clusterName: "demo" },
     budget: createBudget(now),
     sleep: async () => undefined,
     now,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { removeSharedGroup, sharedGroupName } from "#clouds/aws/load-balancers/network/shared-group.ts";
+import { awsLoadBalancerModel as model } from "#clouds/aws/load-balancers/model.ts";
+import { sharedGroupName } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import { rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import type { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
 import {
@@ -147,6 +148,7 @@ describe("the group that all load balancers of a cluster share", () => {
       { ports: [{ protocol: "TCP", port: 80, nodePort: 8080 }] },
       { "healthcheck-port": "9000" },
     );
+    converge(aws, question(other), SHARED);
     converge(aws, question(of), SHARED);
     expect(rules(aws)).toContain(`tcp 8080-8080 ${name} kubernetes.io/rule/nlb/client=${NAME}`);
     expect(rules(aws)).toContain(`tcp 9000-9000 ${name} kubernetes.io/rule/nlb/health=${NAME}`);
@@ -154,19 +156,82 @@ describe("the group that all load balancers of a cluster share", () => {
     expect(rules(aws)).toHaveLength(2);
   });
 
-  test("is undone one by one when the operator turns it off, and by a hand-back altogether", () => {
+  /** The names of all groups that there are. */
+  const names = (aws: ReturnType<typeof world>) => aws.vpc.groups.map(({ group }) => group.GroupName).sort();
+
+  test("is undone one by one when the operator turns it off, and goes once none has it", () => {
     const aws = world();
     converge(aws, question(service()), SHARED);
-    converge(aws, question(service()), MANAGED);
+    converge(aws, question(other), SHARED);
+    converge(aws, question(service()));
     expect(groupsOf(aws)).toEqual(["k8s-default-web-a306cb4688"]);
     expect(rules(aws)).toContain(`tcp 30080-30080 0.0.0.0/0 kubernetes.io/rule/nlb/client=${NAME}`);
-    for (const action of removeSharedGroup("prod", aws.vpc)) aws.apply(action);
-    expect(aws.vpc.groups.map(({ group }) => group.GroupName).sort()).toEqual([
-      "k8s-default-web-a306cb4688",
-      "nodes",
-    ]);
+    // The other one still comes in by it.
+    expect(rules(aws)).toContain(`tcp 30000-32767 ${name} serverless-ccm.io/rule/nlb/backend`);
+    converge(aws, question(other));
+    expect(names(aws)).toEqual(["k8s-default-api-979c6fb159", "k8s-default-web-a306cb4688", "nodes"]);
     expect(rules(aws).join()).not.toContain("backend");
-    expect(removeSharedGroup("prod", aws.vpc)).toEqual([]);
+    const before = aws.done.length;
+    converge(aws, question(service()));
+    expect(aws.done.slice(before)).toEqual([]);
+  });
+
+  test("shuts nobody out while it is undone: what lets the traffic in comes before the group goes", () => {
+    const aws = world();
+    converge(aws, question(service()), SHARED);
+    const before = aws.done.length;
+    converge(aws, question(service()));
+    expect(aws.done.slice(before).map(({ action }) => action)).toEqual([
+      "ec2:AuthorizeSecurityGroupIngress",
+      "elbv2:SetSecurityGroups",
+      "ec2:RevokeSecurityGroupIngress",
+      "ec2:DeleteSecurityGroup",
+    ]);
+  });
+
+  test("goes from a load balancer whose other groups an annotation has named", () => {
+    const aws = world();
+    const of = service({}, { "security-groups": "sg-nodes" });
+    converge(aws, question(of), SHARED);
+    expect(groupsOf(aws)).toEqual(["nodes", name]);
+    converge(aws, question(of));
+    expect(groupsOf(aws)).toEqual(["nodes"]);
+    expect(names(aws)).toEqual(["nodes"]);
+  });
+
+  test("goes with the last load balancer, and no earlier", () => {
+    const aws = world();
+    converge(aws, question(service()), SHARED);
+    converge(aws, question(other), SHARED);
+    converge(aws, gone(other), SHARED);
+    expect(names(aws)).toEqual([name, "k8s-default-web-a306cb4688", "nodes"].sort());
+    expect(rules(aws)).toHaveLength(2);
+    converge(aws, gone(service()), SHARED);
+    expect(names(aws)).toEqual(["nodes"]);
+    expect(rules(aws)).toEqual([]);
+  });
+
+  test.each([
+    ["who has it was not looked at", gone(service()), SHARED, undefined],
+    ["a load balancer that another controller looks after has it", gone(service()), SHARED, ["arn:theirs"]],
+    ["a load balancer has it still", question(service()), settings(), ["arn:theirs"]],
+    ["who leaves has never had one of its kind", gone(service({}, { type: "" })), SHARED, []],
+    [
+      "rules of nodes are not ours to change",
+      gone(service()),
+      settings({ disableSecurityGroupIngress: true }),
+      [],
+    ],
+  ])("stays where %s", (_, asked, of, sharedGroupUsers) => {
+    const aws = world();
+    converge(aws, question(other), SHARED);
+    converge(aws, gone(other), settings({ disableSecurityGroupIngress: true }));
+    expect(names(aws)).toContain(name);
+    const { vpc: seen, ...rest } = observe(aws, asked, of);
+    const step = model.next(asked, { ...rest, vpc: { ...seen, sharedGroupUsers } }, of);
+    const actions = step.kind === "act" ? step.actions.map(({ action }) => action) : [];
+    expect(actions).not.toContain("ec2:DeleteSecurityGroup");
+    expect(actions).not.toContain("ec2:RevokeSecurityGroupIngress");
   });
 
   test("is not taken for ours where it is another's", () => {
@@ -178,6 +243,7 @@ describe("the group that all load balancers of a cluster share", () => {
       problem: { code: "NameTaken" },
     });
     expect(aws.done).toEqual([]);
-    expect(removeSharedGroup("prod", aws.vpc)).toEqual([]);
+    converge(aws, gone(service()), SHARED);
+    expect(names(aws)).toContain(name);
   });
 });

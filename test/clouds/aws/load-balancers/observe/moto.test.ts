@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
+import { sharedGroupName } from "#clouds/aws/load-balancers/network/shared-group.ts";
+import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import { aQuestion, type MotoWorld, motoWorld } from "#test/clouds/aws/load-balancers/moto-world.ts";
 import { type Moto, startMoto } from "#test/setup/moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
@@ -163,6 +165,36 @@ describeWithPart("moto", "load balancers on moto", (program) => {
       "DescribeAvailabilityZones",
     ])
       expect(usage.calls).not.toHaveProperty(call);
+  });
+
+  test.each([
+    ["not, while the setting is on and nobody leaves", true, [true], undefined],
+    ["where somebody leaves", true, [true, false], 1],
+    ["where the setting is off", false, [true], 1],
+  ])("who has the group that all share is asked %s", async (_, isOn, wanted, users) => {
+    world.close();
+    world = await motoWorld(moto.url, true, { sharedBackendSecurityGroup: isOn });
+    const Tags = [{ Key: "kubernetes.io/cluster/demo", Value: "owned" }];
+    const made = await world.act("ec2:CreateSecurityGroup", {
+      GroupName: sharedGroupName("demo"),
+      Description: "x",
+      VpcId: world.vpc,
+      TagSpecifications: [{ ResourceType: "security-group", Tags }],
+    });
+    const { GroupId = "" } = (made.answer.kind === "done" ? made.answer.result : {}) as { GroupId?: string };
+    const balancer = { Type: "network" as const, Subnets: [...world.subnets] };
+    await world.act("elbv2:CreateLoadBalancer", { ...balancer, Name: "theirs", SecurityGroups: [GroupId] });
+    await world.act("elbv2:CreateLoadBalancer", { ...balancer, Name: "none", SecurityGroups: [world.group] });
+    const { answers } = await world.observe(
+      ...wanted.map((each, index) =>
+        aQuestion(`00000000-0000-4000-8000-00000000000${index}`, { wanted: each }),
+      ),
+    );
+    for (const answer of answers) {
+      const { vpc } = (answer.kind === "observed" ? answer.state : {}) as AwsLoadBalancerState;
+      expect(vpc.sharedGroupUsers?.length).toBe(users);
+      if (users !== undefined) expect(vpc.sharedGroupUsers?.[0]).toContain("/theirs/");
+    }
   });
 
   test("where only targets may differ, a load balancer takes one call of its own and a target group one", async () => {

@@ -1,5 +1,6 @@
 import { CreateSecurityGroupCommand } from "@aws-sdk/client-ec2";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { sharedGroupName } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import type { Observation } from "#core/capability.ts";
 import { Holding, HoldingsState } from "#core/service/holdings.ts";
 import { type MotoWorld, motoWorld } from "#test/clouds/aws/load-balancers/moto-world.ts";
@@ -66,6 +67,29 @@ describeWithPart("moto", "what a cluster's Services have on moto", (program) => 
       { kind: "security group", id: GroupId, name: "g1", service: "default/old" },
     ]);
     for (const each of found) expect(Holding.safeParse(each).success).toBe(true);
+  });
+
+  test("has the group that all network load balancers share in it, which is no Service's", async () => {
+    const groupOf = async (GroupName: string, Value = "owned") => {
+      const made = await world.ec2.send(
+        new CreateSecurityGroupCommand({
+          GroupName,
+          Description: "x",
+          VpcId: world.vpc,
+          TagSpecifications: [
+            { ResourceType: "security-group", Tags: [{ Key: "kubernetes.io/cluster/demo", Value }] },
+          ],
+        }),
+      );
+      return made.GroupId;
+    };
+    const shared = await groupOf(sharedGroupName("demo"));
+    await groupOf(sharedGroupName("theirs"));
+    const answer = await holdings();
+    const { holdings: found } = HoldingsState.parse(answer?.kind === "observed" ? answer.state : undefined);
+    expect(found).toEqual([
+      { kind: "security group of all network load balancers", id: shared, name: sharedGroupName("demo") },
+    ]);
   });
 
   test.each([
