@@ -1,10 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
+import { RIGHTS } from "#core/rights.ts";
 import { needsWork } from "#core/service/needs-work.ts";
 import { Service } from "#core/service/service.ts";
 import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
-import type { ControlPlane } from "#emulators/harness/control-plane.ts";
-import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
+import { CONTROL_PLANE_USERS, type ControlPlane } from "#emulators/harness/control-plane.ts";
+import { describeRight } from "#test/e2e/granted-rights.ts";
 import {
   type ServicesUnderTest,
   type Stored,
@@ -328,7 +329,7 @@ export function describeServices(title: string, start: (folder: string) => Promi
       const service = await under.create(fresh());
       await under.converge(service);
       const used = rightsUsed(await cluster.plane.record(), CONTROL_PLANE_USERS.service.name);
-      expect(used).toEqual(["create events", "get services", "patch services/status"]);
+      expect(used).toEqual(RIGHTS.service.map(describeRight).toSorted());
     });
 
     test("a dry run says what would be done, and does nothing", async () => {
