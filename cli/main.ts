@@ -175,6 +175,51 @@ for (const direction of ["over", "back"] as const) {
     });
 }
 
+const infra = program
+  .command("infra")
+  .summary("prints what others have to be told: authentication-config")
+  .description("Prints what API servers and accounts have to be told, made for these clusters.");
+
+infra
+  .command("authentication-config")
+  .summary("the file by which an API server takes tokens of IAM roles")
+  .description(
+    "Prints an AuthenticationConfiguration for kube-apiserver: IAM roles sign in as our users, by tokens of sts:GetWebIdentityToken.\nAlso takes over what --oidc-* flags say, which kube-apiserver refuses beside the file.",
+  )
+  .option("--issuer <[account=]url>", "the AWS account's issuer of tokens; once for each account", eachOf)
+  .option("--role <name=arn>", "the IAM role of an identity: relay, node, …; once for each", eachOf)
+  .option("--cluster-name <name>", "the cluster's name; tokens are then for serverless-ccm:<name>")
+  .option("--audience <text>", "whom tokens may be for, too, or without --cluster-name", eachOf)
+  .option("--max-token-lifetime <duration>", "tokens that are valid for longer are refused (default: 1h)")
+  .option(
+    "--discovery-url <[account=]url>",
+    "where the API server asks, where it cannot reach the issuer",
+    eachOf,
+  )
+  .option(
+    "--certificate-authority <[account=]file>",
+    "by which it trusts that server, where no public one will do",
+    eachOf,
+  )
+  .option("--egress-selector <type>", "through which it asks: controlplane, cluster")
+  .option("--merge <file>", "a file that there is, with which all this is printed in one")
+  .option("--server-version <version>", "of the API server, such as 1.36")
+  .option("--kubeconfig <file>", "asks the API server for its version (default: $KUBECONFIG)")
+  .option("--oidc-issuer-url <url>", "of kube-apiserver, as all of these: they become an entry of the file")
+  .option("--oidc-client-id <id>", "the issuer's only audience")
+  .option("--oidc-username-claim <claim>", "the claim with the user's name (default: sub)")
+  .option("--oidc-username-prefix <prefix>", "before the name; - for none (default: URL#, but for email)")
+  .option("--oidc-groups-claim <claim>", "the claim with the groups")
+  .option("--oidc-groups-prefix <prefix>", "before each of them")
+  .option("--oidc-required-claim <claim=value>", "what a claim has to be; once for each", eachOf)
+  .option("--oidc-signing-algs <list>", "has no equivalent in a file; a comment says so", eachOf)
+  .option("--oidc-ca-file <file>", "by which the issuer's server is trusted")
+  .action(async (flags) => {
+    const { printAuthenticationConfig } = await import("#cli/infra/authentication-config.ts");
+    const note = (line: string): void => void process.stderr.write(`serverless-ccm: ${line}\n`);
+    await printAuthenticationConfig(flags, process.env, (text) => process.stdout.write(text), note);
+  });
+
 program
   .command("decide")
   .summary("the core as a filter: event in, decisions out")
@@ -283,8 +328,13 @@ function withFunctionKubeconfig(command: Command): Command {
   return command.option(
     "--function-kubeconfig <name=file>",
     "a function's own identity, such as csr=FILE; once for each",
-    (each: string, before: readonly string[] = []) => [...before, each],
+    eachOf,
   );
+}
+
+/** Of a flag that may be given more than once. */
+function eachOf(each: string, before: readonly string[] = []): readonly string[] {
+  return [...before, each];
 }
 
 function withClusterOptions(command: Command): Command {

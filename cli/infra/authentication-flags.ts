@@ -1,0 +1,225 @@
+import { X509Certificate } from "node:crypto";
+import type { ConfigurationFault } from "#cli/configuration-error.ts";
+import { readAccountValues } from "#cli/infra/account-values.ts";
+import { readDuration } from "#cli/read-duration.ts";
+import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
+import { audienceFault, audienceOf } from "#core/authentication/audience.ts";
+import {
+  EGRESS_SELECTOR_TYPES,
+  type EgressSelectorType,
+  type JwtAuthenticator,
+} from "#core/authentication/configuration.ts";
+import { issuerUrlFault } from "#core/authentication/issuer-url.ts";
+import { type OidcFlags, translateOidcFlags } from "#core/authentication/oidc-flags.ts";
+import { isSessionArn, parseRoleArn } from "#core/authentication/role-arn.ts";
+import { MAX_LIFETIME_SECONDS, type Trust } from "#core/authentication/trust.ts";
+import { ClusterName } from "#core/event.ts";
+import { IDENTITIES, type Identity, userOf } from "#core/identities.ts";
+import { nearest } from "#core/nearest.ts";
+import { shown } from "#core/shown-text.ts";
+
+/** The flags that say whom an API server is to trust. */
+export interface TrustFlags {
+  /** Each a URL, or `ACCOUNT=URL`. */
+  readonly issuer?: readonly string[] | undefined;
+  /** Each `NAME=ARN`. */
+  readonly role?: readonly string[] | undefined;
+  readonly clusterName?: string | undefined;
+  readonly audience?: readonly string[] | undefined;
+  readonly maxTokenLifetime?: string | undefined;
+  readonly discoveryUrl?: readonly string[] | undefined;
+  /** Each a file, or `ACCOUNT=FILE`. */
+  readonly certificateAuthority?: readonly string[] | undefined;
+  readonly egressSelector?: string | undefined;
+}
+
+/** Kube-apiserver's own, by the names that the command line gives them. */
+export interface OidcCommandFlags {
+  readonly oidcIssuerUrl?: string | undefined;
+  readonly oidcClientId?: string | undefined;
+  readonly oidcUsernameClaim?: string | undefined;
+  readonly oidcUsernamePrefix?: string | undefined;
+  readonly oidcGroupsClaim?: string | undefined;
+  readonly oidcGroupsPrefix?: string | undefined;
+  readonly oidcRequiredClaim?: readonly string[] | undefined;
+  readonly oidcSigningAlgs?: readonly string[] | undefined;
+  readonly oidcCaFile?: string | undefined;
+}
+
+/** Reads one trust for each account; every fault goes to `faults`, and none is made where there is one. */
+export async function readTrusts(flags: TrustFlags, faults: ConfigurationFault[]): Promise<readonly Trust[]> {
+  const before = faults.length;
+  const issuers = readAccountValues("--issuer", flags.issuer, faults);
+  const discoveryUrls = readAccountValues("--discovery-url", flags.discoveryUrl, faults);
+  const authorityFiles = readAccountValues("--certificate-authority", flags.certificateAuthority, faults);
+  const roles = readRoles(flags.role ?? [], faults);
+  const audiences = readAudiences(flags, faults);
+  const egressSelectorType = readEgressSelector(flags.egressSelector, faults);
+  const maxLifetimeSeconds = readDuration("--max-token-lifetime", flags.maxTokenLifetime, LIFETIME, faults);
+  checkUrls("--issuer", issuers.values, faults);
+  checkUrls("--discovery-url", discoveryUrls.values, faults);
+  const authorities = await readAuthorities(authorityFiles.values, faults);
+  const accounts = issuers.accountsOf([...new Set(roles.map(({ account }) => account))]);
+  for (const given of [discoveryUrls, authorityFiles]) given.check(accounts);
+  if (faults.length > before) return [];
+  return accounts.map((account) => ({
+    issuer: {
+      url: issuers.of(account) ?? "",
+      discoveryURL: discoveryUrls.of(account),
+      certificateAuthority: authorities.get(authorityFiles.of(account) ?? ""),
+      egressSelectorType,
+    },
+    audiences,
+    roles: roles
+      .filter((role) => role.account === account)
+      .map(({ arn, identity }) => ({ arn, user: userOf(identity) })),
+    maxLifetimeSeconds,
+  }));
+}
+
+/** Reads the entry that `--oidc-*` flags come to, and what of them it cannot say; undefined where there are none. */
+export async function readOidcFlags(
+  flags: OidcCommandFlags,
+  faults: ConfigurationFault[],
+): Promise<{ readonly entry: JwtAuthenticator; readonly notes: readonly string[] } | undefined> {
+  const before = faults.length;
+  const given: OidcFlags = {
+    issuerUrl: flags.oidcIssuerUrl,
+    clientId: flags.oidcClientId,
+    usernameClaim: flags.oidcUsernameClaim,
+    usernamePrefix: flags.oidcUsernamePrefix,
+    groupsClaim: flags.oidcGroupsClaim,
+    groupsPrefix: flags.oidcGroupsPrefix,
+    requiredClaim: flags.oidcRequiredClaim,
+    signingAlgs: flags.oidcSigningAlgs,
+    certificateAuthority: await readAuthority("--oidc-ca-file", flags.oidcCaFile, faults),
+  };
+  const isAsked = flags.oidcCaFile !== undefined || Object.values(given).some((each) => each !== undefined);
+  if (!isAsked) return undefined;
+  const translated = translateOidcFlags(given);
+  if (translated.kind === "faults") faults.push(...translated.faults);
+  return translated.kind === "entry" && faults.length === before ? translated : undefined;
+}
+
+/** AWS signs for a minute to an hour. */
+const LIFETIME = {
+  from: 60,
+  to: MAX_LIFETIME_SECONDS,
+  words: "a minute to an hour",
+  examples: "15m",
+} as const;
+
+interface GivenRole {
+  readonly identity: Identity;
+  readonly arn: string;
+  readonly account: string;
+}
+
+function readRoles(given: readonly string[], faults: ConfigurationFault[]): readonly GivenRole[] {
+  const name = "--role";
+  const roles = new Map<string, GivenRole>();
+  for (const text of given) {
+    const [word, arn] = [text.split("=", 1)[0] ?? "", text.slice(text.indexOf("=") + 1)];
+    const identity = IDENTITIES.find((each) => each === word);
+    const account = parseRoleArn(arn)?.account;
+    if (identity === undefined || !text.includes("=")) faults.push({ name, message: noIdentity(text, word) });
+    else if (account === undefined) faults.push({ name, message: noRole(identity, arn) });
+    else if ((roles.get(arn)?.identity ?? identity) !== identity)
+      faults.push({
+        name,
+        message: `${arn} is ${roles.get(arn)?.identity} and ${identity}: a role is one user, so that each identity needs a role of its own`,
+      });
+    else roles.set(arn, { identity, arn, account });
+  }
+  if (given.length === 0)
+    faults.push({ name, message: "is missing: give the role of each identity, such as node=ARN" });
+  return [...roles.values()].sort((a, b) => IDENTITIES.indexOf(a.identity) - IDENTITIES.indexOf(b.identity));
+}
+
+function noIdentity(text: string, word: string): string {
+  const meant = nearest(word, IDENTITIES);
+  const hint = meant === undefined || meant === word ? "" : `did you mean ${meant}? `;
+  return `"${shown(text)}" is no identity and its role; ${hint}write it as ${IDENTITIES.join(" or ")}, then = and an ARN`;
+}
+
+function noRole(identity: Identity, arn: string): string {
+  const because = isSessionArn(arn) ? "is a session of a role; its token names the role itself, " : "is no ";
+  return `${identity}: "${shown(arn)}" ${because}arn:aws:iam::ACCOUNT:role/NAME, with its path where it has one`;
+}
+
+function readAudiences(
+  { clusterName, audience = [] }: TrustFlags,
+  faults: ConfigurationFault[],
+): readonly string[] {
+  if (clusterName !== undefined && !ClusterName.safeParse(clusterName).success)
+    faults.push({ name: "--cluster-name", message: `"${shown(clusterName)}" is no name of a cluster` });
+  for (const text of audience) {
+    const fault = audienceFault(text);
+    if (fault !== undefined) faults.push({ name: "--audience", message: `"${shown(text)}" ${fault}` });
+  }
+  const all = [...(clusterName === undefined ? [] : [audienceOf(clusterName)]), ...audience];
+  if (all.length === 0)
+    faults.push({
+      name: "--cluster-name",
+      message: "is missing: give it, or --audience, so that tokens are for this cluster",
+    });
+  return [...new Set(all)];
+}
+
+function readEgressSelector(
+  given: string | undefined,
+  faults: ConfigurationFault[],
+): EgressSelectorType | undefined {
+  const type = EGRESS_SELECTOR_TYPES.find((each) => each === given);
+  if (given !== undefined && type === undefined)
+    faults.push({
+      name: "--egress-selector",
+      message: `"${shown(given)}" is none of ${EGRESS_SELECTOR_TYPES.join(", ")}`,
+    });
+  return type;
+}
+
+function checkUrls(name: string, urls: readonly string[], faults: ConfigurationFault[]): void {
+  for (const url of urls) {
+    const fault = issuerUrlFault(url);
+    if (fault !== undefined) faults.push({ name, message: `"${shown(url)}" ${fault}` });
+  }
+}
+
+async function readAuthorities(
+  files: readonly string[],
+  faults: ConfigurationFault[],
+): Promise<ReadonlyMap<string, string>> {
+  const authorities = new Map<string, string>();
+  for (const file of files) {
+    const pem = await readAuthority("--certificate-authority", file, faults);
+    if (pem !== undefined) authorities.set(file, pem);
+  }
+  return authorities;
+}
+
+const MAX_AUTHORITY_BYTES = 1024 * 1024;
+
+async function readAuthority(
+  name: string,
+  file: string | undefined,
+  faults: ConfigurationFault[],
+): Promise<string | undefined> {
+  if (file === undefined || file === "") return undefined;
+  try {
+    const pem = await readSmallFile(file, MAX_AUTHORITY_BYTES);
+    if (hasCertificate(pem)) return pem;
+    faults.push({ name, message: `${file} has no certificate in PEM` });
+  } catch (error) {
+    faults.push({ name, message: `${file} ${fileTrouble(error)}` });
+  }
+  return undefined;
+}
+
+function hasCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).raw.length > 0;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,247 @@
+import { describe, expect, test } from "vitest";
+import { AuthenticationConfiguration, type JwtAuthenticator } from "#core/authentication/configuration.ts";
+import { configure, type WantedIssuers } from "#core/authentication/configure.ts";
+import { mergeTrust } from "#core/authentication/merge-trust.ts";
+import { authenticatorOf, OUR_MESSAGE, type Trust } from "#core/authentication/trust.ts";
+
+const NODE = { arn: "arn:aws:iam::111122223333:role/node", user: "serverless-ccm-node" };
+const RELAY = { arn: "arn:aws:iam::111122223333:role/relay", user: "serverless-ccm-relay" };
+const URL = "https://1234.tokens.sts.global.api.aws";
+const TRUST: Trust = { issuer: { url: URL }, audiences: ["a"], roles: [NODE] };
+const V1 = { minor: 36, apiVersion: "apiserver.config.k8s.io/v1" } as const;
+const V1BETA1 = { minor: 33, apiVersion: "apiserver.config.k8s.io/v1beta1" } as const;
+
+const OTHER: JwtAuthenticator = {
+  issuer: { url: "https://idp.example.com", audiences: ["kubernetes"] },
+  claimMappings: { username: { claim: "sub", prefix: "oidc:" } },
+};
+
+const fileOf = (...jwt: readonly object[]): AuthenticationConfiguration =>
+  AuthenticationConfiguration.parse({ apiVersion: V1.apiVersion, kind: "AuthenticationConfiguration", jwt });
+
+/** The file that comes of it, as JSON would carry it. */
+function configured(existing: AuthenticationConfiguration | undefined, wanted: Partial<WantedIssuers>) {
+  const result = configure(existing, { server: V1, trusts: [], ...wanted });
+  if (result.kind === "faults") throw new Error(JSON.stringify(result.faults));
+  return structuredClone(result.configuration);
+}
+
+function faultsOf(existing: AuthenticationConfiguration | undefined, wanted: Partial<WantedIssuers>) {
+  const result = configure(existing, { server: V1, trusts: [], ...wanted });
+  return result.kind === "faults" ? result.faults : [];
+}
+
+describe("a file made anew", () => {
+  test("has an entry for each issuer, in the server's version", () => {
+    const other = { ...TRUST, issuer: { url: `${URL}/2` }, audiences: ["a", "b"] };
+    const file = configured(undefined, { server: V1BETA1, trusts: [TRUST, other], translated: OTHER });
+    expect(file).toMatchObject({ apiVersion: V1BETA1.apiVersion, kind: "AuthenticationConfiguration" });
+    expect(file.jwt.map(({ issuer }) => issuer)).toEqual([
+      OTHER.issuer,
+      { url: URL, audiences: ["a"] },
+      { url: `${URL}/2`, audiences: ["a", "b"], audienceMatchPolicy: "MatchAny" },
+    ]);
+  });
+
+  test("says of an issuer what is given, and that alone", () => {
+    const issuer = {
+      url: URL,
+      discoveryURL: `${URL}/d`,
+      certificateAuthority: "PEM",
+      egressSelectorType: "cluster",
+    } as const;
+    const [entry] = configured(undefined, { trusts: [{ ...TRUST, issuer, maxLifetimeSeconds: 900 }] }).jwt;
+    expect(entry).toMatchObject({ issuer: { ...issuer, audiences: ["a"] } });
+    expect(JSON.stringify(entry)).toContain("claims.exp - claims.iat <= 900");
+  });
+
+  test("pins roles to users, and has quotes of a role in quotes", () => {
+    const quoted = { arn: "arn:aws:iam::111122223333:role/'] || true || ['/x", user: "serverless-ccm-csr" };
+    const entry = authenticatorOf({ ...TRUST, roles: [quoted] });
+    expect(entry.claimMappings.username).toEqual({
+      expression: String.raw`{
+  'arn:aws:iam::111122223333:role/\'] || true || [\'/x': 'serverless-ccm-csr'
+}[claims.sub]`,
+    });
+    expect(entry.claimValidationRules?.[0]).toMatchObject({
+      expression: String.raw`claims.sub in [
+  'arn:aws:iam::111122223333:role/\'] || true || [\'/x'
+]`,
+    });
+  });
+});
+
+describe("merging", () => {
+  test("into a file without ours keeps what is there, known or not", () => {
+    const strange = { ...OTHER, issuer: { ...OTHER.issuer, future: [1] } };
+    const before = { ...fileOf(strange), anonymous: { enabled: false } };
+    expect(configured(before, { trusts: [TRUST] })).toEqual({
+      ...before,
+      jwt: [strange, authenticatorOf(TRUST)],
+    });
+  });
+
+  test.each([undefined, null, []])("into a file whose list is %j makes one", (jwt) => {
+    const before = AuthenticationConfiguration.parse({ ...fileOf(), jwt });
+    expect(configured(before, { trusts: [TRUST] }).jwt).toEqual([authenticatorOf(TRUST)]);
+  });
+
+  const rows: readonly [what: string, before: Trust, given: Trust, after: Trust][] = [
+    ["the same", TRUST, TRUST, TRUST],
+    ["an audience", TRUST, { ...TRUST, audiences: ["b"] }, { ...TRUST, audiences: ["a", "b"] }],
+    [
+      "an audience of several",
+      { ...TRUST, audiences: ["a", "b"] },
+      TRUST,
+      { ...TRUST, audiences: ["a", "b"] },
+    ],
+    ["a role", TRUST, { ...TRUST, roles: [RELAY] }, { ...TRUST, roles: [NODE, RELAY] }],
+    [
+      "a role of a user that has one",
+      TRUST,
+      { ...TRUST, roles: [{ ...RELAY, user: NODE.user }] },
+      { ...TRUST, roles: [NODE, { ...RELAY, user: NODE.user }] },
+    ],
+    [
+      "nothing of the lifetime",
+      { ...TRUST, maxLifetimeSeconds: 300 },
+      TRUST,
+      { ...TRUST, maxLifetimeSeconds: 300 },
+    ],
+    [
+      "another lifetime",
+      { ...TRUST, maxLifetimeSeconds: 300 },
+      { ...TRUST, maxLifetimeSeconds: 600 },
+      { ...TRUST, maxLifetimeSeconds: 600 },
+    ],
+    [
+      "where to ask",
+      TRUST,
+      { ...TRUST, issuer: { url: URL, discoveryURL: "https://d" } },
+      { ...TRUST, issuer: { url: URL, discoveryURL: "https://d" } },
+    ],
+    [
+      "nothing of where to ask",
+      { ...TRUST, issuer: { url: URL, certificateAuthority: "PEM" } },
+      { ...TRUST, issuer: { url: URL, certificateAuthority: undefined } },
+      { ...TRUST, issuer: { url: URL, certificateAuthority: "PEM" } },
+    ],
+  ];
+  test.each(rows)("into our entry adds %s, and again nothing", (_, before, given, after) => {
+    const once = configured(fileOf(OTHER, authenticatorOf(before)), { trusts: [given] });
+    expect(once.jwt).toEqual([OTHER, authenticatorOf(after)]);
+    expect(configured(AuthenticationConfiguration.parse(once), { trusts: [given] })).toEqual(once);
+  });
+
+  test("keeps what others have added to our entry, and brings our rules up to date", () => {
+    const ours = authenticatorOf(TRUST);
+    const [roles, lifetime, audience] = ours.claimValidationRules ?? [];
+    const theirs = { expression: "claims.sub != ''", message: "theirs" };
+    const entry = {
+      ...ours,
+      claimValidationRules: [
+        theirs,
+        { claim: "aud", requiredValue: "a" },
+        { ...lifetime, expression: "true" },
+        { expression: "false", message: `${OUR_MESSAGE}what nobody says any more` },
+        { ...audience, message: "their words" },
+        audience,
+      ],
+      claimMappings: { ...ours.claimMappings, groups: { expression: "['theirs']" }, uid: { claim: "jti" } },
+      userValidationRules: null,
+      future: 1,
+    };
+    expect(mergeTrust(entry, TRUST)).toEqual({
+      kind: "merged",
+      entry: {
+        ...entry,
+        claimValidationRules: [theirs, { claim: "aud", requiredValue: "a" }, lifetime, audience, roles],
+        userValidationRules: ours.userValidationRules,
+      },
+    });
+  });
+
+  test("gives an entry of ours that lacks rules and groups what it lacks", () => {
+    const { issuer, claimMappings } = authenticatorOf(TRUST);
+    const bare = { issuer, claimMappings: { username: claimMappings.username } };
+    expect(mergeTrust(bare, TRUST)).toEqual({ kind: "merged", entry: authenticatorOf(TRUST) });
+  });
+
+  test.each<[string, object]>([
+    ["a claim as the user", { ...OTHER, issuer: { ...OTHER.issuer, url: URL } }],
+    [
+      "another expression",
+      { ...authenticatorOf(TRUST), claimMappings: { username: { expression: "'aws:' + claims.sub" } } },
+    ],
+    [
+      "a map by another claim",
+      { ...authenticatorOf(TRUST), claimMappings: { username: { expression: "{'a': 'b'}[claims.jti]" } } },
+    ],
+    [
+      "a map that is computed",
+      {
+        ...authenticatorOf(TRUST),
+        claimMappings: { username: { expression: "{'a': claims.x}[claims.sub]" } },
+      },
+    ],
+  ])("refuses an entry of our issuer with %s", (_, entry) => {
+    expect(faultsOf(fileOf(OTHER, entry), { trusts: [TRUST] })).toEqual([
+      { path: "jwt[1]", message: expect.stringMatching(/maps users in another way/) },
+    ]);
+  });
+
+  test("refuses a role that would be two users", () => {
+    const given = { ...TRUST, roles: [{ ...NODE, user: RELAY.user }] };
+    expect(faultsOf(fileOf(authenticatorOf(TRUST)), { trusts: [given] })).toEqual([
+      {
+        path: "jwt[0]",
+        message: expect.stringMatching(/as the user serverless-ccm-node.*serverless-ccm-relay, too/),
+      },
+    ]);
+  });
+
+  test("of flags that are translated already changes nothing, and refuses what says otherwise", () => {
+    expect(configured(fileOf(OTHER), { translated: OTHER }).jwt).toEqual([OTHER]);
+    const other = { ...OTHER, issuer: { ...OTHER.issuer, audiences: ["else"] } };
+    expect(faultsOf(fileOf(OTHER), { translated: other })).toEqual([
+      { path: "jwt[0]", message: expect.stringMatching(/--oidc-issuer-url/) },
+    ]);
+  });
+});
+
+describe("what kube-apiserver would refuse is refused", () => {
+  const entries = (count: number): readonly object[] =>
+    Array.from({ length: count }, (_, index) => ({
+      ...OTHER,
+      issuer: { ...OTHER.issuer, url: `https://${index}` },
+    }));
+
+  test("more issuers than 64", () => {
+    expect(configured(fileOf(...entries(63)), { trusts: [TRUST] }).jwt).toHaveLength(64);
+    expect(faultsOf(fileOf(...entries(64)), { trusts: [TRUST] })).toEqual([
+      { path: "jwt", message: expect.stringContaining("65 issuers") },
+    ]);
+  });
+
+  test("one issuer twice, one discovery URL twice, all of it at once", () => {
+    const at = { ...OTHER.issuer, discoveryURL: "https://d" };
+    const twice = [
+      { ...OTHER, issuer: at },
+      { ...OTHER, issuer: { ...at, url: "https://x" } },
+      { ...OTHER, issuer: { ...OTHER.issuer, discoveryURL: null } },
+    ];
+    expect(faultsOf(fileOf(...twice), { trusts: [TRUST, TRUST] }).map(({ path }) => path)).toEqual([
+      "jwt[2].issuer.url",
+      "jwt[4].issuer.url",
+      "jwt[1].issuer.discoveryURL",
+    ]);
+  });
+
+  test("an egress selector before 1.34", () => {
+    const trust = { ...TRUST, issuer: { url: URL, egressSelectorType: "controlplane" as const } };
+    expect(configured(undefined, { trusts: [trust] }).jwt).toHaveLength(1);
+    expect(faultsOf(undefined, { server: V1BETA1, trusts: [trust] })).toEqual([
+      { path: "jwt[0].issuer.egressSelectorType", message: expect.stringContaining("1.34") },
+    ]);
+  });
+});

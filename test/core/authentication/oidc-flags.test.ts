@@ -1,0 +1,97 @@
+import { describe, expect, test } from "vitest";
+import { type OidcFlags, translateOidcFlags } from "#core/authentication/oidc-flags.ts";
+
+const ISSUER = "https://idp.example.com";
+const GIVEN: OidcFlags = { issuerUrl: ISSUER, clientId: "kubernetes", signingAlgs: ["RS256"] };
+
+const entryOf = (flags: OidcFlags) => {
+  const translated = translateOidcFlags({ ...GIVEN, ...flags });
+  if (translated.kind === "faults") throw new Error(JSON.stringify(translated.faults));
+  return translated.entry;
+};
+
+describe("the name of a user", () => {
+  const rows: readonly [given: string, flags: OidcFlags, claim: string, prefix: string][] = [
+    ["no flag", {}, "sub", `${ISSUER}#`],
+    ["an empty prefix", { usernamePrefix: "" }, "sub", `${ISSUER}#`],
+    ["another claim", { usernameClaim: "upn" }, "upn", `${ISSUER}#`],
+    ["email", { usernameClaim: "email" }, "email", ""],
+    ["email and an empty prefix", { usernameClaim: "email", usernamePrefix: "" }, "email", ""],
+    ["email and a prefix", { usernameClaim: "email", usernamePrefix: "oidc:" }, "email", "oidc:"],
+    ["a dash", { usernamePrefix: "-" }, "sub", ""],
+    ["email and a dash", { usernameClaim: "email", usernamePrefix: "-" }, "email", ""],
+    ["a prefix", { usernamePrefix: "oidc:" }, "sub", "oidc:"],
+    ["two dashes", { usernamePrefix: "--" }, "sub", "--"],
+  ];
+  test.each(rows)("by %s", (_, flags, claim, prefix) => {
+    expect(entryOf(flags).claimMappings).toEqual({ username: { claim, prefix } });
+  });
+});
+
+test.each<[string, OidcFlags, unknown]>([
+  ["no claim", { groupsPrefix: "oidc:" }, undefined],
+  ["an empty claim", { groupsClaim: "" }, undefined],
+  ["a claim", { groupsClaim: "groups" }, { claim: "groups", prefix: "" }],
+  ["both", { groupsClaim: "groups", groupsPrefix: "-" }, { claim: "groups", prefix: "-" }],
+])("groups come by %s", (_, flags, groups) => {
+  expect(entryOf(flags).claimMappings.groups).toEqual(groups);
+});
+
+test("claims that are required are those of the last value, without blanks around", () => {
+  const requiredClaim = ["hd=a", " team = b=c ", "hd=d,e", "none="];
+  expect(entryOf({ requiredClaim }).claimValidationRules).toEqual([
+    { claim: "hd", requiredValue: "d,e" },
+    { claim: "team", requiredValue: "b=c" },
+    { claim: "none", requiredValue: "" },
+  ]);
+  expect(entryOf({})).not.toHaveProperty("claimValidationRules");
+});
+
+test("issuer, audience and authority are those of the flags", () => {
+  expect(entryOf({ certificateAuthority: "PEM" }).issuer).toEqual({
+    url: ISSUER,
+    certificateAuthority: "PEM",
+    audiences: ["kubernetes"],
+  });
+  expect(entryOf({ certificateAuthority: "" }).issuer).not.toHaveProperty("certificateAuthority");
+});
+
+describe("what is to be looked at", () => {
+  const ALL = "RS256,RS384,RS512,ES256,ES384,ES512,PS256,PS384,PS512";
+  test.each<[string, OidcFlags, readonly RegExp[]]>([
+    ["algorithms that are not all", {}, [/RS256 has no equivalent/]],
+    ["algorithms by default", { signingAlgs: undefined }, [/RS256 has no equivalent/]],
+    ["all algorithms", { signingAlgs: [ALL] }, []],
+    ["users without a prefix", { signingAlgs: [ALL], usernamePrefix: "-" }, [/system:masters/]],
+    ["groups without a prefix", { signingAlgs: [ALL], groupsClaim: "g" }, [/system:masters/]],
+    ["groups with one", { signingAlgs: [ALL], groupsClaim: "g", groupsPrefix: "p:" }, []],
+  ])("are %s", (_, flags, notes) => {
+    const translated = translateOidcFlags({ ...GIVEN, ...flags });
+    expect("notes" in translated && translated.notes).toEqual(
+      notes.map((note) => expect.stringMatching(note)),
+    );
+  });
+});
+
+test.each<[string, OidcFlags, readonly string[]]>([
+  [
+    "no issuer and no client",
+    { issuerUrl: undefined, clientId: "" },
+    ["--oidc-issuer-url", "--oidc-client-id"],
+  ],
+  ["an empty claim of the user", { usernameClaim: "" }, ["--oidc-username-claim"]],
+  ["an issuer over http", { issuerUrl: "http://idp.example.com" }, ["--oidc-issuer-url"]],
+  [
+    "claims that are no pairs",
+    { requiredClaim: ["hd", "=a", "x=y"] },
+    ["--oidc-required-claim", "--oidc-required-claim"],
+  ],
+  [
+    "an algorithm that is none",
+    { signingAlgs: ["RS256,none", "HS256"] },
+    ["--oidc-signing-algs", "--oidc-signing-algs"],
+  ],
+])("kube-apiserver would not start with %s, and neither is it translated", (_, flags, names) => {
+  const translated = translateOidcFlags({ ...GIVEN, ...flags });
+  expect(translated.kind === "faults" && translated.faults.map(({ name }) => name)).toEqual(names);
+});
