@@ -1,6 +1,7 @@
 import { readKubeconfig } from "#cli/kubeconfig.ts";
 import { KubeconfigError } from "#cli/kubeconfig-error.ts";
 import { trustOf } from "#cli/kubeconfig-trust.ts";
+import { type AddressRules, judgeBy } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { readAuthority, SignInError, signIn } from "#config/sign-in.ts";
 import { connect, type ReadTls } from "#kube/client/connect.ts";
@@ -11,10 +12,11 @@ import type { ConfigurationFault } from "#relay/followed-cluster.ts";
 const VERIFIED = { skipsVerification: false };
 
 /** Reads what the relay signs in with, and gives the way to the cluster's API server; nothing is sent yet. */
-export async function connectRelay(cluster: Cluster): Promise<Transport> {
+export async function connectRelay(cluster: Cluster, rules: AddressRules): Promise<Transport> {
   const how = cluster.signIn.relay;
+  const judgeAddress = judgeBy(rules);
   if (how?.kind !== "kubeconfig")
-    return connect({ server: cluster.server, ...(await signIn(cluster, "relay")) });
+    return connect({ server: cluster.server, judgeAddress, ...(await signIn(cluster, "relay")) });
   const access = await readKubeconfig(how.file, how.context, trustOf(cluster, how.allow ?? []));
   const authority = await readAuthority(cluster, "relay");
   // The entry says which API server, and by which authority it is known; the kubeconfig says how to sign in.
@@ -22,7 +24,7 @@ export async function connectRelay(cluster: Cluster): Promise<Transport> {
     authority === undefined
       ? access.tls
       : async (options) => ({ ...(await access.tls(options)), ...(await authority(options)), ...VERIFIED });
-  return connect({ ...access, tls, server: cluster.server });
+  return connect({ ...access, judgeAddress, tls, server: cluster.server });
 }
 
 /** Why `connectRelay` rejected, for logs and probes: it names files, never what stands in them. */

@@ -13,6 +13,9 @@ import packageJson from "../package.json" with { type: "json" };
 const FAILED = 1;
 const WRONG_USAGE = 2;
 
+const ALLOWED_NETWORKS =
+  "where API servers may have internal addresses, such as 10.0.0.0/8 (default: $ALLOWED_NETWORKS; anywhere for a file)";
+
 /** Of an error's message. */
 const MAX_LINES = 1_000;
 const MAX_LINE_CHARACTERS = 1_024;
@@ -38,8 +41,9 @@ withClusterOptions(program.command("relay"))
   .description("Watches clusters and invokes the functions that are deployed to AWS Lambda.")
   .option(
     "--clusters-file <file>",
-    "YAML file of clusters, in place of flags for one (default: $CLUSTERS_FILE)",
+    "clusters in place of flags for one: a YAML file, or ssm:/PATH/ (default: $CLUSTERS_FILE)",
   )
+  .option("--allowed-networks <list>", ALLOWED_NETWORKS)
   .option("--function-prefix <prefix>", "functions are named <prefix>node, …")
   .option("--function-arn <arn>", "the node function, by name or ARN")
   .option("--region <region>", "where the functions are (default: $AWS_REGION, or the AWS profile's)")
@@ -280,7 +284,10 @@ function givenTo(command: Command): ReadonlySet<string> {
 }
 
 function withClustersFile(command: Command): Command {
-  return command.option("--clusters-file <file>", "YAML file of clusters (default: $CLUSTERS_FILE)");
+  return command.option(
+    "--clusters-file <file>",
+    "YAML file of clusters, or ssm:/PATH/ (default: $CLUSTERS_FILE)",
+  );
 }
 
 function print(line: string): void {
@@ -317,6 +324,7 @@ function withCluster(command: Command): Command {
 function withReach(command: Command): Command {
   const shown = ["--kubeconfig", "--clusters-file"];
   const hide = (option: Option): Option => (shown.includes(option.long ?? "") ? option : option.hideHelp());
+  command.option("--allowed-networks <list>", ALLOWED_NETWORKS);
   withFunctionKubeconfig(withCluster(withClustersFile(command))).options.forEach(hide);
   return command.addHelpText(
     "after",

@@ -1,3 +1,4 @@
+import { readAllowedNetworks } from "#cli/allowed-networks.ts";
 import { clusterSourceOf } from "#cli/cluster-source.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectRelay } from "#cli/connect-relay.ts";
@@ -11,8 +12,10 @@ import {
 } from "#cli/settings.ts";
 import { someOf } from "#cli/some-of.ts";
 import type { Environment } from "#clouds/kind.ts";
+import { type AddressRules, judgeBy } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { type ClustersFault, type ClustersFile, ClustersFileError, placeOf } from "#config/clusters-file.ts";
+import type { ClusterHome } from "#config/home/home.ts";
 import { openHome } from "#config/home/open-home.ts";
 import { type SignInRole, signIn, signInKeyOf } from "#config/sign-in.ts";
 import { nearest } from "#core/nearest.ts";
@@ -24,6 +27,7 @@ import type { Transport } from "#kube/client/transport.ts";
 export interface ReachFlags extends Omit<ClusterFlags, "dryRun"> {
   readonly clustersFile?: string | undefined;
   readonly functionKubeconfig?: readonly string[] | undefined;
+  readonly allowedNetworks?: string | undefined;
   readonly given: ReadonlySet<string>;
 }
 
@@ -68,7 +72,11 @@ export async function reachClusters(
 ): Promise<ReachableClusters> {
   const faults: ConfigurationFault[] = [];
   const source = clusterSourceOf(flags.clustersFile, flags.given, environment, faults);
-  if (source.kind === "file") return reachInFile(name, source.file, faults);
+  if (source.kind === "file") {
+    const home = openHome(source.file);
+    const addresses = readAllowedNetworks(flags.allowedNetworks, environment, home.kind, faults);
+    return reachInHome(name, home, addresses, faults);
+  }
   const clusterName = nameOf(name, flags, faults);
   const own = await readFunctionAccess(flags.functionKubeconfig ?? [], faults);
   const wanted = { ...flags, clusterName, dryRun: false };
@@ -106,17 +114,17 @@ function nameOf(name: string | undefined, flags: ReachFlags, faults: Configurati
   return name;
 }
 
-async function reachInFile(
+async function reachInHome(
   name: string | undefined,
-  file: string,
+  home: ClusterHome,
+  addresses: AddressRules,
   faults: ConfigurationFault[],
 ): Promise<ReachableClusters> {
-  const content = await openHome(file)
-    .read()
-    .catch((error: unknown) => {
-      if (!(error instanceof ClustersFileError)) throw error;
-      throw new ConfigurationError([...faults, ...faultsOf(file, error.faults)]);
-    });
+  const file = home.name;
+  const content = await home.read().catch((error: unknown) => {
+    if (!(error instanceof ClustersFileError)) throw error;
+    throw new ConfigurationError([...faults, ...faultsOf(file, error.faults)]);
+  });
   const isWanted = (entry: { readonly name: string | undefined }): boolean =>
     name === undefined || entry.name === name;
   const wanted = content.clusters.filter(isWanted);
@@ -127,15 +135,21 @@ async function reachInFile(
     reachable(
       cluster,
       (role) => signInKeyOf(cluster, role),
-      (role) => signInTo(cluster, role),
+      (role) => signInTo(cluster, role, addresses),
     ),
   );
   return { clusters, faults: faulty };
 }
 
-async function signInTo(cluster: Cluster, role: SignInRole): Promise<Transport> {
-  if (role === "relay") return connectRelay(cluster);
-  return connect({ server: cluster.server, ...(await signIn(cluster, role)), ...boundsOf(cluster) });
+async function signInTo(cluster: Cluster, role: SignInRole, addresses: AddressRules): Promise<Transport> {
+  if (role === "relay") return connectRelay(cluster, addresses);
+  const judgeAddress = judgeBy(addresses);
+  return connect({
+    server: cluster.server,
+    judgeAddress,
+    ...(await signIn(cluster, role)),
+    ...boundsOf(cluster),
+  });
 }
 
 function unknownCluster(name: string, file: string, { clusters }: ClustersFile): ConfigurationFault {

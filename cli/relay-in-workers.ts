@@ -10,6 +10,7 @@ import { log, serveUntilSignal } from "#cli/serve.ts";
 import type { ServingSettings } from "#cli/settings.ts";
 import { sayThatNoneIsUsable } from "#cli/start-notes.ts";
 import type { WorkersFor } from "#cli/workers.ts";
+import type { AddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
 import type { ClusterHome } from "#config/home/home.ts";
@@ -28,6 +29,8 @@ export interface RelayInWorkersOptions {
   /** URL of the module that a worker is started with. */
   readonly program: string;
   readonly home: ClusterHome;
+  /** Where the API servers of its clusters may be. */
+  readonly addresses: AddressRules;
   readonly content: ClustersFile;
   readonly serving: ServingSettings;
   readonly workersFor: WorkersFor;
@@ -43,7 +46,7 @@ const LONGEST_INVOCATION_MS = FUNCTION_TIMEOUT_MS + 5_000;
 /** The clusters of a home in worker threads, until a signal ends it; what they cannot stop stays in this thread. */
 export async function relayInWorkers(options: RelayInWorkersOptions): Promise<void> {
   const { flags, home, content, serving, invoker } = options;
-  if (!(await isAnyUsable(content.clusters))) sayThatNoneIsUsable(home.name);
+  if (!(await isAnyUsable(content.clusters, options.addresses))) sayThatNoneIsUsable(home.name);
   const clock = systemClock;
   const workerMetrics = createWorkerMetrics();
   const gate = createGate({ clock, random: Math.random });
@@ -96,9 +99,9 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
 }
 
 /** The first that is will do; workers say of the others why not, and try again. */
-async function isAnyUsable(clusters: readonly Cluster[]): Promise<boolean> {
+async function isAnyUsable(clusters: readonly Cluster[], addresses: AddressRules): Promise<boolean> {
   for (const cluster of clusters) {
-    const transport = await connectRelay(cluster).catch(() => undefined);
+    const transport = await connectRelay(cluster, addresses).catch(() => undefined);
     await transport?.close();
     if (transport !== undefined) return true;
   }
@@ -112,7 +115,7 @@ async function isAnyUsable(clusters: readonly Cluster[]): Promise<boolean> {
 const OLD_GENERATION_MEBIBYTES = 256;
 const YOUNG_GENERATION_MEBIBYTES = 12;
 
-function spawnWith({ flags, program, serving, region }: RelayInWorkersOptions): Spawn {
+function spawnWith({ flags, program, serving, region, addresses }: RelayInWorkersOptions): Spawn {
   const identity = randomBytes(4).toString("hex");
   return (start) => {
     const data: RelayWorkerData = {
@@ -121,6 +124,7 @@ function spawnWith({ flags, program, serving, region }: RelayInWorkersOptions): 
       functionPrefix: flags.functionPrefix,
       functionArn: flags.functionArn,
       region,
+      addresses,
       identity: `${identity}-${start.id}`,
       nodeStatusUpdateFrequencySeconds: serving.nodeStatusUpdateFrequencySeconds,
     };

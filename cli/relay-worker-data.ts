@@ -1,4 +1,5 @@
 import type { FunctionFlags } from "#cli/function-names.ts";
+import type { AddressRules } from "#config/address-rules.ts";
 import type { WorkerStart } from "#relay/workers/messages.ts";
 
 /** Tells our own workers from any other thread. */
@@ -10,6 +11,8 @@ export interface RelayWorkerData extends FunctionFlags {
   readonly start: WorkerStart;
   /** Where the functions are; what the AWS SDK finds without it. */
   readonly region: string | undefined;
+  /** Where API servers may be. */
+  readonly addresses: AddressRules;
   readonly identity: string;
   readonly nodeStatusUpdateFrequencySeconds: number;
 }

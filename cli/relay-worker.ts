@@ -24,7 +24,7 @@ export function runRelayWorker(data: RelayWorkerData, watches?: readonly Watch[]
       maxInFlight: MAX_SOCKETS,
       client: data.region === undefined ? {} : { region: data.region },
     }),
-    connect: connectRelay,
+    connect: (cluster) => connectRelay(cluster, data.addresses),
     keep: (name, options) => keepCluster(name, options, undefined),
     identity: data.identity,
     nodeStatusUpdateFrequencySeconds: data.nodeStatusUpdateFrequencySeconds,

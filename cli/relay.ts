@@ -1,3 +1,4 @@
+import { readAllowedNetworks } from "#cli/allowed-networks.ts";
 import { clusterSourceOf } from "#cli/cluster-source.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectRelay } from "#cli/connect-relay.ts";
@@ -19,11 +20,14 @@ import {
   sayThatNothingIsReadAgain,
 } from "#cli/start-notes.ts";
 import { readWorkers } from "#cli/workers.ts";
+import type { AddressRules } from "#config/address-rules.ts";
+import type { Cluster } from "#config/cluster.ts";
 import { type ClustersFile, ClustersFileError, placeOf } from "#config/clusters-file.ts";
 import type { ClusterHome } from "#config/home/home.ts";
 import { openHome } from "#config/home/open-home.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { connect } from "#kube/client/connect.ts";
+import type { Transport } from "#kube/client/transport.ts";
 import type { RelayCluster } from "#relay/relay.ts";
 
 /** The flags of `relay`, beyond those it shares with `run`. */
@@ -34,6 +38,7 @@ export interface RelayFlags extends Flags, FunctionFlags {
   /** Where the functions are; what the AWS SDK finds without it. */
   readonly region?: string | undefined;
   readonly workers?: string | undefined;
+  readonly allowedNetworks?: string | undefined;
 }
 
 /** Sockets to Lambda at most. What is in flight is bounded by each cluster's limits, and clusters come and go. */
@@ -65,30 +70,38 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
     return serve({ clusters, invoker, serving, dryRun: invoker.dryRun });
   }
   const home = openHome(source.file);
+  const addresses = readAllowedNetworks(flags.allowedNetworks, process.env, home.kind, faults);
   const content = await readContent(home, flags.dryRun, faults);
   if (faults.length > 0) throw new ConfigurationError(faults);
   refuseOneFunction(flags, content.clusters);
   if (flags.dryRun) sayThatItIsDry();
   const invoker = makeInvoker();
   if (workersFor !== undefined) {
-    return relayInWorkers({ flags, program, home, content, serving, workersFor, region, invoker });
+    return relayInWorkers({ flags, program, home, addresses, content, serving, workersFor, region, invoker });
   }
-  await serve({ ...(await clustersOfHome(flags, home, content)), invoker, serving, dryRun: invoker.dryRun });
+  await serve({
+    ...(await clustersOfHome(flags, home, addresses, content)),
+    invoker,
+    serving,
+    dryRun: invoker.dryRun,
+  });
 }
 
 /** The clusters to begin with, all in this thread, and how they change. */
 async function clustersOfHome(
   { dryRun }: RelayFlags,
   home: ClusterHome,
+  addresses: AddressRules,
   content: ClustersFile,
 ): Promise<Pick<ServeOptions, "clusters" | "follow">> {
-  const clusters = await connectAll(content);
+  const connectOne = (cluster: Cluster): Promise<Transport> => connectRelay(cluster, addresses);
+  const clusters = await connectAll(content, connectOne);
   if (clusters.length === 0) sayThatNoneIsUsable(home.name);
   const follow: ServeOptions["follow"] = (started) =>
     followClusters({
       ...{ home, content, followed: clusters, dryRun, log, onHangup },
       keep: (name, signal, already) =>
-        keepCluster(name, { relay: started, connect: connectRelay, log, signal }, already),
+        keepCluster(name, { relay: started, connect: connectOne, log, signal }, already),
     });
   return { clusters, follow };
 }
@@ -117,9 +130,12 @@ function refuseOneFunction(flags: RelayFlags, clusters: ClustersFile["clusters"]
 }
 
 /** All that can be signed in to now; whoever follows the home says of the others why not, and tries again. */
-async function connectAll({ clusters }: ClustersFile): Promise<RelayCluster[]> {
+async function connectAll(
+  { clusters }: ClustersFile,
+  connectOne: (cluster: Cluster) => Promise<Transport>,
+): Promise<RelayCluster[]> {
   const connected = await Promise.allSettled(
-    clusters.map(async (cluster) => ({ cluster, transport: await connectRelay(cluster) })),
+    clusters.map(async (cluster) => ({ cluster, transport: await connectOne(cluster) })),
   );
   return connected.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
 }

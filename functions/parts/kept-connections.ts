@@ -2,6 +2,7 @@ import type { Cluster } from "#config/cluster.ts";
 import { type SignInRole, signIn, signInKeyOf } from "#config/sign-in.ts";
 import { createBoundedCache } from "#functions/parts/bounded-cache.ts";
 import { type ConnectOptions, connect } from "#kube/client/connect.ts";
+import type { JudgeAddress } from "#kube/client/judged-lookup.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** The connections that a warm function keeps. */
@@ -12,6 +13,8 @@ export interface KeptConnectionsOptions {
   readonly most: number;
   /** Answers are those to writes and single reads, and bounded by the cluster's limit of these; lists have bounds of their own. */
   readonly answersAlone: boolean;
+  /** Which addresses API servers may have; any without it. */
+  readonly judgeAddress?: JudgeAddress | undefined;
 }
 
 /** A connection to a cluster's API server for each way of signing in to it; rejects where it cannot be signed in to. */
@@ -20,7 +23,12 @@ export function keptConnections(options: KeptConnectionsOptions): (cluster: Clus
   return (cluster) => {
     const bounds = options.answersAlone ? boundsOf(cluster) : {};
     return kept.get(keyOf(cluster, options.role, bounds), async () =>
-      connect({ server: cluster.server, ...(await signIn(cluster, options.role)), ...bounds }),
+      connect({
+        server: cluster.server,
+        judgeAddress: options.judgeAddress,
+        ...(await signIn(cluster, options.role)),
+        ...bounds,
+      }),
     );
   };
 }

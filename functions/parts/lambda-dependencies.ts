@@ -29,18 +29,16 @@ export function lambdaDependencies(
   environment: Readonly<Record<string, string | undefined>>,
 ): LambdaDependencies {
   const clouds = createBoundedCache<Cloud>(MAX_KEPT, (cloud) => cloud.close());
-  const file = environment["CLUSTERS_FILE"];
-  const clusters = clustersOfHome(file);
+  const { clusters, judgeAddress } = clustersOfHome(environment);
   const cloudOf = ({ name, cloud }: Cluster): Promise<Cloud> =>
     clouds.get(JSON.stringify([name, cloud]), () => loadCloud(cloud, { clusterName: name }));
   return {
     clusters,
     cloud: cloudOf,
-    api: keptConnections({ role, most: MAX_KEPT, answersAlone: true }),
+    api: keptConnections({ role, most: MAX_KEPT, answersAlone: true, judgeAddress }),
     now: () => new Date(),
     log: logToStandardOutput,
     async prepare() {
-      if (file === undefined) return;
       const all = await clusters.ahead().catch(() => []);
       await Promise.allSettled(oneOfEachProvider(all).map(cloudOf));
     },

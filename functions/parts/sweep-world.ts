@@ -28,14 +28,14 @@ const OWN_NAME = "sweep";
 
 /** All that a deployed sweep touches: clusters from the file that CLUSTERS_FILE names, the other functions beside it, and itself. */
 export function sweepWorld(environment: Readonly<Record<string, string | undefined>>): DispatchWorld {
-  const clusters = clustersOfHome(environment["CLUSTERS_FILE"]);
+  const { clusters, judgeAddress } = clustersOfHome(environment);
   const ownName = environment["AWS_LAMBDA_FUNCTION_NAME"] ?? OWN_NAME;
   const lambda = new LambdaClient({ maxAttempts: 3 });
   const names = new Map(WATCHES.map(({ name, functionName }) => [name, functionName]));
   return {
     clusters: () => clusters.all(),
     clustersNamed: (names) => clusters.named(names),
-    api: keptConnections({ role: OWN_NAME, most: MAX_KEPT, answersAlone: false }),
+    api: keptConnections({ role: OWN_NAME, most: MAX_KEPT, answersAlone: false, judgeAddress }),
     invoker: createLambdaInvoker({
       functionName: (controller) => nameOfSibling(ownName, OWN_NAME, names.get(controller) ?? controller),
       functionTimeoutMs: FUNCTION_TIMEOUT_MS,

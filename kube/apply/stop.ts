@@ -82,6 +82,7 @@ export function isUnanswered({ code }: { readonly code: string | undefined }): b
 const UNREACHED: ReadonlySet<string> = new Set([
   "ConnectionRefused",
   "UnknownHost",
+  "AddressRefused",
   "NotTrusted",
   "WrongName",
   "NotHttp2",

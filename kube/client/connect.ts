@@ -4,6 +4,7 @@ import { createConnectionPool } from "#kube/client/connection-pool.ts";
 import { ApiUnreachable } from "#kube/client/errors.ts";
 import { type AnswerBounds, CANCEL, endedWell, readAnswer, readHead } from "#kube/client/exchange.ts";
 import { MAX_OBJECT_VALUES } from "#kube/client/json-values.ts";
+import type { JudgeAddress } from "#kube/client/judged-lookup.ts";
 import { createRenewal } from "#kube/client/renewal.ts";
 import { createRequester, ended } from "#kube/client/requester.ts";
 import { createSlots } from "#kube/client/slots.ts";
@@ -22,6 +23,8 @@ export interface ConnectOptions {
   readonly authorization?: Authorization | undefined;
   readonly userAgent?: string;
   readonly connectTimeoutMs?: number;
+  /** Which addresses may be connected to; any without it. */
+  readonly judgeAddress?: JudgeAddress | undefined;
   /** For requests that name none. */
   readonly requestTimeoutMs?: number;
   /** The largest body of an answer at all; a page of 500 nodes is 2–10 MB. */

@@ -1,7 +1,9 @@
 import * as http2 from "node:http2";
 import * as net from "node:net";
 import * as tls from "node:tls";
+import { messageOf } from "#core/message-of.ts";
 import { ApiUnreachable, connectCode, systemCode } from "#kube/client/errors.ts";
+import { type JudgeAddress, judgedLookup, refusalOfLiteral } from "#kube/client/judged-lookup.ts";
 
 /** A client certificate and its key, PEM. */
 export interface ClientCertificate {
@@ -22,6 +24,8 @@ export interface TlsCredentials {
 export interface ConnectionOptions extends TlsCredentials {
   readonly server: URL;
   readonly connectTimeoutMs: number;
+  /** Which addresses may be connected to; any without it. */
+  readonly judgeAddress?: JudgeAddress | undefined;
   /** While streams are open a PING is sent so often … */
   readonly pingIntervalMs: number;
   /** … and a connection on which nothing at all arrives for this time after one is dead. */
@@ -190,8 +194,12 @@ function watchSession(
 
 async function openSocket(options: ConnectionOptions, signal: AbortSignal): Promise<tls.TLSSocket> {
   const host = options.server.hostname.replace(/^\[(.*)\]$/, "$1");
+  const { judgeAddress } = options;
+  const refusal = refusalOfLiteral(host, judgeAddress);
+  if (refusal !== undefined) throw unreachable(options, refusal);
   const socket = tls.connect({
     host,
+    ...(judgeAddress === undefined ? {} : { lookup: judgedLookup(judgeAddress) }),
     port: options.server.port === "" ? 443 : Number(options.server.port),
     servername: net.isIP(host) === 0 ? host : "",
     ALPNProtocols: ["h2"],
@@ -261,7 +269,7 @@ function unreachable(options: ConnectionOptions, error: unknown): ApiUnreachable
     code: connectCode(error),
     server: options.server.origin,
     attempt: "connect",
-    detail: systemCode(error),
+    detail: connectCode(error) === "AddressRefused" ? messageOf(error) : systemCode(error),
     cause: error,
   });
 }

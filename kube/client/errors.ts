@@ -2,6 +2,7 @@
 export type UnreachableCode =
   | "ConnectionRefused"
   | "UnknownHost"
+  | "AddressRefused"
   | "NotTrusted"
   | "WrongName"
   | "NotHttp2"
@@ -52,6 +53,7 @@ export class ApiUnreachable extends Error {
 const WORDS: Readonly<Record<UnreachableCode, string>> = {
   ConnectionRefused: "connection refused; see whether the API server runs and listens there",
   UnknownHost: "the host name cannot be resolved; see the name and the DNS",
+  AddressRefused: "the API server is not connected to; see its address and --allowed-networks",
   NotTrusted: "the server's certificate is not trusted; see the cluster's certificate authority file",
   WrongName: "the server's certificate is for another name; see the cluster's server address",
   NotHttp2: "the server does not speak HTTP/2 there; see whether a proxy stands in between",
@@ -80,6 +82,7 @@ export function connectCode(error: unknown): UnreachableCode {
   const code = systemCode(error) ?? "";
   if (code === "ECONNREFUSED") return "ConnectionRefused";
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "UnknownHost";
+  if (code === "ERR_ADDRESS_REFUSED") return "AddressRefused";
   if (code === "ETIMEDOUT") return "ConnectTimedOut";
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "WrongName";
   if (code === "ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL") return "NotHttp2";

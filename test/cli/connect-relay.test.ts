@@ -8,6 +8,9 @@ import { Cluster, type KubeconfigPower } from "#config/cluster.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 
+/** As of a file. */
+const OWN = { trustsEntries: true, networks: [] };
+
 let folder: string;
 let plane: EmbeddedControlPlane;
 let token: string;
@@ -63,7 +66,7 @@ async function ask({ allow, ...entry }: Entry = {}): Promise<number> {
     cloud: { provider: "memory", instancesFile: "unused" },
     ...entry,
   });
-  const transport = await connectRelay(cluster);
+  const transport = await connectRelay(cluster, OWN);
   try {
     return (await transport.send({ method: "GET", path: "/api/v1/nodes" })).status;
   } finally {
@@ -198,12 +201,12 @@ describe("a kubeconfig that a clusters file names", () => {
       signIn: { relay: { kind: "kubeconfig", file: at("kubeconfig") } },
       cloud: { provider: "memory", instancesFile: "unused" },
     });
-    const transport = await connectRelay(cluster);
+    const transport = await connectRelay(cluster, OWN);
     await write({ user: { exec: plugin(), token: "no more" } });
     const get = () => transport.send({ method: "GET", path: "/api/v1/nodes" });
     expect((await get()).status).toBe(200);
     await transport.close();
-    expect(await faultOf(connectRelay(cluster))).toContain("exec is refused");
+    expect(await faultOf(connectRelay(cluster, OWN))).toContain("exec is refused");
     expect(await wasRun()).toBe(false);
   });
 

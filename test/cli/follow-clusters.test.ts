@@ -78,7 +78,17 @@ async function start(...entries: readonly unknown[]): Promise<void> {
     content: await home.read(),
     followed: [],
     keep: (name, signal, already) =>
-      keepCluster(name, { relay, connect: connectRelay, log, signal, retryMs: 10 }, already),
+      keepCluster(
+        name,
+        {
+          relay,
+          connect: (each) => connectRelay(each, { trustsEntries: true, networks: [] }),
+          log,
+          signal,
+          retryMs: 10,
+        },
+        already,
+      ),
     log,
     intervalMs: 10,
   });

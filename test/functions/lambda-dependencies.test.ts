@@ -96,3 +96,25 @@ test("without CLUSTERS_FILE every object is due again, and the variable is named
   expect(report.objects).toMatchObject([{ outcome: "retry", because: { code: "ClustersUnreadable" } }]);
   expect(report.objects[0]?.because.message).toContain("CLUSTERS_FILE is not set");
 });
+
+test.each([
+  ["10.0.0.0/8", "127.0.0.1 is internal"],
+  ["rubbish", 'ALLOWED_NETWORKS: "rubbish" is no network'],
+])("with ALLOWED_NETWORKS of %s no API server is connected to elsewhere", async (networks, says) => {
+  const joined = await node.join("a");
+  await writeFile(
+    join(folder, "instances.json"),
+    JSON.stringify({ instances: [...node.cloud.instances.values()] }),
+  );
+  const report = await invoke(
+    { CLUSTERS_FILE: clustersFile, ALLOWED_NETWORKS: networks },
+    node.event(joined),
+  );
+  expect(report.objects).toMatchObject([
+    {
+      name: "a",
+      outcome: "retry",
+      because: { code: "Unavailable", message: expect.stringContaining(says) },
+    },
+  ]);
+});

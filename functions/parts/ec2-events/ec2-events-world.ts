@@ -21,7 +21,7 @@ const OWN_NAME = "ec2-events";
 
 /** All that the deployed function touches: clusters from the file that CLUSTERS_FILE names, EC2, and the function of the node lifecycle beside it. */
 export function ec2EventsWorld(environment: Readonly<Record<string, string | undefined>>): Ec2EventsWorld {
-  const clusters = clustersOfHome(environment["CLUSTERS_FILE"]);
+  const { clusters, judgeAddress } = clustersOfHome(environment);
   const ownName = environment["AWS_LAMBDA_FUNCTION_NAME"] ?? OWN_NAME;
   const functionName = nameOfSibling(ownName, OWN_NAME, nodeLifecycleWatch.functionName);
   const identity = `ec2-events-${randomBytes(4).toString("hex")}`;
@@ -29,7 +29,7 @@ export function ec2EventsWorld(environment: Readonly<Record<string, string | und
   let aws: ReturnType<Ec2EventsWorld["aws"]> | undefined;
   return {
     clusters: () => clusters.all(),
-    api: keptConnections({ role: OWN_NAME, most: MAX_KEPT, answersAlone: false }),
+    api: keptConnections({ role: OWN_NAME, most: MAX_KEPT, answersAlone: false, judgeAddress }),
     aws() {
       aws ??= import("#clouds/aws/locate-instance.ts").then(({ createLocator, instanceIdOf }) => ({
         ...createLocator(),

@@ -39,6 +39,7 @@ beforeEach(async () => {
     spawn(start) {
       threads += 1;
       const workerData = {
+        addresses: { trustsEntries: true, networks: [] },
         kind: RELAY_WORKER,
         start,
         functionPrefix: "x-",
