@@ -1,7 +1,7 @@
 import { cloudKindOf } from "#clouds/kinds.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { taggingWatch } from "#core/tagging/watch.ts";
-import { findWatch, WATCHES } from "#core/watches.ts";
+import { NAMED_WATCHES } from "#core/watches.ts";
 
 /** What of a cluster's entry is no fault, as a later version may know it, and most likely a mistake; each in one line. */
 export function doubtsOf({
@@ -9,8 +9,8 @@ export function doubtsOf({
   cloud,
   tagging,
 }: Pick<Cluster, "controllers" | "cloud" | "tagging">): readonly string[] {
-  const unknown = controllers.filter((name) => findWatch(name) === undefined);
-  const known = WATCHES.map(({ name }) => name).join(", ");
+  const unknown = controllers.filter((each) => !NAMED_WATCHES.some(({ name }) => name === each));
+  const known = NAMED_WATCHES.map(({ name }) => name).join(", ");
   return [
     ...unknown.map((name) => `controllers: this version knows no ${name}; it knows ${known}`),
     ...(controllers.includes(taggingWatch.name) && Object.keys(tagging.tags).length === 0 ? [NO_TAGS] : []),

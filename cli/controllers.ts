@@ -2,7 +2,7 @@ import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import type { Watch } from "#core/controller.ts";
 import type { ControllerName } from "#core/event.ts";
 import { shown } from "#core/shown-text.ts";
-import { WATCHES } from "#core/watches.ts";
+import { NAMED_WATCHES } from "#core/watches.ts";
 
 /** The controllers that a `--controllers` list enables, or what is wrong with the list. */
 export type ControllerSelection =
@@ -17,7 +17,7 @@ export function selectControllers(list: string): ControllerSelection {
   const entries = list.split(",").map((entry) => entry.trim());
   const faults = [...new Set(entries)].flatMap(faultsOfEntry);
   if (faults.length > 0) return { kind: "faults", faults };
-  const controllers = WATCHES.filter((watch) => isEnabled(watch, entries)).map(({ name }) => name);
+  const controllers = NAMED_WATCHES.filter((watch) => isEnabled(watch, entries)).map(({ name }) => name);
   if (controllers.length > 0) return { kind: "controllers", controllers };
   const message = `"${shown(list)}" leaves no controller enabled; known are ${knownNames()}`;
   return { kind: "faults", faults: [{ name: "--controllers", message }] };
@@ -33,7 +33,7 @@ function isEnabled(watch: Watch, entries: readonly string[]): boolean {
 }
 
 function faultsOfEntry(entry: string): ConfigurationFault[] {
-  if (entry === "*" || WATCHES.some((watch) => isNameOf(watch, nameIn(entry)))) return [];
+  if (entry === "*" || NAMED_WATCHES.some((watch) => isNameOf(watch, nameIn(entry)))) return [];
   const isElsewhere = ELSEWHERE.some((names) => names.includes(nameIn(entry)));
   // What never runs may be disabled: lists that were written for the stock controller go on meaning the same.
   if (isElsewhere && entry.startsWith("-")) return [];
@@ -52,5 +52,5 @@ function isNameOf({ name, aliases }: Watch, entry: string): boolean {
 }
 
 function knownNames(): string {
-  return WATCHES.flatMap(({ name, aliases }) => [name, ...aliases]).join(", ");
+  return NAMED_WATCHES.flatMap(({ name, aliases }) => [name, ...aliases]).join(", ");
 }

@@ -4,6 +4,7 @@ import type { ControllerName, EventReason, ObjectHint } from "#core/event.ts";
 import type { Fault } from "#core/faults.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
+import type { ObjectReport } from "#core/report.ts";
 import type { ObjectName, Resource } from "#core/resources/resource.ts";
 import type { Settings } from "#core/settings.ts";
 
@@ -80,6 +81,13 @@ export interface Watch<T extends ApiObject = ApiObject> {
   readonly delays?: readonly Delay<T>[];
   /** Objects that are counted as long as they wait, by why and for how long; without it none are. */
   readonly waiting?: Waiting<T>;
+  /**
+   * The controller beside which it is on, always and alone; it has no name of its own in `--controllers` or in a cluster's entry, and the
+   * same function.
+   */
+  readonly beside?: ControllerName;
+  /** Counts what it finds in the cloud that nothing in the cluster has a use for, as a gauge; without it there is none. */
+  readonly orphans?: { readonly metric: string; readonly help: string };
 }
 
 /** Objects that wait for a change of ours, as a gauge by the code of their last report and by age. */
@@ -150,6 +158,8 @@ export interface Controller<T extends ApiObject = ApiObject, A = unknown> extend
   asks(object: T, context: AskContext): Question | undefined;
   /** What of the cluster a batch is decided under, beside its objects; read in each round, before deciding. Scope `batch` alone. */
   stateOf?(batch: readonly Subject<T, A>[], context: AskContext): StateReference | undefined;
+  /** What of the cloud was found on an object's account that nothing has a use for; undefined where nobody knows. */
+  orphansOf?(subject: Subject<T, A>, context: AskContext): ObjectReport["orphans"];
   /** A plan for the batch; the same for the same arguments, and one decision for each subject, in their order. */
   decide(batch: readonly Subject<T, A>[], context: DecisionContext): Plan;
   /**

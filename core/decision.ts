@@ -92,6 +92,14 @@ export const ClusterWrite = z.discriminatedUnion("verb", [
 ]);
 export type ClusterWrite = z.output<typeof ClusterWrite>;
 
+/** An object that must not be there. */
+const Absent = z.strictObject({
+  apiVersion: z.string().min(1),
+  resource: z.string().min(1),
+  namespace: z.string().min(1).optional(),
+  name: z.string().min(1),
+});
+
 /**
  * One action of a capability of the cloud. It refers to no other action's result, and its precondition is about the object of
  * the decision: before the first action of a round that is read again, and where it is another one, has another generation or
@@ -110,6 +118,8 @@ export const CloudAction = z.strictObject({
     generation: z.int().optional(),
     /** Whether it was being deleted when this was decided. */
     deleting: z.boolean(),
+    /** An object that must not be there; it is looked for right before this action, whatever was read before others. */
+    absent: Absent.optional(),
   }),
 });
 export type CloudAction = z.output<typeof CloudAction>;

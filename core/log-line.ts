@@ -52,6 +52,8 @@ export const LOG_EVENTS = {
     "an invocation ended with a report; `invokedMs` is the relay's measure, `durations` are the function's",
   CloudAction:
     "an `action` on a resource of the cloud (`target`) was sent for an object; where it failed, or was not answered, with its `code`",
+  OrphanedLoadBalancer:
+    "the cloud has something (`target`, of a `kind`) for a Service (`namespace`, `name`) that is gone, or that another one of its name has replaced (`code`); it stays unless the cluster has `loadBalancers.deleteOrphaned`, and then `deletedFrom` says when its turn comes",
   Object: "an object that was changed, skipped, warned of or is to be tried again",
   InvocationFailed: "an invocation ended without a report",
   InstanceChanged:
@@ -88,7 +90,10 @@ export const LogLine = z.strictObject({
   eventId: text("the `id` of the event that a function was sent; relay and function name the same"),
   requestId: text("the platform's name of the invocation"),
   action: text("what the cloud was asked to do, as its API calls it"),
-  target: text("the resource that it was asked to do it to"),
+  target: text("the resource that it was asked to do it to, or that is told of"),
+  kind: text("what it is, in the cloud's words"),
+  since: text("when it was first found"),
+  deletedFrom: text("when its turn to be deleted comes"),
   cloudRequestId: text("the cloud's name of the request, as in its own audit trail"),
   reason: text("why the event was sent"),
   code: text("why something failed, in one word that does not change"),

@@ -2,6 +2,25 @@ import * as z from "zod";
 import { Because, Decision } from "#core/decision.ts";
 import { ClusterName, ControllerName, MAX_SAID } from "#core/event.ts";
 
+/** Something in the cloud that nothing in the cluster has a use for any more. */
+export const Orphan = z.object({
+  /** In the cloud's words. */
+  kind: z.string(),
+  id: z.string(),
+  name: z.string(),
+  /** `namespace/name` of what it was made for. */
+  service: z.string(),
+  code: z.enum(["ServiceGone", "ServiceReplaced"]),
+  /** When it was first found; known where orphans are to be deleted. */
+  since: z.iso.datetime().optional(),
+  /** When its turn to be deleted comes. */
+  deletedFrom: z.iso.datetime().optional(),
+});
+export type Orphan = z.output<typeof Orphan>;
+
+/** Of many orphans so many are named. */
+export const MAX_NAMED_ORPHANS = 20;
+
 /** What became of one object of the event; `index` is its place there, and says which one even if it had no name. */
 export const ObjectReport = z.object({
   index: z.int().min(0),
@@ -19,6 +38,8 @@ export const ObjectReport = z.object({
   /** Warnings that are recorded for it, by what tells them apart in their ten minutes; the sender hands them back as a hint. */
   said: z.array(z.string()).max(MAX_SAID).optional(),
   warnings: z.array(Because).optional(),
+  /** Where they were looked for, and the cloud told: how many there are, and some of them. */
+  orphans: z.object({ count: z.int().min(0), named: z.array(Orphan).max(MAX_NAMED_ORPHANS) }).optional(),
   /** With a dry run: the decision that was not carried out. */
   decision: Decision.optional(),
 });

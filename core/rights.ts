@@ -51,6 +51,8 @@ const REQUESTS: What = {
 const SERVICES: What = { group: "", resource: "services", controller: "service-lb-controller" };
 /** What stands for the cluster where a controller is about all of it. */
 const CLUSTER: What = { group: "", resource: "namespaces", name: SYSTEM_NAMESPACE };
+/** It stands for the cluster where load balancers are looked for whose Service has gone, too. */
+const SERVED_CLUSTER: What = { ...CLUSTER, controller: "service-lb-controller" };
 const ROUTES = { controller: "node-route-controller" } as const;
 /** Events on what has a namespace stand there, and Services are in all of them. */
 const EVENTS_ANYWHERE: What = { group: "", resource: "events", controller: "service-lb-controller" };
@@ -64,6 +66,7 @@ export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
     ...verbs(LEASE, "patch"),
     ...verbs(REQUESTS, "list", "watch"),
     ...verbs(SERVICES, "list", "watch"),
+    ...verbs(SERVED_CLUSTER, "list", "watch"),
     ...verbs({ ...CLUSTER, ...ROUTES }, "list", "watch"),
     ...verbs(TAGGED_CLUSTER, "list", "watch"),
   ],
@@ -83,9 +86,11 @@ export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
     ...verbs({ ...REQUESTS, resource: "signers", name: KUBELET_SERVING_SIGNER }, "approve"),
     ...verbs({ ...EVENTS, controller: "csr-approver" }, "create"),
   ],
-  // The spec of a Service is not written, finalizers and annotations are part of what its status takes.
+  // The spec of a Service is not written, finalizers and annotations are part of what its status takes. Services are counted before a load
+  // balancer is taken for one that has none any more.
   service: [
-    ...verbs(SERVICES, "get"),
+    ...verbs(SERVICES, "get", "list"),
+    ...verbs(SERVED_CLUSTER, "get"),
     ...verbs({ ...SERVICES, subresource: "status" }, "patch"),
     ...verbs(EVENTS_ANYWHERE, "create"),
   ],
@@ -102,6 +107,7 @@ export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
     ...verbs(LEASE, "get"),
     ...verbs(REQUESTS, "list"),
     ...verbs(SERVICES, "list"),
+    ...verbs(SERVED_CLUSTER, "list"),
     ...verbs({ ...CLUSTER, ...ROUTES }, "list"),
     ...verbs(TAGGED_CLUSTER, "list"),
   ],

@@ -2,7 +2,7 @@ import { type Cluster, quotaKeyOf, watchContextOf } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
 import type { ControllerName } from "#core/event.ts";
 import { followedPath, type ObjectName, type Resource } from "#core/resources/resource.ts";
-import { WATCHES } from "#core/watches.ts";
+import { WATCHES, watchesOf } from "#core/watches.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import type { LimitInForce } from "#kube/client/limit-name.ts";
 import type { Transport } from "#kube/client/transport.ts";
@@ -60,6 +60,8 @@ export interface ControllerStatus extends PendingCounts {
   readonly invocations: number;
   /** Objects that wait, by why and for how long, where the controller counts them. */
   readonly waiting: readonly WaitingCount[];
+  /** How much in the cloud nothing has a use for, where the controller looks for that and has. */
+  readonly orphans?: number | undefined;
 }
 
 /** One cluster: what is followed of it, what is pending for its controllers, and what is in flight. */
@@ -204,7 +206,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
       const each = controllers.map((controller): ControllerStatus => {
         const { name } = controller.watch;
         const counts = { invocations: controller.invocations(), waiting: controller.waiting() };
-        return { name, ...counts, ...controller.counts() };
+        return { name, ...counts, orphans: controller.orphans(), ...controller.counts() };
       });
       const followed = [...feeds.values()];
       return {
@@ -251,9 +253,9 @@ function enabled(
 ): readonly Watch[] {
   const found: Watch[] = [];
   for (const controller of new Set(controllers)) {
-    const watch = watches.find(({ name }) => name === controller);
-    if (watch === undefined) note({ kind: "unknown-controller", controller });
-    else found.push(watch);
+    const known = watches.find(({ name, beside }) => name === controller && beside === undefined);
+    if (known === undefined) note({ kind: "unknown-controller", controller });
+    else found.push(...watchesOf([controller], watches));
   }
   return found;
 }

@@ -62,6 +62,8 @@ export interface ControllerRelay {
   undelivered(nowMs: number): string | undefined;
   /** Objects that wait, where the controller counts them. */
   waiting(): readonly WaitingCount[];
+  /** How much in the cloud nothing has a use for, as last reported; undefined before it was. */
+  orphans(): number | undefined;
   /** Moves what has become due to its queue; answers with objects that are to be read. */
   advance(nowMs: number): readonly KnownObject[];
   /** When something becomes due by itself. */
@@ -105,6 +107,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
   const closedMs: Partial<Record<Queue, number>> = {};
   let flights = 0;
   let sentMs = Number.NEGATIVE_INFINITY;
+  let orphans: number | undefined;
   /** Whether it stands in the gate's queue. */
   let isQueued = false;
 
@@ -248,6 +251,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     for (const [index, settlement] of settlements.entries()) {
       const { uid } = objects[index] ?? {};
       if (uid !== undefined) waiting.settled(uid, settlement, code);
+      if (settlement.kind === "report") orphans = settlement.report.orphans?.count ?? orphans;
     }
     note({ kind: "delivered", delivery, startedMs, endedMs });
     for (const { snapshot } of changedOf(delivery))
@@ -272,6 +276,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
       return deliveries.undelivered({ willSend, waitingSinceMs: ready > 0 ? oldestMs : undefined }, nowMs);
     },
     waiting: () => waiting.counts(clock.now()),
+    orphans: () => orphans,
     advance: (nowMs) => pending.advance(nowMs),
     nextMs: () => pending.nextMs(),
     patienceMs: (nowMs) =>

@@ -2,7 +2,7 @@ import type { Cluster } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
 import type { Because } from "#core/decision.ts";
 import { messageOf } from "#core/message-of.ts";
-import { WATCHES } from "#core/watches.ts";
+import { WATCHES, watchesOf } from "#core/watches.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
@@ -111,7 +111,7 @@ function listAndSend(
   return sweepEverything({
     ...{ ...world, cluster, mode, minute, signal, giveUp },
     transport: turns.take(transport),
-    watches: watches.filter(({ name }) => cluster.controllers.includes(name)),
+    watches: watchesOf(cluster.controllers, watches),
     nextEventId() {
       events += 1;
       return `${id}.${events}`;

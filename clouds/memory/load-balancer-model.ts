@@ -11,6 +11,8 @@ export const MemoryLoadBalancer = z.strictObject({
   listeners: z.array(z.strictObject({ protocol: z.string(), port: z.int(), nodePort: z.int() })),
   /** Provider IDs, sorted. */
   targets: z.array(z.string()),
+  /** The mark of an orphan; one of a Service that lives is taken off, as it is no part of what is wanted. */
+  orphaned: z.string().optional(),
 });
 export type MemoryLoadBalancer = z.output<typeof MemoryLoadBalancer>;
 
@@ -34,6 +36,14 @@ export const memoryLoadBalancerModel: LoadBalancerModel = {
   fold: (_observed, _action, result) => result,
   desired: ({ spec }) => JSON.stringify(listenersOf(spec)),
   targetOf: ({ providerID }) => providerID,
+  orphans: {
+    mark: ({ id }, orphaned) => ({ action: "MarkLoadBalancer", target: id, parameters: { orphaned } }),
+    unmark: ({ id }) => ({ action: "MarkLoadBalancer", target: id, parameters: {} }),
+    next({ id }, observed) {
+      const there = MemoryLoadBalancer.nullable().parse(observed);
+      return there === null ? NOTHING_LEFT : deletion(id, there);
+    },
+  },
 };
 
 function towards(
@@ -57,11 +67,15 @@ function towards(
 }
 
 function away(there: MemoryLoadBalancer | null, { service }: LoadBalancerQuestion): LoadBalancerStep {
-  if (there === null) return { kind: "settled", ingress: [], warnings: [] };
-  const because = { code: "DeleteLoadBalancer", message: there.hostname };
-  const action = { action: "DeleteLoadBalancer", target: service.metadata.uid, parameters: {} };
-  return { kind: "act", because, actions: [action] };
+  return there === null ? NOTHING_LEFT : deletion(service.metadata.uid, there);
 }
+
+function deletion(target: string, { hostname }: MemoryLoadBalancer): LoadBalancerStep {
+  const because = { code: "DeleteLoadBalancer", message: hostname };
+  return { kind: "act", because, actions: [{ action: "DeleteLoadBalancer", target, parameters: {} }] };
+}
+
+const NOTHING_LEFT: LoadBalancerStep = { kind: "settled", ingress: [], warnings: [] };
 
 function desiredOf({ service, nodes }: LoadBalancerQuestion): MemoryLoadBalancer {
   const { namespace, name, uid } = service.metadata;

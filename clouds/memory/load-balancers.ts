@@ -4,7 +4,8 @@ import { MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
 import type { ActionAnswer, CapabilityErrorCode, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 import type { InstanceErrorCode } from "#core/instance.ts";
-import { HoldingsQuestion, type HoldingsState } from "#core/service/holdings.ts";
+import { type Holding, HoldingsQuestion, type HoldingsState } from "#core/service/holdings.ts";
+import { inTurn } from "#core/service/orphans/mark.ts";
 
 /** With an `outage` every call fails as a whole. */
 interface World {
@@ -18,15 +19,25 @@ export function createMemoryLoadBalancers(
   world: World,
   loadBalancers: Map<string, MemoryLoadBalancer>,
 ): Capability {
-  const all = (): HoldingsState => ({
-    holdings: [...loadBalancers.keys()].map((id) => ({ kind: "load balancer", id, name: id })),
-  });
+  const all = ({ auditAt }: HoldingsQuestion): HoldingsState => {
+    const holdings = [...loadBalancers].map(([id, { service, orphaned }]): Holding => {
+      const audited = { uid: id.replaceAll("-", ""), ...(orphaned === undefined ? {} : { mark: orphaned }) };
+      return {
+        ...{ kind: "load balancer", id, name: id, service },
+        ...(auditAt === undefined ? {} : audited),
+      };
+    });
+    const next = auditAt === undefined ? undefined : inTurn(holdings, Date.parse(auditAt));
+    if (next === undefined) return { holdings };
+    return { holdings, removable: { id: next.id, state: loadBalancers.get(next.id) ?? null } };
+  };
   return {
     async observe(questions, { signal }): Promise<ObservationsResult> {
       const failure = failureOf(world, signal);
       const answers = questions.map((question): Observation => {
         if (failure !== undefined) return failure;
-        if (HoldingsQuestion.safeParse(question).success) return { kind: "observed", state: all() };
+        const ofAll = HoldingsQuestion.safeParse(question).data;
+        if (ofAll !== undefined) return { kind: "observed", state: all(ofAll) };
         const { uid } = Question.parse(question).service.metadata;
         return { kind: "observed", state: loadBalancers.get(uid) ?? null };
       });
@@ -50,11 +61,22 @@ function done(
       return put();
     case "UpdateLoadBalancer":
       return isThere ? put() : { kind: "conflict", message: `NotFound: ${target} has no load balancer` };
+    case "MarkLoadBalancer":
+      return mark();
     case "DeleteLoadBalancer":
       loadBalancers.delete(target);
       return { kind: "done", result: null };
     default:
       return { kind: "error", code: "Invalid", message: `the memory cloud has no action ${action}` };
+  }
+
+  function mark(): ActionAnswer {
+    const there = loadBalancers.get(target);
+    if (there === undefined) return { kind: "conflict", message: `NotFound: ${target} has no load balancer` };
+    const { orphaned: _, ...rest } = there;
+    const result = MemoryLoadBalancer.parse({ ...rest, ...parameters });
+    loadBalancers.set(target, result);
+    return { kind: "done", result };
   }
 
   function put(): ActionAnswer {

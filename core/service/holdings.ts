@@ -1,7 +1,14 @@
 import * as z from "zod";
 
 /** What the cloud's `loadBalancers` is asked about all Services of a cluster at once (as `Question.ask`). */
-export const HoldingsQuestion = z.strictObject({ holdings: z.literal(true) });
+export const HoldingsQuestion = z.strictObject({
+  holdings: z.literal(true),
+  /**
+   * Asks for what an audit of orphans reads, at this moment: of what is in use by one of the load balancers that are listed nothing is said,
+   * and the state of the one that may be removed by its mark comes with the answer.
+   */
+  auditAt: z.iso.datetime().optional(),
+});
 export type HoldingsQuestion = z.output<typeof HoldingsQuestion>;
 
 /** Something that the cloud has for a Service of the cluster, by its tags alone, whether or not there is such a Service. */
@@ -12,9 +19,19 @@ export const Holding = z.strictObject({
   name: z.string(),
   /** `namespace/name`; undefined of what Services share. */
   service: z.string().optional(),
+  /** Of an audit: no load balancer, but something that was made for one and is left. */
+  isPart: z.literal(true).optional(),
+  /** Of an audit: how the uid of the Service begins that it was made for, without dashes, where its name tells. */
+  uid: z.string().min(1).optional(),
+  /** Of an audit: what an earlier one has written on it. */
+  mark: z.string().optional(),
 });
 export type Holding = z.output<typeof Holding>;
 
 /** The `state` of such an observation: all there is, or the observation is an error. */
-export const HoldingsState = z.strictObject({ holdings: z.array(Holding) });
+export const HoldingsState = z.strictObject({
+  holdings: z.array(Holding),
+  /** Of an audit: the holding that may be removed now, as far as marks tell, and what `OrphanModel.next` reads of it. */
+  removable: z.strictObject({ id: z.string(), state: z.unknown() }).optional(),
+});
 export type HoldingsState = z.output<typeof HoldingsState>;

@@ -1,5 +1,6 @@
 import type { Observation } from "#core/capability.ts";
 import type { Because, CloudAction } from "#core/decision.ts";
+import type { Holding } from "#core/service/holdings.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
 import type { Settings } from "#core/settings.ts";
 
@@ -66,6 +67,19 @@ export type LoadBalancerStep =
   /** Another controller's (`aws-load-balancer-type: external`): nothing is done, nothing is said. */
   | { readonly kind: "elsewhere" };
 
+/** How what the cloud holds for a Service that is no more is marked, and goes. */
+export interface OrphanModel {
+  /** Writes the text of a mark where the next audit reads it as `Holding.mark`. */
+  mark(holding: Holding, text: string): LoadBalancerAction;
+  /** Takes the mark off. */
+  unmark(holding: Holding): LoadBalancerAction;
+  /**
+   * What is next for it to go, with all that belongs to it, by the `state` that came with the audit and that `fold` has kept. What is cut
+   * short at any point is found by the next audit, the rest included.
+   */
+  next(holding: Holding, observed: unknown, settings: Settings): LoadBalancerStep;
+}
+
 /**
  * What load balancers are on one cloud: pure functions, which `core/service` calls between observations and actions. `observed` is
  * the `state` that the cloud's capability answered, as JSON, with the results of our own actions folded in.
@@ -94,6 +108,8 @@ export interface LoadBalancerModel {
     refusal: { readonly kind: "conflict" | "error"; readonly reason: string | undefined },
     service: Service,
   ): Problem | undefined;
+  /** What load balancers are whose Service has gone; a cloud without it has none that could be told. */
+  readonly orphans?: OrphanModel;
   /** The part of a node that targets depend on, such as the id of its instance; undefined where the node cannot be a target of the Service. */
   targetOf(node: TargetNode, service: Service): string | undefined;
 }

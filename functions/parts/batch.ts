@@ -4,7 +4,7 @@ import type { ApiObject, ObjectCount, ReadState, Subject } from "#core/controlle
 import type { CloudAction, Decision, Plan } from "#core/decision.ts";
 import { referenceTo, retry } from "#core/decisions.ts";
 import { applyPolicies } from "#core/policies.ts";
-import type { CloudUsage } from "#core/report.ts";
+import type { CloudUsage, ObjectReport } from "#core/report.ts";
 import { type Answers, askCloud, isSameQuestion } from "#functions/parts/ask-cloud.ts";
 import { askContextOf, type Invocation, shareOf } from "#functions/parts/invocation.ts";
 import { logAction } from "#functions/parts/log-action.ts";
@@ -33,6 +33,8 @@ export interface Batch {
   subjects(): readonly Subject[];
   /** The object as it was read again; undefined where it is gone, or another one by now. */
   replace(index: number, object: ApiObject | undefined): void;
+  /** What of the cloud was found on one object's account that nothing has a use for; undefined where nobody looked, or nobody knows. */
+  orphansOf(index: number): ObjectReport["orphans"];
   /** What the cloud took so far. */
   cloudUsage(): CloudUsage;
 }
@@ -140,6 +142,10 @@ export function createBatch(
       else if (isSameQuestion(invocation, before.object, object)) subjects.set(index, { ...before, object });
       // What the cloud said was said of another instance, or is not asked of this object any more.
       else subjects.set(index, { ...before, object, answer: undefined });
+    },
+    orphansOf(index) {
+      const subject = subjects.get(index);
+      return subject && controller.orphansOf?.(subject, askContextOf(invocation));
     },
     cloudUsage: () => usage,
   };

@@ -1,10 +1,10 @@
 import middy from "@middy/core";
 import type { Controller } from "#core/controller.ts";
 import type { Event } from "#core/event.ts";
-import type { Report } from "#core/report.ts";
+import type { ObjectReport, Report } from "#core/report.ts";
 import { askCloud } from "#functions/parts/ask-cloud.ts";
-import { createBatch } from "#functions/parts/batch.ts";
-import { carryOut } from "#functions/parts/carry-out.ts";
+import { type Batch, createBatch } from "#functions/parts/batch.ts";
+import { carryOut, type Outcomes } from "#functions/parts/carry-out.ts";
 import { deadlineOf, type FunctionContext } from "#functions/parts/deadline.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { findCluster } from "#functions/parts/find-cluster.ts";
@@ -14,13 +14,19 @@ import { objectsOf, parseObjects } from "#functions/parts/parse-objects.ts";
 import { type PlatformFunction, platformFunction } from "#functions/parts/platform-function.ts";
 import { refusalOf, reportOf } from "#functions/parts/report.ts";
 
-/** A controller as a function: a batch of its objects in, and a report of each out. */
-export function controllerFunction(controller: Controller, dependencies: Dependencies): PlatformFunction {
+/** A controller as a function: a batch of its objects in, and a report of each out. Of several the event says whose objects it has. */
+export function controllerFunction(
+  carried: Controller | readonly Controller[],
+  dependencies: Dependencies,
+): PlatformFunction {
+  const controllers = new Map([carried].flat().map((each) => [each.name, each]));
   const handler = middy<Event, Report>({ timeoutEarlyInMillis: 0 }) // the deadline is ours
-    .use(parseEvent(controller.name))
+    .use(parseEvent([...controllers.keys()]))
     .use(logReport(dependencies.log))
     .handler(async (event: Event, context: FunctionContext): Promise<Report> => {
       const startedAt = performance.now();
+      const controller = controllers.get(event.controller);
+      if (controller === undefined) throw new Error(`${event.controller} came through the door of others`);
       const deadline = deadlineOf(context);
       const entries = parseObjects(controller, event.objects);
       const found = await findCluster(event, dependencies.clusters);
@@ -32,8 +38,16 @@ export function controllerFunction(controller: Controller, dependencies: Depende
       const invocation = { dependencies, cluster, controller, event, deadline, now: dependencies.now() };
       const answers = await askCloud(invocation, asked);
       const batch = createBatch(invocation, objects, answers);
-      const outcomes = await carryOut(invocation, batch);
+      const outcomes = withOrphans(batch, await carryOut(invocation, batch));
       return reportOf(event, entries, { ...answers, usage: batch.cloudUsage() }, outcomes, startedAt);
     });
   return platformFunction(handler);
+}
+
+function withOrphans(batch: Batch, outcomes: Outcomes): Outcomes {
+  const objects = outcomes.objects.map((report): ObjectReport => {
+    const orphans = batch.orphansOf(report.index);
+    return orphans === undefined ? report : { ...report, orphans };
+  });
+  return { ...outcomes, objects };
 }

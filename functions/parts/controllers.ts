@@ -1,4 +1,5 @@
 import type { Controller } from "#core/controller.ts";
+import { WATCHES, watchesOf } from "#core/watches.ts";
 
 /**
  * Every controller there is, by its name; for processes that may have all of them, as a function has one. Each is loaded when it
@@ -11,6 +12,7 @@ const CONTROLLERS: Readonly<Record<string, () => Promise<Controller>>> = {
   "csr-approver": async () => (await import("#functions/parts/csr-controller.ts")).csrController,
   "service-lb-controller": async () =>
     (await import("#functions/parts/service-controller.ts")).serviceController,
+  "service-lb-orphans": async () => (await import("#functions/parts/service-controller.ts")).orphanController,
   "node-route-controller": async () => (await import("#core/route/controller.ts")).routeController,
   tagging: async () => (await import("#functions/parts/tagging-controller.ts")).taggingController,
 };
@@ -18,9 +20,12 @@ const CONTROLLERS: Readonly<Record<string, () => Promise<Controller>>> = {
 /** The names of all controllers. */
 export const CONTROLLER_NAMES: readonly string[] = Object.keys(CONTROLLERS);
 
-/** The controllers of these names, in their order; a name that no controller has is passed over. */
+/** The controllers of these names, in their order, each with those beside it; a name that no controller has is passed over. */
 export async function loadControllers(names: readonly string[]): Promise<Controller[]> {
-  const loading = names.flatMap((name) =>
+  const all = new Set(
+    names.flatMap((name) => [name, ...watchesOf([name], WATCHES).map((each) => each.name)]),
+  );
+  const loading = [...all].flatMap((name) =>
     Object.hasOwn(CONTROLLERS, name) ? (CONTROLLERS[name]?.() ?? []) : [],
   );
   return Promise.all(loading);

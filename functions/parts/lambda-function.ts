@@ -5,11 +5,14 @@ import { lambdaDependencies } from "#functions/parts/lambda-dependencies.ts";
 import type { PlatformFunction } from "#functions/parts/platform-function.ts";
 
 /**
- * A controller as a deployed function. Resolves when what can be prepared ahead of events is: the platform waits for the
+ * A controller as a deployed function, and those that are beside it. Resolves when what can be prepared ahead of events is: the platform waits for the
  * module that exports it, and nobody but the platform may import that module.
  */
-export async function lambdaFunction(controller: Controller): Promise<PlatformFunction> {
+export async function lambdaFunction(
+  controller: Controller,
+  ...beside: readonly Controller[]
+): Promise<PlatformFunction> {
   const dependencies = lambdaDependencies(signInRoleOf(controller.functionName), process.env);
   await dependencies.prepare();
-  return controllerFunction(controller, dependencies);
+  return controllerFunction([controller, ...beside], dependencies);
 }

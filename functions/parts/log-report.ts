@@ -1,5 +1,6 @@
 import type { MiddlewareObj } from "@middy/core";
 import { logText } from "#core/log-text.ts";
+import { orphanLines } from "#core/orphan-lines.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
 
 /** One line of a log, as `LogLine` of the core has it but for the time. */
@@ -23,6 +24,7 @@ export function logReport(log: Log = () => undefined): MiddlewareObj<unknown, Re
         if (object.outcome === "unchanged") continue;
         log({ level: levelOf(object), event: "Object", ...common, ...factsOf(object) });
       }
+      for (const line of orphanLines(objects)) log({ ...line, ...common });
       const { awsRequestId: requestId } = request.context;
       const counts = { objects: objects.length, outcomes: countOutcomes(objects) };
       log({ level: "info", event: "Report", ...common, requestId, ...counts, durations, usage });
@@ -44,13 +46,15 @@ function levelOf(object: ObjectReport): "info" | "warn" {
   return object.outcome === "retry" ? "warn" : "info";
 }
 
-// A decision holds the whole of what would be written; the report has it, a log line need not. Nor what is for the relay alone.
+// A decision holds the whole of what would be written; the report has it, a log line need not. Nor what is for the relay alone. Orphans
+// have lines of their own.
 function factsOf({
   decision: _,
   seen: _seen,
   said: _said,
+  orphans: _orphans,
   ...object
-}: ObjectReport): Omit<ObjectReport, "decision" | "seen" | "said"> {
+}: ObjectReport): Omit<ObjectReport, "decision" | "seen" | "said" | "orphans"> {
   return object;
 }
 

@@ -19,9 +19,9 @@ export class EventRejected extends Error {
   }
 }
 
-/** The door: lets in an event for this controller, of this version and of a bounded size, or throws `EventRejected`. */
-export function parseEvent(controller: ControllerName): MiddlewareObj {
-  const EventOfController = Event.extend({ controller: z.literal(controller) });
+/** The door: lets in an event for one of these controllers, of this version and of a bounded size, or throws `EventRejected`. */
+export function parseEvent(controllers: readonly ControllerName[]): MiddlewareObj {
+  const EventOfController = Event.extend({ controller: z.literal([...controllers]) });
   return {
     before(request) {
       const bytes = Buffer.byteLength(JSON.stringify(request.event) ?? "");

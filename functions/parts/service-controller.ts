@@ -1,7 +1,14 @@
-import { createServiceController } from "#core/service/controller.ts";
+import { createServiceController, type LoadBalancerModels } from "#core/service/controller.ts";
+import { createOrphanController } from "#core/service/orphans/controller.ts";
 
-/** The service-lb-controller, with what load balancers are on each cloud that has some; each is imported for its clusters alone. */
-export const serviceController = createServiceController({
+/** What load balancers are on each cloud that has some; each is imported for its clusters alone. */
+const MODELS: LoadBalancerModels = {
   aws: async () => (await import("#clouds/aws/load-balancers/model.ts")).awsLoadBalancerModel,
   memory: async () => (await import("#clouds/memory/load-balancer-model.ts")).memoryLoadBalancerModel,
-});
+};
+
+/** The service-lb-controller, with what load balancers are on each cloud that has some. */
+export const serviceController = createServiceController(MODELS);
+
+/** The audit of load balancers whose Service has gone, beside it. */
+export const orphanController = createOrphanController(MODELS);

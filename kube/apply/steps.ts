@@ -1,11 +1,12 @@
 import type { ApiObject, RefusedAction } from "#core/controller.ts";
 import type { CloudAction, ClusterWrite } from "#core/decision.ts";
 import { patched } from "#core/json-patch.ts";
+import { keyOfName } from "#core/resources/resource.ts";
 import type { ApplyContext, Progress } from "#kube/apply/context.ts";
 import { guardOf } from "#kube/apply/guard.ts";
 import { type ObjectRead, readObject, sendWrite } from "#kube/apply/requests.ts";
 import { conflict, DEADLINE_REACHED, isUnanswered, type Stop, stopFor } from "#kube/apply/stop.ts";
-import type { Answer } from "#kube/client/answer.ts";
+import { type Answer, codeOf } from "#kube/client/answer.ts";
 
 /** What came of one write or read of a batch; a stop says why nothing did. */
 export type Sent =
@@ -29,9 +30,11 @@ export async function send(write: ClusterWrite, progress: Progress, context: App
   return { kind: "done", result: answer.metadata };
 }
 
-/** Carries out one action of the cloud. */
+/** Carries out one action of the cloud, once it is known that nothing is there that must not be. */
 export async function act(action: CloudAction, context: ApplyContext): Promise<Sent> {
   if (context.deadline.aborted) return { kind: "stop", stop: DEADLINE_REACHED };
+  const stop = await guardAbsence(action, context);
+  if (stop !== undefined) return { kind: "stop", stop };
   if (context.act === undefined) {
     const message = `the cloud has no ${action.capability}`;
     return { kind: "stop", stop: { kind: "skip", because: { code: "NotSupported", message } } };
@@ -68,6 +71,37 @@ export async function guard(
   return difference === undefined ? undefined : conflict(difference);
 }
 
+/** Looks for what must not be there: only the API server's own word that there is no such object lets the action be carried out. */
+async function guardAbsence(
+  { precondition: { absent } }: CloudAction,
+  context: ApplyContext,
+): Promise<Stop | undefined> {
+  if (absent === undefined) return undefined;
+  const { apiVersion, resource: name, ...at } = absent;
+  const read = await throughGate("front", context, (): Promise<ObjectRead<unknown>> => {
+    context.usage.reads += 1;
+    const parse = (object: unknown) => ({ kind: "object", object }) as const;
+    return readObject(context.transport, { apiVersion, name }, at, parse, context.giveUp);
+  });
+  switch (read.kind) {
+    case "gone":
+      return undefined;
+    case "stop":
+      return read.stop;
+    case "object":
+      return { kind: "skip", because: { code: "Present", message: `${name} ${keyOfName(at)} is there` } };
+    default:
+      return {
+        kind: "retry",
+        because: { code: codeOf(read), message: read.message },
+        afterSeconds: ABSENCE_WAIT_SECONDS,
+      };
+  }
+}
+
+/** Nobody waits for what is not carried out for want of an answer: it is cleared away some time. */
+const ABSENCE_WAIT_SECONDS = 30;
+
 /** Reads the object as it is now, in its turn. */
 export async function readNow(
   { metadata }: ApiObject,
@@ -94,7 +128,7 @@ export async function readNow(
 const MAX_SENDS = 3;
 
 /** Sends one request when it is its turn, and again where the server throttles; a stop where it may not be sent. */
-async function throughGate<Result extends Answer | ObjectRead<ApiObject>>(
+async function throughGate<Result extends Answer | ObjectRead<unknown>>(
   place: "front" | "back",
   context: ApplyContext,
   sendIt: () => Promise<Result>,

@@ -140,6 +140,21 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
     });
   }
 
+  for (const { name: controller, orphans: counted } of watches) {
+    if (counted === undefined) continue;
+    new Gauge({
+      ...defined({ name: counted.metric, type: "gauge", help: counted.help, labelNames: ["cluster"] }),
+      registers,
+      collect() {
+        this.reset();
+        for (const { name: cluster, controllers } of status()) {
+          const { orphans } = controllers.find(({ name }) => name === controller) ?? {};
+          if (orphans !== undefined) this.set({ cluster }, orphans);
+        }
+      },
+    });
+  }
+
   const delays = delaysOf(watches, histogram);
   const latency = histogram(
     "serverless_ccm_due_to_report_seconds",

@@ -1,3 +1,4 @@
+import { orphanLines } from "#core/orphan-lines.ts";
 import type { Report } from "#core/report.ts";
 import { ABANDONED } from "#delivery/invoker.ts";
 import type { LeaseOutcome } from "#relay/lease/renew-lease.ts";
@@ -166,7 +167,9 @@ function deliveryLines(note: Extract<RelayNote, { kind: "delivered" }>): readonl
     durations: report.durations,
     usage: report.usage,
   };
-  return [head, ...objectLines({ cluster, controller: event.controller, eventId: event.id }, report)];
+  const common = { cluster, controller: event.controller, eventId: event.id };
+  const orphans = orphanLines(report.objects).map((line): OutcomeLine => ({ ...line, ...common }));
+  return [head, ...objectLines(common, report), ...orphans];
 }
 
 function objectLines(

@@ -13,8 +13,10 @@ import {
 } from "#clouds/aws/load-balancers/commands.ts";
 import { observeLoadBalancers } from "#clouds/aws/load-balancers/observe/observe.ts";
 import { readerOf } from "#clouds/aws/load-balancers/observe/reads.ts";
+import type { Observing } from "#clouds/aws/load-balancers/observe/shared.ts";
 import { createZoneTypes } from "#clouds/aws/load-balancers/observe/zone-types.ts";
 import { observeHoldings } from "#clouds/aws/load-balancers/orphans/observe-holdings.ts";
+import { observeOrphans } from "#clouds/aws/load-balancers/orphans/observe-orphans.ts";
 import { createSession, type Session } from "#clouds/aws/session.ts";
 import type { Observation } from "#core/capability.ts";
 import { messageOf } from "#core/message-of.ts";
@@ -36,7 +38,7 @@ export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): C
         const observing = { cluster, read: readerOf(session), zoneTypes, now: world.now };
         // That is of the cluster as a whole, and asked alone.
         const answers = questions.every((each) => HoldingsQuestion.safeParse(each).success)
-          ? await Promise.all(questions.map(() => observeHoldings(cluster, observing.read)))
+          ? await Promise.all(questions.map((each) => holdings(HoldingsQuestion.parse(each), observing)))
           : await observeLoadBalancers(questions, observing);
         return { answers, usage: session.usage() };
       } catch (error) {
@@ -61,6 +63,12 @@ export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): C
     },
     close: () => api.close(),
   };
+}
+
+function holdings({ auditAt }: HoldingsQuestion, observing: Observing): Promise<Observation> {
+  return auditAt === undefined
+    ? observeHoldings(observing.cluster, observing.read)
+    : observeOrphans(observing, auditAt);
 }
 
 const ALLOWED: ReadonlySet<string> = new Set(Object.keys(LOAD_BALANCER_ACTIONS));

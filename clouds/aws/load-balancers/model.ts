@@ -10,6 +10,7 @@ import { kindOf, TYPE } from "#clouds/aws/load-balancers/kind.ts";
 import { foldNetwork } from "#clouds/aws/load-balancers/network/fold.ts";
 import { isOwnBalancer } from "#clouds/aws/load-balancers/network/own-balancer.ts";
 import { planNetwork } from "#clouds/aws/load-balancers/network/plan.ts";
+import { createOrphanModel } from "#clouds/aws/load-balancers/orphans/model.ts";
 import { problemOf } from "#clouds/aws/load-balancers/problem-of.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import { targetOfService } from "#clouds/aws/load-balancers/target-of.ts";
@@ -40,6 +41,7 @@ export const awsLoadBalancerModel: LoadBalancerModel = {
     }
   },
   problemOf,
+  orphans: createOrphanModel((question, state, settings) => removal({ question, state, settings })),
   desired: desiredOf,
   targetOf: targetOfService,
 };

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { isReserved } from "#clouds/aws/load-balancers/annotations/additional-tags.ts";
+import { ORPHANED_TAG } from "#clouds/aws/load-balancers/orphans/tag.ts";
 import type { Owner } from "#clouds/aws/load-balancers/pieces.ts";
 import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
 import { tagsOfOwner } from "#clouds/aws/load-balancers/vpc/tags.ts";
@@ -16,7 +17,7 @@ export function wantedTags(owner: Owner): Pairs {
   return { ...tagsOfOwner(owner), ...(marks === "" ? {} : { [ADDED_TAGS]: marks }) };
 }
 
-/** What is to be done for tags to be as wanted; those that somebody else gave stay. */
+/** What is to be done for tags to be as wanted; those that somebody else gave stay. What is a Service's that lives is no orphan. */
 export function tagChanges(
   actual: Pairs,
   wanted: Pairs,
@@ -25,7 +26,8 @@ export function tagChanges(
   const added = new Set((actual[ADDED_TAGS] ?? "").match(/.{6}/g) ?? []);
   const remove = Object.keys(actual).filter(
     (key) =>
-      !Object.hasOwn(wanted, key) && (key === ADDED_TAGS || (!isReserved(key) && added.has(markOf(key)))),
+      !Object.hasOwn(wanted, key) &&
+      (key === ADDED_TAGS || key === ORPHANED_TAG || (!isReserved(key) && added.has(markOf(key)))),
   );
   return { add: Object.fromEntries(add), remove };
 }

@@ -4,18 +4,16 @@ import { isOwned } from "#clouds/aws/load-balancers/allowed.ts";
 import { sharedGroupId, sharedGroupName } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
 import { allTargetGroups } from "#clouds/aws/load-balancers/observe/network.ts";
-import { allPages, type Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
+import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
 import { classicTags, networkTags, type TagsOf } from "#clouds/aws/load-balancers/observe/tags.ts";
 import { groupsOf } from "#clouds/aws/load-balancers/observe/vpc.ts";
+import { allClassic, allNetwork } from "#clouds/aws/load-balancers/orphans/all-load-balancers.ts";
 import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
 import { SERVICE_TAG } from "#clouds/aws/load-balancers/vpc/tags.ts";
 import { ok } from "#clouds/outcome.ts";
 import type { Observation } from "#core/capability.ts";
 import { CapabilityErrorCode } from "#core/capability.ts";
 import type { Holding, HoldingsState } from "#core/service/holdings.ts";
-
-/** AWS's largest page of load balancers, of either version. */
-const PAGE_SIZE = 400;
 
 /**
  * All load balancers, target groups and security groups that carry the cluster's tag as its own and a Service's name, made by us or by
@@ -48,14 +46,7 @@ interface Named {
 }
 
 async function networkHoldings(tag: string, read: Reader): Promise<Outcome<readonly Holding[]>> {
-  const balancers = await allPages("elbv2:DescribeLoadBalancers", async (next) => {
-    const answer = await read("elbv2:DescribeLoadBalancers", {
-      PageSize: PAGE_SIZE,
-      ...(next === undefined ? {} : { Marker: next }),
-    });
-    if (answer.kind === "fault") return answer;
-    return ok({ values: answer.value.LoadBalancers, next: answer.value.NextMarker });
-  });
+  const balancers = await allNetwork(read);
   if (balancers.kind === "fault") return balancers;
   const groups = await allTargetGroups(read);
   if (groups.kind === "fault") return groups;
@@ -78,14 +69,7 @@ async function networkHoldings(tag: string, read: Reader): Promise<Outcome<reado
 }
 
 async function classicHoldings(tag: string, read: Reader): Promise<Outcome<readonly Holding[]>> {
-  const balancers = await allPages("elb:DescribeLoadBalancers", async (next) => {
-    const answer = await read("elb:DescribeLoadBalancers", {
-      PageSize: PAGE_SIZE,
-      ...(next === undefined ? {} : { Marker: next }),
-    });
-    if (answer.kind === "fault") return answer;
-    return ok({ values: answer.value.LoadBalancerDescriptions, next: answer.value.NextMarker });
-  });
+  const balancers = await allClassic(read);
   if (balancers.kind === "fault") return balancers;
   const named = balancers.value.map(({ LoadBalancerName: id = "" }) => ({
     ...{ kind: "classic load balancer", id, name: id },

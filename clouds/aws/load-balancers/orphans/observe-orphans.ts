@@ -1,0 +1,131 @@
+import type { Fault, Outcome } from "#clouds/aws/errors.ts";
+import { isOwned } from "#clouds/aws/load-balancers/allowed.ts";
+import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
+import { allTargetGroups } from "#clouds/aws/load-balancers/observe/network.ts";
+import { observeLoadBalancers } from "#clouds/aws/load-balancers/observe/observe.ts";
+import type { Observing } from "#clouds/aws/load-balancers/observe/shared.ts";
+import { classicTags, networkTags, type TagsOf } from "#clouds/aws/load-balancers/observe/tags.ts";
+import { groupsOf } from "#clouds/aws/load-balancers/observe/vpc.ts";
+import { allClassic, allNetwork } from "#clouds/aws/load-balancers/orphans/all-load-balancers.ts";
+import {
+  orphanedService,
+  uidInGroupName,
+  uidInName,
+} from "#clouds/aws/load-balancers/orphans/orphaned-service.ts";
+import { ORPHANED_TAG } from "#clouds/aws/load-balancers/orphans/tag.ts";
+import type { SecurityGroupState } from "#clouds/aws/load-balancers/state.ts";
+import { SERVICE_TAG } from "#clouds/aws/load-balancers/vpc/tags.ts";
+import { ok } from "#clouds/outcome.ts";
+import { CapabilityErrorCode, type Observation } from "#core/capability.ts";
+import type { Holding, HoldingsState } from "#core/service/holdings.ts";
+import { inTurn } from "#core/service/orphans/mark.ts";
+
+/**
+ * What of a cluster's load balancers could be orphaned: those in its VPC that are called as Services' are and carry the tags of cluster and
+ * Service, and target groups and security groups of Services of which no load balancer is there. What is called otherwise is not asked
+ * for its tags, as an account may hold the load balancers of hundreds of clusters.
+ */
+export async function observeOrphans(observing: Observing, at: string): Promise<Observation> {
+  const listed = await holdingsOf(observing);
+  if (listed.kind === "fault") return errorOf(listed.fault);
+  const holdings = listed.value;
+  const candidate = inTurn(holdings, Date.parse(at));
+  if (candidate === undefined)
+    return { kind: "observed", state: { holdings: [...holdings] } satisfies HoldingsState };
+  const question = { service: orphanedService(candidate), wanted: false, nodes: [] };
+  const [answer] = await observeLoadBalancers([question], observing);
+  if (answer?.kind !== "observed") return answer ?? NOTHING_SAID;
+  const removable = { id: candidate.id, state: answer.state };
+  return { kind: "observed", state: { holdings: [...holdings], removable } satisfies HoldingsState };
+}
+
+async function holdingsOf({ cluster, read }: Observing): Promise<Outcome<readonly Holding[]>> {
+  const { vpc, clusterTag, clusterName } = cluster;
+  const tag = clusterTag ?? clusterName ?? "";
+  const isThere = (id: string | undefined): boolean => vpc === undefined || id === vpc;
+  const [network, classic, targetGroups, securityGroups] = await Promise.all([
+    allNetwork(read),
+    allClassic(read),
+    allTargetGroups(read),
+    groupsOf(vpc, tag, read),
+  ]);
+  for (const each of [network, classic, targetGroups, securityGroups]) if (each.kind === "fault") return each;
+  const inNetwork = valuesOf(network).flatMap((each): Found[] => {
+    const { LoadBalancerArn: id = "", LoadBalancerName: name = "", VpcId } = each;
+    const uid = uidInName(name);
+    return uid === undefined || !isThere(VpcId) ? [] : [{ kind: "network load balancer", id, name, uid }];
+  });
+  const inClassic = valuesOf(classic).flatMap((each): Found[] => {
+    const { LoadBalancerName: name = "", VPCId } = each;
+    const uid = uidInName(name);
+    return uid === undefined || !isThere(VPCId)
+      ? []
+      : [{ kind: "classic load balancer", id: name, name, uid }];
+  });
+  const unused = valuesOf(targetGroups).flatMap((each): Found[] => {
+    const { TargetGroupArn: id = "", TargetGroupName: name = "", LoadBalancerArns: users = [], VpcId } = each;
+    const isUnused = users.length === 0 && name.startsWith(NAME_PREFIX) && isThere(VpcId);
+    return isUnused ? [{ kind: "target group", id, name, isPart: true }] : [];
+  });
+  const [ofNetwork, ofClassic] = await Promise.all([
+    networkTags(
+      [...inNetwork, ...unused].map(({ id }) => id),
+      read,
+    ),
+    classicTags(
+      inClassic.map(({ id }) => id),
+      read,
+    ),
+  ]);
+  const groups = valuesOf(securityGroups).filter(({ group }) => group.GroupName?.startsWith(NAME_PREFIX));
+  const all = gathered<readonly (readonly Holding[])[]>([
+    ours([...inNetwork, ...unused], ofNetwork, tag),
+    ours(inClassic, ofClassic, tag),
+    ours(groups.map(foundGroup), tagsOfGroups(groups), tag),
+  ]);
+  return all.kind === "fault" ? all : ok(withoutPartsInUse(all.value.flat()));
+}
+
+type Found = Omit<Holding, "service" | "mark">;
+
+/** However Services' target groups and security groups are called. */
+const NAME_PREFIX = "k8s-";
+
+/** A fault has been returned by then. */
+function valuesOf<Value>(outcome: Outcome<readonly Value[]>): readonly Value[] {
+  return outcome.kind === "ok" ? outcome.value : [];
+}
+
+function foundGroup({ group: { GroupId: id = "", GroupName: name = "" } }: SecurityGroupState): Found {
+  const uid = uidInGroupName(name);
+  return { kind: "security group", id, name, isPart: true, ...(uid === undefined ? {} : { uid }) };
+}
+
+function tagsOfGroups(groups: readonly SecurityGroupState[]): TagsOf {
+  return new Map(groups.map(({ group, tags }) => [group.GroupId ?? "", ok(tags)]));
+}
+
+/** Those that carry the cluster's tag as its own, and a Service's name; one that has gone between two calls is none. */
+function ours(found: readonly Found[], tagsOf: TagsOf, clusterTag: string): Outcome<readonly Holding[]> {
+  const holdings: Holding[] = [];
+  for (const each of found) {
+    const tags = tagsOf.get(each.id);
+    if (tags?.kind === "fault") return tags;
+    const { [SERVICE_TAG]: service, [ORPHANED_TAG]: mark } = tags?.value ?? {};
+    if (service === undefined || !isOwned(tags?.value ?? {}, clusterTag)) continue;
+    holdings.push({ ...each, service, ...(mark === undefined ? {} : { mark }) });
+  }
+  return ok(holdings);
+}
+
+/** What is left of a Service is told by its load balancer, as long as that is there, and goes with it. */
+function withoutPartsInUse(holdings: readonly Holding[]): readonly Holding[] {
+  const whole = new Set(holdings.flatMap(({ isPart, service }) => (isPart ? [] : service)));
+  return holdings.filter(({ isPart, service }) => !isPart || !whole.has(service));
+}
+
+function errorOf({ code, message }: Fault): Observation {
+  return { kind: "error", code: CapabilityErrorCode.safeParse(code).data ?? "Unavailable", message };
+}
+
+const NOTHING_SAID: Observation = { kind: "error", code: "Unavailable", message: "AWS: no answer" };

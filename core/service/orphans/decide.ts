@@ -1,0 +1,114 @@
+import type { ClusterObject } from "#core/cluster-object.ts";
+import type { DecisionContext } from "#core/controller.ts";
+import type { Because, CloudAction, Decision } from "#core/decision.ts";
+import { change, referenceTo, retry, skip, unchanged } from "#core/decisions.ts";
+import { NAMESPACES, SERVICES } from "#core/resources/resource.ts";
+import type { Holding } from "#core/service/holdings.ts";
+import { LOAD_BALANCERS, type LoadBalancerAction, type LoadBalancerModel } from "#core/service/model.ts";
+import { type Audit, auditOf, keyOfAction, type OrphanAnswer } from "#core/service/orphans/audit.ts";
+import { planMarks } from "#core/service/orphans/plan-marks.ts";
+import { sentenceOf } from "#core/service/trouble.ts";
+
+/**
+ * Decides on load balancers whose Service has gone. They are told, and no more, unless the operator has them deleted. Then one audit marks
+ * them, and a later one deletes the one whose turn it is: each time with a positive control, and with all Services known.
+ */
+export function decideOrphans(
+  object: ClusterObject,
+  answer: OrphanAnswer | undefined,
+  model: LoadBalancerModel | undefined,
+  context: DecisionContext,
+): Decision {
+  const reference = referenceTo(NAMESPACES, object);
+  if (model?.orphans === undefined) return unchanged(reference, NOT_SUPPORTED);
+  const audit = auditOf(answer, model, context);
+  if (audit.kind === "unknown") return retry(reference, audit.because, audit.afterSeconds);
+  if (!context.settings.loadBalancers.deleteOrphaned) return unchanged(reference);
+  const doubt = audit.found.gone.length === 0 ? undefined : doubtOf(audit, context);
+  const marks = planMarks(audit.found, model.orphans, { now: context.now, isProven: doubt === undefined });
+  const open = marks.filter((action) => !audit.tried.has(keyOfAction(action)));
+  const marking = change(reference, actionsOf(object, open), {
+    because: { code: "MarkingOrphans", message: `${open.length} marks of orphaned load balancers` },
+    independent: true,
+  });
+  if (marking !== undefined) return marking;
+  if (doubt?.code === INCOMPLETE.code) return retry(reference, doubt, INCOMPLETE_SECONDS);
+  if (doubt !== undefined) return skip(reference, doubt);
+  const { removable } = audit;
+  // What could not be marked is not kept from going, and what goes is no reason to keep quiet about that.
+  const otherwise = audit.failure === undefined ? unchanged(reference) : skip(reference, audit.failure);
+  if (removable === undefined) return otherwise;
+  const step = model.orphans.next(removable.holding, removable.state, context.settings);
+  switch (step.kind) {
+    case "act": {
+      const { kind, id, service } = removable.holding;
+      const message = `${kind} ${id} of Service ${service}, which is gone: ${step.because.message}`;
+      const because = { code: "DeletingOrphan", message };
+      return change(reference, actionsOf(object, step.actions, removable.holding), { because }) ?? otherwise;
+    }
+    case "wait":
+      return retry(reference, step.because, Math.max(step.afterSeconds, LEFT_SECONDS));
+    case "refused":
+      return skip(reference, {
+        code: step.problem.code,
+        message: `${removable.holding.kind} ${removable.holding.id}: ${sentenceOf(step.problem)}`,
+      });
+    default:
+      return otherwise;
+  }
+}
+
+/** Seconds after which what the cloud still holds on to is tried again. */
+export const LEFT_SECONDS = 60;
+
+const INCOMPLETE_SECONDS = 60;
+
+/** Why nothing may be taken for an orphan that was found; undefined where it is proven. */
+function doubtOf(
+  { found }: Extract<Audit, { readonly kind: "known" }>,
+  { related, count }: DecisionContext,
+): Because | undefined {
+  // A Service that is left out of the list is not a Service that is gone.
+  const isComplete = count?.kind === "count" && count.count === related[SERVICES.name]?.items.length;
+  if (!isComplete) return INCOMPLETE;
+  return found.control === undefined ? UNPROVEN : undefined;
+}
+
+/** Those about one holding are carried out only while there is no Service of its name. */
+function actionsOf(
+  { metadata: { uid } }: ClusterObject,
+  actions: readonly LoadBalancerAction[],
+  holding?: Holding,
+): CloudAction[] {
+  const absent = holding?.service === undefined ? {} : { absent: serviceNamed(holding.service) };
+  return actions.map(({ action, target, parameters }) => ({
+    on: "cloud",
+    capability: LOAD_BALANCERS,
+    action,
+    target,
+    parameters,
+    precondition: { uid, deleting: false, ...absent },
+  }));
+}
+
+function serviceNamed(service: string): NonNullable<CloudAction["precondition"]["absent"]> {
+  const [namespace = "", name = ""] = service.split("/");
+  return { apiVersion: SERVICES.apiVersion, resource: SERVICES.name, namespace, name };
+}
+
+const NOT_SUPPORTED: Because = {
+  code: "NotSupported",
+  message: "the cloud has no load balancers whose Service could be told",
+};
+
+const INCOMPLETE: Because = {
+  code: "ServicesIncomplete",
+  message:
+    "the API server has another number of Services than are known: nothing counts as orphaned before they agree",
+};
+
+const UNPROVEN: Because = {
+  code: "DeletionUnproven",
+  message:
+    "no load balancer of a Service that lives was found beside: nothing shows that cloud and Services are of the same cluster, and nothing is deleted",
+};

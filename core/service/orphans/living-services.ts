@@ -1,0 +1,38 @@
+import * as z from "zod";
+import type { Related, RelatedObjects } from "#core/controller.ts";
+import { keyOfName, SERVICES } from "#core/resources/resource.ts";
+
+/** A Service that there is, of whatever type and in whatever state. */
+export const LivingService = z.object({
+  /** `namespace/name`. */
+  key: z.string().min(1),
+  /** Without dashes. */
+  uid: z.string(),
+});
+export type LivingService = z.output<typeof LivingService>;
+
+const Named = z.object({
+  metadata: z.object({ namespace: z.string(), name: z.string(), uid: z.string() }),
+});
+
+/** All Services, as none of them may have its load balancer taken for an orphan. */
+export const livingServices: Related = {
+  resource: SERVICES,
+  project(object) {
+    const named = Named.safeParse(object).data;
+    if (named === undefined) return undefined;
+    const { uid } = named.metadata;
+    return { key: keyOfName(named.metadata), uid: plainUid(uid) } satisfies LivingService;
+  },
+  reads: () => "all",
+};
+
+/** The Services of an event; undefined where it came without them, which says nothing of how many there are. */
+export function livingIn(related: RelatedObjects): readonly LivingService[] | undefined {
+  return related[SERVICES.name]?.items.flatMap((item) => LivingService.safeParse(item).data ?? []);
+}
+
+/** A uid as names of the cloud have it. */
+function plainUid(uid: string): string {
+  return uid.replaceAll("-", "");
+}
