@@ -168,6 +168,11 @@ export interface Controller<T extends ApiObject = ApiObject, A = unknown> extend
    */
   fold?(subject: Subject<T, A>, done: DoneWrite): Subject<T, A>;
   /**
+   * The same of another object of the batch than the one that the write was for: of what both have been told by the cloud it changes
+   * the same. Absent where objects have nothing in common.
+   */
+  foldOther?(subject: Subject<T, A>, done: DoneWrite, context: AskContext): Subject<T, A>;
+  /**
    * What an action means that the cloud did not do, where it is no matter of time: somebody has to mend something first. Undefined
    * where it is: then the object is observed anew or due again. Without it that is always so.
    */

@@ -58,6 +58,7 @@ export function createServiceController(models: LoadBalancerModels): Controller<
     decide: (batch, context) =>
       each(batch.map((subject) => decideSubject(subject, modelOf(context), context))),
     fold: folded,
+    foldOther: (subject, done, context) => foldedOther(subject, done, modelOf(context)),
     refused: ({ object }, refusal, context) => refusedAction(object, refusal, modelOf(context), context.now),
   };
 }
@@ -102,9 +103,27 @@ function folded(subject: Subject<Service, Answer>, { write, result }: DoneWrite)
   if (write.on === "cluster") {
     return "patch" in write ? { ...subject, object: patched(subject.object, write.patch) } : subject;
   }
+  return withDone(subject, write, result);
+}
+
+/** Of what is done for another Service, what concerns all of them. */
+function foldedOther(
+  subject: Subject<Service, Answer>,
+  { write, result }: DoneWrite,
+  model: LoadBalancerModel | undefined,
+): Subject<Service, Answer> {
+  return write.on === "cloud" && model?.isShared?.(write) === true
+    ? withDone(subject, write, result)
+    : subject;
+}
+
+function withDone(
+  subject: Subject<Service, Answer>,
+  { action, target, parameters }: LoadBalancerAction,
+  result: unknown,
+): Subject<Service, Answer> {
   const { answer } = subject;
   if (answer?.kind !== "observed") return subject;
-  const { action, target, parameters } = write;
   const done = [...(answer.done ?? []), { action: { action, target, parameters }, result }];
   return { ...subject, answer: { ...answer, done } };
 }

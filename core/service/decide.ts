@@ -17,7 +17,7 @@ import { IN_PROGRESS, LIMIT_REACHED } from "#core/service/problems.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
 import { standingOf, type Wish } from "#core/service/standing.ts";
 import { refusal, sentenceOf, unanswered, warningOf } from "#core/service/trouble.ts";
-import { claim, type MarkFacts, release, settle } from "#core/service/writes.ts";
+import { claim, claimTargets, type MarkFacts, release, settle } from "#core/service/writes.ts";
 
 /** What a decision on one Service depends on beside it. */
 export interface ServiceFacts {
@@ -64,14 +64,15 @@ export function decideService(service: Service, { model, answer, context }: Serv
 
 function ensure(service: Service, wish: Wish, step: LoadBalancerStep, now: Date): Decision {
   const reference = referenceTo(SERVICES, service);
-  const claimed = claim(service, factsOf(wish, ingressOf(service), now));
+  const facts = factsOf(wish, ingressOf(service), now);
   switch (step.kind) {
     case "act": {
+      const claimed = step.onlyTargets === true ? claimTargets(service, facts) : claim(service, facts);
       const writes = [claimed, ...actionsOf(service, step.actions)];
       return changeOr(service, writes, { because: step.because, events: [ENSURING] }, unchanged(reference));
     }
     case "wait":
-      return changeOr(service, [claimed], { because: step.because }, waiting(service, step));
+      return changeOr(service, [claim(service, facts)], { because: step.because }, waiting(service, step));
     case "refused":
       return refusal(service, step.problem, now);
     case "elsewhere":

@@ -15,7 +15,7 @@ const Mark = z.strictObject({
   seen: z.string(),
   /** Of what the cloud's model makes of it. */
   desired: z.string(),
-  /** Of the targets. */
+  /** Of the targets, or that it is not known which they are. */
   targets: z.string(),
   /** Of the addresses in the status. */
   ingress: z.string(),
@@ -24,6 +24,9 @@ const Mark = z.strictObject({
   at: z.iso.datetime(),
 });
 export type Mark = z.output<typeof Mark>;
+
+/** In place of the targets' hash: some were changed, and nobody has said since what came of it. */
+export const UNKNOWN_TARGETS = "";
 
 /** What our annotation says of this very Service; undefined where it says nothing that can be relied on. */
 export function markOf({ metadata: { uid, annotations } }: Pick<Service, "metadata">): Mark | undefined {

@@ -57,6 +57,8 @@ export type LoadBalancerStep =
       readonly kind: "act";
       readonly because: Because;
       readonly actions: readonly [LoadBalancerAction, ...LoadBalancerAction[]];
+      /** They change targets alone: of the rest nothing has to be looked at again, whatever becomes of them. */
+      readonly onlyTargets?: true | undefined;
     }
   /** The cloud is at it, or has not shown yet what was done. */
   | { readonly kind: "wait"; readonly because: Because; readonly afterSeconds: number }
@@ -94,6 +96,8 @@ export interface LoadBalancerModel {
   next(question: LoadBalancerQuestion, observed: unknown, settings: Settings): LoadBalancerStep;
   /** The observation as it is after an action that succeeded; `result` is what `act` answered. */
   fold(observed: unknown, action: LoadBalancerAction, result: unknown): unknown;
+  /** Whether what an action changes is the same in the observations of other Services, which it is folded into as well then. */
+  isShared?(action: LoadBalancerAction): boolean;
   /**
    * All of a Service and its cloud's configuration that decides what its load balancer is, as a text to be hashed; targets are not
    * part of it. A part that the cloud itself supplies (a subnet that gets a tag) is found by the audit.

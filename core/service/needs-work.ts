@@ -1,6 +1,6 @@
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_CLASS, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
 import { canonicalJson, hashOf } from "#core/hash.ts";
-import { markOf } from "#core/service/mark.ts";
+import { markOf, UNKNOWN_TARGETS } from "#core/service/mark.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
 import { snapshotOf } from "#core/service/snapshot.ts";
 import type { Settings } from "#core/settings.ts";
@@ -30,6 +30,7 @@ export function needsWork(service: Service, settings: Settings): boolean {
   return (
     !hasFinalizer(service) ||
     mark?.state !== "applied" ||
+    mark.targets === UNKNOWN_TARGETS ||
     mark.ingress !== hashOfIngress(ingressOf(service)) ||
     mark.seen !== seenHash(service, settings)
   );

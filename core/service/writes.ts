@@ -3,7 +3,7 @@ import type { PatchWrite } from "#core/decision.ts";
 import { patchObject } from "#core/decisions.ts";
 import { add, type Edit, NO_EDIT, pointer, remove, setEntries, test } from "#core/json-patch.ts";
 import { SERVICES } from "#core/resources/resource.ts";
-import { isSameMark, type Mark, markOf, writtenMark } from "#core/service/mark.ts";
+import { isSameMark, type Mark, markOf, UNKNOWN_TARGETS, writtenMark } from "#core/service/mark.ts";
 import { hasFinalizer, hashOfIngress, ingressOf, isOfOurClass } from "#core/service/needs-work.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
 
@@ -24,6 +24,13 @@ export function claim(service: Service, facts: MarkFacts): PatchWrite | undefine
   // What was applied last stays to be compared with.
   const { seen, desired, targets } = before ?? { seen: "", desired: "", targets: "" };
   const mark = setMark(service, { ...facts, seen, desired, targets, state: "applying" });
+  return patch(service, [asWanted(service), addFinalizer(service), mark]);
+}
+
+/** The same where nothing but targets is changed: all else stays as it was applied, and need not be looked at for these. */
+export function claimTargets(service: Service, facts: MarkFacts): PatchWrite | undefined {
+  const { seen, desired } = markOf(service) ?? { seen: "", desired: "" };
+  const mark = setMark(service, { ...facts, seen, desired, targets: UNKNOWN_TARGETS });
   return patch(service, [asWanted(service), addFinalizer(service), mark]);
 }
 

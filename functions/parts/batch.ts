@@ -103,6 +103,17 @@ export function createBatch(
         subjects.set(index, subject);
         return decideOne(subject);
       },
+      told(index, done) {
+        if (controller.foldOther === undefined) return;
+        const foldOther = controller.foldOther.bind(controller);
+        const context = askContextOf(invocation);
+        for (const [other, subject] of subjects)
+          if (other !== index)
+            subjects.set(
+              other,
+              done.reduce((folded, each) => foldOther(folded, each, context), subject),
+            );
+      },
       next(index, done) {
         const subject = subjects.get(index);
         if (controller.fold === undefined || subject === undefined) return undefined;

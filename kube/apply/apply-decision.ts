@@ -1,5 +1,5 @@
 import type { ApiObject, DoneWrite } from "#core/controller.ts";
-import type { Change } from "#core/decision.ts";
+import type { Change, Decision } from "#core/decision.ts";
 import { holds } from "#core/json-patch.ts";
 import { messageOf } from "#core/message-of.ts";
 import { carryOutApart } from "#kube/apply/carry-out-apart.ts";
@@ -7,6 +7,7 @@ import type { ApplyContext, ApplyItem, CarriedOut, Progress } from "#kube/apply/
 import { type AppliedObject, changed, settled, stopped } from "#kube/apply/outcome.ts";
 import { act, guard, readNow, send } from "#kube/apply/steps.ts";
 import { DEADLINE_REACHED, type Stop } from "#kube/apply/stop.ts";
+import type { Turn } from "#kube/apply/turns.ts";
 
 /**
  * Carries one decision out, and those that follow from it: what comes next after each change, and what is decided anew where
@@ -19,8 +20,9 @@ export async function applyDecision(item: ApplyItem, context: ApplyContext): Pro
     resourceVersion: undefined,
     complete: [],
   };
+  const turn = context.newTurn();
   try {
-    return await applyRounds(item, progress, context);
+    return await applyRounds(item, progress, turn, context);
   } catch (error) {
     const message = `a fault of serverless-ccm: ${messageOf(error)}`;
     return stopped(
@@ -29,6 +31,8 @@ export async function applyDecision(item: ApplyItem, context: ApplyContext): Pro
       progress,
       context,
     );
+  } finally {
+    turn.end();
   }
 }
 
@@ -42,15 +46,27 @@ const MAX_READS = 4;
 async function applyRounds(
   item: ApplyItem,
   progress: Progress,
+  turn: Turn,
   context: ApplyContext,
 ): Promise<AppliedObject> {
   let { decision } = item;
   let rounds = 0;
   let reads = 0;
   while (decision.kind === "change") {
+    if (decision.writes.some(({ on }) => on === "cloud")) {
+      const come = await turn.come();
+      if (come === "never") return stopped(item, DEADLINE_REACHED, progress, context);
+      // What was done for others meanwhile may have changed what there is to be done for this one.
+      const anew: Decision | undefined = come === "now" ? undefined : context.decide.next(item.index, []);
+      if (anew !== undefined) {
+        decision = anew;
+        continue;
+      }
+    }
     const change: Change = decision;
     const carry = change.independent ? carryOutApart : carryOut;
     const { stop, done, refusal } = await carry(change, progress, context);
+    context.decide.told?.(item.index, done);
     const refused = refusal === undefined ? undefined : context.decide.refused?.(item.index, refusal);
     if (refused !== undefined) {
       decision = refused;

@@ -7,6 +7,7 @@ import { createGate } from "#kube/apply/concurrency.ts";
 import type { AppliedController, ApplyContext, ApplyItem, Decider } from "#kube/apply/context.ts";
 import type { AppliedObject } from "#kube/apply/outcome.ts";
 import { type RecordedEvents, recordEvents } from "#kube/apply/record-events.ts";
+import { createTurns } from "#kube/apply/turns.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** One batch of decisions, and how to carry them out. */
@@ -50,6 +51,7 @@ export async function applyDecisions(options: ApplyOptions): Promise<Applied> {
     decide: options.decide,
     act: options.act,
     gate: createGate(options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT),
+    newTurn: createTurns(MAX_TURNS, options.signal),
     deadline: options.signal,
     giveUp: AbortSignal.any([grace.signal, halting.signal]),
     now: options.now,
@@ -72,6 +74,9 @@ export async function applyDecisions(options: ApplyOptions): Promise<Applied> {
 }
 
 const DEFAULT_MAX_IN_FLIGHT = 32;
+
+/** Objects for whose sake the cloud is changed at a time. */
+const MAX_TURNS = 4;
 const DEFAULT_GRACE_MS = 500;
 const DEFAULT_EVENTS_TIMEOUT_MS = 500;
 

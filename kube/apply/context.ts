@@ -4,6 +4,7 @@ import type { Change, CloudAction, Decision } from "#core/decision.ts";
 import type { ClusterUsage } from "#core/report.ts";
 import type { Gate } from "#kube/apply/concurrency.ts";
 import type { Stop } from "#kube/apply/stop.ts";
+import type { Turn } from "#kube/apply/turns.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** One object of a batch, what was read of it and what was decided. */
@@ -22,6 +23,8 @@ export interface Decider {
   again(object: ApiObject, index: number): Decision | Promise<Decision>;
   /** On what the last change has left; undefined where a change is all that there is to do. */
   next(index: number, done: readonly DoneWrite[]): Decision | undefined;
+  /** Decides nothing yet: what of this object was done may be of others of its batch, too. */
+  told?(index: number, done: readonly DoneWrite[]): void;
   /** On an action that the cloud did not do; undefined where the object is read and decided on anew, or due again. */
   refused?(index: number, refusal: RefusedAction): Exclude<Decision, Change> | undefined;
 }
@@ -37,6 +40,8 @@ export interface ApplyContext {
   /** Carries out one action of the cloud; never rejects. Without it there are none to be carried out. */
   readonly act?: ((action: CloudAction, signal: AbortSignal) => Promise<ActionAnswer>) | undefined;
   readonly gate: Gate;
+  /** Whoever has the cloud changed waits for its turn. */
+  readonly newTurn: () => Turn;
   /** Once aborted no request starts. */
   readonly deadline: AbortSignal;
   /** Once aborted the requests in flight are given up. */

@@ -22,7 +22,7 @@ export function answerError(
   if (code === UNAUTHORIZED || DENIED.has(code)) return failed("Denied");
   if (QUOTA.test(code)) return failed("Invalid");
   if (IN_USE.test(code)) return failed("Unavailable");
-  if (DUPLICATE.test(code)) return conflict;
+  if (DUPLICATE.test(code)) return isLetIn(action, parameters) ? { kind: "done", result: {} } : conflict;
   if (NOT_FOUND.test(code)) {
     return isGone(action, code, parameters) ? { kind: "done", result: {} } : conflict;
   }
@@ -59,6 +59,12 @@ function isGone(action: string, code: string, parameters: Readonly<Record<string
   if (member === undefined || !member.code.test(code)) return true;
   const list = parameters[member.list];
   return Array.isArray(list) && list.length === 1 && rangesIn(list[0]) <= 1;
+}
+
+/** One rule that is there already lets in what it is to let in; of several nobody says which, and AWS adds none of the others. */
+function isLetIn(action: string, { IpPermissions }: Readonly<Record<string, unknown>>): boolean {
+  if (action !== "ec2:AuthorizeSecurityGroupIngress" || !Array.isArray(IpPermissions)) return false;
+  return IpPermissions.length === 1 && rangesIn(IpPermissions[0]) === 1;
 }
 
 /** Of what takes several things away at once: where they stand, and the code that says that one of them is not there. */

@@ -40,6 +40,8 @@ export const awsLoadBalancerModel: LoadBalancerModel = {
         return foldNetwork(state, action, result);
     }
   },
+  // Of the VPC all Services of a batch have one state.
+  isShared: ({ action }) => action.startsWith("ec2:"),
   problemOf,
   orphans: createOrphanModel((question, state, settings) => removal({ question, state, settings })),
   desired: desiredOf,

@@ -29,16 +29,17 @@ export interface AwsLoadBalancerState {
 export interface NetworkLoadBalancerState {
   readonly loadBalancer: Omit<LoadBalancer, "CreatedTime">;
   readonly tags: Pairs;
-  /** Absent where only targets were asked about. */
+  /** Absent where only targets were asked about, or nothing is wanted. */
   readonly attributes?: Pairs | undefined;
+  /** None where attributes are absent. */
   readonly listeners: readonly { readonly listener: Listener; readonly tags: Pairs }[];
 }
 
-/** A target group, and what is registered with it; targets that are draining are left out. */
+/** A target group, and what is registered with it: targets that are draining are left out, and all where nothing is wanted. */
 export interface TargetGroupState {
   readonly group: TargetGroup;
   readonly tags: Pairs;
-  /** Absent where only targets were asked about. */
+  /** Absent where only targets were asked about, or nothing is wanted. */
   readonly attributes?: Pairs | undefined;
   readonly targets: readonly TargetDescription[];
 }
@@ -47,8 +48,9 @@ export interface TargetGroupState {
 export interface ClassicLoadBalancerState {
   readonly loadBalancer: Omit<LoadBalancerDescription, "CreatedTime">;
   readonly tags: Pairs;
-  /** Absent where only targets were asked about. */
+  /** Absent where only targets were asked about, or nothing is wanted. */
   readonly attributes?: LoadBalancerAttributes | undefined;
+  /** None where nothing is wanted. */
   readonly policies: readonly PolicyDescription[];
 }
 

@@ -57,13 +57,17 @@ export interface Script {
   before?: LoadBalancerStep | undefined;
   next?: LoadBalancerStep | undefined;
   problem?: ReturnType<NonNullable<LoadBalancerModel["problemOf"]>>;
+  isShared?: boolean;
 }
 
 /** A cloud of one shelf for each Service: put up, then filled, each an action. */
 export function shelfModel(script: Script = {}): LoadBalancerModel {
   const desired: LoadBalancerModel["desired"] = ({ spec }) => JSON.stringify(spec.ports);
   const targetOf: LoadBalancerModel["targetOf"] = ({ providerID }) => providerID;
-  const next = ({ service, wanted, nodes }: LoadBalancerQuestion, observed: unknown): LoadBalancerStep => {
+  const next = (
+    { service, wanted, nodes, onlyTargets }: LoadBalancerQuestion,
+    observed: unknown,
+  ): LoadBalancerStep => {
     const shelf = observed as Shelf | null;
     const target = service.metadata.uid;
     const act = (action: string, parameters: Record<string, unknown>): LoadBalancerStep => ({
@@ -75,13 +79,16 @@ export function shelfModel(script: Script = {}): LoadBalancerModel {
     const wish = desired(service, SETTINGS);
     const targets = nodes.flatMap((node) => targetOf(node, service) ?? []);
     if (shelf === null) return act("PutUp", { wish });
-    if (shelf.wish !== wish || shelf.targets.join() !== targets.join()) return act("Fill", { wish, targets });
+    if (shelf.wish !== wish) return act("Fill", { wish, targets });
+    if (shelf.targets.join() !== targets.join())
+      return { ...act("Fill", { wish, targets }), ...(onlyTargets === true ? { onlyTargets } : {}) };
     return { kind: "settled", ingress: [{ hostname: HOSTNAME }], warnings: [] };
   };
   return {
     before: () => script.before as ReturnType<LoadBalancerModel["before"]>,
     next: (question, observed) => script.next ?? next(question, observed),
     fold: (_observed, action, result) => (action.action === "TakeDown" ? null : result),
+    ...(script.isShared === undefined ? {} : { isShared: () => script.isShared === true }),
     problemOf: () => script.problem,
     desired,
     targetOf,

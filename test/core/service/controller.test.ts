@@ -10,8 +10,10 @@ import {
   context,
   controllerWith,
   converged,
+  decideOn,
   FINALIZERS,
   related,
+  type Script,
   type Shelf,
   secondsAgo,
   served,
@@ -84,6 +86,31 @@ describe("what was done", () => {
   ])("leaves what is known as it is after %s", async (_, done) => {
     const controller = await controllerWith();
     expect(controller.fold?.(subject, { write: done, result: undefined })).toBe(subject);
+    expect(controller.foldOther?.(subject, { write: done, result: undefined }, context())).toBe(subject);
+  });
+
+  test.each<[string, Script, string]>([
+    ["what all have together", { isShared: true }, "Fill"],
+    ["nothing but what all have together", { isShared: false }, "LoadBalancerEnsured"],
+    ["nothing where a cloud has nothing of that kind", {}, "LoadBalancerEnsured"],
+  ])("changes %s for other Services", async (_, script, code) => {
+    const controller = await controllerWith(script);
+    const ports = JSON.stringify(subject.object.spec.ports);
+    const answer = { kind: "observed", state: { wish: ports, targets: ["i-a"] } } as const;
+    const action = { action: "Fill", target: "another", parameters: {} };
+    const done: DoneWrite = {
+      write: {
+        on: "cloud",
+        capability: "loadBalancers",
+        ...action,
+        precondition: { uid: "uid-another", deleting: false },
+      },
+      result: { wish: "of another", targets: [] },
+    };
+    const told = controller.foldOther?.({ ...subject, answer }, done, context());
+    if (told === undefined) throw new Error("nobody was told");
+    const decision = decideOn(controller, told);
+    expect(decision.because.code).toBe(code);
   });
 });
 

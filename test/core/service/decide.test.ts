@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
+import { patched } from "#core/json-patch.ts";
 import type { LoadBalancerQuestion, LoadBalancerStep, Problem } from "#core/service/model.ts";
 import { needsWork } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
@@ -135,13 +136,37 @@ describe("a Service that wants a load balancer", () => {
     );
     const decision = await decide(SERVED, observed(SHELF), context({ related: lists }));
     const [first] = decision.kind === "change" ? decision.writes : [];
-    expect(JSON.stringify(first)).toContain('\\"state\\":\\"applying\\"');
+    expect(JSON.stringify(first)).toContain('\\"targets\\":\\"\\"');
     const { object, decisions } = await converged(SERVED, SHELF, context({ related: lists }));
     expect(decisions.flatMap((each) => (each.kind === "change" ? reasons(each.events) : []))).toEqual([
       "EnsuringLoadBalancer",
       "UpdatedLoadBalancer",
     ]);
     expect(needsWork(object, SETTINGS)).toBe(false);
+  });
+
+  test("is looked at for its targets alone where a change of them was broken off, and needs work until then", async () => {
+    const more = related([{ name: "b", providerID: "i-b" }], [], "501");
+    const decision = await decide(SERVED, observed(SHELF), context({ related: more }));
+    const [claimed] = decision.kind === "change" ? decision.writes : [];
+    if (claimed?.on !== "cluster" || !("patch" in claimed)) throw new Error("nothing was claimed");
+    const broken = patched(SERVED, claimed.patch);
+    expect(needsWork(broken, SETTINGS)).toBe(true);
+    // The nodes are those again that were applied.
+    const back = context({ related: related(undefined, [], "502") });
+    const controller = await controllerWith();
+    expect(controller.asks(broken, back)).toMatchObject({ ask: { onlyTargets: true } });
+    const { object, shelf } = await converged(broken, { ...SHELF, targets: ["i-b"] }, back);
+    expect(needsWork(object, SETTINGS)).toBe(false);
+    expect(shelf).toEqual(SHELF);
+  });
+
+  test("says that all of it is under way where more than targets is changed", async () => {
+    const lists = related([{ name: "b", providerID: "i-b" }], [], "501");
+    const asked = context({ related: lists, reason: "refresh" });
+    const decision = await decide(SERVED, observed(SHELF), asked);
+    const [first] = decision.kind === "change" ? decision.writes : [];
+    expect(JSON.stringify(first)).toContain('\\"state\\":\\"applying\\"');
   });
 
   test("keeps its load balancer where there is no node, with a Warning", async () => {

@@ -23,6 +23,7 @@ import { type Placement, placeBalancer } from "#clouds/aws/load-balancers/networ
 import {
   arnOf,
   createTargetGroups,
+  groupsInUse,
   type MatchedPort,
   matchPorts,
   modifyTargetGroups,
@@ -111,8 +112,11 @@ function planChange(
   };
   const rules = planRules(targets.ids, sender, of);
   const attach = attachGroups(planned, of);
-  const register = registerTargets(matched, targets.ids);
-  const deregister = deregisterTargets(matched, targets.ids);
+  const isSeen = balancer.attributes !== undefined;
+  const found = matched.flatMap(({ group }) => group ?? []);
+  const serving = isSeen ? found : [...new Set([...found, ...groupsInUse(of)])];
+  const register = registerTargets(serving, targets.ids);
+  const deregister = deregisterTargets(serving, targets.ids);
   const letIn = rules.kind === "act" ? rules.actions : [];
   // What the load balancer's other groups need is let in before it loses one by which it was.
   const early = attach.length === 0 ? [] : letIn.filter(isLettingIn);
@@ -138,10 +142,16 @@ function planChange(
     ...removeGroups(planned.obsolete, of),
     ...(of.configuration.sharedBackendSecurityGroup === true ? [] : removeSharedGroup(of)),
   ];
-  // Where it is to be cannot be said: it stays as it is, but for nodes that come and go.
-  const actions = placement.kind === "refused" ? [...register, ...deregister, ...letIn] : whole;
-  if (actions.length > 0) return act("Changing", "the network load balancer is not as it is to be", actions);
+  // Nothing else was asked about; or where it is to be cannot be said, and it stays as it is, but for nodes that come and go.
+  const isWhole = isSeen && placement.kind === "placed";
+  const actions = isWhole ? whole : [...register, ...deregister, ...letIn];
+  if (actions.length > 0) {
+    const step = act("Changing", "the network load balancer is not as it is to be", actions);
+    return step.kind === "act" && !isSeen ? { ...step, onlyTargets: true } : step;
+  }
   for (const part of [placement, groups, rules]) if (part.kind === "refused") return part;
+  if (serving.length < of.wanted.ports.length)
+    return waiting("TargetGroupMissing", "a port has no target group that is shown: all is looked at anew");
   if (loadBalancer.DNSName === undefined || loadBalancer.DNSName === "")
     return waiting("Nameless", "AWS has not told the load balancer's name yet");
   const { status } = question.service;

@@ -5,12 +5,10 @@ import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.
 import type { Opening, Piece } from "#clouds/aws/load-balancers/pieces.ts";
 import type { SecurityGroupState, VpcState } from "#clouds/aws/load-balancers/state.ts";
 import { tagList } from "#clouds/aws/load-balancers/tags.ts";
+import { SHARED_RULE } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import { permissionsOf, rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
 import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
-
-/** What rules for the group that all network load balancers of a cluster share are described by. */
-export const SHARED_RULE = "serverless-ccm.io/rule/nlb/backend";
 
 /** The node ports of an API server that was not told others. */
 const NODE_PORTS = [30_000, 32_767] as const;

@@ -34,6 +34,11 @@ export function ownTargetGroups(whose: Whose): readonly TargetGroupState[] {
   });
 }
 
+/** Those that its load balancer sends to, by what AWS shows of themselves. */
+export function groupsInUse(whose: Whose): readonly TargetGroupState[] {
+  return ownTargetGroups(whose).filter(({ group }) => (group.LoadBalancerArns ?? []).length > 0);
+}
+
 /**
  * Finds for each port a target group that can serve it: the one that its listener sends to, one of the derived name, or any other. None
  * serves two ports, as in the stock controller.

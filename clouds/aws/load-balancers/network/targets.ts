@@ -4,7 +4,7 @@ import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
 import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import { hasLabels } from "#clouds/aws/load-balancers/annotations/target-node-labels.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
-import { arnOf, type MatchedPort } from "#clouds/aws/load-balancers/network/target-groups.ts";
+import { arnOf } from "#clouds/aws/load-balancers/network/target-groups.ts";
 import type { TargetGroupState, TargetInstance } from "#clouds/aws/load-balancers/state.ts";
 import { targetOf } from "#clouds/aws/load-balancers/target-of.ts";
 import type { LoadBalancerAction, Problem, TargetNode } from "#core/service/model.ts";
@@ -61,13 +61,12 @@ export function faultOfLabels(nodes: readonly TargetNode[], { wanted }: NetworkC
 
 /** Registers what a target group lacks. */
 export function registerTargets(
-  matched: readonly MatchedPort[],
+  groups: readonly TargetGroupState[],
   ids: readonly string[],
 ): readonly LoadBalancerAction[] {
-  return matched.flatMap(({ port, group }) => {
-    if (group === undefined) return [];
+  return groups.flatMap((group) => {
     const there = new Set(group.targets.filter((each) => isAt(each, group)).map(({ Id }) => Id));
-    const missing = ids.filter((id) => !there.has(id)).map((Id) => ({ Id, Port: port.nodePort }));
+    const missing = ids.filter((id) => !there.has(id)).map((Id) => ({ Id, Port: group.group.Port }));
     const TargetGroupArn = arnOf(group.group);
     return chunks(missing).map((Targets) =>
       awsAction("elbv2:RegisterTargets", TargetGroupArn, { TargetGroupArn, Targets }),
@@ -77,12 +76,11 @@ export function registerTargets(
 
 /** Takes away what is registered with a target group and no target, or at another port. */
 export function deregisterTargets(
-  matched: readonly MatchedPort[],
+  groups: readonly TargetGroupState[],
   ids: readonly string[],
 ): readonly LoadBalancerAction[] {
   const wanted: ReadonlySet<string | undefined> = new Set(ids);
-  return matched.flatMap(({ group }) => {
-    if (group === undefined) return [];
+  return groups.flatMap((group) => {
     const extra = group.targets.filter((each) => !wanted.has(each.Id) || !isAt(each, group));
     const TargetGroupArn = arnOf(group.group);
     return chunks(extra).map((targets) =>

@@ -16,11 +16,15 @@ import { fault, ok } from "#clouds/outcome.ts";
 export async function classicStateOf(
   loadBalancer: LoadBalancerDescription,
   tags: Pairs,
-  { read, onlyTargets }: Look,
+  { read, depth }: Look,
 ): Promise<Outcome<ClassicLoadBalancerState | undefined>> {
+  if (depth === "names") return ok({ loadBalancer: jsonOf(loadBalancer), tags, policies: [] });
   const name = loadBalancer.LoadBalancerName;
   const known = gathered<[LoadBalancerAttributes | undefined, readonly PolicyDescription[]]>(
-    await Promise.all([onlyTargets ? ok(undefined) : attributesOf(name, read), policiesOf(name, read)]),
+    await Promise.all([
+      depth === "targets" ? ok(undefined) : attributesOf(name, read),
+      policiesOf(name, read),
+    ]),
   );
   if (known.kind === "fault") return isNotFound(known.fault) ? ok(undefined) : known;
   const [attributes, policies] = known.value;

@@ -8,6 +8,7 @@ import { jsonOf } from "#clouds/aws/actions/json-of.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
 import { isNotFound } from "#clouds/aws/load-balancers/observe/by-name.ts";
 import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
+import type { Depth } from "#clouds/aws/load-balancers/observe/question.ts";
 import { allPages, type Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
 import { networkTags } from "#clouds/aws/load-balancers/observe/tags.ts";
 import type { NetworkLoadBalancerState, Pairs, TargetGroupState } from "#clouds/aws/load-balancers/state.ts";
@@ -16,19 +17,19 @@ import { fault, ok } from "#clouds/outcome.ts";
 /** How closely a Service's load balancer is looked at. */
 export interface Look {
   readonly read: Reader;
-  /** Attributes are left out. */
-  readonly onlyTargets: boolean;
+  readonly depth: Depth;
 }
 
 /** What there is of a load balancer of ELBv2 beyond itself and its tags; undefined where it has gone meanwhile. */
 export async function networkStateOf(
   loadBalancer: LoadBalancer,
   tags: Pairs,
-  { read, onlyTargets }: Look,
+  { read, depth }: Look,
 ): Promise<Outcome<NetworkLoadBalancerState | undefined>> {
+  if (depth !== "all") return ok({ loadBalancer: jsonOf(loadBalancer), tags, listeners: [] });
   const arn = loadBalancer.LoadBalancerArn;
   const both = await Promise.all([
-    attributesOf(onlyTargets, "elbv2:DescribeLoadBalancerAttributes", async () => {
+    attributesOf("elbv2:DescribeLoadBalancerAttributes", async () => {
       const answer = await read("elbv2:DescribeLoadBalancerAttributes", { LoadBalancerArn: arn });
       return answer.kind === "fault" ? answer : ok(answer.value.Attributes);
     }),
@@ -41,7 +42,7 @@ export async function networkStateOf(
       return ok({ values: answer.value.Listeners, next: answer.value.NextMarker });
     }),
   ]);
-  const known = gathered<[Pairs | undefined, readonly Listener[]]>(both);
+  const known = gathered<[Pairs, readonly Listener[]]>(both);
   if (known.kind === "fault") return isNotFound(known.fault) ? ok(undefined) : known;
   const [attributes, found] = known.value;
   const tagged = await networkTags(
@@ -55,24 +56,26 @@ export async function networkStateOf(
     // One that has gone meanwhile is none.
     if (of?.value !== undefined) listeners.push({ listener: jsonOf(listener), tags: of.value });
   }
-  return ok({ loadBalancer: jsonOf(loadBalancer), tags, ...asKnown(attributes), listeners });
+  return ok({ loadBalancer: jsonOf(loadBalancer), tags, attributes, listeners });
 }
 
 /** What there is of a target group beyond itself and its tags; undefined where it has gone meanwhile. */
 export async function targetGroupStateOf(
   group: TargetGroup,
   tags: Pairs,
-  { read, onlyTargets }: Look,
+  { read, depth }: Look,
 ): Promise<Outcome<TargetGroupState | undefined>> {
+  if (depth === "names") return ok({ group: jsonOf(group), tags, targets: [] });
   const arn = group.TargetGroupArn;
+  const attributesIfAsked: Promise<Outcome<Pairs | undefined>> =
+    depth === "targets"
+      ? Promise.resolve(ok(undefined))
+      : attributesOf("elbv2:DescribeTargetGroupAttributes", async () => {
+          const answer = await read("elbv2:DescribeTargetGroupAttributes", { TargetGroupArn: arn });
+          return answer.kind === "fault" ? answer : ok(answer.value.Attributes);
+        });
   const known = gathered<[Pairs | undefined, readonly TargetDescription[]]>(
-    await Promise.all([
-      attributesOf(onlyTargets, "elbv2:DescribeTargetGroupAttributes", async () => {
-        const answer = await read("elbv2:DescribeTargetGroupAttributes", { TargetGroupArn: arn });
-        return answer.kind === "fault" ? answer : ok(answer.value.Attributes);
-      }),
-      targetsOf(arn, read),
-    ]),
+    await Promise.all([attributesIfAsked, targetsOf(arn, read)]),
   );
   if (known.kind === "fault") return isNotFound(known.fault) ? ok(undefined) : known;
   const [attributes, targets] = known.value;
@@ -109,13 +112,11 @@ async function targetsOf(
 }
 
 async function attributesOf(
-  isLeftOut: boolean,
   what: string,
   ask: () => Promise<
     Outcome<readonly { readonly Key?: string | undefined; readonly Value?: string | undefined }[] | undefined>
   >,
-): Promise<Outcome<Pairs | undefined>> {
-  if (isLeftOut) return ok(undefined);
+): Promise<Outcome<Pairs>> {
   const answer = await ask();
   if (answer.kind === "fault") return answer;
   if (answer.value === undefined) return fault("Unavailable", `${what}: the answer is not a list`);

@@ -76,7 +76,7 @@ async function stateOf(
   ]);
   if (found.kind === "fault") return found;
   const [network, classic, , vpc] = found.value;
-  const look = { read, onlyTargets: sought.onlyTargets };
+  const look = { read, depth: sought.depth };
   const parts = gathered<
     [
       NetworkLoadBalancerState | undefined,
@@ -125,9 +125,7 @@ async function targetGroupsOf(
   const states = candidatesOf([sought], shared.networks, shared.targetGroups).map((group) =>
     withTags(group, shared.networkTags.get(arnOf(group)), async (each, tags) => {
       const isIts = isAttached(each, arnsOf(shared.networks, sought.name)) || isTagged(tags, sought, cluster);
-      return isIts
-        ? targetGroupStateOf(each, tags, { read, onlyTargets: sought.onlyTargets })
-        : ok(undefined);
+      return isIts ? targetGroupStateOf(each, tags, { read, depth: sought.depth }) : ok(undefined);
     }),
   );
   return gathered<readonly (TargetGroupState | undefined)[]>(await Promise.all(states));

@@ -22,9 +22,11 @@ export interface Sought {
   readonly targetGroupPrefix: string;
   /** Of its targets; none where nothing is wanted. */
   readonly instanceIds: readonly string[];
-  /** Attributes are not looked at. */
-  readonly onlyTargets: boolean;
+  readonly depth: Depth;
 }
+
+/** How closely it is looked at: at all there is, at the targets alone, or at no more than what is to go. */
+export type Depth = "all" | "targets" | "names";
 
 /** Reads a question; undefined where a Service has a uid of which no load balancer can be called. */
 export function soughtBy(question: unknown): Sought | undefined {
@@ -38,7 +40,7 @@ export function soughtBy(question: unknown): Sought | undefined {
     name: loadBalancer,
     targetGroupPrefix: targetGroupPrefix(namespace, name),
     instanceIds: wanted ? nodes.flatMap(({ providerID }) => instanceIdOf(providerID)) : [],
-    onlyTargets: wanted && onlyTargets,
+    depth: wanted ? (onlyTargets ? "targets" : "all") : "names",
   };
 }
 

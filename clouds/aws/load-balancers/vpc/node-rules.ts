@@ -18,6 +18,9 @@ export const CLIENT_RULE = "kubernetes.io/rule/nlb/client";
 export const HEALTH_RULE = "kubernetes.io/rule/nlb/health";
 export const MTU_RULE = "kubernetes.io/rule/nlb/mtu";
 
+/** What rules for the group that all network load balancers of a cluster share are described by. */
+export const SHARED_RULE = "serverless-ccm.io/rule/nlb/backend";
+
 /** Lets a load balancer's traffic in on the groups of its targets, and takes away what it does not need any more, there and elsewhere. */
 export const planNodeRules: PlanNodeRules = (wanted, vpc) => {
   if (wanted.disabled) return { kind: "ready", value: [] };
@@ -51,9 +54,24 @@ function changeOf(
   const left = [...actual.filter((rule) => !gone.has(keyOf(rule))), ...missing];
   const removed = surplus.filter((rule) => rule.description !== MTU_RULE || !hasClient(left, rule.peer));
   return {
-    add: missing.length === 0 ? [] : [authorize(id, missing)],
-    remove: removed.length === 0 ? [] : [revoke(id, removed)],
+    add: apart(missing, (rules) => authorize(id, rules)),
+    remove: apart(removed, (rules) => revoke(id, rules)),
   };
+}
+
+/**
+ * What all load balancers have together each goes alone: of several that come at once all but the first meet what the others did, and
+ * AWS does nothing of a request of which one rule is there already, or is gone.
+ */
+function apart(
+  rules: readonly Rule[],
+  request: (rules: readonly Rule[]) => LoadBalancerAction,
+): readonly LoadBalancerAction[] {
+  const isShared = ({ description }: Rule): boolean =>
+    description === MTU_RULE || description === SHARED_RULE;
+  const own = rules.filter((rule) => !isShared(rule));
+  const shared = rules.filter(isShared);
+  return [...(own.length === 0 ? [] : [own]), ...shared.map((rule) => [rule])].map(request);
 }
 
 /** Ports that follow each other need one rule; where the stock controller has made one for each, those do as well. */

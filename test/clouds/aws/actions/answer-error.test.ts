@@ -19,7 +19,10 @@ const two = {
 test.each([
   // Somebody was there first, or what is there is another thing than was presupposed.
   ["ec2:CreateSecurityGroup", NONE, "InvalidGroup.Duplicate", 400, "conflict"],
-  ["ec2:AuthorizeSecurityGroupIngress", one, "InvalidPermission.Duplicate", 400, "conflict"],
+  // What one rule is to let in is let in; of several nobody knows which is there.
+  ["ec2:AuthorizeSecurityGroupIngress", one, "InvalidPermission.Duplicate", 400, "done"],
+  ["ec2:AuthorizeSecurityGroupIngress", two, "InvalidPermission.Duplicate", 400, "conflict"],
+  ["ec2:AuthorizeSecurityGroupIngress", NONE, "InvalidPermission.Duplicate", 400, "conflict"],
   ["ec2:AuthorizeSecurityGroupIngress", one, "InvalidGroup.NotFound", 400, "conflict"],
   ["ec2:CreateRoute", NONE, "RouteAlreadyExists", 400, "conflict"],
   ["elbv2:CreateLoadBalancer", NONE, "DuplicateLoadBalancerNameException", 400, "conflict"],

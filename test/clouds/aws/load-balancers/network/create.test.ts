@@ -34,6 +34,8 @@ test("a Service gets a load balancer, a target group and a listener for each por
       "elbv2:CreateLoadBalancer",
       "elbv2:CreateTargetGroup",
       "elbv2:CreateTargetGroup",
+      // Its own rules, and the one that it has together with others.
+      "ec2:AuthorizeSecurityGroupIngress",
       "ec2:AuthorizeSecurityGroupIngress",
     ],
     ["elbv2:CreateListener", "elbv2:CreateListener", "elbv2:RegisterTargets", "elbv2:RegisterTargets"],

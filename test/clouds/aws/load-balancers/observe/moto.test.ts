@@ -151,6 +151,21 @@ describeWithPart("moto", "load balancers on moto", (program) => {
     expect(JSON.parse(JSON.stringify(state))).toEqual(state);
   });
 
+  test("what is to go takes no call of its own", async () => {
+    await aNetworkLoadBalancer(await world.addInstance());
+    const { answers, usage } = await world.observe(aQuestion(UID, { wanted: false }));
+    expect(answers).toMatchObject([
+      { state: { network: { tags: {} }, targetGroups: [{ tags: {}, targets: [] }] } },
+    ]);
+    expect(Object.keys(usage.calls).toSorted()).toEqual([
+      "DescribeSecurityGroups",
+      "elb:DescribeLoadBalancers",
+      "elbv2:DescribeLoadBalancers",
+      "elbv2:DescribeTags",
+      "elbv2:DescribeTargetGroups",
+    ]);
+  });
+
   test("what is to go needs neither subnets nor instances", async () => {
     const id = await world.addInstance();
     await aNetworkLoadBalancer(id);
@@ -197,7 +212,7 @@ describeWithPart("moto", "load balancers on moto", (program) => {
     }
   });
 
-  test("where only targets may differ, a load balancer takes one call of its own and a target group one", async () => {
+  test("where only targets may differ, a load balancer takes no call of its own and a target group one", async () => {
     const id = await world.addInstance();
     await aNetworkLoadBalancer(id);
     const whole = await world.observe(aQuestion(UID, { instances: [id] }));
@@ -208,10 +223,11 @@ describeWithPart("moto", "load balancers on moto", (program) => {
     const ofOneMore = Object.entries(whole.usage.calls).filter(([call]) => !(call in usage.calls));
     expect(ofOneMore.map(([call]) => call).toSorted()).toEqual([
       "DescribeAvailabilityZones",
+      "elbv2:DescribeListeners",
       "elbv2:DescribeLoadBalancerAttributes",
       "elbv2:DescribeTargetGroupAttributes",
     ]);
-    expect(usage.calls).toMatchObject({ "elbv2:DescribeListeners": 1, "elbv2:DescribeTargetHealth": 1 });
+    expect(usage.calls).toMatchObject({ "elbv2:DescribeTags": 1, "elbv2:DescribeTargetHealth": 1 });
     expect(answers).toMatchObject([{ state: { targetGroups: [{ targets: [{ Id: id }] }] } }]);
     expect(JSON.stringify(answers)).not.toContain('"attributes"');
   });

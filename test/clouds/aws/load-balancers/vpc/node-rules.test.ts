@@ -174,6 +174,7 @@ test("what is let in comes before what is shut out, over all groups", () => {
   const { done } = planned({}, aVpc({ groups: [moved, NODES], instances: { "i-1": aTarget("sg-nodes") } }));
   expect(done.map(({ action, target }) => `${action} ${target}`)).toEqual([
     "ec2:AuthorizeSecurityGroupIngress sg-nodes",
+    "ec2:AuthorizeSecurityGroupIngress sg-nodes",
     "ec2:RevokeSecurityGroupIngress sg-before",
   ]);
 });
