@@ -60,6 +60,11 @@ export interface Watch<T extends ApiObject = ApiObject> {
    * flight at a time for each cluster.
    */
   readonly scope: "object" | "batch";
+  /**
+   * Invocations of a cluster at a time at most, where one may take long: what comes meanwhile goes together, and others of the
+   * cluster's places stay free. Without it the cluster's own limit alone holds.
+   */
+  readonly invocations?: number;
   /** Parses a whole object or a snapshot of one; never throws. */
   parse(value: unknown): Parsed<T>;
   /** The part that decisions read. Deciding on it and on the object give the same; a snapshot's snapshot is itself. */

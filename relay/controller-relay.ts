@@ -176,6 +176,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
   /** Whether anything may be sent, as far as the controller itself is concerned. */
   function isHeld(): boolean {
     if (isQueued || !related.isComplete()) return true;
+    if (running.size >= (watch.invocations ?? Number.POSITIVE_INFINITY)) return true;
     // After a lost answer the function may go on for a while: its objects are in flight, although no invocation is.
     return watch.scope === "batch" && (running.size > 0 || pending.counts().inFlight > 0);
   }

@@ -15,6 +15,7 @@ export const serviceWatch: Watch<Service> = {
   functionName: "service",
   resource: SERVICES,
   scope: "object",
+  invocations: 2,
   parse: parseService,
   snapshot: snapshotOf,
   needsWork: (service, { settings }) => needsWork(service, settings),

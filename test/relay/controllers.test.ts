@@ -382,6 +382,27 @@ describe("a controller that decides on a batch together", () => {
   });
 });
 
+describe("a controller whose invocations may take long", () => {
+  const longWatch: Watch = { ...nodeWatch, invocations: 2 };
+
+  test("has as many at a time as it says, and the next takes all that came meanwhile", async () => {
+    const { nodes, clock, functions, eventsOf } = await start({
+      watches: [longWatch],
+      limits: { invocations: 4 },
+    });
+    functions.hold(true);
+    for (let index = 0; index < 20; index += 1) {
+      nodes.put(`n${index}`, TAINTED);
+      await clock.advance(100);
+    }
+    expect([functions.running(), namesOf(eventsOf(longWatch))]).toEqual([2, [["n0"], ["n1"]]]);
+    functions.release();
+    await clock.advance(100);
+    expect(namesOf(eventsOf(longWatch)).map((names) => names.length)).toEqual([1, 1, 18]);
+    functions.hold(false);
+  });
+});
+
 describe("a controller that looks after what lasts", () => {
   /** Looks after tainted nodes five seconds after they are; what it does does not end their being so. */
   const monitorWatch: Watch = {
