@@ -1,5 +1,5 @@
 import type { ActionAnswer } from "#core/capability.ts";
-import type { Because, Change, CloudAction, Decision, Plan, Write } from "#core/decision.ts";
+import type { Because, CloudAction, Decision, Plan, Write } from "#core/decision.ts";
 import type { ControllerName, EventReason, ObjectHint } from "#core/event.ts";
 import type { Fault } from "#core/faults.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
@@ -181,11 +181,7 @@ export interface Controller<T extends ApiObject = ApiObject, A = unknown> extend
    * What an action means that the cloud did not do, where it is no matter of time: somebody has to mend something first. Undefined
    * where it is: then the object is observed anew or due again. Without it that is always so.
    */
-  refused?(
-    subject: Subject<T, A>,
-    refusal: RefusedAction,
-    context: AskContext,
-  ): Exclude<Decision, Change> | undefined;
+  refused?(subject: Subject<T, A>, refusal: RefusedAction, context: AskContext): Decision | undefined;
 }
 
 /** An action that was sent, and what the cloud said to it. */

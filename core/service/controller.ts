@@ -16,7 +16,8 @@ import { decideService } from "#core/service/decide.ts";
 import { LOAD_BALANCERS, type LoadBalancerAction, type LoadBalancerModel } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 import { standingOf } from "#core/service/standing.ts";
-import { refusal, type Undone, unanswered } from "#core/service/trouble.ts";
+import { refusal, unanswered } from "#core/service/trouble.ts";
+import { startUndoing } from "#core/service/undo.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 
 /** What the cloud says of a Service's load balancer, and what we have done since. */
@@ -50,6 +51,7 @@ export function createServiceController(models: LoadBalancerModels): Controller<
         case "asking":
           return { capability: LOAD_BALANCERS, ask: standing.wish.question };
         case "leaving":
+        case "undoing":
           return { capability: LOAD_BALANCERS, ask: standing.question };
         default:
           return undefined;
@@ -59,7 +61,7 @@ export function createServiceController(models: LoadBalancerModels): Controller<
       each(batch.map((subject) => decideSubject(subject, modelOf(context), context))),
     fold: folded,
     foldOther: (subject, done, context) => foldedOther(subject, done, modelOf(context)),
-    refused: ({ object }, refusal, context) => refusedAction(object, refusal, modelOf(context), context.now),
+    refused: (subject, refusal, context) => refusedAction(subject, refusal, modelOf(context), context),
   };
 }
 
@@ -75,17 +77,22 @@ function decideSubject(
 
 /** What is there already, or not any more, is observed anew; what somebody has to mend is told, and tried seldom. */
 function refusedAction(
-  service: Service,
+  { object: service, answer: known }: Subject<Service, Answer>,
   { action, answer }: RefusedAction,
   model: LoadBalancerModel | undefined,
-  now: Date,
-): Undone | undefined {
+  context: AskContext,
+): Decision | undefined {
   const { kind, reason, message } = answer;
   const problem = model?.problemOf?.(action, { kind, reason }, service);
-  if (problem !== undefined) return refusal(service, { detail: message, ...problem }, now);
-  if (answer.kind === "conflict") return undefined;
-  if (answer.code !== "Invalid") return unanswered(service, answer, now);
-  return refusal(service, { code: "LoadBalancerRefused", detail: message }, now);
+  if (problem === undefined) {
+    if (answer.kind === "conflict") return undefined;
+    if (answer.code !== "Invalid") return unanswered(service, answer, context.now);
+  }
+  const told = { detail: message, ...(problem ?? { code: "LoadBalancerRefused" }) };
+  const before = known?.kind === "observed" ? known.state : undefined;
+  const isUndone = before !== undefined && model?.undoes?.(action, before) === true;
+  const undone = isUndone ? startUndoing(service, told, model, context) : undefined;
+  return undone ?? refusal(service, told, context.now);
 }
 
 /** What there is by now, as far as the results of our own actions tell. */

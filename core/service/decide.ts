@@ -3,7 +3,7 @@ import type { AskContext } from "#core/controller.ts";
 import type { Because, CloudAction, ClusterEvent, Decision, Write } from "#core/decision.ts";
 import { type About, change, referenceTo, retry, skip, unchanged } from "#core/decisions.ts";
 import { SERVICES } from "#core/resources/resource.ts";
-import { markOf } from "#core/service/mark.ts";
+import { type Mark, markOf } from "#core/service/mark.ts";
 import {
   LOAD_BALANCERS,
   type LoadBalancerAction,
@@ -17,7 +17,7 @@ import { IN_PROGRESS, LIMIT_REACHED } from "#core/service/problems.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
 import { standingOf, type Wish } from "#core/service/standing.ts";
 import { refusal, sentenceOf, unanswered, warningOf } from "#core/service/trouble.ts";
-import { claim, claimTargets, type MarkFacts, release, settle } from "#core/service/writes.ts";
+import { claim, claimTargets, giveUp, type MarkFacts, release, settle } from "#core/service/writes.ts";
 
 /** What a decision on one Service depends on beside it. */
 export interface ServiceFacts {
@@ -58,6 +58,10 @@ export function decideService(service: Service, { model, answer, context }: Serv
     case "leaving": {
       if (answer?.kind !== "observed") return unanswered(service, answer, now);
       return clear(service, model.next(standing.question, answer.state, settings), now);
+    }
+    case "undoing": {
+      if (answer?.kind !== "observed") return unanswered(service, answer, now);
+      return undo(service, standing.mark, model.next(standing.question, answer.state, settings), now);
     }
   }
 }
@@ -132,6 +136,14 @@ function clear(service: Service, step: LoadBalancerStep, now: Date): Decision {
         ? retry(reference, SOMETHING_LEFT, SOMETHING_LEFT_SECONDS)
         : changeOr(service, [release(service)], { because: RELEASED, events: [DELETED] }, otherwise);
   }
+}
+
+/** Takes away what was made of a Service that wants a load balancer and cannot have it. */
+function undo(service: Service, mark: Mark, step: LoadBalancerStep, now: Date): Decision {
+  if (step.kind !== "settled" || step.ingress.length > 0) return clear(service, step, now);
+  const { version: _, uid: __, ...facts } = mark;
+  const given = giveUp(service, { ...facts, state: "refused", at: now.toISOString() });
+  return changeOr(service, [given], { because: UNDONE }, unchanged(referenceTo(SERVICES, service)));
 }
 
 /** What has changed for whoever looks at the Service. */
@@ -214,6 +226,10 @@ const NO_ADDRESS: Because = { code: IN_PROGRESS, message: "the load balancer has
 const SOMETHING_LEFT_SECONDS = 10;
 const SOMETHING_LEFT: Because = { code: IN_PROGRESS, message: "something of the load balancer is left" };
 const RELEASED: Because = { code: "LoadBalancerDeleted", message: "nothing of the load balancer is left" };
+const UNDONE: Because = {
+  code: "LoadBalancerUndone",
+  message: "nothing is left of what was made before the cloud refused the rest",
+};
 const ELSEWHERE: Because = { code: "Elsewhere", message: "the load balancer is another controller's" };
 const NODES_UNKNOWN: Because = {
   code: "NodesUnknown",

@@ -9,8 +9,13 @@ import type { Service } from "#core/service/service.ts";
 const Mark = z.strictObject({
   version: z.literal(1),
   uid: z.string(),
-  /** Changes of the cloud may be under way, or all that the hashes stand for was done. */
-  state: z.enum(["applying", "applied"]),
+  /**
+   * Changes of the cloud may be under way, or all that the hashes stand for was done; or the cloud has refused it, and what was
+   * made of it goes again, or is gone.
+   */
+  state: z.enum(["applying", "applied", "undoing", "refused"]),
+  /** What the cloud refused, as the Service is told: a code, and the field that is to be mended. */
+  refused: z.strictObject({ code: z.string(), field: z.string().optional() }).optional(),
   /** Of the Service and its configuration as a whole, by which whoever watches tells whether there is something to do. */
   seen: z.string(),
   /** Of what the cloud's model makes of it. */
@@ -34,6 +39,11 @@ export function markOf({ metadata: { uid, annotations } }: Pick<Service, "metada
   if (text === undefined) return undefined;
   const mark = Mark.safeParse(parsedJson(text)).data;
   return mark?.uid === uid ? mark : undefined;
+}
+
+/** Whether the cloud has refused what the hashes stand for. */
+export function isGivenUp({ state }: Mark): boolean {
+  return state === "undoing" || state === "refused";
 }
 
 /** The text of the annotation. */

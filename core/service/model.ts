@@ -114,6 +114,11 @@ export interface LoadBalancerModel {
   ): Problem | undefined;
   /** What load balancers are whose Service has gone; a cloud without it has none that could be told. */
   readonly orphans?: OrphanModel;
+  /**
+   * Whether what there is of a Service that never had a load balancer is to go again, as the cloud has refused this action of ours
+   * until somebody mends something; `observed` is what there was before the first of them. Without it all stays.
+   */
+  undoes?(action: LoadBalancerAction, observed: unknown): boolean;
   /** The part of a node that targets depend on, such as the id of its instance; undefined where the node cannot be a target of the Service. */
   targetOf(node: TargetNode, service: Service): string | undefined;
 }

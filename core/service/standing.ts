@@ -1,6 +1,6 @@
 import type { AskContext } from "#core/controller.ts";
 import { hashOf } from "#core/hash.ts";
-import { type Mark, markOf } from "#core/service/mark.ts";
+import { isGivenUp, type Mark, markOf } from "#core/service/mark.ts";
 import type { LoadBalancerModel, LoadBalancerQuestion, Problem } from "#core/service/model.ts";
 import {
   hasFinalizer,
@@ -26,6 +26,8 @@ export type Standing =
   /** Others come first. */
   | { readonly kind: "no-turn" }
   | { readonly kind: "refused"; readonly problem: Problem }
+  /** The cloud has refused it, and what was made of it goes again. */
+  | { readonly kind: "undoing"; readonly question: LoadBalancerQuestion; readonly mark: Mark }
   /** All that it asks for was applied; nobody has to be asked. */
   | { readonly kind: "applied"; readonly wish: Wish }
   | { readonly kind: "asking"; readonly wish: Wish }
@@ -63,6 +65,11 @@ function standingOfWish(service: Service, model: LoadBalancerModel, context: Ask
     desired: hashOf(model.desired(service, settings)),
     targets: hashOf(JSON.stringify(targetsOf(nodes, model, service))),
   };
+  if (mark?.desired === hashes.desired && isGivenUp(mark)) {
+    if (mark.state === "undoing")
+      return { kind: "undoing", question: { service, wanted: false, nodes: [] }, mark };
+    if (!isDue(mark, now)) return { kind: "refused", problem: problemOf(mark, service) };
+  }
   const isApplied =
     hasFinalizer(service) &&
     mark?.state === "applied" &&
@@ -94,6 +101,20 @@ function isOlder({ resourceVersion }: TargetNodes, { nodes, at }: Mark, now: Dat
 function isNumber(version: string): boolean {
   return /^\d{1,20}$/.test(version);
 }
+
+/** What was refused and undone is not tried again sooner, while nothing has changed: what is made meanwhile costs money. */
+const REFUSED_MS = 3_600_000;
+
+function isDue({ at }: Mark, now: Date): boolean {
+  return Math.abs(now.getTime() - Date.parse(at)) >= REFUSED_MS;
+}
+
+function problemOf({ refused = UNTOLD }: Mark, { metadata: { annotations } }: Service): Problem {
+  const { code, field } = refused;
+  return field === undefined ? { code } : { code, field, value: annotations?.[field] };
+}
+
+const UNTOLD = { code: "LoadBalancerRefused" };
 
 const SWEEP_MINUTES = 10;
 

@@ -3,7 +3,14 @@ import type { PatchWrite } from "#core/decision.ts";
 import { patchObject } from "#core/decisions.ts";
 import { add, type Edit, NO_EDIT, pointer, remove, setEntries, test } from "#core/json-patch.ts";
 import { SERVICES } from "#core/resources/resource.ts";
-import { isSameMark, type Mark, markOf, UNKNOWN_TARGETS, writtenMark } from "#core/service/mark.ts";
+import {
+  isGivenUp,
+  isSameMark,
+  type Mark,
+  markOf,
+  UNKNOWN_TARGETS,
+  writtenMark,
+} from "#core/service/mark.ts";
 import { hasFinalizer, hashOfIngress, ingressOf, isOfOurClass } from "#core/service/needs-work.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
 
@@ -21,8 +28,8 @@ export type MarkFacts = Omit<Mark, "version" | "uid">;
  */
 export function claim(service: Service, facts: MarkFacts): PatchWrite | undefined {
   const before = markOf(service);
-  // What was applied last stays to be compared with.
-  const { seen, desired, targets } = before ?? { seen: "", desired: "", targets: "" };
+  // What was applied last stays to be compared with; what was refused never was.
+  const { seen, desired, targets } = before === undefined || isGivenUp(before) ? NOTHING : before;
   const mark = setMark(service, { ...facts, seen, desired, targets, state: "applying" });
   return patch(service, [asWanted(service), addFinalizer(service), mark]);
 }
@@ -32,6 +39,11 @@ export function claimTargets(service: Service, facts: MarkFacts): PatchWrite | u
   const { seen, desired } = markOf(service) ?? { seen: "", desired: "" };
   const mark = setMark(service, { ...facts, seen, desired, targets: UNKNOWN_TARGETS });
   return patch(service, [asWanted(service), addFinalizer(service), mark]);
+}
+
+/** Says on a Service that never had a load balancer that what was made of it goes again, or is gone. */
+export function giveUp(service: Service, facts: MarkFacts): PatchWrite | undefined {
+  return patch(service, [asWanted(service), setMark(service, facts)]);
 }
 
 /** Says on a Service what was done: addresses in the status, and all that they stand for in our annotation. */
@@ -57,6 +69,8 @@ export function release(service: Service): PatchWrite | undefined {
     clearStatus(service),
   ]);
 }
+
+const NOTHING = { seen: "", desired: "", targets: "" };
 
 /** Nothing is written for the sake of a guard alone. */
 function patch(service: Service, edits: readonly Edit[]): PatchWrite | undefined {

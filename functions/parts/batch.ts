@@ -122,10 +122,14 @@ export function createBatch(
         subjects.set(index, folded);
         return decideOne(folded);
       },
-      refused(index, refusal) {
+      refused(index, refusal, done) {
         const subject = subjects.get(index);
         if (subject === undefined) return undefined;
-        return controller.refused?.(subject, refusal, askContextOf(invocation));
+        const fold = controller.fold?.bind(controller);
+        const folded = fold === undefined ? subject : done.reduce<Subject>(fold, subject);
+        subjects.set(index, folded);
+        const decision = controller.refused?.(folded, refusal, askContextOf(invocation));
+        return decision === undefined ? undefined : underPolicies(decision);
       },
     },
     async act(action, signal) {

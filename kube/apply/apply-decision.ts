@@ -67,7 +67,7 @@ async function applyRounds(
     const carry = change.independent ? carryOutApart : carryOut;
     const { stop, done, refusal } = await carry(change, progress, context);
     context.decide.told?.(item.index, done);
-    const refused = refusal === undefined ? undefined : context.decide.refused?.(item.index, refusal);
+    const refused = refusal === undefined ? undefined : context.decide.refused?.(item.index, refusal, done);
     if (refused !== undefined) {
       decision = refused;
     } else if (stop === undefined) {

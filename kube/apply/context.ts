@@ -25,8 +25,11 @@ export interface Decider {
   next(index: number, done: readonly DoneWrite[]): Decision | undefined;
   /** Decides nothing yet: what of this object was done may be of others of its batch, too. */
   told?(index: number, done: readonly DoneWrite[]): void;
-  /** On an action that the cloud did not do; undefined where the object is read and decided on anew, or due again. */
-  refused?(index: number, refusal: RefusedAction): Exclude<Decision, Change> | undefined;
+  /**
+   * On an action that the cloud did not do, and the writes before it that were done; undefined where the object is read and decided
+   * on anew, or due again.
+   */
+  refused?(index: number, refusal: RefusedAction, done: readonly DoneWrite[]): Decision | undefined;
 }
 
 /** Of a controller, what the writer needs. */

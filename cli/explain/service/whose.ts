@@ -1,5 +1,5 @@
 import { LOAD_BALANCER_CLASS } from "#core/contracts.ts";
-import { markOf } from "#core/service/mark.ts";
+import { type Mark, markOf } from "#core/service/mark.ts";
 import { hasFinalizer, isOfOurClass } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
 
@@ -19,8 +19,7 @@ export function whoseOf(
 ): Whose {
   const mark = markOf(service);
   if (mark !== undefined) {
-    const said =
-      mark.state === "applied" ? `as it was asked for, last at ${mark.at}` : `under way since ${mark.at}`;
+    const said = SAID[mark.state](mark.at);
     return { kind: "ours", because: `ours by our annotation: ${said}${isOn ? "" : NOT_ON}` };
   }
   const { type = "ClusterIP", loadBalancerClass } = service.spec;
@@ -42,3 +41,11 @@ export function whoseOf(
 }
 
 const NOT_ON = "; service-lb-controller is not among the controllers of this cluster's entry";
+
+const SAID: Readonly<Record<Mark["state"], (at: string) => string>> = {
+  applied: (at) => `as it was asked for, last at ${at}`,
+  applying: (at) => `under way since ${at}`,
+  undoing: (at) => `the cloud refused it at ${at}, and what was made of it goes`,
+  refused: (at) =>
+    `the cloud refused it, nothing of it is left, and it is not tried again within an hour of ${at}`,
+};

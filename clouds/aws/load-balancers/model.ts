@@ -14,6 +14,7 @@ import { createOrphanModel } from "#clouds/aws/load-balancers/orphans/model.ts";
 import { problemOf } from "#clouds/aws/load-balancers/problem-of.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import { targetOfService } from "#clouds/aws/load-balancers/target-of.ts";
+import { undoesRefused } from "#clouds/aws/load-balancers/undoes-refused.ts";
 import { foldVpc } from "#clouds/aws/load-balancers/vpc/fold.ts";
 import { whoseOf } from "#clouds/aws/load-balancers/whose.ts";
 import type { LoadBalancerModel, LoadBalancerQuestion, LoadBalancerStep } from "#core/service/model.ts";
@@ -44,6 +45,7 @@ export const awsLoadBalancerModel: LoadBalancerModel = {
   isShared: ({ action }) => action.startsWith("ec2:"),
   problemOf,
   orphans: createOrphanModel((question, state, settings) => removal({ question, state, settings })),
+  undoes: undoesRefused,
   desired: desiredOf,
   targetOf: targetOfService,
 };

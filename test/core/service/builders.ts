@@ -58,6 +58,8 @@ export interface Script {
   next?: LoadBalancerStep | undefined;
   problem?: ReturnType<NonNullable<LoadBalancerModel["problemOf"]>>;
   isShared?: boolean;
+  /** Whether what was made goes again, where there was nothing before. */
+  isUndone?: boolean;
 }
 
 /** A cloud of one shelf for each Service: put up, then filled, each an action. */
@@ -90,6 +92,7 @@ export function shelfModel(script: Script = {}): LoadBalancerModel {
     fold: (_observed, action, result) => (action.action === "TakeDown" ? null : result),
     ...(script.isShared === undefined ? {} : { isShared: () => script.isShared === true }),
     problemOf: () => script.problem,
+    undoes: (_action, observed) => script.isUndone === true && observed === null,
     desired,
     targetOf,
   };

@@ -50,6 +50,9 @@ export function planListeners(
   const kept = balancer.listeners.filter(
     ({ listener }) => ports.has(listener.Port) && !replaced.has(listener.ListenerArn),
   );
+  // What AWS may refuse comes first, while there is little to be undone.
+  const isTls = ({ parameters }: LoadBalancerAction) => parameters["Protocol"] === "TLS";
+  if (balancer.listeners.length === 0) create.sort((one, other) => Number(isTls(other)) - Number(isTls(one)));
   return { create, modify, remove, used, kept };
 }
 

@@ -1,0 +1,228 @@
+import { describe, expect, test } from "vitest";
+import { LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
+import type { AskContext, DoneWrite } from "#core/controller.ts";
+import type { Decision } from "#core/decision.ts";
+import { needsWork } from "#core/service/needs-work.ts";
+import type { Service } from "#core/service/service.ts";
+import {
+  annotationOf,
+  context,
+  controllerWith,
+  converged,
+  decideOn,
+  done,
+  NOW,
+  type Script,
+  type Shelf,
+  served,
+  service,
+} from "#test/core/service/builders.ts";
+
+const FIELD = "service.beta.kubernetes.io/aws-load-balancer-ssl-cert";
+const PROBLEM = { code: "CertificateNotUsable", field: FIELD, value: "arn:1" };
+const OF = service({ metadata: { annotations: { [FIELD]: "arn:1" } } });
+const UNDONE: Script = { problem: PROBLEM, isUndone: true };
+
+interface Lived {
+  readonly object: Service;
+  readonly shelf: Shelf | null;
+  readonly decisions: readonly Decision[];
+  readonly actions: readonly string[];
+}
+
+/** One process: decided, and carried out until nothing is changed any more; the cloud refuses to fill shelves. */
+async function live(
+  object: Service,
+  shelf: Shelf | null,
+  script: Script = UNDONE,
+  asked: AskContext = context(),
+  killedAfter = Number.POSITIVE_INFINITY,
+): Promise<Lived> {
+  const controller = await controllerWith(script);
+  const decisions: Decision[] = [];
+  const actions: string[] = [];
+  let state = shelf;
+  let subject: Parameters<NonNullable<typeof controller.fold>>[0] = {
+    object,
+    hint: undefined,
+    answer: controller.asks(object, asked) === undefined ? undefined : { kind: "observed", state },
+  };
+  let steps = 0;
+  const end = () => ({ object: subject.object, shelf: state, decisions, actions });
+  let decision = decideOn(controller, subject, asked);
+  for (let round = 0; round < 10; round += 1) {
+    decisions.push(decision);
+    if (decision.kind !== "change") return end();
+    let refused: Decision | undefined;
+    for (const write of decision.writes) {
+      if (steps === killedAfter) return end();
+      steps += 1;
+      if (write.on === "cloud" && write.action === "Fill") {
+        const answer = { kind: "error", code: "Invalid", message: "no such certificate" } as const;
+        refused = controller.refused?.(subject, { action: write, answer }, asked);
+        break;
+      }
+      if (write.on === "cloud") actions.push(write.action);
+      if (write.on === "cloud") state = done(write);
+      const of: DoneWrite = { write, result: write.on === "cloud" ? state : undefined };
+      subject = controller.fold?.(subject, of) ?? subject;
+    }
+    decision = refused ?? decideOn(controller, subject, asked);
+  }
+  throw new Error("it does not end");
+}
+
+const stateOf = (object: Service): unknown => JSON.parse(annotationOf(object) ?? "null")?.state;
+const later = (seconds: number) => context({ now: new Date(NOW.getTime() + seconds * 1_000) });
+const asksOf = async (object: Service, asked = context()) =>
+  (await controllerWith(UNDONE)).asks(object, asked);
+
+describe("what the cloud refuses of a Service that never had a load balancer", () => {
+  test("takes with it what was made before, is told, and is not tried again while nothing changes", async () => {
+    const { object, shelf, decisions, actions } = await live(OF, null);
+    expect(shelf).toBeNull();
+    expect(actions).toEqual(["PutUp", "TakeDown"]);
+    const warning = { reason: "SyncLoadBalancerFailed", code: "CertificateNotUsable" };
+    expect(decisions.at(-1)).toMatchObject({
+      kind: "retry",
+      because: { code: "CertificateNotUsable", message: `${FIELD} is "arn:1"` },
+      events: [{ ...warning, facts: { field: FIELD, value: "arn:1" } }],
+    });
+    expect(
+      decisions.filter((each) => "events" in each && each.events.some(({ code }) => code === warning.code)),
+    ).toHaveLength(2);
+    expect(stateOf(object)).toBe("refused");
+    expect(object.metadata.finalizers).toContain(LOAD_BALANCER_FINALIZER);
+    expect(needsWork(object, context().settings)).toBe(true);
+    expect(await asksOf(object)).toBeUndefined();
+    expect(await asksOf(object, { ...later(3_599), reason: "refresh" })).toBeUndefined();
+    expect((await live(object, null)).decisions).toMatchObject([
+      { kind: "retry", because: { code: "CertificateNotUsable" } },
+    ]);
+  });
+
+  test.each([
+    ["after an hour", (object: Service) => object, later(3_600)],
+    [
+      "once the Service is another one",
+      (object: Service): Service => ({ ...object, spec: { ...object.spec, ports: [] } }),
+      context(),
+    ],
+  ])("is tried again %s, and undone again where it is refused again", async (_, change, asked) => {
+    const { object } = await live(OF, null);
+    const again = await live(change(object), null, UNDONE, asked);
+    expect(again.actions).toEqual(["PutUp", "TakeDown"]);
+    expect(stateOf(again.object)).toBe("refused");
+    const mended = await converged(change(again.object), null, {
+      ...asked,
+      now: new Date(asked.now.getTime() + 3_600_000),
+    });
+    expect([stateOf(mended.object), mended.decisions.at(-1)?.kind]).toEqual(["applied", "unchanged"]);
+  });
+
+  test.each([1, 2, 3, 4, 5].map((k) => [k]))(
+    "is undone by the next process where one is killed after step %i",
+    async (k) => {
+      const first = await live(OF, null, UNDONE, context(), k);
+      // What was there already is not known to be nobody's by then: the shelf's model says so of an empty place alone.
+      const script =
+        first.shelf === null || stateOf(first.object) === "undoing" ? UNDONE : { ...UNDONE, isUndone: false };
+      const { shelf, object } = await live(first.object, first.shelf, script);
+      if (script === UNDONE) expect([shelf, stateOf(object)]).toEqual([null, "refused"]);
+      else expect([shelf?.wish === undefined, stateOf(object)]).toEqual([false, "applying"]);
+    },
+  );
+
+  test("goes with its Service", async () => {
+    const { object } = await live(OF, null);
+    const gone = { ...object, metadata: { ...object.metadata, deletionTimestamp: NOW.toISOString() } };
+    const { object: released, decisions } = await converged(gone, null);
+    expect(decisions.map(({ kind }) => kind)).toEqual(["change", "unchanged"]);
+    expect([released.metadata.finalizers, annotationOf(released)]).toEqual([[], undefined]);
+  });
+
+  test.each<[string, () => Promise<Service> | Service, Shelf | null, Script]>([
+    ["the model keeps it", () => OF, null, { ...UNDONE, isUndone: false }],
+    ["there was something before", () => OF, { wish: "other", targets: [] }, UNDONE],
+    [
+      "it had one once",
+      async () => ({
+        ...(await served()),
+        spec: { ...OF.spec, ports: [{ protocol: "TCP" as const, port: 81, nodePort: 30_081 }] },
+      }),
+      null,
+      UNDONE,
+    ],
+    [
+      "its status names one, after a backup",
+      () => service({ status: { loadBalancer: { ingress: [{ hostname: "old.example.com" }] } } }),
+      null,
+      UNDONE,
+    ],
+  ])("stays where %s", async (_, object, shelf, script) => {
+    const end = await live(await object(), shelf, script);
+    expect(end.actions).not.toContain("TakeDown");
+    expect(end.decisions.at(-1)).toMatchObject({ kind: "retry", because: { code: "CertificateNotUsable" } });
+  });
+});
+
+describe("while it is undone", () => {
+  const undoing = async () => (await live(OF, null, UNDONE, context(), 4)).object;
+
+  test("the cloud is asked of what is to go", async () => {
+    const object = await undoing();
+    expect(stateOf(object)).toBe("undoing");
+    expect(await asksOf(object)).toMatchObject({ ask: { wanted: false, nodes: [] } });
+    const changed = { ...object, spec: { ...object.spec, ports: [] } };
+    expect(await asksOf(changed)).toMatchObject({ ask: { wanted: true } });
+  });
+
+  test.each<[string, unknown, Script, object]>([
+    [
+      "the cloud does not answer",
+      { kind: "error", code: "Throttled", message: "slow" },
+      UNDONE,
+      { kind: "retry", afterSeconds: 3 },
+    ],
+    [
+      "something is left",
+      { kind: "observed", state: null },
+      { ...UNDONE, next: { kind: "settled", ingress: [{ hostname: "a" }], warnings: [] } },
+      { kind: "retry", afterSeconds: 10 },
+    ],
+    [
+      "it is protected",
+      { kind: "observed", state: null },
+      { ...UNDONE, next: { kind: "refused", problem: { code: "DeletionProtected" } } },
+      { kind: "retry", events: [{ reason: "SyncLoadBalancerFailed", code: "DeletionProtected" }] },
+    ],
+    [
+      "nothing is left",
+      { kind: "observed", state: null },
+      UNDONE,
+      { kind: "change", because: { code: "LoadBalancerUndone" } },
+    ],
+  ])("%s", async (_, answer, script, decision) => {
+    const controller = await controllerWith(script);
+    expect(decideOn(controller, { object: await undoing(), answer })).toMatchObject(decision);
+  });
+
+  test("a note that says no more than that is told in general", async () => {
+    const { object } = await live(OF, null);
+    const { refused: _, ...mark } = JSON.parse(annotationOf(object) ?? "");
+    const [name = ""] = Object.keys(object.metadata.annotations ?? {}).filter((each) =>
+      each.startsWith("serverless"),
+    );
+    const annotations = { ...object.metadata.annotations, [name]: JSON.stringify(mark) };
+    const bare = { ...object, metadata: { ...object.metadata, annotations } };
+    const controller = await controllerWith(UNDONE);
+    expect(decideOn(controller, { object: bare })).toMatchObject({
+      because: { code: "LoadBalancerRefused" },
+    });
+  });
+
+  test("a problem that names no field is kept without one", async () => {
+    const { decisions } = await live(OF, null, { problem: { code: "QuotaExceeded" }, isUndone: true });
+    expect(decisions.at(-1)).toMatchObject({ because: { code: "QuotaExceeded", message: "QuotaExceeded" } });
+  });
+});
