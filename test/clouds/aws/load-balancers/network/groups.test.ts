@@ -182,6 +182,8 @@ describe("the group that all load balancers of a cluster share", () => {
     const before = aws.done.length;
     converge(aws, question(service()));
     expect(aws.done.slice(before).map(({ action }) => action)).toEqual([
+      // Its own rules, and the one that it shares with other Services.
+      "ec2:AuthorizeSecurityGroupIngress",
       "ec2:AuthorizeSecurityGroupIngress",
       "elbv2:SetSecurityGroups",
       "ec2:RevokeSecurityGroupIngress",
