@@ -130,7 +130,7 @@ async function signInFaults(clusters: readonly Cluster[], whose: SignInRole): Pr
 /** Reads what is signed in with; a kubeconfig is read and judged, and nothing is done of what it says. */
 async function trySignIn(cluster: Cluster, role: SignInRole): Promise<void> {
   const how = cluster.signIn[role];
-  if (role === "relay" && how?.kind === "kubeconfig")
+  if (role === "relay" && how?.kind === "kubeconfig" && how.file !== undefined)
     await loadKubeconfig(how.file, how.context, trustOf(cluster, how.allow ?? []));
   else await signIn(cluster, role);
 }

@@ -3,7 +3,8 @@ import { KubeconfigError } from "#cli/kubeconfig-error.ts";
 import { trustOf } from "#cli/kubeconfig-trust.ts";
 import { type AddressRules, judgeBy } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { readAuthority, SignInError, signIn } from "#config/sign-in.ts";
+import { SignInError } from "#config/sign-in/error.ts";
+import { readAuthority, signIn } from "#config/sign-in.ts";
 import { connect, type ReadTls } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { ConfigurationFault } from "#relay/followed-cluster.ts";
@@ -15,7 +16,7 @@ const VERIFIED = { skipsVerification: false };
 export async function connectRelay(cluster: Cluster, rules: AddressRules): Promise<Transport> {
   const how = cluster.signIn.relay;
   const judgeAddress = judgeBy(rules);
-  if (how?.kind !== "kubeconfig")
+  if (how?.kind !== "kubeconfig" || how.file === undefined)
     return connect({ server: cluster.server, judgeAddress, ...(await signIn(cluster, "relay")) });
   const access = await readKubeconfig(how.file, how.context, trustOf(cluster, how.allow ?? []));
   const authority = await readAuthority(cluster, "relay");

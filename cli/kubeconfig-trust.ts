@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { type Cluster, KUBECONFIG_POWERS, type KubeconfigPower } from "#config/cluster.ts";
+import type { Cluster } from "#config/cluster.ts";
+import { KUBECONFIG_POWERS, type KubeconfigPower } from "#config/sign-in/kinds.ts";
 
 /** How far a kubeconfig is trusted: what it may do beyond holding credentials, and of which API server it may speak. */
 export interface KubeconfigTrust {

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { CloudConfig, cloudKindOf } from "#clouds/kinds.ts";
 import { hashOfEntry } from "#config/cluster-hash.ts";
 import { type CheckedWriting, checkWriting } from "#config/fault-words.ts";
+import { SignIn } from "#config/sign-in/kinds.ts";
 import type { WatchContext } from "#core/controller.ts";
 import { ClusterName, ControllerName } from "#core/event.ts";
 import type { Identity } from "#core/identities.ts";
@@ -17,32 +18,6 @@ import {
 import { DEFAULT_BOUNDS } from "#kube/follow/bounds.ts";
 
 const filePath = z.string().min(1);
-
-/** What a kubeconfig may ask for beyond holding credentials, by the keys with which it does. */
-export const KUBECONFIG_POWERS = [
-  "exec",
-  "auth-provider",
-  "files",
-  "insecure-skip-tls-verify",
-  "server",
-] as const;
-export type KubeconfigPower = (typeof KUBECONFIG_POWERS)[number];
-
-/** How an identity signs in. Secrets are named by file, never held here: a cluster entry may be printed. */
-export const SignIn = z.discriminatedUnion("kind", [
-  /** A bearer token in a file, read again when it changes (a bound service account token is rotated). */
-  z.strictObject({ kind: z.literal("token-file"), file: filePath }),
-  /** A client certificate and its key in PEM files. */
-  z.strictObject({ kind: z.literal("client-certificate"), certificateFile: filePath, keyFile: filePath }),
-  /** The credentials in a kubeconfig; for the relay, not for functions. It may be the tenant's, so what it may do is said here. */
-  z.strictObject({
-    kind: z.literal("kubeconfig"),
-    file: filePath,
-    context: z.string().min(1).optional(),
-    allow: z.array(z.enum(KUBECONFIG_POWERS)).optional(),
-  }),
-]);
-export type SignIn = z.output<typeof SignIn>;
 
 const MEBIBYTE = 1024 * 1024;
 

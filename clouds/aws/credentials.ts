@@ -1,5 +1,6 @@
 import { HTTP_TIMEOUTS } from "#clouds/aws/http.ts";
 import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { accessKeys } from "#clouds/aws/secrets/access-keys.ts";
 
 /** Temporary credentials, in the SDK's shape. */
 export interface RoleCredentials {
@@ -12,16 +13,18 @@ export interface RoleCredentials {
 /** Asked before every request. */
 export type CredentialSource = () => Promise<RoleCredentials>;
 
-/** Who a cloud is to be, of its configuration. */
-export type Identity = Pick<AwsCloudConfig, "region" | "roleArn" | "sourceArn" | "externalId">;
+/** Who a cloud is to be, of its configuration; without a region that of the environment. */
+export type Identity = Pick<AwsCloudConfig, "roleArn" | "sourceArn" | "externalId" | "credentials"> & {
+  readonly region?: string | undefined;
+};
 
 /** Credentials are renewed this long before they expire, so that no request is signed with some that lapse on the way. */
 export const RENEWAL_MARGIN_MS = 5 * 60_000;
 
 /**
- * The credentials of the configured role, or undefined without one: the SDK's standard chain then serves. STS is
- * imported on first use only, asked once for all who wait at a time, and the answer kept until shortly before its end.
- * `wallClock` is milliseconds since the epoch.
+ * The credentials of the configured role, or those that are configured by reference, with which the role is assumed where there are both;
+ * undefined without either: the SDK's standard chain then serves. STS is imported on first use only, asked once for all who wait at a
+ * time, and the answer kept until shortly before its end. `wallClock` is milliseconds since the epoch.
  */
 export function roleCredentials(
   identity: Identity,
@@ -29,15 +32,16 @@ export function roleCredentials(
   wallClock: () => number,
   assume: typeof assumeRole = assumeRole,
 ): CredentialSource | undefined {
-  const { roleArn } = identity;
-  if (roleArn === undefined) return undefined;
+  const { roleArn, region, credentials } = identity;
+  const own = credentials && accessKeys(credentials, { clusterName, region }, wallClock);
+  if (roleArn === undefined) return own;
   const sessionName = sessionNameOf(clusterName);
   let current: RoleCredentials | undefined;
   let pending: Promise<RoleCredentials> | undefined;
   return async () => {
     const expiresAt = current?.expiration.getTime() ?? 0;
     if (current !== undefined && expiresAt - wallClock() > RENEWAL_MARGIN_MS) return current;
-    pending ??= assume({ ...identity, roleArn }, sessionName).finally(() => {
+    pending ??= assume({ ...identity, roleArn }, sessionName, own).finally(() => {
       pending = undefined;
     });
     current = await pending;
@@ -54,10 +58,12 @@ export function sessionNameOf(clusterName: string): string {
 async function assumeRole(
   identity: Identity & { readonly roleArn: string },
   sessionName: string,
+  credentials: CredentialSource | undefined,
 ): Promise<RoleCredentials> {
   const { AssumeRoleCommand, STSClient } = await import("@aws-sdk/client-sts");
   const { region, roleArn, sourceArn, externalId } = identity;
-  const client = new STSClient({ region, maxAttempts: 2, requestHandler: HTTP_TIMEOUTS });
+  const where = { ...(region && { region }), ...(credentials && { credentials }) };
+  const client = new STSClient({ ...where, maxAttempts: 2, requestHandler: HTTP_TIMEOUTS });
   if (sourceArn !== undefined) {
     // At this step they are in before the request is signed, and so part of what is signed.
     client.middlewareStack.add(

@@ -74,6 +74,7 @@ export const DENIED: ReadonlySet<string> = new Set([
   "PendingVerification",
   "RegionDisabledException",
   "RequestExpired",
+  "SecretError",
   "SignatureDoesNotMatch",
   "UnrecognizedClientException",
 ]);

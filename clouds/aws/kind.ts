@@ -3,6 +3,7 @@ import { LabelsFromTags, OWN_LABEL_PREFIX } from "#clouds/aws/labels-from-tags.t
 import { LOAD_BALANCER_KEYS } from "#clouds/aws/load-balancer-settings.ts";
 import { isRegionName, KNOWN_REGIONS, regionWords } from "#clouds/aws/regions.ts";
 import { cloudKind } from "#clouds/kind.ts";
+import { referenceWords, SecretReference } from "#clouds/secrets/reference.ts";
 import { shown } from "#core/shown-text.ts";
 
 /** An IP family of node addresses, in the words of the AWS cloud-controller-manager's configuration. */
@@ -32,6 +33,8 @@ export const AwsCloudConfig = z
     /** Sent as x-amz-source-arn with AssumeRole, against the confused deputy. */
     sourceArn: z.string().regex(/^arn:/, "an ARN").optional(),
     externalId: z.string().min(2).max(1224).optional(),
+    /** Where access keys are kept, in place of the SDK's standard chain; with `roleArn` it is assumed with them. */
+    credentials: SecretReference.optional(),
     /** The route tables that routes to pods are in; those that carry the cluster's tag without it. */
     routeTableIDs: z
       .array(z.string().regex(/^rtb-[0-9a-z]+$/, "a route table id such as rtb-0123456789abcdef0"))
@@ -76,12 +79,17 @@ export const aws = cloudKind({
   provider: "aws",
   config: AwsCloudConfig,
   environment: { region: ["AWS_REGION", "AWS_DEFAULT_REGION"] },
-  credentialSource: ({ roleArn }) =>
-    roleArn === undefined
-      ? "the AWS SDK's standard chain"
-      : `the role ${roleArn}, by the AWS SDK's standard chain`,
-  // Invocations with the same role (or none) in the same region spend from the same quotas.
-  quotaKey: ({ roleArn, region }) => `aws ${roleArn?.split(":")[4] ?? "default"} ${region}`,
+  credentialSource({ roleArn, credentials }) {
+    const source =
+      credentials === undefined
+        ? "the AWS SDK's standard chain"
+        : `access keys in ${referenceWords(credentials)}`;
+    return roleArn === undefined ? source : `the role ${roleArn}, by ${source}`;
+  },
+  // Invocations with the same role (or none) in the same region spend from the same quotas; of keys, nobody knows the account before
+  // they are read, but the same keys are of the same one.
+  quotaKey: ({ roleArn, credentials, region }) =>
+    `aws ${roleArn?.split(":")[4] ?? (credentials === undefined ? "default" : referenceWords(credentials))} ${region}`,
   labelPrefixes: [OWN_LABEL_PREFIX],
   labelsOf: ({ labelsFromTags = [] }) => labelsFromTags.map(({ label }) => label),
   doubts: ({ region }) =>

@@ -89,6 +89,6 @@ export function instanceIdOf(providerID: string): string | undefined {
 /** The least that EC2 takes. */
 const PAGE_SIZE = 5;
 
-function credentialsOf({ region, roleArn, externalId, sourceArn }: AwsCluster): string {
-  return JSON.stringify([region, roleArn, externalId, sourceArn]);
+function credentialsOf({ region, roleArn, externalId, sourceArn, credentials }: AwsCluster): string {
+  return JSON.stringify([region, roleArn, externalId, sourceArn, credentials]);
 }

@@ -46,7 +46,7 @@ export async function loadDigitalOceanCloud(
   options: DigitalOceanCloudOptions = {},
   environment: Environment = process.env,
 ): Promise<Cloud> {
-  const authorize = tokenOf(config, environment);
+  const authorize = tokenOf(config, environment, options.clusterName ?? config.region);
   await authorize();
   return createDigitalOceanCloud(config, authorize, options);
 }

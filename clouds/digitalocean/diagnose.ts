@@ -18,7 +18,7 @@ export async function diagnoseDigitalOcean(
   environment: Environment = process.env,
 ): Promise<Diagnosis> {
   const { region, vpc, dropletTag } = config;
-  const authorize = tokenOf(config, environment);
+  const authorize = tokenOf(config, environment, region);
   await authorize();
   const client = createHttpClient(config.apiURL ?? DEFAULT_API_URL);
   const tag = dropletTag === undefined ? "" : `&tag_name=${encodeURIComponent(dropletTag)}`;

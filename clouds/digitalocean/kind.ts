@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { cloudKind } from "#clouds/kind.ts";
+import { referenceWords, SecretReference } from "#clouds/secrets/reference.ts";
 
 /** A rate, also as the text that an environment variable is. */
 const Rate = z
@@ -23,6 +24,8 @@ export const DigitalOceanCloudConfig = z
     provider: z.literal("digitalocean"),
     /** Holds the API token and is read again when it changes; without it DO_ACCESS_TOKEN is the token. */
     tokenFile: z.string().min(1).optional(),
+    /** Where the API token is kept, in place of a `tokenFile`. */
+    credentials: SecretReference.optional(),
     /** https, or http to this very machine; https://api.digitalocean.com without it. */
     apiURL: z
       .string()
@@ -48,6 +51,10 @@ export const DigitalOceanCloudConfig = z
     message:
       "vpc or dropletTag is required: without either, a droplet cannot be told to belong to the cluster",
     path: ["vpc"],
+  })
+  .refine(({ tokenFile, credentials }) => tokenFile === undefined || credentials === undefined, {
+    message: "names the API token a second time, beside tokenFile; leave one of the two out",
+    path: ["credentials"],
   });
 export type DigitalOceanCloudConfig = z.output<typeof DigitalOceanCloudConfig>;
 
@@ -65,11 +72,15 @@ export const digitalocean = cloudKind({
     vpc: ["DO_CLUSTER_VPC_ID"],
     requestsPerSecond: ["DO_API_RATE_LIMIT_QPS"],
   },
-  credentialSource: ({ tokenFile }) =>
-    tokenFile === undefined ? `the API token in ${TOKEN_VARIABLE}` : `the API token in the file ${tokenFile}`,
+  credentialSource({ tokenFile, credentials }) {
+    if (credentials !== undefined) return `the API token in ${referenceWords(credentials)}`;
+    return tokenFile === undefined
+      ? `the API token in ${TOKEN_VARIABLE}`
+      : `the API token in the file ${tokenFile}`;
+  },
   // Quotas are a token's, and where it comes from tells tokens apart without holding one.
-  quotaKey: ({ tokenFile, apiURL = DEFAULT_API_URL }) =>
-    `digitalocean ${apiURL} ${tokenFile === undefined ? `$${TOKEN_VARIABLE}` : tokenFile}`,
+  quotaKey: ({ tokenFile, credentials, apiURL = DEFAULT_API_URL }) =>
+    `digitalocean ${apiURL} ${credentials === undefined ? (tokenFile ?? `$${TOKEN_VARIABLE}`) : referenceWords(credentials)}`,
   labelPrefixes: [],
   async load(config, options) {
     const { loadDigitalOceanCloud } = await import("#clouds/digitalocean/cloud.ts");

@@ -2,9 +2,15 @@ import { type DigitalOceanCloudConfig, TOKEN_VARIABLE } from "#clouds/digitaloce
 import type { Authorize } from "#clouds/http/api.ts";
 import { fixedToken, tokenFile } from "#clouds/http/token-file.ts";
 import type { Environment } from "#clouds/kind.ts";
+import { tokenByReference } from "#clouds/secrets/token-by-reference.ts";
 
-/** Where a cluster's API token comes from: its file, else the environment. Throws where there is neither. */
-export function tokenOf({ tokenFile: file }: DigitalOceanCloudConfig, environment: Environment): Authorize {
+/** Where a cluster's API token comes from: a secret, its file, else the environment. Throws where there is none of them. */
+export function tokenOf(
+  { tokenFile: file, credentials }: DigitalOceanCloudConfig,
+  environment: Environment,
+  clusterName: string,
+): Authorize {
+  if (credentials !== undefined) return tokenByReference(credentials, { clusterName });
   if (file !== undefined) return tokenFile(file);
   const token = environment[TOKEN_VARIABLE];
   if (token !== undefined && token !== "") return fixedToken(token, TOKEN_VARIABLE);

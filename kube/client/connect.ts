@@ -1,5 +1,5 @@
 import type { ClientHttp2Stream } from "node:http2";
-import { openConnection, type TlsCredentials } from "#kube/client/connection.ts";
+import { type Connection, openConnection, type TlsCredentials } from "#kube/client/connection.ts";
 import { createConnectionPool } from "#kube/client/connection-pool.ts";
 import { ApiUnreachable } from "#kube/client/errors.ts";
 import { type AnswerBounds, CANCEL, endedWell, readAnswer, readHead } from "#kube/client/exchange.ts";
@@ -55,11 +55,18 @@ export function connect(options: ConnectOptions): Transport {
   const server = new URL(settings.server);
   const life = new AbortController();
   let refused = false;
-  const pool = createConnectionPool(async () => {
-    const credentials = await tlsOf(settings, server.origin, refused);
-    refused = false;
-    return openConnection({ ...settings, ...credentials, server }, life.signal);
-  }, settings.maxIdleMs);
+  const renewAtMs = new WeakMap<Connection, number>();
+  const pool = createConnectionPool(
+    async () => {
+      const credentials = await tlsOf(settings, server.origin, refused);
+      refused = false;
+      const connection = await openConnection({ ...settings, ...credentials, server }, life.signal);
+      if (credentials.renewAtMs !== undefined) renewAtMs.set(connection, credentials.renewAtMs);
+      return connection;
+    },
+    settings.maxIdleMs,
+    (connection) => settings.now() >= (renewAtMs.get(connection) ?? Number.POSITIVE_INFINITY),
+  );
   const renewal = createRenewal({
     authorization: settings.authorization,
     onRenew() {

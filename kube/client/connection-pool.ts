@@ -16,8 +16,15 @@ export interface ConnectionPool {
 /** Connections that are waited for in a row: each may be retired before it is there, as a sign-in is refused or a server closes it. */
 const MAX_OPENINGS = 3;
 
-/** `open` makes a connection; one that was silent for `maxIdleMs` with nothing open on it is replaced, not trusted. */
-export function createConnectionPool(open: () => Promise<Connection>, maxIdleMs: number): ConnectionPool {
+/**
+ * `open` makes a connection; one that was silent for `maxIdleMs` with nothing open on it is replaced, not trusted, and so is one of
+ * which `isOver` says that what it was opened with is about to end.
+ */
+export function createConnectionPool(
+  open: () => Promise<Connection>,
+  maxIdleMs: number,
+  isOver: (connection: Connection) => boolean = () => false,
+): ConnectionPool {
   const all = new Set<Connection>();
   let current: Connection | undefined;
   let opening: Promise<Connection> | undefined;
@@ -41,6 +48,7 @@ export function createConnectionPool(open: () => Promise<Connection>, maxIdleMs:
 
   const ready = (): Connection | undefined => {
     if (current?.usable() && current.openStreams() === 0 && current.silentMs() > maxIdleMs) current.retire();
+    if (current?.usable() && isOver(current)) current.retire();
     return current?.usable() ? current : undefined;
   };
 

@@ -18,6 +18,8 @@ export interface TlsCredentials {
   readonly clientCertificate?: ClientCertificate | undefined;
   /** Whoever answers is taken for the server; an operator has said that this is to be so. */
   readonly skipsVerification?: boolean;
+  /** Milliseconds since the epoch from which on new requests are to go over another connection, as the certificate is about to end. */
+  readonly renewAtMs?: number | undefined;
 }
 
 /** What one connection is opened with. */

@@ -42,12 +42,17 @@ export class ApiUnreachable extends Error {
 
   constructor(facts: UnreachableFacts) {
     const detail = facts.detail === undefined ? "" : ` (${facts.detail})`;
-    const words = facts.excess === undefined ? WORDS[facts.code] : EXCESS_WORDS[facts.excess];
-    super(`${facts.attempt} at ${facts.server}: ${words}${detail}`, { cause: facts.cause });
+    super(`${facts.attempt} at ${facts.server}: ${wordsOf(facts)}${detail}`, { cause: facts.cause });
     this.code = facts.code;
     this.server = facts.server;
     this.excess = facts.excess;
   }
+}
+
+function wordsOf({ code, excess, cause }: UnreachableFacts): string {
+  // It says which credential and what to do, and quotes nothing of it.
+  if (cause instanceof Error && cause.name === "SignInError") return cause.message;
+  return excess === undefined ? WORDS[code] : EXCESS_WORDS[excess];
 }
 
 const WORDS: Readonly<Record<UnreachableCode, string>> = {

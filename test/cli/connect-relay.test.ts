@@ -4,7 +4,8 @@ import { dirname, join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { connectRelay, signInFaultOf } from "#cli/connect-relay.ts";
 import { readKubeconfig } from "#cli/kubeconfig.ts";
-import { Cluster, type KubeconfigPower } from "#config/cluster.ts";
+import { Cluster } from "#config/cluster.ts";
+import type { KubeconfigPower } from "#config/sign-in/kinds.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 

@@ -1,0 +1,107 @@
+import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
+import { isPair } from "#config/sign-in/client-pair.ts";
+import { SignInError, type SignInSubject } from "#config/sign-in/error.ts";
+import type { ClientCertificate } from "#kube/client/connection.ts";
+import { systemCode } from "#kube/client/errors.ts";
+import type { Authorization } from "#kube/client/transport.ts";
+
+const MAX_TOKEN_BYTES = 64 * 1024;
+const MAX_PEM_BYTES = 1024 * 1024;
+/** A token file is read again so often; kubelets renew theirs long before it ends. */
+const TOKEN_READ_INTERVAL_MS = 10_000;
+
+/** Reads anew each time; in the middle of a rotation the last one still holds, until the server has refused it (`fresh`). */
+export function orLast<Value>(read: () => Promise<Value>): (fresh: boolean) => Promise<Value> {
+  let last: { readonly value: Value } | undefined;
+  return async (fresh) => {
+    try {
+      last = { value: await read() };
+      return last.value;
+    } catch (error) {
+      if (last === undefined || fresh) throw error;
+      return last.value;
+    }
+  };
+}
+
+/** A token that is read again now and then, and at once when the server refused it; one read serves all who ask. */
+export function tokenFile(file: string, about: SignInSubject, now: () => number): Authorization {
+  let known: { readonly header: string; readonly readAt: number } | undefined;
+  let reading: Promise<string> | undefined;
+
+  const read = async (): Promise<string> => {
+    try {
+      const header = `Bearer ${await readToken(file, about)}`;
+      known = { header, readAt: now() };
+      return header;
+    } finally {
+      reading = undefined;
+    }
+  };
+
+  return async (_signal, options) => {
+    const fresh = options?.fresh === true;
+    if (!fresh && known !== undefined && now() - known.readAt < TOKEN_READ_INTERVAL_MS) return known.header;
+    reading ??= read();
+    try {
+      return await reading;
+    } catch (error) {
+      // In the middle of a rotation the last token still holds; it is the server that says when it does not.
+      if (known === undefined || fresh) throw error;
+      return known.header;
+    }
+  };
+}
+
+async function readToken(file: string, about: SignInSubject): Promise<string> {
+  const token = (await readFile(file, MAX_TOKEN_BYTES, about)).trim();
+  if (token === "")
+    throw new SignInError("FileEmpty", about, `${file} is empty; put the bearer token into it`, file);
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  throw new SignInError(
+    "FileInvalid",
+    about,
+    `${file} is not one bearer token; it has spaces or lines`,
+    file,
+  );
+}
+
+/** Where a client certificate and its key are. */
+export interface PairFiles {
+  readonly certificateFile: string;
+  readonly keyFile: string;
+}
+
+/** A client certificate and its key, out of their files. Rejects with `SignInError`. */
+export async function readPair(
+  { certificateFile, keyFile }: PairFiles,
+  about: SignInSubject,
+): Promise<ClientCertificate> {
+  const certificate = await readPem(certificateFile, "CERTIFICATE", about);
+  const key = await readPem(keyFile, "PRIVATE KEY", about);
+  if (!isPair(certificate, key)) {
+    const what = `${certificateFile} and ${keyFile} are no certificate and its key; put both of one pair there`;
+    throw new SignInError("FileInvalid", about, what, certificateFile);
+  }
+  return { certificate, key };
+}
+
+/** PEM of which a label is part. Rejects with `SignInError`. */
+export async function readPem(file: string, label: string, about: SignInSubject): Promise<string> {
+  const text = await readFile(file, MAX_PEM_BYTES, about);
+  if (text.trim() === "")
+    throw new SignInError("FileEmpty", about, `${file} is empty; put PEM into it`, file);
+  if (text.includes("-----BEGIN ") && text.includes(`${label}-----`)) return text;
+  throw new SignInError("FileInvalid", about, `${file} is not PEM with a ${label}`, file);
+}
+
+async function readFile(file: string, maxBytes: number, about: SignInSubject): Promise<string> {
+  try {
+    return await readSmallFile(file, maxBytes);
+  } catch (error) {
+    if (systemCode(error) === "EFBIG")
+      throw new SignInError("FileTooLarge", about, `${file} is larger than ${maxBytes} bytes`, file);
+    const what = `${file} ${fileTrouble(error)}; see that it is there and that this process may read it`;
+    throw new SignInError("FileUnreadable", about, what, file, error);
+  }
+}

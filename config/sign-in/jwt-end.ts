@@ -1,0 +1,11 @@
+/** When a token says that it ends, in milliseconds since the epoch; undefined where it does not say. Nothing of it is verified here. */
+export function jwtEnd(token: string): number | undefined {
+  const [, claims, signature] = token.split(".");
+  if (claims === undefined || signature === undefined) return undefined;
+  try {
+    const { exp } = JSON.parse(Buffer.from(claims, "base64url").toString("utf8"));
+    return typeof exp === "number" && Number.isFinite(exp) ? exp * 1_000 : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,92 @@
+import * as z from "zod";
+import { isRegionName } from "#clouds/aws/regions.ts";
+import { SecretReference } from "#clouds/secrets/reference.ts";
+
+const filePath = z.string().min(1);
+const region = z.string().refine(isRegionName, "is no AWS region such as eu-central-1").optional();
+const roleArn = z
+  .string()
+  .regex(/^arn:[^:]+:iam::\d{12}:role\/.+$/, "the ARN of an IAM role")
+  .optional();
+
+/** What a kubeconfig may ask for beyond holding credentials, by the keys with which it does. */
+export const KUBECONFIG_POWERS = [
+  "exec",
+  "auth-provider",
+  "files",
+  "insecure-skip-tls-verify",
+  "server",
+] as const;
+export type KubeconfigPower = (typeof KUBECONFIG_POWERS)[number];
+
+/** Of these, what one that is kept as a secret may be allowed: nothing of it is ever run, and it names no files. */
+const POWERS_OF_SECRETS: readonly KubeconfigPower[] = ["insecure-skip-tls-verify", "server"];
+
+/** How an identity signs in. Secrets are named, never held here: a cluster entry may be printed. */
+export const SignIn = z.discriminatedUnion("kind", [
+  /** A bearer token in a file, read again when it changes (a bound service account token is rotated). */
+  z.strictObject({ kind: z.literal("token-file"), file: filePath }),
+  /** A bearer token in a secret. */
+  z.strictObject({ kind: z.literal("token"), from: SecretReference }),
+  /** A client certificate and its key, in PEM files or in a secret. */
+  z
+    .strictObject({
+      kind: z.literal("client-certificate"),
+      certificateFile: filePath.optional(),
+      keyFile: filePath.optional(),
+      from: SecretReference.optional(),
+    })
+    // Said beside what else is wrong with an entry.
+    .refine(({ certificateFile: file, keyFile, from }) => from || keyFile || !file, {
+      message: "is missing; give the file of the certificate's key",
+      path: ["keyFile"],
+      when: () => true,
+    })
+    .refine(({ certificateFile, keyFile: file, from }) => from || certificateFile || !file, {
+      message: "is missing; give the file of the key's certificate",
+      path: ["certificateFile"],
+      when: () => true,
+    })
+    .refine(
+      ({ certificateFile, keyFile, from }) => Boolean(from) !== Boolean(certificateFile || keyFile),
+      "needs certificateFile and keyFile, or from alone",
+    ),
+  /**
+   * The credentials in a kubeconfig: a file, for the relay and not for functions, or a secret, of which static credentials alone are
+   * taken. It may be the tenant's, so what it may do is said here.
+   */
+  z
+    .strictObject({
+      kind: z.literal("kubeconfig"),
+      file: filePath.optional(),
+      from: SecretReference.optional(),
+      context: z.string().min(1).optional(),
+      allow: z.array(z.enum(KUBECONFIG_POWERS)).optional(),
+    })
+    .refine(({ file, from }) => (file === undefined) !== (from === undefined), "needs one of file and from")
+    .refine(
+      ({ from, allow = [] }) =>
+        from === undefined || allow.every((power) => POWERS_OF_SECRETS.includes(power)),
+      {
+        message: `may be no more than ${POWERS_OF_SECRETS.join(" and ")} beside from: nothing of a secret is run, and no file read`,
+        path: ["allow"],
+      },
+    ),
+  /** A request to STS that says who its sender is, signed for one cluster of EKS; nothing is stored. */
+  z.strictObject({
+    kind: z.literal("eks"),
+    clusterName: z.string().regex(/^[0-9A-Za-z][\w-]{0,99}$/, "the cluster's name in EKS"),
+    region,
+    roleArn,
+  }),
+  /** A token of AWS's own issuer for one audience, which is the cluster's alone; nothing is stored. */
+  z.strictObject({
+    kind: z.literal("web-identity"),
+    audience: z.string().min(1).max(1_000),
+    signingAlgorithm: z.enum(["RS256", "ES384"]).prefault("RS256"),
+    durationSeconds: z.int().min(60).max(3_600).prefault(300),
+    region,
+    roleArn,
+  }),
+]);
+export type SignIn = z.output<typeof SignIn>;
