@@ -54,8 +54,18 @@ function partsOf(error: unknown): { readonly name: string; readonly words: strin
   const { name, message } = error;
   if (message === "Region is missing") return { name, words: NO_REGION };
   // Set on what a service has answered, and on nothing else.
-  if ("$fault" in error && message !== "")
+  if (isAnswer(error) && message !== "")
     return { name, words: `${name}: ${message.split("\n", 1)[0]}`.slice(0, MAX_WORDS) };
   const code: unknown = Reflect.get(error, "code");
   return { name, words: typeof code === "string" ? `${name} ${code}` : name };
+}
+
+/** Whether a service has understood what it was sent, and says in a few words why it does not do it. */
+function isAnswer(error: Error): boolean {
+  const { $fault, $metadata } = error as Error & {
+    readonly $fault?: string;
+    readonly $metadata?: { readonly httpStatusCode?: number };
+  };
+  const status = $metadata?.httpStatusCode ?? 0;
+  return $fault !== undefined && status >= 400 && status < 500;
 }

@@ -1,0 +1,123 @@
+import { expect, test } from "vitest";
+import { type KeptFresh, keepFresh, type Reading } from "#clouds/keep-fresh.ts";
+
+const MINUTE_MS = 60_000;
+
+interface World {
+  now: number;
+  /** What is read next; an error is thrown. */
+  next: Reading<string> | Error;
+  readonly reads: boolean[];
+  readonly kept: KeptFresh<string>;
+}
+
+/** Something whose maximum age is five minutes, and `random` always the same. */
+function aWorld(random = 0): World {
+  const reads: boolean[] = [];
+  const world: World = {
+    now: 1_000_000,
+    next: { value: "first" },
+    reads,
+    kept: keepFresh(
+      async (fresh) => {
+        reads.push(fresh);
+        if (world.next instanceof Error) throw world.next;
+        return world.next;
+      },
+      { maxAgeMs: 5 * MINUTE_MS, now: () => world.now, random: () => random },
+    ),
+  };
+  return world;
+}
+
+test.each<{ given: string; lifeMs?: number; random?: number; afterMs: number; reads: number }>([
+  { given: "no end, before its age", afterMs: 5 * MINUTE_MS - 1, reads: 1 },
+  { given: "no end, at its age", afterMs: 5 * MINUTE_MS, reads: 2 },
+  { given: "no end, a tenth earlier by chance", random: 1, afterMs: 4.5 * MINUTE_MS, reads: 2 },
+  { given: "an end, before four fifths", lifeMs: MINUTE_MS, afterMs: 48_000 - 1, reads: 1 },
+  { given: "an end, at four fifths", lifeMs: MINUTE_MS, afterMs: 48_000, reads: 2 },
+  { given: "an end, a tenth earlier by chance", lifeMs: MINUTE_MS, random: 1, afterMs: 43_200, reads: 2 },
+  { given: "an end beyond its age", lifeMs: 60 * MINUTE_MS, afterMs: 5 * MINUTE_MS - 1, reads: 1 },
+  { given: "an end that is as good as there", lifeMs: 1, afterMs: 0, reads: 1 },
+])("with $given it is read $reads times", async ({ lifeMs, random, afterMs, reads }) => {
+  const world = aWorld(random);
+  world.next = { value: "first", endsAt: lifeMs === undefined ? undefined : world.now + lifeMs };
+  await world.kept.get();
+  world.now += afterMs;
+  await world.kept.get();
+  expect(world.reads).toHaveLength(reads);
+});
+
+test("one reading serves all who wait, and those that are refused together", async () => {
+  const world = aWorld();
+  await Promise.all([world.kept.get(), world.kept.get(), world.kept.get()]);
+  expect(world.reads).toEqual([false]);
+  world.now += 10_000;
+  const fresh = { fresh: true };
+  await Promise.all([world.kept.get(fresh), world.kept.get(fresh), world.kept.get()]);
+  expect(world.reads).toEqual([false, true]);
+});
+
+test("a refusal has it read anew, and what asks a moment later means the same refusal", async () => {
+  const world = aWorld();
+  await world.kept.get();
+  world.next = { value: "second" };
+  expect(await world.kept.get({ fresh: true })).toBe("second");
+  world.now += 999;
+  await world.kept.get({ fresh: true });
+  expect(world.reads).toEqual([false, true]);
+  world.now += 1;
+  await world.kept.get({ fresh: true });
+  expect(world.reads).toEqual([false, true, true]);
+});
+
+test("what still holds is handed out where the next cannot be read, which is tried again every few seconds", async () => {
+  const world = aWorld();
+  world.next = { value: "first", endsAt: world.now + 10 * MINUTE_MS };
+  await world.kept.get();
+  world.next = new Error("away");
+  world.now += 5 * MINUTE_MS;
+  for (let seconds = 0; seconds < 30; seconds += 1, world.now += 1_000)
+    expect(await world.kept.get()).toBe("first");
+  expect(world.reads).toHaveLength(1 + 6);
+  world.next = { value: "second" };
+  expect(await world.kept.get()).toBe("second");
+});
+
+test("what has ended is not handed out, and the failure is told to all who ask soon after", async () => {
+  const world = aWorld();
+  world.next = { value: "first", endsAt: world.now + MINUTE_MS };
+  await world.kept.get();
+  world.next = new Error("away");
+  world.now += MINUTE_MS;
+  for (let asked = 0; asked < 5; asked += 1) await expect(world.kept.get()).rejects.toThrow("away");
+  expect(world.reads).toHaveLength(2);
+  world.next = { value: "second" };
+  world.now += 5_000;
+  expect(await world.kept.get()).toBe("second");
+});
+
+test("a refusal that nothing can be read after is told, and what is held is held on to", async () => {
+  const world = aWorld();
+  await world.kept.get();
+  world.next = new Error("away");
+  await expect(world.kept.get({ fresh: true })).rejects.toThrow("away");
+  expect(await world.kept.get()).toBe("first");
+});
+
+test("nobody who holds something waits long for a reading that does not end", async () => {
+  const never = Promise.withResolvers<Reading<string>>();
+  let now = 0;
+  let reads = 0;
+  const kept = keepFresh(() => (reads++ === 0 ? Promise.resolve({ value: "first" }) : never.promise), {
+    maxAgeMs: MINUTE_MS,
+    now: () => now,
+  });
+  await kept.get();
+  now = MINUTE_MS;
+  expect(await Promise.all([kept.get(), kept.get()])).toEqual(["first", "first"]);
+  expect(reads).toBe(2);
+  never.resolve({ value: "second" });
+  await never.promise;
+  expect(await kept.get()).toBe("second");
+});
