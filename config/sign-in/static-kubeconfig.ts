@@ -53,7 +53,7 @@ const text = z
   .string()
   .nullish()
   .transform((value) => value || undefined);
-const anything = z.unknown();
+const anything = z.unknown().optional();
 
 const ClusterPart = z.object({
   server: z.string(),
