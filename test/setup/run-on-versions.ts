@@ -13,6 +13,7 @@ const SUITES = [
   "test/emulators/kube-apiserver",
   "test/kube/follow/watch-kube-apiserver",
   "test/kube/apply/write-kube-apiserver",
+  "test/cli/infra",
   "test/functions/rounds-kube-apiserver",
   "test/functions/csr-kube-apiserver",
   "test/functions/service-kube-apiserver",

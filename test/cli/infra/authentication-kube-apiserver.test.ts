@@ -1,0 +1,202 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { parse } from "yaml";
+import { IDENTITIES, userOf } from "#core/identities.ts";
+import type { ControlPlaneUsers } from "#emulators/harness/control-plane.ts";
+import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
+import { printFile, sendWith, takenFor, untilStatus } from "#test/cli/infra/signing-in.ts";
+import { awsClaims } from "#test/issuer/aws-claims.ts";
+import {
+  type Claims,
+  type LocalIssuer,
+  type SigningOptions,
+  startIssuer,
+} from "#test/issuer/local-issuer.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+
+const URL = "https://1234abcd.tokens.sts.global.api.aws";
+const ACCOUNT = "111122223333";
+/** AWS takes quotes in a path; what would break out of CEL is in it. */
+const PATH = "it's']||true||['";
+const ROLES = Object.fromEntries(
+  IDENTITIES.map((identity) => [identity, `arn:aws:iam::${ACCOUNT}:role/${PATH}/ccm-${identity}`]),
+);
+const NODE = ROLES["node"] ?? "";
+const AUDIENCE = "serverless-ccm:tenant-a";
+
+const claimsOf = (difference: Claims = {}): Claims => ({
+  ...awsClaims({ roleArn: NODE, audiences: [AUDIENCE] }),
+  ...difference,
+});
+const now = (): number => Math.floor(Date.now() / 1_000);
+
+describeWithPart("control-plane", "an API server with a printed file", (binaries) => {
+  let folder: string;
+  let issuer: LocalIssuer;
+  let other: LocalIssuer;
+  let plane: KubeApiserver;
+  let flags: readonly string[];
+  const file = (): string => join(folder, "authentication.yaml");
+  const nodeToken = (difference: Claims = {}, how: SigningOptions = {}): string =>
+    issuer.sign(claimsOf(difference), how);
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "authentication-"));
+    issuer = await startIssuer({ issuer: URL });
+    other = await startIssuer();
+    const authority = join(folder, "issuer.pem");
+    await writeFile(authority, issuer.certificateAuthority);
+    flags = [
+      ...["--issuer", URL, "--discovery-url", issuer.discoveryUrl, "--certificate-authority", authority],
+      ...Object.entries(ROLES).flatMap(([identity, arn]) => ["--role", `${identity}=${arn}`]),
+    ];
+    await writeFile(
+      file(),
+      await printFile(...flags, "--cluster-name", "tenant-a", "--server-version", "1.33"),
+    );
+    plane = await startKubeApiserver({
+      folder: join(folder, "plane"),
+      binaries,
+      flags: [`--authentication-config=${file()}`],
+    });
+    await untilStatus(plane, nodeToken, 201);
+  });
+  afterAll(async () => {
+    await plane?.close();
+    await Promise.all([issuer?.close(), other?.close()]);
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test.each(IDENTITIES)("takes the role of %s for its user, and in no other group", async (identity) => {
+    const token = issuer.sign(awsClaims({ roleArn: ROLES[identity] ?? "", audiences: [AUDIENCE] }));
+    expect(await takenFor(plane, token)).toEqual({
+      status: 201,
+      username: userOf(identity),
+      groups: ["serverless-ccm", "system:authenticated"],
+    });
+  });
+
+  test.each<[string, Claims, SigningOptions]>([
+    ["that AWS signs by ES384", {}, { algorithm: "ES384" }],
+    ["with its one audience as a list", { aud: [AUDIENCE] }, {}],
+    ["that is valid for an hour", { iat: now(), exp: now() + 3_600 }, {}],
+  ])("takes a token %s", async (_, difference, how) => {
+    expect((await takenFor(plane, nodeToken(difference, how))).status).toBe(201);
+  });
+
+  const refused: readonly [what: string, difference: Claims, how?: SigningOptions][] = [
+    ["for another cluster", { aud: "serverless-ccm:tenant-b" }],
+    ["for another cluster, too", { aud: [AUDIENCE, "serverless-ccm:tenant-b"] }],
+    ["for nobody", { aud: undefined }],
+    ["of another role", { sub: `arn:aws:iam::${ACCOUNT}:role/other` }],
+    ["of such a role of another account", { sub: NODE.replace(ACCOUNT, "999988887777") }],
+    ["of a role whose name goes on", { sub: `${NODE}-2` }],
+    ["of a session of the role", { sub: `arn:aws:sts::${ACCOUNT}:assumed-role/ccm-node/x` }],
+    ["of a user that is one of ours already", { sub: "serverless-ccm-node" }],
+    ["of a user of Kubernetes' own", { sub: "system:admin" }],
+    ["of nobody", { sub: undefined }],
+    ["of a list of roles", { sub: [NODE] }],
+    ["that says that another has issued it", { iss: "https://idp.example.com" }],
+    ["that is not valid any more", { iat: now() - 600, exp: now() - 300 }],
+    ["that is valid for longer than an hour", { iat: now(), exp: now() + 3_601 }],
+    ["that does not say since when it is valid", { iat: undefined }],
+    ["that is valid for ever", { exp: undefined }],
+    ["that nobody has signed", {}, { algorithm: "none" }],
+    ["signed with another key", {}, { forged: true }],
+    ["signed with another key of that kind", {}, { algorithm: "ES384", forged: true }],
+  ];
+  test.each(refused)("refuses a token %s", async (_, difference, how) => {
+    expect(await takenFor(plane, nodeToken(difference, how))).toEqual({ status: 401 });
+    // It is that alone.
+    expect((await takenFor(plane, nodeToken())).status).toBe(201);
+  });
+
+  test("refuses what another issuer signs, in its own name and in AWS's", async () => {
+    expect(await takenFor(plane, other.sign(claimsOf()))).toEqual({ status: 401 });
+    expect(await takenFor(plane, other.sign({ ...claimsOf(), iss: URL }))).toEqual({ status: 401 });
+  });
+
+  test.each(IDENTITIES)(
+    "lets the role of %s do what RBAC gives its user, and nothing else",
+    async (identity) => {
+      const token = issuer.sign(awsClaims({ roleArn: ROLES[identity] ?? "", audiences: [AUDIENCE] }));
+      for (const namespace of ["default", "kube-system"]) {
+        const byRole = await rulesOf(token, namespace);
+        expect(byRole).toEqual(await rulesOf(await tokenOf(identity), namespace));
+        expect(byRole.length).toBeGreaterThan(0);
+      }
+    },
+  );
+
+  test("lets the node function's role patch a node, and not delete it", async () => {
+    const node = { apiVersion: "v1", kind: "Node", metadata: { name: "n1" } };
+    const path = "/api/v1/nodes/n1";
+    const admin = await tokenOf("admin");
+    expect(await send(admin, { method: "POST", path: "/api/v1/nodes", body: node })).toBe(201);
+    const patch = [{ op: "add", path: "/metadata/labels", value: { a: "b" } }];
+    const type = "application/json-patch+json";
+    expect(await send(nodeToken(), { method: "PATCH", path, body: patch, contentType: type })).toBe(200);
+    expect(await send(nodeToken(), { method: "DELETE", path })).toBe(403);
+    expect(await send(nodeToken(), { method: "GET", path: "/api/v1/secrets" })).toBe(403);
+  });
+
+  test("takes what is signed with new keys once its issuer has others", async () => {
+    const before = nodeToken();
+    issuer.rotateKeys();
+    expect((await takenFor(plane, nodeToken())).status).toBe(201);
+    expect(await takenFor(plane, before)).toEqual({ status: 401 });
+  });
+
+  test("says its version, by which the file is printed", async () => {
+    const printed = await printFile(
+      ...[...flags, "--cluster-name", "tenant-a"],
+      ...["--kubeconfig", await plane.kubeconfig("relay")],
+    );
+    expect(parse(printed)).toMatchObject({ apiVersion: "apiserver.config.k8s.io/v1" });
+  });
+
+  const tokenOf = async (user: keyof ControlPlaneUsers): Promise<string> =>
+    (await readFile(plane.tokenFile(user), "utf8")).trim();
+
+  // Each reads its file after some ten seconds, and leaves it as it is.
+  test("reads its file again, and takes a further audience as well, then that alone", async () => {
+    const next = (): string => nodeToken({ aud: "next" });
+    const wanted = [...flags, "--audience", "next", "--server-version", "1.36"];
+    const merged = await printFile(...wanted, "--merge", file());
+    await writeFile(file(), merged);
+    await untilStatus(plane, next, 201);
+    expect((await takenFor(plane, nodeToken())).status).toBe(201);
+    expect((await takenFor(plane, nodeToken({ aud: [AUDIENCE, "next"] }))).status).toBe(401);
+    await writeFile(file(), await printFile(...wanted));
+    await untilStatus(plane, nodeToken, 401);
+    expect((await takenFor(plane, next())).status).toBe(201);
+  });
+
+  test("refuses users and groups of Kubernetes' own, also where a mapping was changed to give them", async () => {
+    const relayToken = (): string =>
+      issuer.sign(awsClaims({ roleArn: ROLES["relay"] ?? "", audiences: [AUDIENCE] }));
+    const printed = await printFile(...flags, "--cluster-name", "tenant-a", "--server-version", "1.36");
+    await writeFile(file(), printed.replace("'serverless-ccm-node'", "'system:admin'"));
+    await untilStatus(plane, relayToken, 201);
+    expect(await takenFor(plane, nodeToken())).toEqual({ status: 401 });
+    await writeFile(file(), printed.replace("['serverless-ccm']", "['system:masters']"));
+    await untilStatus(plane, relayToken, 401);
+  });
+
+  async function send(token: string, request: Parameters<typeof sendWith>[2]): Promise<number> {
+    return (await sendWith(plane, token, request)).status;
+  }
+
+  async function rulesOf(token: string, namespace: string): Promise<readonly unknown[]> {
+    const { body } = await sendWith(plane, token, {
+      method: "POST",
+      path: "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
+      body: { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectRulesReview", spec: { namespace } },
+      accept: "application/json",
+    });
+    const { resourceRules } = JSON.parse(body).status;
+    return resourceRules.map((rule: unknown) => JSON.stringify(rule)).toSorted();
+  }
+});

@@ -1,0 +1,69 @@
+import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { KubeApiserver } from "#emulators/harness/kube-apiserver.ts";
+import { connect } from "#kube/client/connect.ts";
+import type { ApiRequest, ApiResponse } from "#kube/client/transport.ts";
+import { runProgram } from "#test/cli/program.ts";
+import { untilTrue } from "#test/until-true.ts";
+
+/** What an API server takes a token for. */
+export interface TakenFor {
+  /** 201 where it is taken. */
+  readonly status: number;
+  readonly username?: string;
+  readonly groups?: readonly string[];
+}
+
+/** Prints a file by the command line; rejects with what it said where it did not. */
+export async function printFile(...flags: readonly string[]): Promise<string> {
+  const ended = await runProgram(["infra", "authentication-config", ...flags]);
+  if (ended.code !== 0) throw new Error(`ended with ${ended.code}: ${ended.stderr}`);
+  return ended.stdout;
+}
+
+/** Sends one request with a token. */
+export async function sendWith(
+  plane: KubeApiserver,
+  token: string,
+  request: ApiRequest,
+): Promise<ApiResponse> {
+  const transport = connect({
+    server: plane.server,
+    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
+    authorization: async () => `Bearer ${token}`,
+  });
+  try {
+    return await transport.send(request);
+  } finally {
+    await transport.close();
+  }
+}
+
+/** Asks an API server whom it takes a token for. */
+export async function takenFor(plane: KubeApiserver, token: string): Promise<TakenFor> {
+  const review = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
+  const { status, body } = await sendWith(plane, token, {
+    method: "POST",
+    path: "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+    body: review,
+    // Not the metadata alone, of which a review has none.
+    accept: "application/json",
+  });
+  if (status !== 201) return { status };
+  const { username, groups } = JSON.parse(body).status.userInfo;
+  return { status, username, groups };
+}
+
+/** Waits until tokens that are made anew each time are taken, or are not any more: a file is read, an issuer has answered. */
+export function untilStatus(plane: KubeApiserver, token: () => string, status: number): Promise<void> {
+  return untilTrue(
+    `a token to be answered with ${status}`,
+    async () => {
+      if ((await takenFor(plane, token())).status === status) return true;
+      // Each look is a connection of its own.
+      await sleep(250);
+      return false;
+    },
+    120_000,
+  );
+}
