@@ -3,10 +3,10 @@ import { createHash } from "node:crypto";
 /**
  * What relay and function compare before anything is written: 16 hexadecimal digits of a SHA-256 over a cluster's entry as
  * it was written. Defaults are no part of it, so that a version that knows one key more still talks with its predecessor;
- * neither is how one signs in, which differs between the two. What this makes of an entry stays the same for ever.
+ * neither is how one signs in, which differs between the two, or whom one trusts, who is rotated. What this makes of an entry stays the same for ever.
  */
 export function hashOfEntry(written: Readonly<Record<string, unknown>>): string {
-  const { signIn: _, certificateAuthorityFile: __, ...agreedOn } = written;
+  const { signIn: _, certificateAuthorityFile: __, certificateAuthorityData: ___, ...agreedOn } = written;
   return createHash("sha256").update(canonicalJson(agreedOn)).digest("hex").slice(0, 16);
 }
 

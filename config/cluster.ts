@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { CloudConfig, cloudKindOf } from "#clouds/kinds.ts";
+import { CertificateAuthorityData } from "#config/certificate-authority-data.ts";
 import { hashOfEntry } from "#config/cluster-hash.ts";
 import { type CheckedWriting, checkWriting } from "#config/fault-words.ts";
 import { SignIn } from "#config/sign-in/kinds.ts";
@@ -89,6 +90,8 @@ export const ClusterEntry = z.strictObject({
     .refine(hasNoCredentials, "holds a user name or password; how one signs in stands under signIn"),
   /** PEM file with the API server's certificate authority; the system's authorities without it. */
   certificateAuthorityFile: filePath.optional(),
+  /** The same written out, in place of a file: PEM in base64, as in kubeconfigs. */
+  certificateAuthorityData: CertificateAuthorityData.optional(),
   /**
    * An identity for the relay and one for each function, so that none can do what only another must; `functions` is that of
    * every function without one of its own.
@@ -112,7 +115,7 @@ export type ClusterEntry = z.input<typeof ClusterEntry>;
 /** Parses by a schema of entries, and adds the hash of what was written. */
 export function hashed<Entry extends z.ZodObject>(entry: Entry) {
   return z.unknown().transform((written, context): z.output<Entry> & { readonly hash: string } => {
-    const checked = checkRouting(checkWriting(entry, written));
+    const checked = checkAuthority(checkRouting(checkWriting(entry, written)));
     if (checked.kind === "valid")
       return { ...checked.value, hash: hashOfEntry(written as Record<string, unknown>) };
     for (const { path, message } of checked.faults)
@@ -138,6 +141,17 @@ function checkRouting<Output>(checked: CheckedWriting<Output>): CheckedWriting<O
   if (routes.clusterCIDRs.length > 0) return checked;
   const message = `is missing: ${routeWatch.name} makes routes within the networks of the cluster's pods, such as 10.128.0.0/14`;
   return { kind: "faulty", faults: [{ path: ["routes", "clusterCIDRs"], message }] };
+}
+
+/** There is one authority, and it stands in one place. */
+function checkAuthority<Output>(checked: CheckedWriting<Output>): CheckedWriting<Output> {
+  if (checked.kind === "faulty") return checked;
+  const { certificateAuthorityFile, certificateAuthorityData } = checked.value as Partial<
+    z.output<typeof ClusterEntry>
+  >;
+  if (certificateAuthorityFile === undefined || certificateAuthorityData === undefined) return checked;
+  const message = "stands beside certificateAuthorityFile; give one of the two";
+  return { kind: "faulty", faults: [{ path: ["certificateAuthorityData"], message }] };
 }
 
 /** One cluster, as relay and functions both read it; `hash` is what the two compare. */

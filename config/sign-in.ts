@@ -1,3 +1,4 @@
+import { pemOfData } from "#config/certificate-authority-data.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { signInByReading } from "#config/sign-in/by-reading.ts";
 import { SignInError, type SignInSubject } from "#config/sign-in/error.ts";
@@ -74,9 +75,10 @@ export async function readAuthority(cluster: Cluster, role: SignInRole): Promise
 }
 
 function authorityOf(
-  { certificateAuthorityFile }: Cluster,
+  { certificateAuthorityFile, certificateAuthorityData }: Cluster,
   about: SignInSubject,
 ): ((fresh: boolean) => Promise<string>) | undefined {
+  if (certificateAuthorityData !== undefined) return async () => pemOfData(certificateAuthorityData);
   if (certificateAuthorityFile === undefined) return undefined;
   return orLast(() => readPem(certificateAuthorityFile, "CERTIFICATE", about));
 }

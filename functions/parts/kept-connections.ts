@@ -40,8 +40,8 @@ function boundsOf({ limits: { answerBytes } }: Cluster): Bounds {
 }
 
 function keyOf(cluster: Cluster, role: SignInRole, bounds: Bounds): string {
-  const { name, server, certificateAuthorityFile } = cluster;
+  const { name, server, certificateAuthorityFile, certificateAuthorityData } = cluster;
   const key = signInKeyOf(cluster, role);
   const how = key === undefined ? undefined : cluster.signIn[key];
-  return JSON.stringify([name, server, certificateAuthorityFile, bounds, how]);
+  return JSON.stringify([name, server, certificateAuthorityFile, certificateAuthorityData, bounds, how]);
 }

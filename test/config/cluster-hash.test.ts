@@ -4,6 +4,7 @@ import { parse } from "yaml";
 import * as z from "zod";
 import { Cluster, ClusterEntry, hashed, Limits } from "#config/cluster.ts";
 import { Policies } from "#core/policies.ts";
+import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 
 const ENTRY = {
   name: "blue",
@@ -11,6 +12,8 @@ const ENTRY = {
   cloud: { provider: "memory", instancesFile: "instances.json" },
   policies: { dryRun: false, labelsOnly: true },
 };
+
+const AUTHORITY = Buffer.from((await createCertificateAuthority()).certificate).toString("base64");
 
 const hashOf = (difference: object): string => Cluster.parse({ ...ENTRY, ...difference }).hash;
 
@@ -53,6 +56,7 @@ describe("the hash of a cluster's entry", () => {
     ["the way to sign in", { signIn: { relay: { kind: "token-file", file: "t" } } }],
     ["the way that a function signs in", { signIn: { "node-lifecycle": { kind: "token-file", file: "t" } } }],
     ["where the authority's certificate is", { certificateAuthorityFile: "/etc/ca.pem" }],
+    ["the authority's certificate", { certificateAuthorityData: AUTHORITY }],
   ])("does not depend on %s", (_, difference) => {
     expect(hashOf(difference)).toBe(hashOf({}));
   });

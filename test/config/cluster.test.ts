@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { Cluster } from "#config/cluster.ts";
 import { faultsOf } from "#core/faults.ts";
+import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 
+const AUTHORITY = Buffer.from((await createCertificateAuthority()).certificate).toString("base64");
 const AWS = { provider: "aws", region: "eu-central-1", vpc: "vpc-0123456789abcdef0" };
 const ENTRY = { name: "tenant-a", server: "https://a.example.com:6443", cloud: AWS };
 
@@ -27,6 +29,16 @@ describe("a cluster", () => {
       ["cloud.topologyInstanceTypePattern"],
     ],
     ["an unknown key", { polices: {} }, ["polices"]],
+    [
+      "data of an authority that are none",
+      { certificateAuthorityData: "Zm9v" },
+      ["certificateAuthorityData"],
+    ],
+    [
+      "an authority in two places",
+      { certificateAuthorityData: AUTHORITY, certificateAuthorityFile: "/ca.crt" },
+      ["certificateAuthorityData"],
+    ],
     ["a password in the server's URL", { server: "https://me:s3cret@a.example.com" }, ["server"]],
   ])("is refused with %s", (_, difference, paths) => {
     const { error } = Cluster.safeParse({ ...ENTRY, ...difference });

@@ -71,6 +71,20 @@ describe("signing in", () => {
     expect(await tls()).toEqual({ certificateAuthority, clientCertificate: undefined });
   });
 
+  it("with an authority that stands in the entry itself", async () => {
+    await write("token", "t");
+    const { certificate } = await createCertificateAuthority();
+    const cluster = Cluster.parse({
+      name: "blue",
+      server: "https://api.blue.example",
+      certificateAuthorityData: Buffer.from(certificate).toString("base64"),
+      signIn: { functions: inFolder(TOKEN_FILE) },
+      cloud: { provider: "memory", instancesFile: "unused" },
+    });
+    const { tls } = await signIn(cluster, "functions");
+    expect((await tls()).certificateAuthority).toBe(certificate);
+  });
+
   it.each<{ given: string; rotate: (renewed: Rotation) => Promise<void> }>([
     { given: "a key of another pair", rotate: (renewed) => renewed.put("tls.key") },
     { given: "half a certificate", rotate: () => write("tls.crt", "-----BEGIN CERTIFICATE-----\nMII") },
