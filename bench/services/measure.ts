@@ -2,11 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   DescribeLoadBalancersCommand,
   DescribeTargetGroupsCommand,
-  DescribeTargetHealthCommand,
 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { usageOf } from "#bench/process-usage.ts";
 import type { Programs } from "#bench/programs.ts";
 import type { Phase, ServicesMeasurement } from "#bench/services/measurement.ts";
+import { type TargetOperation, targetDelays } from "#bench/services/target-delays.ts";
 import { AWS_QUOTAS } from "#clouds/aws/quotas.ts";
 import { type Clients, clientsOf } from "#test/clouds/aws/moto/clients.ts";
 import type { MendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
@@ -43,6 +43,9 @@ export interface ServicesBenchOptions {
   readonly timeoutSeconds: number;
 }
 
+/** After that long without a call all of AWS's buckets are full again. */
+const QUOTAS_FULL_MS = 10_000;
+
 /** Of every call, as the cloud is elsewhere. */
 const LATENCY_MS = 60;
 
@@ -70,11 +73,32 @@ export async function measureServices(options: ServicesBenchOptions): Promise<Se
       },
       all: services,
     });
+    const groups = (await targetGroups(behind)).length;
+    const changedMs = new Map<string, number>();
+    const delaysOf = (operation: TargetOperation) => targetDelays(stage.moto.calls(), operation, changedMs);
+    let ids: readonly string[] = [];
     const joining = await part(stage.moto, options, {
-      begin: () => stage.join(joined),
-      done: () => wholeGroups(behind, nodes + joined),
-      all: (await targetGroups(behind)).length,
+      begin: async () => {
+        ids = await stage.join(joined, (id) => changedMs.set(id, performance.now()));
+      },
+      done: async () => delaysOf("elbv2:RegisterTargets").length,
+      all: groups * joined,
     });
+    const joinedAfter = spreadOf(delaysOf("elbv2:RegisterTargets"));
+    // What quotas have gathered while nobody did anything is the same for all that follows.
+    await sleep(QUOTAS_FULL_MS);
+    changedMs.clear();
+    const excluding = await part(stage.moto, options, {
+      begin: async () => {
+        const [one = ""] = ids;
+        await stage.exclude(one);
+        changedMs.set(one, performance.now());
+      },
+      done: async () => delaysOf("elbv2:DeregisterTargets").length,
+      all: groups,
+    });
+    const excludedAfter = spreadOf(delaysOf("elbv2:DeregisterTargets"));
+    await sleep(QUOTAS_FULL_MS);
     const gone = names.slice(0, Math.floor(services / 2));
     const deleted = await part(stage.moto, options, {
       begin: () => Promise.all(gone.map((name) => stage.remove(name))),
@@ -95,8 +119,9 @@ export async function measureServices(options: ServicesBenchOptions): Promise<Se
       nodes,
       joined,
       startedAt,
-      created: { ...created, p50Seconds: quantile(times, 0.5), p99Seconds: quantile(times, 0.99) },
-      joining,
+      created: { ...created, ...spreadOf(times) },
+      joining: { ...joining, ...joinedAfter },
+      excluding: { ...excluding, ...excludedAfter },
       deleted,
       orphans: await orphansOf(behind, (await stage.names()).length),
       ...usage,
@@ -185,18 +210,6 @@ async function targetGroups({ elbv2 }: Clients): Promise<readonly string[]> {
   }
 }
 
-/** How many groups have so many targets. */
-async function wholeGroups(clients: Clients, targets: number): Promise<number> {
-  let whole = 0;
-  for (const TargetGroupArn of await targetGroups(clients)) {
-    const { TargetHealthDescriptions = [] } = await clients.elbv2.send(
-      new DescribeTargetHealthCommand({ TargetGroupArn }),
-    );
-    if (TargetHealthDescriptions.length >= targets) whole += 1;
-  }
-  return whole;
-}
-
 /** Load balancers and target groups beyond those of the Services that are left, which have one and two. */
 async function orphansOf(clients: Clients, services: number): Promise<number> {
   let balancers = 0;
@@ -207,6 +220,14 @@ async function orphansOf(clients: Clients, services: number): Promise<number> {
     Marker = page.NextMarker;
   }
   return balancers - services + (await targetGroups(clients)).length - 2 * services;
+}
+
+function spreadOf(sorted: readonly number[]): { readonly p50Seconds?: number; readonly p99Seconds?: number } {
+  const [p50Seconds, p99Seconds] = [quantile(sorted, 0.5), quantile(sorted, 0.99)];
+  return {
+    ...(p50Seconds === undefined ? {} : { p50Seconds }),
+    ...(p99Seconds === undefined ? {} : { p99Seconds }),
+  };
 }
 
 function quantile(sorted: readonly number[], q: number): number | undefined {

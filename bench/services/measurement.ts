@@ -13,6 +13,10 @@ export const Phase = z.strictObject({
 });
 export type Phase = z.output<typeof Phase>;
 
+/** A part whose things each have a delay of their own. */
+const Spread = Phase.extend({ p50Seconds: z.number().optional(), p99Seconds: z.number().optional() });
+export type Spread = z.output<typeof Spread>;
+
 /** What a contender took for Services and their load balancers. */
 export const ServicesMeasurement = z.strictObject({
   contender: z.string(),
@@ -21,9 +25,11 @@ export const ServicesMeasurement = z.strictObject({
   joined: z.int(),
   startedAt: z.string(),
   /** Services made at once, until each has its host name. */
-  created: Phase.extend({ p50Seconds: z.number().optional(), p99Seconds: z.number().optional() }),
-  /** Nodes that join, until each is a target of each of the load balancers. */
-  joining: Phase,
+  created: Spread,
+  /** Nodes that join, until each is a target of each target group; a delay for each node and group. */
+  joining: Spread,
+  /** One node that is excluded by its label, until it is a target of none; a delay for each group. */
+  excluding: Spread,
   /** Half of the Services deleted at once, until they are gone. */
   deleted: Phase,
   /** Load balancers and target groups that are left of Services that are gone. */

@@ -1,6 +1,6 @@
 import { markdownTable } from "#bench/report/markdown-table.ts";
 import { formatCount, formatNumber } from "#bench/report/numbers.ts";
-import type { Phase, ServicesMeasurement, ServicesResults } from "#bench/services/measurement.ts";
+import type { Phase, ServicesMeasurement, ServicesResults, Spread } from "#bench/services/measurement.ts";
 
 /** The measurements as a page of Markdown; ends with a line break. */
 export function servicesPage({ measurements }: ServicesResults): string {
@@ -15,7 +15,13 @@ export function servicesPage({ measurements }: ServicesResults): string {
     row("half of them", ({ created }) => secondsOf(created.p50Seconds)),
     ...rowsOf("made", ({ created }) => created),
     row("nodes that join: until all are targets", ({ joining }) => secondsOf(joining.seconds)),
+    ...delaysOf("from a node's joining to its being a target of a group", ({ joining }) => joining),
     ...rowsOf("joining", ({ joining }) => joining),
+    row("one node excluded by its label: until no group sends to it", ({ excluding }) =>
+      secondsOf(excluding.seconds),
+    ),
+    ...delaysOf("from the label to a group's not sending to it", ({ excluding }) => excluding),
+    ...rowsOf("excluding", ({ excluding }) => excluding),
     row("half of the Services deleted: until they are gone", ({ deleted }) => secondsOf(deleted.seconds)),
     ...rowsOf("deleted", ({ deleted }) => deleted),
     row("load balancers and target groups left over", ({ orphans }) => formatCount(orphans)),
@@ -23,6 +29,13 @@ export function servicesPage({ measurements }: ServicesResults): string {
     row("CPU", ({ cpuSeconds }) => `${formatNumber(cpuSeconds)} s`),
   ];
   return `${HEAD}${markdownTable(columns, rows)}\n\n## Calls by operation\n\n${measurements.map(callsOf).join("\n\n")}\n`;
+
+  function delaysOf(what: string, spread: (measurement: ServicesMeasurement) => Spread): string[][] {
+    return [
+      row(`${what}: half`, (each) => secondsOf(spread(each).p50Seconds)),
+      row(`${what}: 99 of 100`, (each) => secondsOf(spread(each).p99Seconds)),
+    ];
+  }
 
   function rowsOf(what: string, phase: (measurement: ServicesMeasurement) => Phase): string[][] {
     return [
@@ -48,11 +61,9 @@ function sumOf({ calls }: Phase): number {
   return Object.values(calls).reduce((sum, count) => sum + count, 0);
 }
 
-function callsOf({ contender, created, joining, deleted }: ServicesMeasurement): string {
-  const names = [...new Set([created, joining, deleted].flatMap(({ calls }) => Object.keys(calls)))].sort();
-  const rows = names.map((name) => [
-    name,
-    ...[created, joining, deleted].map(({ calls }) => formatCount(calls[name] ?? 0)),
-  ]);
-  return `${contender}:\n\n${markdownTable(["", "made", "joining", "deleted"], rows)}`;
+function callsOf({ contender, created, joining, excluding, deleted }: ServicesMeasurement): string {
+  const phases = [created, joining, excluding, deleted];
+  const names = [...new Set(phases.flatMap(({ calls }) => Object.keys(calls)))].sort();
+  const rows = names.map((name) => [name, ...phases.map(({ calls }) => formatCount(calls[name] ?? 0))]);
+  return `${contender}:\n\n${markdownTable(["", "made", "joining", "excluding", "deleted"], rows)}`;
 }

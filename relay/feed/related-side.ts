@@ -31,12 +31,19 @@ export interface RelatedSideOptions {
 
 /** Changes of related objects are gathered for so long: a node that joins is written several times in a second. */
 const GATHER_MS = 1_000;
+/** … and where more keep coming, as of nodes that are added together, until none has come for so long … */
+const QUIET_MS = 300;
+/** … but no longer than this. */
+const LONGEST_MS = 3_000;
 
-/** Keeps what a controller reads of others, and says whom a change concerns, a second after the first of several. */
+/** Keeps what a controller reads of others, and says whom a change concerns, a second after the first of several and when they end. */
 export function createRelatedSide({ related, clock, onChange, onComplete }: RelatedSideOptions): RelatedSide {
   const readers = related.map(() => createReaders());
   const changed = related.map(() => new Set<string>());
   let cancelTimer: (() => void) | undefined;
+  /** When the first and the last of those that are gathered came. */
+  let firstMs = 0;
+  let lastMs = 0;
 
   const sources = related.map((each, index): RelatedSource => {
     const objects = createRelatedObjects(each, (key) => gather(index, key), onComplete);
@@ -45,10 +52,19 @@ export function createRelatedSide({ related, clock, onChange, onComplete }: Rela
 
   function gather(index: number, key: string): void {
     changed[index]?.add(key);
-    cancelTimer ??= clock.after(GATHER_MS, tell);
+    lastMs = clock.now();
+    if (cancelTimer !== undefined) return;
+    firstMs = lastMs;
+    cancelTimer = clock.after(GATHER_MS, tell);
   }
 
   function tell(): void {
+    const quietAtMs = Math.min(lastMs + QUIET_MS, firstMs + LONGEST_MS);
+    const waitMs = quietAtMs - clock.now();
+    if (waitMs > 0) {
+      cancelTimer = clock.after(waitMs, tell);
+      return;
+    }
     cancelTimer = undefined;
     const concerned = new Set<string>();
     for (const [index, keys] of changed.entries()) {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { STOCK_USER } from "#bench/stage.ts";
+import { EXCLUDE_FROM_LOAD_BALANCERS_LABEL } from "#core/contracts.ts";
 import type { Service } from "#core/service/service.ts";
 import { freePort } from "#emulators/harness/free-port.ts";
 import { joiningNode } from "#emulators/harness/joining-node.ts";
@@ -41,8 +42,10 @@ export interface ServicesStage {
   pid(): number | undefined;
   /** The lines that ours has logged, of its last start. */
   oursSaid(): Running["lines"];
-  /** Starts so many instances, whose nodes are initialized. */
-  join(count: number): Promise<readonly string[]>;
+  /** Starts so many instances, whose nodes are initialized; says each that has joined. */
+  join(count: number, onJoined?: (id: string) => void): Promise<readonly string[]>;
+  /** Takes a node out of what load balancers send to, by its label. */
+  exclude(id: string): Promise<void>;
   create(name: string, annotations: Readonly<Record<string, string>>): Promise<Service>;
   read(name: string): Promise<Service>;
   /** Merges this into the Service. */
@@ -150,14 +153,20 @@ export async function startServicesStage(
     stopOurs,
     pid: () => stockProcess?.pid ?? ours?.child.pid,
     oursSaid: () => ours?.lines ?? [],
-    async join(count) {
+    async join(count, onJoined = () => {}) {
       const ids = await network.launch(count);
       for (const id of ids) {
         const node = joiningNode({ name: id, providerID: `aws:///${REGION}a/${id}` });
         const body = { ...node, spec: { ...node.spec, taints: [] } };
         await ask(admin, { method: "POST", path: "/api/v1/nodes?fieldManager=kubelet", body });
+        onJoined(id);
       }
       return ids;
+    },
+    async exclude(id) {
+      const contentType = "application/merge-patch+json";
+      const body = { metadata: { labels: { [EXCLUDE_FROM_LOAD_BALANCERS_LABEL]: "true" } } };
+      await ask(admin, { method: "PATCH", path: `/api/v1/nodes/${id}`, contentType, body });
     },
     create: async (name, annotations) => {
       const ports = [

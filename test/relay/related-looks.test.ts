@@ -100,6 +100,28 @@ describe("objects that need no work, and are looked at when related objects chan
     expect(sent()).toHaveLength(2);
   });
 
+  test("are looked at once where several come one after the other, but not kept waiting by ever more", async () => {
+    const { clock, nodes, sent } = await start({
+      prepare: ({ services }) => services.put("web", done(["a"])),
+    });
+    await clock.advance(60_000);
+    const seen = sent().length;
+    for (let changes = 0; changes < 8; changes += 1) {
+      nodes.put("a", { status: { ready: changes % 2 === 0 } });
+      await clock.advance(250);
+    }
+    expect(sent()).toHaveLength(seen);
+    await clock.advance(300);
+    expect(sent()).toHaveLength(seen + 1);
+    await clock.advance(60_000);
+    expect(sent()).toHaveLength(seen + 1);
+    for (let changes = 0; changes < 14; changes += 1) {
+      nodes.put("a", { status: { ready: changes % 2 === 0 } });
+      await clock.advance(250);
+    }
+    expect(sent()).toHaveLength(seen + 2);
+  });
+
   test("and changed again while they were looked at are looked at once more", async () => {
     const { clock, nodes, functions, sent } = await start({
       prepare({ nodes, services }) {

@@ -39,6 +39,8 @@ export interface RecordedCall {
   readonly form: Readonly<Record<string, string>>;
   /** The code of a fault; undefined where it succeeded. */
   readonly code: string | undefined;
+  /** When it was answered, by `performance.now()`. */
+  readonly atMs: number;
 }
 
 /** Decides over each call before it lands and again before it is answered; `false` resets its connection. */
@@ -177,6 +179,7 @@ export async function startMendedMoto(
       name: nameOf(call),
       form: call.form,
       code: answer === "reset" ? "reset" : codeOf(answer),
+      atMs: performance.now(),
     });
     if (answer === "reset" || asked?.leave(call) === false) return void request.socket.destroy();
     response.writeHead(answer.status, {
