@@ -123,7 +123,7 @@ export const LogLine = z.strictObject({
   decision: fact(z.unknown(), "of a dry run: what would have been written"),
   faults: fact(z.array(z.unknown()), "what is wrong, by path and message"),
   doubts: fact(z.array(z.unknown()), "what is most likely a mistake"),
-  count: count("of doubts, those not named included"),
+  count: count("of doubts or orphans, those not named included"),
   mode: fact(
     z.enum(["lease", "audit", "full"]),
     "of a sweep: no list, one for what is overdue, or one for everything",

@@ -1,6 +1,6 @@
 import type { ClusterObject } from "#core/cluster-object.ts";
 import type { DecisionContext } from "#core/controller.ts";
-import type { Because, CloudAction, Decision } from "#core/decision.ts";
+import type { Because, Change, CloudAction, Decision } from "#core/decision.ts";
 import { change, referenceTo, retry, skip, unchanged } from "#core/decisions.ts";
 import { NAMESPACES, SERVICES } from "#core/resources/resource.ts";
 import type { Holding } from "#core/service/holdings.ts";
@@ -27,10 +27,14 @@ export function decideOrphans(
   const doubt = audit.found.gone.length === 0 ? undefined : doubtOf(audit, context);
   const marks = planMarks(audit.found, model.orphans, { now: context.now, isProven: doubt === undefined });
   const open = marks.filter((action) => !audit.tried.has(keyOfAction(action)));
-  const marking = change(reference, actionsOf(object, open), {
-    because: { code: "MarkingOrphans", message: `${open.length} marks of orphaned load balancers` },
-    independent: true,
-  });
+  const marking = change(
+    reference,
+    open.map((each) => actionOf(object, each)),
+    {
+      because: { code: "MarkingOrphans", message: `${open.length} marks of orphaned load balancers` },
+      independent: true,
+    },
+  );
   if (marking !== undefined) return marking;
   if (doubt?.code === INCOMPLETE.code) return retry(reference, doubt, INCOMPLETE_SECONDS);
   if (doubt !== undefined) return skip(reference, doubt);
@@ -44,7 +48,10 @@ export function decideOrphans(
       const { kind, id, service } = removable.holding;
       const message = `${kind} ${id} of Service ${service}, which is gone: ${step.because.message}`;
       const because = { code: "DeletingOrphan", message };
-      return change(reference, actionsOf(object, step.actions, removable.holding), { because }) ?? otherwise;
+      const [first, ...more] = step.actions;
+      const action = (each: LoadBalancerAction): CloudAction => actionOf(object, each, removable.holding);
+      const writes: Change["writes"] = [action(first), ...more.map(action)];
+      return { kind: "change", object: reference, because, writes, events: [], warnings: [] };
     }
     case "wait":
       return retry(reference, step.because, Math.max(step.afterSeconds, LEFT_SECONDS));
@@ -74,21 +81,15 @@ function doubtOf(
   return found.control === undefined ? UNPROVEN : undefined;
 }
 
-/** Those about one holding are carried out only while there is no Service of its name. */
-function actionsOf(
+/** One about a holding is carried out only while there is no Service of its name. */
+function actionOf(
   { metadata: { uid } }: ClusterObject,
-  actions: readonly LoadBalancerAction[],
+  { action, target, parameters }: LoadBalancerAction,
   holding?: Holding,
-): CloudAction[] {
+): CloudAction {
   const absent = holding?.service === undefined ? {} : { absent: serviceNamed(holding.service) };
-  return actions.map(({ action, target, parameters }) => ({
-    on: "cloud",
-    capability: LOAD_BALANCERS,
-    action,
-    target,
-    parameters,
-    precondition: { uid, deleting: false, ...absent },
-  }));
+  const precondition = { uid, deleting: false, ...absent };
+  return { on: "cloud", capability: LOAD_BALANCERS, action, target, parameters, precondition };
 }
 
 function serviceNamed(service: string): NonNullable<CloudAction["precondition"]["absent"]> {

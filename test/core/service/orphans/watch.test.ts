@@ -1,0 +1,45 @@
+import { describe, expect, test } from "vitest";
+import { livingIn, livingServices } from "#core/service/orphans/living-services.ts";
+import { orphanWatch } from "#core/service/orphans/watch.ts";
+import { serviceWatch } from "#core/service/watch.ts";
+import { NAMED_WATCHES, WATCHES, watchesOf } from "#core/watches.ts";
+import { namespace } from "#test/core/service/orphans/world.ts";
+
+describe("the audit of orphaned load balancers", () => {
+  test("is on beside the service-lb-controller, in the same function, and cannot be named", () => {
+    expect(watchesOf([serviceWatch.name], WATCHES)).toEqual([serviceWatch, orphanWatch]);
+    expect(watchesOf([orphanWatch.name], WATCHES)).toEqual([]);
+    expect(NAMED_WATCHES).not.toContain(orphanWatch);
+    expect(orphanWatch).toMatchObject({ aliases: [], functionName: serviceWatch.functionName });
+  });
+
+  test("is about the cluster, needs no work, and looks once in ten minutes, whatever Services do", () => {
+    const parsed = orphanWatch.parse({ ...namespace, kind: "Namespace" });
+    expect(parsed).toEqual({ kind: "object", object: namespace });
+    expect(orphanWatch.snapshot(namespace, {} as never)).toEqual(namespace);
+    expect(orphanWatch.needsWork(namespace, {} as never)).toBe(false);
+    expect(orphanWatch.looks?.fingerprint(namespace)).toBe("");
+    expect(orphanWatch.looks).toMatchObject({ everySeconds: 600 });
+    expect(orphanWatch.looks?.whenRelatedChange).toBeUndefined();
+    expect(livingServices.reads(namespace)).toBe("all");
+  });
+
+  test.each([
+    ["of another type", { spec: { type: "ClusterIP" } }],
+    ["of another class", { spec: { type: "LoadBalancer", loadBalancerClass: "other" } }],
+    ["that is being deleted", { metadata: { deletionTimestamp: "2026-03-01T12:00:00Z" } }],
+    ["with a spec that is none", { spec: 7 }],
+  ])("knows a Service %s", (_given, { metadata = {}, ...rest }: Record<string, unknown>) => {
+    const named = { namespace: "default", name: "web", uid: "11111111-2222-3333-4444-555555555555" };
+    const projected = livingServices.project({ metadata: { ...named, ...(metadata as object) }, ...rest });
+    expect(projected).toEqual({ key: "default/web", uid: "11111111222233334444555555555555" });
+    expect(livingIn({ services: { resourceVersion: "1", items: [projected, { key: 1 }] } })).toEqual([
+      projected,
+    ]);
+  });
+
+  test("leaves out what has no name, of which the number of Services then tells", () => {
+    expect(livingServices.project({ metadata: { name: "web" } })).toBeUndefined();
+    expect(livingIn({})).toBeUndefined();
+  });
+});

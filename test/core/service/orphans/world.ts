@@ -1,0 +1,207 @@
+import type { ClusterObject } from "#core/cluster-object.ts";
+import type { DecisionContext, DoneWrite, RelatedObjects, Subject } from "#core/controller.ts";
+import type { Because, CloudAction, Decision } from "#core/decision.ts";
+import type { ObjectReport } from "#core/report.ts";
+import type { Holding, HoldingsState } from "#core/service/holdings.ts";
+import type { LoadBalancerModel, LoadBalancerStep } from "#core/service/model.ts";
+import type { OrphanAnswer } from "#core/service/orphans/audit.ts";
+import { createOrphanController } from "#core/service/orphans/controller.ts";
+import { livingServices } from "#core/service/orphans/living-services.ts";
+import { inTurn } from "#core/service/orphans/mark.ts";
+import { DEFAULT_SETTINGS } from "#core/settings.ts";
+import { shelfModel } from "#test/core/service/builders.ts";
+
+export const NOON_MS = Date.parse("2026-03-01T12:00:00Z");
+export const MINUTE_MS = 60_000;
+
+/** A load balancer of the cloud of these tests, with so many parts that go after it; once it is gone, what is left of them. */
+export interface Held {
+  readonly service: string;
+  readonly uid: string;
+  readonly isPart?: true;
+  readonly mark?: string;
+  readonly parts: number;
+}
+
+/** A cluster, its cloud, and what happens to be wrong with them. */
+export interface OrphansUnderTest {
+  nowMs: number;
+  readonly held: Map<string, Held>;
+  /** The Services' uids, by `namespace/name`. */
+  readonly services: Map<string, string>;
+  isDeleting: boolean;
+  /** Services that no list shows. */
+  readonly unlisted: Set<string>;
+  /** What a step comes to in place of what it is. */
+  step: LoadBalancerStep | undefined;
+  /** What actions of these names come to in place of being done. */
+  readonly failing: Map<string, Because>;
+  /** Actions done, as `action target`, and when. */
+  readonly done: { readonly what: string; readonly atMs: number }[];
+}
+
+export function createWorld(isDeleting = true): OrphansUnderTest {
+  return {
+    nowMs: NOON_MS,
+    held: new Map(),
+    services: new Map(),
+    isDeleting,
+    unlisted: new Set(),
+    step: undefined,
+    failing: new Map(),
+    done: [],
+  };
+}
+
+/** Gives a Service, and a load balancer for it. */
+export function serve(world: OrphansUnderTest, name: string, uid = uidOf(name)): void {
+  world.services.set(`default/${name}`, uid);
+  world.held.set(`lb-${name}`, { service: `default/${name}`, uid: plain(uid), parts: 1 });
+}
+
+/** As long as any other, or one would begin like another. */
+export function uidOf(name: string): string {
+  return `uid-of-${name}`.padEnd(24, "0");
+}
+
+/** The Service goes, and nobody clears up after it. */
+export function lose(world: OrphansUnderTest, name: string): void {
+  world.services.delete(`default/${name}`);
+}
+
+export const namespace: ClusterObject = {
+  metadata: {
+    name: "kube-system",
+    uid: "cluster-uid",
+    resourceVersion: "1",
+    creationTimestamp: new Date(0).toISOString(),
+  },
+};
+
+function modelOf(world: OrphansUnderTest): LoadBalancerModel {
+  const act = (action: string, target: string, more: Record<string, unknown> = {}): LoadBalancerStep => ({
+    kind: "act",
+    because: { code: action, message: target },
+    actions: [{ action, target, parameters: more }],
+  });
+  return {
+    ...shelfModel(),
+    orphans: {
+      mark: ({ id }, text) => ({ action: "Mark", target: id, parameters: { text } }),
+      unmark: ({ id }) => ({ action: "Unmark", target: id, parameters: {} }),
+      next({ id, isPart }, observed) {
+        if (world.step !== undefined) return world.step;
+        const { isThere, parts } = observed as { readonly isThere: boolean; readonly parts: number };
+        if (isThere && !isPart) return act("Delete", id);
+        return parts > 0 ? act("DeletePart", id) : { kind: "settled", ingress: [], warnings: [] };
+      },
+    },
+    fold: (observed, { action }) => {
+      const { parts } = observed as { readonly parts: number };
+      return action === "Delete" ? { isThere: false, parts } : { isThere: false, parts: parts - 1 };
+    },
+  };
+}
+
+export interface Pass {
+  /** So many actions are carried out before the process ends. */
+  readonly steps?: number;
+  readonly answer?: OrphanAnswer;
+  readonly isUnanswered?: true;
+  readonly count?: DecisionContext["count"];
+  readonly related?: RelatedObjects;
+  readonly provider?: string;
+}
+
+/** One invocation: asks, decides and carries out, until nothing follows; undefined where the process ended before that. */
+export async function pass(
+  world: OrphansUnderTest,
+  options: Pass = {},
+): Promise<{ readonly decision: Decision | undefined; readonly told: ObjectReport["orphans"] }> {
+  const { steps = Number.POSITIVE_INFINITY, provider = "shelf" } = options;
+  const controller = createOrphanController({
+    shelf: async () => modelOf(world),
+    plain: async () => shelfModel(),
+  });
+  await controller.load?.(provider);
+  const listed = [...world.services].filter(([key]) => !world.unlisted.has(key));
+  const items = listed.map(([key, uid]) => {
+    const [ofNamespace, name] = key.split("/");
+    return livingServices.project({ metadata: { namespace: ofNamespace, name, uid } });
+  });
+  const context = {
+    reason: "refresh" as const,
+    now: new Date(world.nowMs),
+    related: options.related ?? { services: { resourceVersion: "1", items } },
+    settings: {
+      ...DEFAULT_SETTINGS,
+      cloud: { provider },
+      loadBalancers: { max: 100, deleteOrphaned: world.isDeleting },
+    },
+  };
+  const question = controller.asks(namespace, context);
+  const isAsked = question !== undefined && options.isUnanswered !== true;
+  const answer = isAsked ? (options.answer ?? observed(world)) : undefined;
+  let subject: Subject<ClusterObject, OrphanAnswer> = { object: namespace, answer, hint: undefined };
+  const counted = options.count ?? ({ kind: "count", count: world.services.size } as const);
+  const count = controller.stateOf?.([subject], context) === undefined ? undefined : counted;
+  const told = () => controller.orphansOf?.(subject, context);
+  let taken = 0;
+  for (let round = 0; round < 6; round += 1) {
+    const plan = controller.decide([subject], { ...context, count });
+    const [decision] = plan.kind === "each" ? plan.decisions : [];
+    if (decision?.kind !== "change") return { decision, told: told() };
+    for (const write of decision.writes) {
+      if (write.on !== "cloud") throw new Error("nothing is written to the cluster");
+      if (taken === steps) return { decision: undefined, told: undefined };
+      taken += 1;
+      const done = carryOut(world, write);
+      if (done.failed !== undefined && decision.independent === undefined) {
+        const answered = { kind: "error", code: "Unavailable", message: done.failed.message } as const;
+        const refused = controller.refused?.(subject, { action: write, answer: answered }, context);
+        return { decision: refused, told: told() };
+      }
+      subject = controller.fold?.(subject, done) ?? subject;
+    }
+  }
+  throw new Error("there is no end to it");
+}
+
+function observed(world: OrphansUnderTest): OrphanAnswer {
+  const holdings = [...world.held].map(([id, { service, uid, mark, isPart }]): Holding => {
+    const traits = {
+      ...(mark === undefined ? {} : { mark }),
+      ...(isPart === undefined ? { uid } : { isPart }),
+    };
+    return { kind: isPart ? "part" : "load balancer", id, name: id, service, ...traits };
+  });
+  const next = inTurn(holdings, world.nowMs);
+  const state: HoldingsState = { holdings };
+  if (next !== undefined) {
+    const { isPart, parts } = world.held.get(next.id) ?? { parts: 0 };
+    state.removable = { id: next.id, state: { isThere: isPart === undefined, parts } };
+  }
+  return { kind: "observed", state };
+}
+
+function carryOut(world: OrphansUnderTest, write: CloudAction): DoneWrite {
+  const { action, target, parameters, precondition } = write;
+  const { absent } = precondition;
+  const failed = world.failing.get(action);
+  if (failed !== undefined) return { write, result: undefined, failed };
+  if (absent !== undefined && world.services.has(`${absent.namespace}/${absent.name}`))
+    return { write, result: undefined, failed: { code: "Present", message: "it is there" } };
+  const before = world.held.get(target);
+  if (before === undefined) return { write, result: {} };
+  world.done.push({ what: `${action} ${target}`, atMs: world.nowMs });
+  const { mark: _, ...rest } = before;
+  if (action === "Mark") world.held.set(target, { ...rest, mark: String(parameters["text"]) });
+  else if (action === "Unmark") world.held.set(target, rest);
+  else if (action === "Delete" && before.parts > 0) world.held.set(target, { ...before, isPart: true });
+  else world.held.delete(target);
+  return { write, result: {} };
+}
+
+function plain(uid: string): string {
+  return uid.replaceAll("-", "");
+}
