@@ -187,17 +187,11 @@ const QUOTAS = [
     tokens: AWS_QUOTAS["ec2 resource-intensive"].burst,
     perSecond: AWS_QUOTAS["ec2 resource-intensive"].refillPerSecond,
   })),
-  ...(["RegisterTargets", "DeregisterTargets"] as const).map((name) => ({
-    operation: `elbv2:${name}`,
-    tokens: AWS_QUOTAS["elbv2 registering"].burst,
-    perSecond: AWS_QUOTAS["elbv2 registering"].refillPerSecond,
-  })),
-  // What is described and what is changed have buckets of their own at AWS: the proxy's is as large as both.
-  {
-    operation: "elbv2:*",
-    tokens: AWS_QUOTAS["elbv2 describing"].burst + AWS_QUOTAS["elbv2 changing"].burst,
-    perSecond: AWS_QUOTAS["elbv2 describing"].refillPerSecond + AWS_QUOTAS["elbv2 changing"].refillPerSecond,
-  },
+  // Ours keep a little below these.
+  { operation: "elbv2:RegisterTargets", tokens: 20, perSecond: 4 },
+  { operation: "elbv2:DeregisterTargets", tokens: 20, perSecond: 4 },
+  // What is described and what is changed have buckets of their own at AWS, of 40 and 10 each: the proxy's is as large as both.
+  { operation: "elbv2:*", tokens: 80, perSecond: 20 },
 ];
 
 async function targetGroups({ elbv2 }: Clients): Promise<readonly string[]> {

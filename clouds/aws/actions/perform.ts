@@ -27,7 +27,9 @@ export async function perform(
     const message = `${capability} has no action ${action}`;
     return { answer: { kind: "error", code: "Invalid", message }, usage: session.usage() };
   }
-  const first = await send(action, parameters, session);
+  const attempt = await send(action, parameters, session);
+  // Nothing was done, and by now it is known how long to wait: whoever comes back later has to look at everything anew.
+  const first = isThrottled(attempt) ? await send(action, parameters, session) : attempt;
   if (first.thrown === undefined) return { ...first.result, usage: session.usage() };
   const result = await sendParts(action, parameters, first, session);
   return { ...result, usage: session.usage() };
@@ -39,6 +41,11 @@ interface Sent {
   readonly result: Result;
   /** What the SDK threw. */
   readonly thrown: unknown;
+}
+
+/** AWS has refused it for there being too many, rather than we. */
+function isThrottled({ result: { answer }, thrown }: Sent): boolean {
+  return thrown !== undefined && answer.kind === "error" && answer.code === "Throttled";
 }
 
 /** So many requests in all find out which members are bad; what is not known by then is decided on anew. */

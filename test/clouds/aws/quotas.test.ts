@@ -23,12 +23,12 @@ test.each<[Operation, number, number]>([
   ["CreateRoute", 50, 5],
   ["CreateSecurityGroup", 50, 5],
   ["AuthorizeSecurityGroupIngress", 50, 5],
-  ["elbv2:DescribeTargetHealth", 40, 10],
-  ["elbv2:RegisterTargets", 20, 4],
-  ["elbv2:CreateListener", 40, 10],
-  ["elb:DescribeLoadBalancers", 40, 10],
-  ["elb:DeregisterInstancesFromLoadBalancer", 20, 4],
-  ["elb:AddTags", 40, 10],
+  ["elbv2:DescribeTargetHealth", 36, 10],
+  ["elbv2:RegisterTargets", 18, 4],
+  ["elbv2:CreateListener", 36, 10],
+  ["elb:DescribeLoadBalancers", 36, 10],
+  ["elb:DeregisterInstancesFromLoadBalancer", 18, 4],
+  ["elb:AddTags", 36, 10],
 ])("%s: %i at once, then %i a second", (operation, burst, perSecond) => {
   const { clock, takeAll } = aBudget();
   expect(takeAll(operation)).toBe(burst);
@@ -38,7 +38,7 @@ test.each<[Operation, number, number]>([
 
 test("a part of the account's quotas is a part of each", () => {
   const { takeAll } = aBudget(0.25);
-  expect(takeAll("elbv2:DescribeTags")).toBe(10);
+  expect(takeAll("elbv2:DescribeTags")).toBe(9);
   expect(takeAll("CreateRoute")).toBe(12);
 });
 

@@ -70,6 +70,14 @@ test.each([
   expect(sent).toBe(1);
 });
 
+test("what AWS throttles is sent once more after a while, as nothing was done", async () => {
+  const { result, sent, clock } = await performed({ answer: awsError("ThrottlingException", 400) });
+  expect(result.answer).toMatchObject({ kind: "error", code: "Throttled" });
+  expect(sent).toBe(2);
+  // At half of 10 a second.
+  expect(clock.ms).toBe(200);
+});
+
 test("an error has the id of its request, too", async () => {
   const answer = Object.assign(awsError("ValidationError", 400), {
     $metadata: { httpStatusCode: 400, requestId: "r-2" },
@@ -95,7 +103,7 @@ test("nothing is sent once the time is up", async () => {
 });
 
 test("two seconds at most are spent on waiting for a token; then the answer says in how many there is one", async () => {
-  // A fiftieth of 40 at once and 10 a second: one at once, then one every 5 s.
+  // A fiftieth of 36 at once and 10 a second: one at once, then one every 5 s.
   const { result, sent, clock } = await performed({ share: 0.02, before: 1 });
   expect(result).toMatchObject({
     answer: { kind: "error", code: "Throttled", message: expect.stringContaining("in 5.0 s") },
@@ -105,10 +113,10 @@ test("two seconds at most are spent on waiting for a token; then the answer says
 });
 
 test("whoever need wait less waits", async () => {
-  // A tenth: 4 at once, then one every second.
-  const { result, sent, clock } = await performed({ share: 0.1, before: 4 });
+  // A tenth of 36 at once and 10 a second: three and a part of the fourth, then one every second.
+  const { result, sent, clock } = await performed({ share: 0.1, before: 3 });
   expect(result.answer.kind).toBe("done");
-  expect([sent, clock.ms]).toEqual([1, 1000]);
+  expect([sent, clock.ms]).toEqual([1, 400]);
 });
 
 /** An account with some instances that may be registered, and what became of others. */
