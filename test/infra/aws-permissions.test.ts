@@ -1,44 +1,11 @@
 import { globSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { parse } from "yaml";
-import * as z from "zod";
+import { ACCOUNT_LIMIT_READS } from "#clouds/aws/account-limits.ts";
 import { LOAD_BALANCER_ACTIONS, LOAD_BALANCER_READS } from "#clouds/aws/load-balancers/commands.ts";
 import { ROUTE_COMMANDS } from "#clouds/aws/routes/commands.ts";
+import { CHECKED_WITHOUT_A_CALL, grantedTo, permissionOf, statementsOf } from "#test/infra/iam-roles.ts";
 import { ROOT } from "../../build/bundle.ts";
-
-const Statement = z.looseObject({
-  Effect: z.literal("Allow"),
-  Action: z.union([z.string().transform((action) => [action]), z.array(z.string())]),
-  Resource: z.unknown(),
-  Condition: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
-});
-type Statement = z.output<typeof Statement>;
-
-/** What AWS asks for beside the operations that are sent; the reference says when. */
-const CHECKED_WITHOUT_A_CALL = [
-  "ec2:DescribeAccountAttributes",
-  "ec2:DescribeInternetGateways",
-  "iam:CreateServiceLinkedRole",
-];
-
-async function statementsOf(role: string): Promise<Statement[]> {
-  const { resources } = parse(await readFile(`${ROOT}serverless.yml`, "utf8"), { merge: true });
-  const found = resources.flatMap(
-    (each: { Resources?: Record<string, unknown> }) => each.Resources?.[role] ?? [],
-  );
-  const [{ Properties: properties }] = found;
-  return properties.Policies.filter(
-    ({ PolicyName: name }: { PolicyName: string }) => name !== "logs",
-  ).flatMap(({ PolicyDocument: document }: { PolicyDocument: { Statement: unknown[] } }) =>
-    document.Statement.map((statement) => Statement.parse(statement)),
-  );
-}
-
-/** Both versions of Elastic Load Balancing are one service to IAM. */
-function permissionOf(operation: string): string {
-  return operation.replace(/^elb(v2)?:/, "elasticloadbalancing:");
-}
 
 const operations = Object.keys({ ...LOAD_BALANCER_ACTIONS, ...LOAD_BALANCER_READS });
 
@@ -50,6 +17,48 @@ test("the role of route grants the operations that are in use, and none that cha
   expect(granted.toSorted()).toEqual(used.toSorted());
   for (const { Action: actions, Resource: resource } of statements)
     if (actions.some((action) => !/:Describe/.test(action))) expect(resource, actions.join()).not.toBe("*");
+});
+
+test("the role of tagging changes tags of instances alone, and never those that say whose one is", async () => {
+  const statements = await statementsOf("TaggingFunctionRole");
+  expect(statements.flatMap(({ Action: actions }) => actions).toSorted()).toEqual([
+    "ec2:CreateTags",
+    "ec2:DeleteTags",
+    "ec2:DescribeInstances",
+  ]);
+  const [changing, ...more] = statements.filter(({ Resource: resource }) => resource !== "*");
+  expect(more).toEqual([]);
+  expect(JSON.stringify(changing?.Resource)).toContain(":instance/*");
+  expect(changing?.Condition).toEqual({
+    "ForAllValues:StringNotLike": { "aws:TagKeys": ["kubernetes.io/*", "KubernetesCluster"] },
+  });
+});
+
+test.each([
+  ["NodeFunctionRole", "node"],
+  ["NodeLifecycleFunctionRole", "node-lifecycle"],
+  ["CsrFunctionRole", "csr"],
+  ["Ec2EventsFunctionRole", "ec2-events"],
+  ["RouteFunctionRole", "route"],
+  ["TaggingFunctionRole", "tagging"],
+  ["SweepFunctionRole", "sweep"],
+])("%s grants what the reference says of %s", async (role, name) => {
+  const reference = await readFile(`${ROOT}docs/reference/aws-permissions.md`, "utf8");
+  const row = reference
+    .split("\n")
+    .find((line) => line.split("|")[1]?.includes(`\`${name}\``))
+    ?.split("|")[2];
+  const named = [...(row ?? "").matchAll(/`((?:ec2|lambda):\w+)`/g)].map(([, action]) => action);
+  expect(named.toSorted()).toEqual(await grantedTo(role));
+});
+
+test("what doctor asks beyond that is granted to no function, and is in the reference", async () => {
+  const reference = await readFile(`${ROOT}docs/reference/aws-permissions.md`, "utf8");
+  const serverless = await readFile(`${ROOT}serverless.yml`, "utf8");
+  for (const action of new Set(Object.keys(ACCOUNT_LIMIT_READS).map(permissionOf))) {
+    expect(serverless).not.toContain(action);
+    expect(reference).toContain(`\`${action}\``);
+  }
 });
 
 describe("the role of service", () => {
@@ -90,7 +99,7 @@ describe("the role of service", () => {
 
   test("is what the reference says", async () => {
     const reference = await readFile(`${ROOT}docs/reference/aws-permissions.md`, "utf8");
-    const [, section = ""] = reference.split("## Load balancers");
+    const section = reference.split(/^## /m).find((each) => each.startsWith("Load balancers")) ?? "";
     const named = [...section.matchAll(/`((?:ec2|elasticloadbalancing|iam):\w+)`/g)].map(
       ([, action]) => action ?? "",
     );

@@ -87,7 +87,8 @@ export function operationsOf({ name, annotations, cloud = {}, others }: Kind): O
   ];
 }
 
-function serviceOf(annotations: Readonly<Record<string, string>>): object {
+/** A Service of type LoadBalancer with these annotations. */
+export function serviceOf(annotations: Readonly<Record<string, string>>): object {
   return {
     apiVersion: "v1",
     kind: "Service",

@@ -10,6 +10,7 @@ import {
   DescribeNetworkInterfacesCommand,
   DescribeRouteTablesCommand,
   DescribeSecurityGroupsCommand,
+  DescribeSubnetsCommand,
   type IpPermission,
   ModifyInstanceAttributeCommand,
   ModifyNetworkInterfaceAttributeCommand,
@@ -87,6 +88,14 @@ describeWithPart("moto", "EC2 on mended moto", (program) => {
     const rulesOf = async (GroupId: string) =>
       (await aws.ec2.send(new DescribeSecurityGroupsCommand({ GroupIds: [GroupId] }))).SecurityGroups?.[0]
         ?.IpPermissions;
+
+    test("a subnet's IPv6 network is associated", async () => {
+      const { Subnets } = await aws.ec2.send(new DescribeSubnetsCommand({ SubnetIds: [...network.subnets] }));
+      const states = Subnets?.map((each) =>
+        each.Ipv6CidrBlockAssociationSet?.map(({ Ipv6CidrBlockState: state }) => state?.State),
+      );
+      expect(states).toEqual([["associated"], ["associated"]]);
+    });
 
     test("on an interface cannot be deleted", async () => {
       const id = await group();

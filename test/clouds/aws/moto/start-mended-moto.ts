@@ -27,6 +27,7 @@ import { networkLoadBalancers } from "./mends/network-load-balancers.ts";
 import { type PageSize, paging, USUAL_PAGE_SIZE } from "./mends/paging.ts";
 import { type RouteQuota, routes } from "./mends/routes.ts";
 import { SECURITY_GROUPS } from "./mends/security-groups.ts";
+import { SUBNETS } from "./mends/subnets.ts";
 import { tags } from "./mends/tags.ts";
 import { targetGroups } from "./mends/target-groups.ts";
 import { POINTS_ENVIRONMENT, pointsOf } from "./points.ts";
@@ -118,6 +119,7 @@ export async function startMendedMoto(
     SECURITY_GROUPS,
     routes(routeQuota),
     ACCOUNT_LIMITS,
+    SUBNETS,
   ];
   const calls: RecordedCall[] = [];
   const sockets = new Set<Socket>();
