@@ -512,6 +512,17 @@ describe("the taint stays", () => {
       30,
       "ProvidedNodeIPInvalid",
     ],
+    // No kubelet writes these: with --node-ip=:: or 0.0.0.0 it writes none.
+    ...["::", "0.0.0.0", "::ffff:0.0.0.0"].map(
+      (text): [string, Node, InstanceAnswer, string, number, string] => [
+        `with the unspecified address ${text}`,
+        provided(text),
+        found({ addresses: DUAL_STACK }),
+        "ProvidedNodeIPUnmatched",
+        1.3,
+        "ProvidedNodeIPUnmatched",
+      ],
+    ),
     [
       "where the node IP is not the instance's",
       provided("10.0.1.18"),
