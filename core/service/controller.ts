@@ -70,7 +70,10 @@ function decideSubject(
   model: LoadBalancerModel | undefined,
   context: AskContext,
 ): Decision {
-  if (model !== undefined) return decideService(object, { model, answer: observed(answer, model), context });
+  if (model !== undefined) {
+    const seen = answer?.kind === "observed" ? answer.state : undefined;
+    return decideService(object, { model, answer: observed(answer, model), seen, context });
+  }
   const message = `load balancers of the cloud "${context.settings.cloud.provider}" are not part of this version`;
   return skip(referenceTo(SERVICES, object), { code: "NotSupported", message });
 }

@@ -3,6 +3,7 @@ import type { AskContext } from "#core/controller.ts";
 import type { Because, CloudAction, ClusterEvent, Decision, Write } from "#core/decision.ts";
 import { type About, change, referenceTo, retry, skip, unchanged } from "#core/decisions.ts";
 import { SERVICES } from "#core/resources/resource.ts";
+import { type Doubt, doubtOf } from "#core/service/doubt.ts";
 import { type Mark, markOf } from "#core/service/mark.ts";
 import {
   LOAD_BALANCERS,
@@ -17,13 +18,15 @@ import { IN_PROGRESS, LIMIT_REACHED } from "#core/service/problems.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
 import { standingOf, type Wish } from "#core/service/standing.ts";
 import { refusal, sentenceOf, unanswered, warningOf } from "#core/service/trouble.ts";
-import { claim, claimTargets, giveUp, type MarkFacts, release, settle } from "#core/service/writes.ts";
+import { claim, claimTargets, giveUp, leave, type MarkFacts, release, settle } from "#core/service/writes.ts";
 
 /** What a decision on one Service depends on beside it. */
 export interface ServiceFacts {
   readonly model: LoadBalancerModel;
   /** The cloud's, with what was done since; undefined where it was not asked. */
   readonly answer: LoadBalancerAnswer | undefined;
+  /** What the cloud itself answered. */
+  readonly seen: unknown;
   readonly context: AskContext;
 }
 
@@ -31,7 +34,7 @@ export interface ServiceFacts {
  * Decides on one Service: first the finalizer, then what the cloud's model says is next, then the status; and the other way round
  * when it leaves. Deciding again on what came of a change gives what comes next, and in the end `unchanged`.
  */
-export function decideService(service: Service, { model, answer, context }: ServiceFacts): Decision {
+export function decideService(service: Service, { model, answer, seen, context }: ServiceFacts): Decision {
   const { settings, now } = context;
   const reference = referenceTo(SERVICES, service);
   const standing = standingOf(service, model, context);
@@ -57,7 +60,9 @@ export function decideService(service: Service, { model, answer, context }: Serv
     }
     case "leaving": {
       if (answer?.kind !== "observed") return unanswered(service, answer, now);
-      return clear(service, model.next(standing.question, answer.state, settings), now);
+      const { question } = standing;
+      const doubt = doubtOf(service, model.shows?.(question, seen, settings) ?? true, now);
+      return clear(service, model.next(question, answer.state, settings), { doubt, now });
     }
     case "undoing": {
       if (answer?.kind !== "observed") return unanswered(service, answer, now);
@@ -114,7 +119,12 @@ function settled(
   );
 }
 
-function clear(service: Service, step: LoadBalancerStep, now: Date): Decision {
+interface Leaving {
+  readonly doubt: Doubt;
+  readonly now: Date;
+}
+
+function clear(service: Service, step: LoadBalancerStep, { doubt, now }: Leaving): Decision {
   const reference = referenceTo(SERVICES, service);
   const otherwise = unchanged(reference);
   switch (step.kind) {
@@ -132,15 +142,18 @@ function clear(service: Service, step: LoadBalancerStep, now: Date): Decision {
         ? skip(reference, ELSEWHERE)
         : changeOr(service, [release(service)], { because: RELEASED }, otherwise);
     case "settled":
-      return step.ingress.length > 0
-        ? retry(reference, SOMETHING_LEFT, SOMETHING_LEFT_SECONDS)
-        : changeOr(service, [release(service)], { because: RELEASED, events: [DELETED] }, otherwise);
+      if (step.ingress.length > 0) return retry(reference, SOMETHING_LEFT, SOMETHING_LEFT_SECONDS);
+      if (doubt.kind === "unknown-since")
+        return changeOr(service, [leave(service, doubt.mark, now)], { because: LOOKED_FOR }, otherwise);
+      if (doubt.kind === "look-again") return retry(reference, LOOKED_FOR, doubt.afterSeconds);
+      return changeOr(service, [release(service)], { because: RELEASED, events: [DELETED] }, otherwise);
   }
 }
 
 /** Takes away what was made of a Service that wants a load balancer and cannot have it. */
 function undo(service: Service, mark: Mark, step: LoadBalancerStep, now: Date): Decision {
-  if (step.kind !== "settled" || step.ingress.length > 0) return clear(service, step, now);
+  if (step.kind !== "settled" || step.ingress.length > 0)
+    return clear(service, step, { doubt: { kind: "none" }, now });
   const { version: _, uid: __, ...facts } = mark;
   const given = giveUp(service, { ...facts, state: "refused", at: now.toISOString() });
   return changeOr(service, [given], { because: UNDONE }, unchanged(referenceTo(SERVICES, service)));
@@ -225,6 +238,10 @@ const NO_ADDRESS_SECONDS = 5;
 const NO_ADDRESS: Because = { code: IN_PROGRESS, message: "the load balancer has no address yet" };
 const SOMETHING_LEFT_SECONDS = 10;
 const SOMETHING_LEFT: Because = { code: IN_PROGRESS, message: "something of the load balancer is left" };
+const LOOKED_FOR: Because = {
+  code: IN_PROGRESS,
+  message: "nothing of the load balancer is seen, but what was made last may not be shown yet",
+};
 const RELEASED: Because = { code: "LoadBalancerDeleted", message: "nothing of the load balancer is left" };
 const UNDONE: Because = {
   code: "LoadBalancerUndone",

@@ -11,9 +11,9 @@ const Mark = z.strictObject({
   uid: z.string(),
   /**
    * Changes of the cloud may be under way, or all that the hashes stand for was done; or the cloud has refused it, and what was
-   * made of it goes again, or is gone.
+   * made of it goes again, or is gone; or what was under way when the Service came to want no load balancer is looked for.
    */
-  state: z.enum(["applying", "applied", "undoing", "refused"]),
+  state: z.enum(["applying", "applied", "undoing", "refused", "leaving"]),
   /** What the cloud refused, as the Service is told: a code, and the field that is to be mended. */
   refused: z.strictObject({ code: z.string(), field: z.string().optional() }).optional(),
   /** Of the Service and its configuration as a whole, by which whoever watches tells whether there is something to do. */

@@ -94,6 +94,11 @@ export interface LoadBalancerModel {
   ): Extract<LoadBalancerStep, { readonly kind: "refused" | "elsewhere" }> | undefined;
   /** Deciding again on the folded results of an `act` comes nearer to `settled` each time. */
   next(question: LoadBalancerQuestion, observed: unknown, settings: Settings): LoadBalancerStep;
+  /**
+   * Whether the load balancer that a Service asks for by now is among what the cloud was seen to have. A cloud that shows at once what
+   * it has made leaves it out.
+   */
+  shows?(question: LoadBalancerQuestion, observed: unknown, settings: Settings): boolean;
   /** The observation as it is after an action that succeeded; `result` is what `act` answered. */
   fold(observed: unknown, action: LoadBalancerAction, result: unknown): unknown;
   /** Whether what an action changes is the same in the observations of other Services, which it is folded into as well then. */

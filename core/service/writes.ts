@@ -60,6 +60,18 @@ export function settle(
   ]);
 }
 
+/** Says since when it is looked for whether anything of a Service that leaves comes to be seen. */
+export function leave(
+  service: Service,
+  { version: _, uid: _uid, ...facts }: Mark,
+  now: Date,
+): PatchWrite | undefined {
+  return patch(service, [
+    asLeaving(service),
+    setMark(service, { ...facts, state: "leaving", at: now.toISOString() }),
+  ]);
+}
+
 /** Lets a Service go whose load balancer is gone: finalizer, annotation and addresses in one patch. */
 export function release(service: Service): PatchWrite | undefined {
   return patch(service, [

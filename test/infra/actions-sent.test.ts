@@ -12,8 +12,10 @@ import { IMAGE_ID } from "#test/clouds/aws/moto/make-network.ts";
 import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
 import { type RoutesUnderTest, startRoutes } from "#test/functions/routes/routes-under-test.ts";
 import { CHECKED_WITHOUT_A_CALL, grantedTo, permissionOf } from "#test/infra/iam-roles.ts";
-import { KINDS, type Operation, operationsOf, serviceOf } from "#test/killing/operations.ts";
-import { clear, play } from "#test/killing/play.ts";
+import type { Made, Operation } from "#test/killing/operation.ts";
+import { OPERATIONS } from "#test/killing/operations.ts";
+import { arrange, play } from "#test/killing/play.ts";
+import { annotated, DUAL_STACK, serviceOf } from "#test/killing/services.ts";
 import { CLUSTER_TAG, type Stage, startStage } from "#test/killing/stage.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
@@ -42,10 +44,13 @@ describeWithPart("moto", "the function service", (program) => {
           return invoked;
         },
       };
-      for (const operation of [...KINDS.flatMap(operationsOf).filter(isNeeded), ...(await others(stage))]) {
-        const { problems } = await play(watched, operation, { kind: "none" });
+      for (const operation of [...OPERATIONS.filter(isNeeded), ...OTHERS]) {
+        await stage.clear();
+        const service = await arrange(watched, operation);
+        const { problems } = await play(watched, operation, { service, disturbance: { kind: "none" } });
         expect([operation.name, problems]).toEqual([operation.name, []]);
-        await clear(watched, operation);
+        await stage.objects.delete();
+        await watched.invoke({ cloud: operation.cloud ?? {} });
       }
       expect([...sent, ...CHECKED_WITHOUT_A_CALL].toSorted()).toEqual(await grantedTo("ServiceFunctionRole"));
     },
@@ -123,78 +128,79 @@ function isNeeded({ name }: Operation): boolean {
   return /: other/.test(name);
 }
 
-const PREFIX = "service.beta.kubernetes.io/aws-load-balancer-";
 const CERTIFICATE = "arn:aws:iam::123456789012:server-certificate/";
 const NLB = { type: "nlb" };
+const MANAGED = { nlbSecurityGroupMode: "Managed" };
+const CERTIFICATES = { allow: { certificates: [`${CERTIFICATE}*`] } };
+const TLS = {
+  "ssl-ports": "443",
+  "ssl-cert": `${CERTIFICATE}1`,
+  "ssl-negotiation-policy": "ELBSecurityPolicy-2016-08",
+};
+const OTHER_TLS = {
+  "ssl-cert": `${CERTIFICATE}2`,
+  "ssl-negotiation-policy": "ELBSecurityPolicy-TLS-1-2-2017-01",
+};
 
 /** What the operations above leave out, as it is rare. */
-async function others({ aws, network }: Stage): Promise<readonly Operation[]> {
-  const { GroupId: group = "" } = await aws.ec2.send(
-    new CreateSecurityGroupCommand({
-      GroupName: "front",
-      Description: "front",
-      VpcId: network.vpc,
-      TagSpecifications: [
-        {
-          ResourceType: "security-group",
-          Tags: [{ Key: `kubernetes.io/cluster/${CLUSTER_TAG}`, Value: "shared" }],
-        },
-      ],
-    }),
-  );
-  const [one, both] = [network.subnets[0], network.subnets.join(",")];
-  const managed = { nlbSecurityGroupMode: "Managed" };
-  const certificates = { allow: { certificates: [`${CERTIFICATE}*`] } };
-  const tls = {
-    "ssl-ports": "443",
-    "ssl-cert": `${CERTIFICATE}1`,
-    "ssl-negotiation-policy": "ELBSecurityPolicy-2016-08",
-  };
-  const otherTls = {
-    "ssl-cert": `${CERTIFICATE}2`,
-    "ssl-negotiation-policy": "ELBSecurityPolicy-TLS-1-2-2017-01",
-  };
-  return [
-    changed("NLB: subnets", {}, { ...NLB, subnets: one }, { subnets: both }),
-    changed("NLB: health check", {}, NLB, { "healthcheck-healthy-threshold": "5" }),
-    changed(
-      "NLB: tags",
-      managed,
-      { ...NLB, "additional-resource-tags": "a=b" },
-      { "additional-resource-tags": null },
-    ),
-    changed(
-      "NLB: groups",
-      managed,
-      { ...NLB, "security-groups": network.nodeGroup },
-      { "security-groups": group },
-    ),
-    {
-      name: "NLB: families",
-      before: serviceOf(annotated(NLB)),
-      change: ({ objects }) =>
-        objects.merge({ spec: { ipFamilyPolicy: "RequireDualStack", ipFamilies: ["IPv4", "IPv6"] } }),
-    },
-    changed("CLB: subnets", {}, { subnets: one }, { subnets: network.subnets[1] }),
-    changed("CLB: groups", {}, { "security-groups": network.nodeGroup }, { "security-groups": group }),
-    changed("CLB: TLS", certificates, tls, otherTls),
-  ];
-}
+const OTHERS: readonly Operation[] = [
+  {
+    name: "NLB: subnets",
+    before: ({ network }) => serviceOf({ ...NLB, subnets: network.subnets[0] }),
+    change: ({ objects, network }) => objects.merge(annotated({ subnets: network.subnets.join(",") })),
+  },
+  changed("NLB: health check", serviceOf(NLB), { "healthcheck-healthy-threshold": "5" }),
+  changed(
+    "NLB: tags",
+    serviceOf({ ...NLB, "additional-resource-tags": "a=b" }),
+    { "additional-resource-tags": null },
+    MANAGED,
+  ),
+  groups("NLB: groups", NLB, MANAGED),
+  {
+    name: "NLB: families",
+    before: serviceOf(NLB),
+    change: ({ objects }) => objects.merge({ spec: DUAL_STACK }),
+  },
+  {
+    name: "CLB: subnets",
+    before: ({ network }) => serviceOf({ subnets: network.subnets[0] }),
+    change: ({ objects, network }) => objects.merge(annotated({ subnets: `${network.subnets[1]}` })),
+  },
+  groups("CLB: groups", {}),
+  changed("CLB: TLS", serviceOf(TLS), OTHER_TLS, CERTIFICATES),
+];
 
 function changed(
   name: string,
-  cloud: NonNullable<Operation["cloud"]>,
-  before: Readonly<Record<string, string>>,
+  before: Made,
   after: Readonly<Record<string, string | null>>,
+  cloud: NonNullable<Operation["cloud"]> = {},
+): Operation {
+  return { name, cloud, before, change: ({ objects }) => objects.merge(annotated(after)) };
+}
+
+/** The nodes' group on the load balancer, and then one that is the cluster's, too. */
+function groups(
+  name: string,
+  annotations: Readonly<Record<string, string>>,
+  cloud: NonNullable<Operation["cloud"]> = {},
 ): Operation {
   return {
     name,
     cloud,
-    before: serviceOf(annotated(before)),
-    change: ({ objects }) => objects.merge({ metadata: { annotations: annotated(after) } }),
+    before: ({ network }) => serviceOf({ ...annotations, "security-groups": network.nodeGroup }),
+    async change({ objects, aws, network }) {
+      const Tags = [{ Key: `kubernetes.io/cluster/${CLUSTER_TAG}`, Value: "shared" }];
+      const made = await aws.ec2.send(
+        new CreateSecurityGroupCommand({
+          GroupName: "front",
+          Description: "front",
+          VpcId: network.vpc,
+          TagSpecifications: [{ ResourceType: "security-group", Tags }],
+        }),
+      );
+      await objects.merge(annotated({ "security-groups": `${made.GroupId}` }));
+    },
   };
-}
-
-function annotated<Value>(by: Readonly<Record<string, Value>>): Record<string, Value> {
-  return Object.fromEntries(Object.entries(by).map(([suffix, value]) => [`${PREFIX}${suffix}`, value]));
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Operation } from "./operations.ts";
+import type { Operation } from "./operation.ts";
 import { arrange, type Disturbance, type EndState, inspect, play, type Run } from "./play.ts";
 import type { Stage } from "./stage.ts";
 

@@ -7,12 +7,12 @@ import { foreignLoadBalancer } from "#test/killing/foreign.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { enumerate } from "./enumerate.ts";
 import { createLifeline } from "./lifeline.ts";
-import { KINDS, type Operation, operationsOf } from "./operations.ts";
+import type { Operation } from "./operation.ts";
+import { OPERATIONS } from "./operations.ts";
 import { type Stage, startStage } from "./stage.ts";
 
 // A part of `npm run test:killing`: every tenth of what can go wrong with a few operations.
 
-const OPERATIONS = KINDS.flatMap(operationsOf);
 const EVERY = 10;
 const TIMEOUT_MS = 180_000;
 

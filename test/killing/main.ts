@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { parseArgs } from "node:util";
 import { getMotoProgram } from "#test/setup/moto-program.ts";
 import { enumerate, type OperationResult } from "./enumerate.ts";
-import { KINDS, operationsOf } from "./operations.ts";
+import { OPERATIONS } from "./operations.ts";
 import { startStage } from "./stage.ts";
 
 // `npm run test:killing`: the whole table, or with --operation those operations whose name holds a word, and with --every each n-th
@@ -25,7 +25,7 @@ const { values } = parseArgs({
     worker: { type: "boolean" },
   },
 });
-const operations = KINDS.flatMap(operationsOf).filter(
+const operations = OPERATIONS.filter(
   ({ name }) => values.operation?.some((word) => name.includes(word)) ?? true,
 );
 if (operations.length === 0) throw new Error(`no operation's name holds ${values.operation?.join(" or ")}`);

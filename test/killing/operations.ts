@@ -1,21 +1,6 @@
-import type { Stage } from "./stage.ts";
-
-/** Something that is done to a Service or its nodes, and has to come to the same whatever happens on the way. */
-export interface Operation {
-  readonly name: string;
-  /** Keys of the cluster's `cloud:`. */
-  readonly cloud?: Readonly<Record<string, unknown>>;
-  /** The Service before it; none where the operation is to make it. */
-  readonly before?: object;
-  /** The same while that is made; `cloud` without it. */
-  readonly cloudBefore?: Readonly<Record<string, unknown>>;
-  /** Does it. */
-  change(stage: Stage): Promise<unknown>;
-  /** What is done once the first process has ended, or was killed, and before the next one starts. */
-  meanwhile?(stage: Stage): Promise<unknown>;
-}
-
-const PREFIX = "service.beta.kubernetes.io/aws-load-balancer-";
+import type { Operation } from "./operation.ts";
+import { annotated, PORTS, port, serviceOf } from "./services.ts";
+import { SPECIAL } from "./special-operations.ts";
 
 /** A way of having a load balancer. */
 interface Kind {
@@ -23,21 +8,22 @@ interface Kind {
   readonly annotations: Readonly<Record<string, string>>;
   readonly cloud?: Readonly<Record<string, unknown>>;
   /** Annotations that change what there is. */
-  readonly others: Readonly<Record<string, string | null>>;
+  readonly others: Readonly<Record<string, string>>;
 }
 
-const NLB = { [`${PREFIX}type`]: "nlb" };
+const SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges";
+const NLB = { type: "nlb" };
 const NLB_OTHERS = {
-  [`${PREFIX}cross-zone-load-balancing-enabled`]: "true",
-  [`${PREFIX}target-group-attributes`]: "preserve_client_ip.enabled=false",
-  [`${PREFIX}healthcheck-interval`]: "10",
-  [`${PREFIX}healthcheck-protocol`]: "http",
-  [`${PREFIX}additional-resource-tags`]: "team=red",
-  "service.beta.kubernetes.io/load-balancer-source-ranges": "192.0.2.0/24,198.51.100.0/24",
+  "cross-zone-load-balancing-enabled": "true",
+  "target-group-attributes": "preserve_client_ip.enabled=false",
+  "healthcheck-interval": "10",
+  "healthcheck-protocol": "http",
+  "additional-resource-tags": "team=red",
+  [SOURCE_RANGES]: "192.0.2.0/24,198.51.100.0/24",
 };
 
 /** Network load balancers with each mode of security groups, and classic ones. */
-export const KINDS: readonly Kind[] = [
+const KINDS: readonly Kind[] = [
   { name: "NLB", annotations: NLB, others: NLB_OTHERS },
   { name: "NLB, Managed", annotations: NLB, others: NLB_OTHERS, cloud: { nlbSecurityGroupMode: "Managed" } },
   {
@@ -50,62 +36,65 @@ export const KINDS: readonly Kind[] = [
     name: "CLB",
     annotations: {},
     others: {
-      [`${PREFIX}cross-zone-load-balancing-enabled`]: "true",
-      [`${PREFIX}connection-draining-enabled`]: "true",
-      [`${PREFIX}proxy-protocol`]: "*",
-      [`${PREFIX}healthcheck-interval`]: "20",
-      [`${PREFIX}additional-resource-tags`]: "team=red",
-      "service.beta.kubernetes.io/load-balancer-source-ranges": "192.0.2.0/24,198.51.100.0/24",
+      "cross-zone-load-balancing-enabled": "true",
+      "connection-draining-enabled": "true",
+      "proxy-protocol": "*",
+      "healthcheck-interval": "20",
+      "additional-resource-tags": "team=red",
+      [SOURCE_RANGES]: "192.0.2.0/24,198.51.100.0/24",
     },
   },
 ];
 
-/** All operations on one kind of load balancer. */
-export function operationsOf({ name, annotations, cloud = {}, others }: Kind): Operation[] {
+/** All that is done. */
+export const OPERATIONS: readonly Operation[] = [...KINDS.flatMap(operationsOf), ...SPECIAL];
+
+/** What is done with each kind of load balancer. */
+function operationsOf({ name, annotations, cloud = {}, others }: Kind): Operation[] {
   const before = serviceOf(annotations);
-  const of = (what: string, change: Operation["change"]): Operation => ({
+  const of = (what: string, change: Operation["change"], more: Partial<Operation> = {}): Operation => ({
     name: `${name}: ${what}`,
     cloud,
     before,
     change,
+    ...more,
   });
+  const create: Operation = {
+    name: `${name}: create`,
+    cloud,
+    change: ({ objects }) => objects.create(before),
+  };
   return [
-    { name: `${name}: create`, cloud, change: ({ objects }) => objects.create(before) },
+    create,
+    {
+      ...create,
+      name: `${name}: create, and deleted meanwhile`,
+      meanwhile: ({ objects }) => objects.delete(),
+    },
     of("other ports", ({ objects }) =>
       objects.merge({ spec: { ports: [port("http", 80, 30_081), port("more", 8080, 30_808)] } }),
     ),
-    of("other annotations", ({ objects }) => objects.merge({ metadata: { annotations: others } })),
+    of("other annotations", ({ objects }) => objects.merge(annotated(others))),
+    of(
+      "annotations taken away",
+      ({ objects }) =>
+        objects.merge(annotated(Object.fromEntries(Object.keys(others).map((key) => [key, null])))),
+      { before: serviceOf({ ...annotations, ...others }) },
+    ),
     of("other nodes", ({ objects, instances }) => objects.setNodes(instances.slice(1, 3))),
-    of("type ClusterIP", ({ objects }) => objects.merge({ spec: { type: "ClusterIP" } })),
+    of("type ClusterIP", ({ objects }) => objects.merge(CLUSTER_IP)),
     of("type to and fro", async ({ objects, invoke }) => {
-      await objects.merge({ spec: { type: "ClusterIP" } });
+      await objects.merge(CLUSTER_IP);
       await invoke({ cloud });
-      // Ports of nodes are given away with the type, and would be others.
-      await objects.merge({ spec: { type: "LoadBalancer", ports: PORTS } });
+      await objects.merge(LOAD_BALANCER);
+    }),
+    of("type ClusterIP, and back meanwhile", ({ objects }) => objects.merge(CLUSTER_IP), {
+      meanwhile: ({ objects }) => objects.merge(LOAD_BALANCER),
     }),
     of("delete", ({ objects }) => objects.delete()),
   ];
 }
 
-/** A Service of type LoadBalancer with these annotations. */
-export function serviceOf(annotations: Readonly<Record<string, string>>): object {
-  return {
-    apiVersion: "v1",
-    kind: "Service",
-    metadata: { name: "web", namespace: "default", annotations },
-    spec: {
-      type: "LoadBalancer",
-      sessionAffinity: "None",
-      externalTrafficPolicy: "Cluster",
-      ipFamilies: ["IPv4"],
-      ipFamilyPolicy: "SingleStack",
-      ports: PORTS,
-    },
-  };
-}
-
-const PORTS = [port("http", 80, 30_080), port("https", 443, 30_443)];
-
-function port(name: string, number: number, nodePort: number): object {
-  return { name, protocol: "TCP", port: number, targetPort: number, nodePort };
-}
+const CLUSTER_IP = { spec: { type: "ClusterIP" } };
+/** Ports of nodes are given away with the type, and would be others. */
+const LOAD_BALANCER = { spec: { type: "LoadBalancer", ports: PORTS } };

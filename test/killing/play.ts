@@ -1,7 +1,7 @@
 import type { Service } from "#core/service/service.ts";
 import type { AwsState } from "./aws-state.ts";
 import { createLifeline, type KillPoint, type Lifeline } from "./lifeline.ts";
-import type { Operation } from "./operations.ts";
+import type { Operation } from "./operation.ts";
 import type { Stage } from "./stage.ts";
 
 /** What goes wrong while an operation is carried out. */
@@ -46,7 +46,8 @@ export async function arrange(stage: Stage, operation: Operation): Promise<Servi
   const { cloud = {} } = operation;
   await objects.setNodes(stage.instances.slice(0, NODES));
   if (operation.before !== undefined) {
-    await objects.create(operation.before);
+    const { before } = operation;
+    await objects.create(typeof before === "function" ? before(stage) : before);
     const { problems } = await settle(stage, operation.cloudBefore ?? cloud);
     if (problems.length > 0) throw new Error(`${operation.name}: before it, ${problems.join(", ")}`);
   }
@@ -73,14 +74,26 @@ export async function play(
   stage.moto.failures.drop();
   await operation.meanwhile?.(stage);
   const settled = await settle(stage, cloud);
+  const problems = [...settled.problems];
+  if (operation.needsAudits === true) problems.push(...(await auditUntilNothingChanges(stage, operation)));
   const end = { aws: await stage.state(service), service: await endOf(stage, service) };
   return {
     end,
     changes: lifeline.changes,
     isDisturbed,
     invocations: settled.invocations + 1,
-    problems: settled.problems,
+    problems,
   };
+}
+
+/** An operation that needs more audits than this is not converging. */
+const MOST_AUDITS = 4;
+
+async function auditUntilNothingChanges(stage: Stage, operation: Operation): Promise<readonly string[]> {
+  let problems = await audit(stage, operation);
+  for (let audits = 1; problems.length > 0 && audits < MOST_AUDITS; audits += 1)
+    problems = await audit(stage, operation);
+  return problems;
 }
 
 /**
@@ -163,6 +176,7 @@ async function settle(
   for (let invocations = 1; invocations <= MOST_INVOCATIONS; invocations += 1) {
     const { report } = await stage.invoke({ cloud });
     if (report === undefined || report.outcome === "unchanged") return { invocations, problems: [] };
+    stage.wait(report.afterSeconds ?? 0);
     last = `${report.outcome} ${report.because.code}: ${report.because.message}`;
     if (report.outcome === "skipped") return { invocations, problems: [`it is skipped: ${last}`] };
   }

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { AuthorizeSecurityGroupIngressCommand, CreateSecurityGroupCommand } from "@aws-sdk/client-ec2";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
 import { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { Cluster } from "#config/cluster.ts";
@@ -24,6 +25,7 @@ import { type AwsState, readAwsOutline, readAwsState } from "./aws-state.ts";
 import { type ClusterObjects, clusterObjects } from "./cluster.ts";
 import { makeForeignThings } from "./foreign.ts";
 import { createLifeline, type Lifeline } from "./lifeline.ts";
+import { OPERATORS_GROUP } from "./operation.ts";
 
 /** An API server and an AWS account, with foreign things in it, on which functions live and die. */
 export interface Stage {
@@ -35,6 +37,8 @@ export interface Stage {
   readonly network: Network;
   /** Invokes the function as a new process, in the cluster with these settings of its cloud. */
   invoke(options?: InvokeOptions): Promise<Invoked>;
+  /** So much later the function is invoked from now on, by its own clock. */
+  wait(seconds: number): void;
   /** The account, named after the Service that is there or was last. */
   state(service: Service): Promise<AwsState>;
   /** What is to be the same before a Service comes and after it is gone. */
@@ -110,6 +114,8 @@ export async function startStage(program: MotoProgram, startPlane = startEmbedde
   let network: Network;
   let instances: string[] = [];
   let events = 0;
+  let waitedMs = 0;
+  let operatorsGroup = "";
   const states = new Map<string, AwsState>();
 
   async function build(): Promise<Point> {
@@ -117,6 +123,16 @@ export async function startStage(program: MotoProgram, startPlane = startEmbedde
     network = await makeNetwork(aws.ec2, { clusterTag: CLUSTER_TAG });
     instances = await network.launch(4);
     await makeForeignThings(aws, network, instances.at(-1) ?? "");
+    const VpcId = network.vpc;
+    const made = new CreateSecurityGroupCommand({ GroupName: "operators", Description: "operators", VpcId });
+    operatorsGroup = (await aws.ec2.send(made)).GroupId ?? "";
+    // Nodes let it in already, and go on to: it is of several load balancers.
+    await aws.ec2.send(
+      new AuthorizeSecurityGroupIngressCommand({
+        GroupId: network.nodeGroup,
+        IpPermissions: [{ IpProtocol: "-1", UserIdGroupPairs: [{ GroupId: operatorsGroup }] }],
+      }),
+    );
     return moto.point();
   }
 
@@ -139,7 +155,14 @@ export async function startStage(program: MotoProgram, startPlane = startEmbedde
     const cluster = Cluster.parse({
       name: "tenant-a",
       server: plane.server,
-      cloud: { provider: "aws", region: REGION, vpc: network.vpc, clusterTag: CLUSTER_TAG, ...cloud },
+      cloud: {
+        provider: "aws",
+        region: REGION,
+        vpc: network.vpc,
+        clusterTag: CLUSTER_TAG,
+        ...cloud,
+        ...(cloud["elbSecurityGroup"] === OPERATORS_GROUP ? { elbSecurityGroup: operatorsGroup } : {}),
+      },
     });
     const lines: LogLine[] = [];
     moto.setGate(lifeline.gate);
@@ -157,7 +180,7 @@ export async function startStage(program: MotoProgram, startPlane = startEmbedde
         clusters: async () => cluster,
         cloud: async () => made,
         api: async () => lifeline.transport(functions),
-        now: () => new Date(),
+        now: () => new Date(Date.now() + waitedMs),
         log: (line) => lines.push(line),
       });
       events += 1;
@@ -197,6 +220,9 @@ export async function startStage(program: MotoProgram, startPlane = startEmbedde
       return instances;
     },
     invoke,
+    wait: (seconds) => {
+      waitedMs += seconds * 1_000;
+    },
     state: async (service) => {
       moto.setGate(undefined);
       moto.hideNew(0);
@@ -219,8 +245,10 @@ export async function startStage(program: MotoProgram, startPlane = startEmbedde
     point: hasPoints
       ? async () => {
           const [account, backup] = await Promise.all([moto.point(), plane.backup()]);
+          const then = waitedMs;
           return {
             back: async () => {
+              waitedMs = then;
               await Promise.all([account.back(), plane.restore(backup)]);
             },
           };
@@ -229,6 +257,7 @@ export async function startStage(program: MotoProgram, startPlane = startEmbedde
     clear: async () => {
       await objects.expunge();
       await built.back();
+      waitedMs = 0;
     },
     close: async () => {
       aws.close();

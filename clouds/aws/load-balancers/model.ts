@@ -30,6 +30,11 @@ export const awsLoadBalancerModel: LoadBalancerModel = {
     const kind = kindOf(question.service);
     return kind === "elsewhere" ? { kind } : ensure(kind, asked);
   },
+  shows(question, observed, settings) {
+    const kind = kindOf(question.service);
+    const asked = { question, state: observed as AwsLoadBalancerState, settings };
+    return kind === "elsewhere" || isOwn(kind, asked);
+  },
   fold(observed, action, result) {
     const state = observed as AwsLoadBalancerState;
     switch (action.action.split(":")[0]) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
+import type { Decision } from "#core/decision.ts";
 import { patched } from "#core/json-patch.ts";
 import type { LoadBalancerQuestion, LoadBalancerStep, Problem } from "#core/service/model.ts";
 import { needsWork } from "#core/service/needs-work.ts";
@@ -346,6 +347,51 @@ describe("a Service that wants no load balancer any more", () => {
       "DeletedLoadBalancer",
     ]);
   });
+
+  const leaving = (state: string, secondsBefore: number): Service => {
+    const written = DELETED.metadata.annotations?.[LOAD_BALANCER_ANNOTATION] ?? "";
+    const text = JSON.stringify({ ...JSON.parse(written), state, at: secondsAgo(secondsBefore) });
+    const annotations = { ...DELETED.metadata.annotations, [LOAD_BALANCER_ANNOTATION]: text };
+    return { ...DELETED, metadata: { ...DELETED.metadata, annotations } };
+  };
+
+  test.each<[string, Service, boolean | undefined, string]>([
+    ["what was applied is believed to be gone where it was seen", leaving("applied", 1), true, "let go"],
+    [
+      "what was applied just now and is not seen is looked for",
+      leaving("applied", 59),
+      false,
+      "retry in 10 s",
+    ],
+    ["what was applied a minute ago is not", leaving("applied", 60), false, "let go"],
+    ["nor is it by a clock that is far ahead", leaving("applied", -61), false, "let go"],
+    ["what is a little ahead is looked for", leaving("applied", -5), false, "retry in 10 s"],
+    ["what was under way is looked for from now on", leaving("applying", 3_600), false, "leaving"],
+    [
+      "what was under way and is seen, too, as there may be more",
+      leaving("applying", 3_600),
+      true,
+      "leaving",
+    ],
+    ["what is looked for is not yet given up", leaving("leaving", 29), false, "retry in 10 s"],
+    ["what was looked for is given up", leaving("leaving", 30), false, "let go"],
+    ["a cloud that shows at once what it made is believed", leaving("applied", 1), undefined, "let go"],
+  ])("%s", async (_, object, shows, expected) => {
+    const controller = await controllerWith({ shows });
+    const decision = decideOn(controller, { object, answer: observed(null) });
+    expect(saidBy(decision)).toBe(expected);
+  });
+
+  /** Whether it is let go, is marked, or comes again. */
+  function saidBy(decision: Decision): string {
+    if (decision.kind === "retry") return `retry in ${decision.afterSeconds} s`;
+    if (decision.kind !== "change") return decision.kind;
+    const patches = decision.writes.flatMap((write) => ("patch" in write ? write.patch : []));
+    if (patches.some(({ path }) => path.startsWith("/metadata/finalizers/"))) return "let go";
+    const value = patches.flatMap((each) => ("value" in each ? [String(each.value)] : []))[0] ?? "null";
+    expect(JSON.parse(value)).toMatchObject({ at: NOW.toISOString(), desired: expect.any(String) });
+    return JSON.parse(value).state;
+  }
 
   test("is let go in one patch, and only ours goes of what stands there", async () => {
     const finalizers = ["example.com/a", LOAD_BALANCER_FINALIZER, "example.com/b"];

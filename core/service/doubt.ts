@@ -1,0 +1,46 @@
+import { type Mark, markOf } from "#core/service/mark.ts";
+import type { Service } from "#core/service/service.ts";
+
+/** Whether it may be believed that nothing of a Service's load balancer is there, where the cloud shows nothing any more. */
+export type Doubt =
+  | { readonly kind: "none" }
+  /** What was made last may not be shown yet: it is looked for again. */
+  | { readonly kind: "look-again"; readonly afterSeconds: number }
+  /** The same, and nobody knows since when: that it is looked for is written down first. */
+  | { readonly kind: "unknown-since"; readonly mark: Mark };
+
+/**
+ * A cloud shows what it has just made only after a while: "there is none" is believed of what was seen before it was removed, or once
+ * nothing can have been made for a while. `isShown` says whether the load balancer was seen when the cloud was asked.
+ */
+export function doubtOf(service: Service, isShown: boolean, now: Date): Doubt {
+  const mark = markOf(service);
+  switch (mark?.state) {
+    case undefined:
+      return NONE;
+    // Somebody was cut short in the middle of it, who may have made more than is seen of it.
+    case "applying":
+    case "undoing":
+      return { kind: "unknown-since", mark };
+    case "applied":
+    case "refused":
+      return isShown ? NONE : since(mark, SHOWN_SECONDS, now);
+    case "leaving":
+      return since(mark, LOOKED_FOR_SECONDS, now);
+  }
+}
+
+/** By then a cloud shows what was made, although a round was at it for a while when its time was written down. */
+const SHOWN_SECONDS = 60;
+/** As from when nobody makes anything any more. */
+const LOOKED_FOR_SECONDS = 30;
+const LOOK_AGAIN_SECONDS = 10;
+
+const NONE: Doubt = { kind: "none" };
+
+/** A time from the future is nobody's of ours, and keeps no Service. */
+function since({ at }: Pick<Mark, "at">, untilSeconds: number, now: Date): Doubt {
+  const seconds = (now.getTime() - Date.parse(at)) / 1_000;
+  if (seconds < -untilSeconds || seconds >= untilSeconds) return NONE;
+  return { kind: "look-again", afterSeconds: LOOK_AGAIN_SECONDS };
+}

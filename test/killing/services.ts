@@ -1,0 +1,43 @@
+/** What annotations of load balancers on AWS begin with. */
+export const PREFIX = "service.beta.kubernetes.io/aws-load-balancer-";
+
+/** A merge of annotations by what follows the prefix, or by their whole name; `null` takes away. */
+export function annotated(said: Readonly<Record<string, string | null>>): object {
+  return { metadata: { annotations: annotationsOf(said) } };
+}
+
+/** Annotations by what follows the prefix, or by their whole name. */
+export function annotationsOf<Value>(said: Readonly<Record<string, Value>>): Readonly<Record<string, Value>> {
+  return Object.fromEntries(
+    Object.entries(said).map(([key, value]) => [key.includes("/") ? key : `${PREFIX}${key}`, value]),
+  );
+}
+
+/** The one Service of type LoadBalancer. */
+export function serviceOf(annotations: Readonly<Record<string, string>>, spec: object = {}): object {
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "web", namespace: "default", annotations: annotationsOf(annotations) },
+    spec: {
+      type: "LoadBalancer",
+      sessionAffinity: "None",
+      externalTrafficPolicy: "Cluster",
+      ipFamilies: ["IPv4"],
+      ipFamilyPolicy: "SingleStack",
+      ports: PORTS,
+      ...spec,
+    },
+  };
+}
+
+/** A port of it. */
+export function port(name: string, number: number, nodePort: number, protocol = "TCP"): object {
+  return { name, protocol, port: number, targetPort: number, nodePort };
+}
+
+/** The ports that it has before anything is done. */
+export const PORTS = [port("http", 80, 30_080), port("https", 443, 30_443)];
+
+/** A spec of both families, as far as load balancers go. */
+export const DUAL_STACK = { ipFamilies: ["IPv4", "IPv6"], ipFamilyPolicy: "RequireDualStack" };

@@ -1,0 +1,132 @@
+import { OPERATORS_GROUP, type Operation } from "./operation.ts";
+import { annotated, DUAL_STACK, port, serviceOf } from "./services.ts";
+import type { Stage } from "./stage.ts";
+
+const NLB = { type: "nlb" };
+const CERTIFICATE = "arn:aws:acm:eu-central-1:123456789012:certificate/12345678-1234-4234-8234-123456789012";
+const TLS = { "ssl-cert": CERTIFICATE, "ssl-ports": "443" };
+const ALLOWED = { allow: { certificates: [CERTIFICATE] } };
+const MANAGED = { nlbSecurityGroupMode: "Managed" };
+const SHARED = { ...MANAGED, sharedBackendSecurityGroup: true };
+const REPLACED = { replaceOnTypeChange: true };
+const WITH_OPERATORS_GROUP = { elbSecurityGroup: OPERATORS_GROUP };
+
+const remove = ({ objects }: Stage) => objects.delete();
+const merge =
+  (difference: object) =>
+  ({ objects }: Stage): Promise<void> =>
+    objects.merge(difference);
+const inFirstSubnet = (annotations: Readonly<Record<string, string>>) => (stage: Stage) =>
+  serviceOf({ ...annotations, subnets: stage.network.subnets[0] });
+
+/** What is done with some kinds of load balancers alone. */
+export const SPECIAL: readonly Operation[] = [
+  {
+    name: "CLB to NLB",
+    cloud: REPLACED,
+    needsAudits: true,
+    before: serviceOf({}),
+    change: merge(annotated(NLB)),
+  },
+  {
+    name: "NLB to CLB",
+    cloud: REPLACED,
+    needsAudits: true,
+    before: serviceOf(NLB),
+    change: merge(annotated({ type: null })),
+  },
+  {
+    name: "CLB to NLB, and back meanwhile",
+    cloud: REPLACED,
+    needsAudits: true,
+    before: serviceOf({}),
+    change: merge(annotated(NLB)),
+    meanwhile: merge(annotated({ type: null })),
+  },
+  { name: "NLB: TLS", cloud: ALLOWED, before: serviceOf(NLB), change: merge(annotated(TLS)) },
+  { name: "CLB: TLS", cloud: ALLOWED, before: serviceOf({}), change: merge(annotated(TLS)) },
+  {
+    name: "NLB: TCP and UDP",
+    before: serviceOf(NLB),
+    change: merge({
+      spec: {
+        ports: [port("dns", 53, 30_053), port("dns-udp", 53, 30_053, "UDP"), port("http", 80, 30_080)],
+      },
+    }),
+  },
+  {
+    name: "NLB: more subnets",
+    before: inFirstSubnet(NLB),
+    change: merge(annotated({ subnets: null })),
+  },
+  {
+    name: "CLB: more subnets",
+    before: inFirstSubnet({}),
+    change: merge(annotated({ subnets: null })),
+  },
+  {
+    name: "CLB: fewer subnets",
+    before: serviceOf({}),
+    change: (stage) => stage.objects.merge(annotated({ subnets: stage.network.subnets[0] })),
+  },
+  { name: "NLB: a node joins", before: serviceOf(NLB), change: join },
+  { name: "NLB: all nodes leave", before: serviceOf(NLB), change: leave },
+  { name: "CLB: all nodes leave", before: serviceOf({}), change: leave },
+  {
+    name: "NLB, dual-stack: create",
+    change: ({ objects }) => objects.create(serviceOf(NLB, DUAL_STACK)),
+  },
+  {
+    name: "NLB, dual-stack: from one family",
+    before: serviceOf(NLB),
+    change: merge({ spec: DUAL_STACK }),
+  },
+  {
+    name: "NLB, dual-stack: delete",
+    cloud: MANAGED,
+    before: serviceOf(NLB, DUAL_STACK),
+    change: remove,
+  },
+  {
+    name: "NLB, shared backend group: turned on",
+    cloudBefore: MANAGED,
+    cloud: SHARED,
+    before: serviceOf(NLB),
+    change: touch,
+  },
+  {
+    name: "NLB, shared backend group: turned off",
+    cloudBefore: SHARED,
+    cloud: MANAGED,
+    before: serviceOf(NLB),
+    change: touch,
+  },
+  {
+    name: "CLB, operator's group: create",
+    cloud: WITH_OPERATORS_GROUP,
+    change: ({ objects }) => objects.create(serviceOf({})),
+  },
+  {
+    name: "CLB, operator's group: create, and deleted meanwhile",
+    cloud: WITH_OPERATORS_GROUP,
+    change: ({ objects }) => objects.create(serviceOf({})),
+    meanwhile: remove,
+  },
+  {
+    name: "CLB, operator's group: delete",
+    cloud: WITH_OPERATORS_GROUP,
+    before: serviceOf({}),
+    change: remove,
+  },
+];
+
+function join({ objects, instances }: Stage): Promise<void> {
+  return objects.setNodes(instances.slice(0, 3));
+}
+
+function leave({ objects }: Stage): Promise<void> {
+  return objects.setNodes([]);
+}
+
+/** The cluster's configuration is another one, and no Service. */
+async function touch(): Promise<void> {}
