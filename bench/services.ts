@@ -8,8 +8,8 @@ import { type ServicesMeasurement, ServicesResults } from "#bench/services/measu
 import { servicesPage } from "#bench/services/report.ts";
 import { getMotoProgram } from "#test/setup/moto-program.ts";
 
-// What Services take, beside the stock controller: `node bench/services.ts --services 100 --nodes 50 --joined 50`. The last
-// result of each contender is kept in bench/services.json, and bench/services.md is made of them.
+// What Services take, beside the stock controller: `npm run build && node bench/services.ts --services 100 --nodes 50 --joined 50`.
+// The last result of each contender is kept in bench/services.json, and bench/services.md is made of them.
 
 const count = z.coerce.number().int().positive();
 const NAMES = SERVICES_CONTENDERS.map(({ name }) => name);

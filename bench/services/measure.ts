@@ -3,6 +3,7 @@ import {
   DescribeLoadBalancersCommand,
   DescribeTargetGroupsCommand,
 } from "@aws-sdk/client-elastic-load-balancing-v2";
+import { PROGRAM } from "#bench/contenders/run.ts";
 import { usageOf } from "#bench/process-usage.ts";
 import type { Programs } from "#bench/programs.ts";
 import type { Phase, ServicesMeasurement } from "#bench/services/measurement.ts";
@@ -22,7 +23,7 @@ export interface ServicesContender {
 
 /** Ours as it comes; the stock controller as it comes, with one worker, and tuned. */
 export const SERVICES_CONTENDERS: readonly ServicesContender[] = [
-  { name: "run", start: (stage) => stage.startOurs(), stop: (stage) => stage.stopOurs() },
+  { name: "run", start: (stage) => stage.startOurs(PROGRAM), stop: (stage) => stage.stopOurs() },
   { name: "stock-defaults", start: (stage) => stage.startStock(), stop: (stage) => stage.stopStock() },
   {
     name: "stock-tuned",
@@ -73,6 +74,19 @@ export async function measureServices(options: ServicesBenchOptions): Promise<Se
       },
       all: services,
     });
+    // What quotas have gathered while nobody did anything is the same for all that follows.
+    await sleep(QUOTAS_FULL_MS);
+    const gone = names.slice(0, Math.floor(services / 2));
+    const deleted = await part(stage.moto, options, {
+      begin: () => Promise.all(gone.map((name) => stage.remove(name))),
+      async done() {
+        const left = new Set(await stage.names());
+        return gone.filter((name) => !left.has(name)).length;
+      },
+      all: gone.length,
+    });
+    await sleep(QUOTAS_FULL_MS);
+
     const groups = (await targetGroups(behind)).length;
     const changedMs = new Map<string, number>();
     const delaysOf = (operation: TargetOperation) => targetDelays(stage.moto.calls(), operation, changedMs);
@@ -85,7 +99,6 @@ export async function measureServices(options: ServicesBenchOptions): Promise<Se
       all: groups * joined,
     });
     const joinedAfter = spreadOf(delaysOf("elbv2:RegisterTargets"));
-    // What quotas have gathered while nobody did anything is the same for all that follows.
     await sleep(QUOTAS_FULL_MS);
     changedMs.clear();
     const excluding = await part(stage.moto, options, {
@@ -98,16 +111,6 @@ export async function measureServices(options: ServicesBenchOptions): Promise<Se
       all: groups,
     });
     const excludedAfter = spreadOf(delaysOf("elbv2:DeregisterTargets"));
-    await sleep(QUOTAS_FULL_MS);
-    const gone = names.slice(0, Math.floor(services / 2));
-    const deleted = await part(stage.moto, options, {
-      begin: () => Promise.all(gone.map((name) => stage.remove(name))),
-      async done() {
-        const left = new Set(await stage.names());
-        return gone.filter((name) => !left.has(name)).length;
-      },
-      all: gone.length,
-    });
 
     const pid = stage.pid();
     const usage = await usageOf(pid === undefined ? [] : [pid]);
@@ -120,9 +123,9 @@ export async function measureServices(options: ServicesBenchOptions): Promise<Se
       joined,
       startedAt,
       created: { ...created, ...spreadOf(times) },
+      deleted,
       joining: { ...joining, ...joinedAfter },
       excluding: { ...excluding, ...excludedAfter },
-      deleted,
       orphans: await orphansOf(behind, (await stage.names()).length),
       ...usage,
     };

@@ -26,12 +26,12 @@ export const ServicesMeasurement = z.strictObject({
   startedAt: z.string(),
   /** Services made at once, until each has its host name. */
   created: Spread,
-  /** Nodes that join, until each is a target of each target group; a delay for each node and group. */
+  /** Half of the Services deleted at once, until they are gone. */
+  deleted: Phase,
+  /** Nodes that join then, until each is a target of each target group; a delay for each node and group. */
   joining: Spread,
   /** One node that is excluded by its label, until it is a target of none; a delay for each group. */
   excluding: Spread,
-  /** Half of the Services deleted at once, until they are gone. */
-  deleted: Phase,
   /** Load balancers and target groups that are left of Services that are gone. */
   orphans: z.int(),
   peakMemoryMiB: z.number(),

@@ -14,7 +14,9 @@ export function servicesPage({ measurements }: ServicesResults): string {
     row("until all have a host name", ({ created }) => secondsOf(created.seconds)),
     row("half of them", ({ created }) => secondsOf(created.p50Seconds)),
     ...rowsOf("made", ({ created }) => created),
-    row("nodes that join: until all are targets", ({ joining }) => secondsOf(joining.seconds)),
+    row("half of the Services deleted: until they are gone", ({ deleted }) => secondsOf(deleted.seconds)),
+    ...rowsOf("deleted", ({ deleted }) => deleted),
+    row("nodes that join the other half: until all are targets", ({ joining }) => secondsOf(joining.seconds)),
     ...delaysOf("from a node's joining to its being a target of a group", ({ joining }) => joining),
     ...rowsOf("joining", ({ joining }) => joining),
     row("one node excluded by its label: until no group sends to it", ({ excluding }) =>
@@ -22,8 +24,6 @@ export function servicesPage({ measurements }: ServicesResults): string {
     ),
     ...delaysOf("from the label to a group's not sending to it", ({ excluding }) => excluding),
     ...rowsOf("excluding", ({ excluding }) => excluding),
-    row("half of the Services deleted: until they are gone", ({ deleted }) => secondsOf(deleted.seconds)),
-    ...rowsOf("deleted", ({ deleted }) => deleted),
     row("load balancers and target groups left over", ({ orphans }) => formatCount(orphans)),
     row("memory at most", ({ peakMemoryMiB }) => `${formatNumber(peakMemoryMiB)} MiB`),
     row("CPU", ({ cpuSeconds }) => `${formatNumber(cpuSeconds)} s`),
@@ -61,9 +61,9 @@ function sumOf({ calls }: Phase): number {
   return Object.values(calls).reduce((sum, count) => sum + count, 0);
 }
 
-function callsOf({ contender, created, joining, excluding, deleted }: ServicesMeasurement): string {
-  const phases = [created, joining, excluding, deleted];
+function callsOf({ contender, created, deleted, joining, excluding }: ServicesMeasurement): string {
+  const phases = [created, deleted, joining, excluding];
   const names = [...new Set(phases.flatMap(({ calls }) => Object.keys(calls)))].sort();
   const rows = names.map((name) => [name, ...phases.map(({ calls }) => formatCount(calls[name] ?? 0))]);
-  return `${contender}:\n\n${markdownTable(["", "made", "joining", "excluding", "deleted"], rows)}`;
+  return `${contender}:\n\n${markdownTable(["", "made", "deleted", "joining", "excluding"], rows)}`;
 }

@@ -35,8 +35,8 @@ export interface ServicesStage {
   stopStock(): Promise<void>;
   /** What the stock controller has logged. */
   stockSaid(): Promise<string>;
-  /** `serverless-ccm run` for Services alone. */
-  startOurs(): Promise<Running>;
+  /** `serverless-ccm run` for Services alone, from its sources or as it was built. */
+  startOurs(program?: string): Promise<Running>;
   stopOurs(): Promise<void>;
   /** Of the controller that runs, if one does. */
   pid(): number | undefined;
@@ -138,7 +138,7 @@ export async function startServicesStage(
     },
     stopStock,
     stockSaid: () => textOf(stockLog),
-    async startOurs() {
+    async startOurs(program) {
       ours = startProgram(
         [
           ...["run", "--cloud-provider", "aws", "--cloud-config", join(folder, "cloud.yaml")],
@@ -146,6 +146,7 @@ export async function startServicesStage(
           ...["--controllers", "service-lb-controller", "--port", "0"],
         ],
         environment,
+        program,
       );
       await ours.line("Listed");
       return ours;
