@@ -75,7 +75,7 @@ export async function play(
   await operation.meanwhile?.(stage);
   const settled = await settle(stage, cloud);
   const problems = [...settled.problems];
-  if (operation.needsAudits === true) problems.push(...(await auditUntilNothingChanges(stage, operation)));
+  if (operation.needsAudits === true) problems.push(...(await auditAll(stage, operation)));
   const end = { aws: await stage.state(service), service: await endOf(stage, service) };
   return {
     end,
@@ -86,13 +86,12 @@ export async function play(
   };
 }
 
-/** An operation that needs more audits than this is not converging. */
-const MOST_AUDITS = 4;
+/** By the last of them all that was made is seen, and nothing is left to be done. */
+const AUDITS = 4;
 
-async function auditUntilNothingChanges(stage: Stage, operation: Operation): Promise<readonly string[]> {
-  let problems = await audit(stage, operation);
-  for (let audits = 1; problems.length > 0 && audits < MOST_AUDITS; audits += 1)
-    problems = await audit(stage, operation);
+async function auditAll(stage: Stage, operation: Operation): Promise<readonly string[]> {
+  let problems: readonly string[] = [];
+  for (let audits = 0; audits < AUDITS; audits += 1) problems = await audit(stage, operation);
   return problems;
 }
 

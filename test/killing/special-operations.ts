@@ -3,9 +3,7 @@ import { annotated, DUAL_STACK, port, serviceOf } from "./services.ts";
 import type { Stage } from "./stage.ts";
 
 const NLB = { type: "nlb" };
-const CERTIFICATE = "arn:aws:acm:eu-central-1:123456789012:certificate/12345678-1234-4234-8234-123456789012";
-const TLS = { "ssl-cert": CERTIFICATE, "ssl-ports": "443" };
-const ALLOWED = { allow: { certificates: [CERTIFICATE] } };
+const ALLOWED = { allow: { certificates: ["arn:aws:acm:*"] } };
 const MANAGED = { nlbSecurityGroupMode: "Managed" };
 const SHARED = { ...MANAGED, sharedBackendSecurityGroup: true };
 const REPLACED = { replaceOnTypeChange: true };
@@ -43,8 +41,8 @@ export const SPECIAL: readonly Operation[] = [
     change: merge(annotated(NLB)),
     meanwhile: merge(annotated({ type: null })),
   },
-  { name: "NLB: TLS", cloud: ALLOWED, before: serviceOf(NLB), change: merge(annotated(TLS)) },
-  { name: "CLB: TLS", cloud: ALLOWED, before: serviceOf({}), change: merge(annotated(TLS)) },
+  { name: "NLB: TLS", cloud: ALLOWED, before: serviceOf(NLB), change: encrypt },
+  { name: "CLB: TLS", cloud: ALLOWED, before: serviceOf({}), change: encrypt },
   {
     name: "NLB: TCP and UDP",
     before: serviceOf(NLB),
@@ -119,6 +117,10 @@ export const SPECIAL: readonly Operation[] = [
     change: remove,
   },
 ];
+
+function encrypt({ objects, certificate }: Stage): Promise<void> {
+  return objects.merge(annotated({ "ssl-cert": certificate, "ssl-ports": "443" }));
+}
 
 function join({ objects, instances }: Stage): Promise<void> {
   return objects.setNodes(instances.slice(0, 3));

@@ -35,6 +35,8 @@ export interface Stage {
   /** Instances that can be nodes; the last one is no node of the cluster. */
   readonly instances: readonly string[];
   readonly network: Network;
+  /** The ARN of a certificate. */
+  readonly certificate: string;
   /** Invokes the function as a new process, in the cluster with these settings of its cloud. */
   invoke(options?: InvokeOptions): Promise<Invoked>;
   /** So much later the function is invoked from now on, by its own clock. */
@@ -116,6 +118,7 @@ export async function startStage(program: MotoProgram, startPlane = startEmbedde
   let events = 0;
   let waitedMs = 0;
   let operatorsGroup = "";
+  let certificate = "";
   const states = new Map<string, AwsState>();
 
   async function build(): Promise<Point> {
@@ -133,6 +136,7 @@ export async function startStage(program: MotoProgram, startPlane = startEmbedde
         IpPermissions: [{ IpProtocol: "-1", UserIdGroupPairs: [{ GroupId: operatorsGroup }] }],
       }),
     );
+    certificate = await requestCertificate(moto.motoUrl);
     return moto.point();
   }
 
@@ -219,6 +223,9 @@ export async function startStage(program: MotoProgram, startPlane = startEmbedde
     get instances() {
       return instances;
     },
+    get certificate() {
+      return certificate;
+    },
     invoke,
     wait: (seconds) => {
       waitedMs += seconds * 1_000;
@@ -272,4 +279,20 @@ export async function startStage(program: MotoProgram, startPlane = startEmbedde
 function namesOf({ metadata: { uid } }: Service): Readonly<Record<string, string>> {
   const bare = uid.replaceAll("-", "");
   return { [`a${bare}`.slice(0, 32)]: "<load balancer>", [uid]: "<uid>" };
+}
+
+/** By hand, as no client of ACM is among our packages. */
+async function requestCertificate(motoUrl: string): Promise<string> {
+  const answer = await fetch(motoUrl, {
+    method: "POST",
+    headers: {
+      "content-type": "application/x-amz-json-1.1",
+      "x-amz-target": "CertificateManager.RequestCertificate",
+      authorization: `AWS4-HMAC-SHA256 Credential=test/20260101/${REGION}/acm/aws4_request, SignedHeaders=host, Signature=none`,
+    },
+    body: JSON.stringify({ DomainName: "web.example.com" }),
+  });
+  const { CertificateArn } = (await answer.json()) as { readonly CertificateArn?: string };
+  if (CertificateArn === undefined) throw new Error(`moto made no certificate: ${answer.status}`);
+  return CertificateArn;
 }

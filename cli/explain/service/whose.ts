@@ -45,6 +45,7 @@ const NOT_ON = "; service-lb-controller is not among the controllers of this clu
 const SAID: Readonly<Record<Mark["state"], (at: string) => string>> = {
   applied: (at) => `as it was asked for, last at ${at}`,
   applying: (at) => `under way since ${at}`,
+  leaving: (at) => `it goes, and what was made of it last is looked for since ${at}`,
   undoing: (at) => `the cloud refused it at ${at}, and what was made of it goes`,
   refused: (at) =>
     `the cloud refused it, nothing of it is left, and it is not tried again within an hour of ${at}`,

@@ -118,6 +118,7 @@ export async function startMendedMoto(
     classicLoadBalancers(),
     SECURITY_GROUPS,
     routes(routeQuota),
+    subnets(),
     ACCOUNT_LIMITS,
     SUBNETS,
   ];
