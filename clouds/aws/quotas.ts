@@ -12,7 +12,8 @@ export type Ec2Read =
   | "DescribeInstanceTopology"
   | "DescribeSubnets"
   | "DescribeRouteTables"
-  | "DescribeSecurityGroups";
+  | "DescribeSecurityGroups"
+  | "DescribeAddresses";
 
 /** Operations of EC2 that change something. */
 export type Ec2Write =
@@ -59,6 +60,7 @@ export const AWS_QUOTAS: Readonly<Record<QuotaName, Quota>> = {
   DescribeSubnets: EC2_DESCRIBING,
   DescribeRouteTables: EC2_DESCRIBING,
   DescribeSecurityGroups: EC2_DESCRIBING,
+  DescribeAddresses: EC2_DESCRIBING,
   CreateTags: { burst: 100, refillPerSecond: 10 },
   DeleteTags: { burst: 100, refillPerSecond: 10 },
   "ec2 mutating": { burst: 50, refillPerSecond: 5 },

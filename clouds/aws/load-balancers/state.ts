@@ -23,6 +23,14 @@ export interface AwsLoadBalancerState {
   /** The classic load balancer of that name. */
   readonly classic?: ClassicLoadBalancerState | undefined;
   readonly vpc: VpcState;
+  /** Those of the Elastic IP addresses that the Service's annotation names which are there, by allocation id. */
+  readonly addresses?: Readonly<Record<string, AddressState>> | undefined;
+}
+
+/** An Elastic IP address. */
+export interface AddressState {
+  readonly tags: Pairs;
+  readonly isInUse: boolean;
 }
 
 /** A load balancer of ELBv2. */

@@ -2,6 +2,7 @@ import type { SubnetMapping } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import { allowedOf } from "#clouds/aws/load-balancers/configuration.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
+import { faultOfAddresses } from "#clouds/aws/load-balancers/network/elastic-ips.ts";
 import { type Families, IPV4 } from "#clouds/aws/load-balancers/network/families.ts";
 import { hasFrontGroups } from "#clouds/aws/load-balancers/network/groups.ts";
 import { isInNetwork } from "#clouds/aws/load-balancers/network/is-in-network.ts";
@@ -69,13 +70,15 @@ function faultOfRanges(context: NetworkContext): Problem | undefined {
 function placed(
   subnets: readonly SubnetState[],
   families: Families,
-  { wanted }: NetworkContext,
+  context: NetworkContext,
   warnings: readonly Problem[] = [],
 ): Placement {
+  const { wanted } = context;
   const eips = wanted.annotations["eip-allocations"];
   const addresses = wanted.annotations["private-ipv4-addresses"];
   const counted = otherCount("eip-allocations", eips) ?? otherCount("private-ipv4-addresses", addresses);
-  if (counted !== undefined) return { kind: "refused", problem: counted };
+  const problem = counted ?? faultOfAddresses(context);
+  if (problem !== undefined) return { kind: "refused", problem };
   const mappings: SubnetMapping[] = [];
   for (const [index, { subnet }] of subnets.entries()) {
     const address = addresses?.find((each) => isInNetwork(each, subnet.CidrBlock ?? ""));

@@ -1,4 +1,3 @@
-import { isAllowed } from "#clouds/aws/load-balancers/allowed.ts";
 import { faultOfNamedResources } from "#clouds/aws/load-balancers/annotations/not-allowed.ts";
 import { annotationName, readAnnotations } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
@@ -48,10 +47,7 @@ export function readNetwork(service: Service, settings: Settings): ReadNetwork {
   if ("code" in healthCheck) return { kind: "refused", problem: healthCheck };
   const { ports } = read;
   const who = { clusterTag: clusterTagOf(settings), allow: allowedOf(configuration) };
-  const problem =
-    faultOf(annotations, ports) ??
-    faultOfNamedResources(annotations, who) ??
-    faultOfAddresses(annotations, who);
+  const problem = faultOf(annotations, ports) ?? faultOfNamedResources(annotations, who);
   if (problem !== undefined) return { kind: "refused", problem };
   const wanted = {
     annotations,
@@ -86,22 +82,6 @@ function faultOf(annotations: Annotations, ports: readonly PortWanted[]): Proble
   function invalid(suffix: keyof Annotations, allowed: string): Problem {
     return { code: "InvalidAnnotation", field: annotationName(suffix), allowed };
   }
-}
-
-/** Elastic IP addresses are the operator's to give: whose they are cannot be seen. */
-function faultOfAddresses(
-  annotations: Annotations,
-  who: Parameters<typeof isAllowed>[2],
-): Problem | undefined {
-  const ids = annotations["eip-allocations"] ?? [];
-  const bad = ids.filter((id) => !isAllowed("elasticIPs", { id }, who));
-  if (bad.length === 0) return undefined;
-  return {
-    code: "ElasticIPsNotUsable",
-    field: annotationName("eip-allocations"),
-    value: ids.join(","),
-    detail: `not in cloud.allow.elasticIPs: ${bad.join(", ")}`,
-  };
 }
 
 /** Attributes that the stock controller keeps, too; bucket and prefix matter while logs are written. */

@@ -76,6 +76,11 @@ async function stateOf(
   ]);
   if (found.kind === "fault") return found;
   const [network, classic, , vpc] = found.value;
+  const { allocationIds } = sought;
+  // Whoever names none does not depend on whether they can be seen.
+  const addresses: Shared["addresses"] = allocationIds.length === 0 ? ok({}) : shared.addresses;
+  if (addresses.kind === "fault") return addresses;
+  const named = Object.entries(addresses.value).filter(([id]) => allocationIds.includes(id));
   const look = { read, depth: sought.depth };
   const parts = gathered<
     [
@@ -101,6 +106,7 @@ async function stateOf(
     ...(classicState === undefined ? {} : { classic: classicState }),
     targetGroups: targetGroups.filter((each) => each !== undefined),
     vpc,
+    ...(allocationIds.length === 0 ? {} : { addresses: Object.fromEntries(named) }),
   });
 }
 

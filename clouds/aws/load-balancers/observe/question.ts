@@ -1,11 +1,20 @@
 import * as z from "zod";
+import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import { ANNOTATIONS } from "#clouds/aws/load-balancers/annotations/table.ts";
 import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
 import { targetGroupPrefix } from "#clouds/aws/load-balancers/names.ts";
 import { parseProviderID } from "#clouds/aws/provider-id.ts";
 
 /** What of a `LoadBalancerQuestion` decides what is looked at. */
 const Question = z.object({
-  service: z.object({ metadata: z.object({ namespace: z.string(), name: z.string(), uid: z.string() }) }),
+  service: z.object({
+    metadata: z.object({
+      namespace: z.string(),
+      name: z.string(),
+      uid: z.string(),
+      annotations: z.record(z.string(), z.string()).optional(),
+    }),
+  }),
   wanted: z.boolean(),
   nodes: z.array(z.object({ providerID: z.string().optional() })),
   onlyTargets: z.literal(true).optional(),
@@ -22,6 +31,8 @@ export interface Sought {
   readonly targetGroupPrefix: string;
   /** Of its targets; none where nothing is wanted. */
   readonly instanceIds: readonly string[];
+  /** Of the Elastic IP addresses that its annotation names; none where nothing is wanted. */
+  readonly allocationIds: readonly string[];
   readonly depth: Depth;
 }
 
@@ -31,7 +42,7 @@ export type Depth = "all" | "targets" | "names";
 /** Reads a question; undefined where a Service has a uid of which no load balancer can be called. */
 export function soughtBy(question: unknown): Sought | undefined {
   const { service, wanted, nodes, onlyTargets = false } = Question.parse(question);
-  const { namespace, name, uid } = service.metadata;
+  const { namespace, name, uid, annotations = {} } = service.metadata;
   const loadBalancer = loadBalancerNameOf(uid);
   if (loadBalancer === undefined) return undefined;
   return {
@@ -40,8 +51,15 @@ export function soughtBy(question: unknown): Sought | undefined {
     name: loadBalancer,
     targetGroupPrefix: targetGroupPrefix(namespace, name),
     instanceIds: wanted ? nodes.flatMap(({ providerID }) => instanceIdOf(providerID)) : [],
+    allocationIds: wanted ? allocationIdsIn(annotations) : [],
     depth: wanted ? (onlyTargets ? "targets" : "all") : "names",
   };
+}
+
+/** Faults of the annotation are told where it is decided on. */
+function allocationIdsIn(annotations: Readonly<Record<string, string>>): readonly string[] {
+  const read = ANNOTATIONS["eip-allocations"].network(annotations[annotationName("eip-allocations")] ?? "");
+  return read.ok ? (read.value ?? []) : [];
 }
 
 function instanceIdOf(providerID: string | undefined): string[] {

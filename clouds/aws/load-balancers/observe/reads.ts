@@ -13,6 +13,7 @@ export interface AwsReads {
   "ec2:DescribeSubnets": [ec2.DescribeSubnetsRequest, ec2.DescribeSubnetsResult];
   "ec2:DescribeRouteTables": [ec2.DescribeRouteTablesRequest, ec2.DescribeRouteTablesResult];
   "ec2:DescribeSecurityGroups": [ec2.DescribeSecurityGroupsRequest, ec2.DescribeSecurityGroupsResult];
+  "ec2:DescribeAddresses": [ec2.DescribeAddressesRequest, ec2.DescribeAddressesResult];
   "ec2:DescribeAvailabilityZones": [
     ec2.DescribeAvailabilityZonesRequest,
     ec2.DescribeAvailabilityZonesResult,

@@ -3,6 +3,7 @@ import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-bal
 import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
 import { sharedGroupId } from "#clouds/aws/load-balancers/network/shared-group.ts";
+import { addressesOf } from "#clouds/aws/load-balancers/observe/addresses.ts";
 import {
   allNetworks,
   type ByName,
@@ -17,7 +18,12 @@ import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
 import { classicTags, networkTags, type TagsOf } from "#clouds/aws/load-balancers/observe/tags.ts";
 import { groupsOf, subnetsOf } from "#clouds/aws/load-balancers/observe/vpc.ts";
 import type { ZoneTypes } from "#clouds/aws/load-balancers/observe/zone-types.ts";
-import type { SecurityGroupState, SubnetState, VpcState } from "#clouds/aws/load-balancers/state.ts";
+import type {
+  AddressState,
+  SecurityGroupState,
+  SubnetState,
+  VpcState,
+} from "#clouds/aws/load-balancers/state.ts";
 import { ok } from "#clouds/outcome.ts";
 
 /** What an observation takes beyond its questions. */
@@ -36,6 +42,8 @@ export interface Shared {
   readonly targetGroups: Outcome<readonly TargetGroup[]>;
   readonly networkTags: TagsOf;
   readonly classicTags: TagsOf;
+  /** Elastic IP addresses that any of them names. */
+  readonly addresses: Outcome<Readonly<Record<string, AddressState>>>;
   readonly vpc: Outcome<VpcState>;
   /** The same without what targets and new load balancers take. */
   readonly vpcOfLeaving: Outcome<VpcState>;
@@ -51,9 +59,13 @@ export async function lookAtShared(sought: readonly Sought[], observing: Observi
     read,
   );
   const balancers = Promise.all([networkByName(names, read), classicByName(names, read)]);
-  const [[networks, classics], targetGroups, vpcs] = await Promise.all([
+  const [[networks, classics], targetGroups, addresses, vpcs] = await Promise.all([
     balancers,
     allTargetGroups(read),
+    addressesOf(
+      sought.flatMap(({ allocationIds }) => allocationIds),
+      read,
+    ),
     lookAtVpc(sought, instances, balancers, observing),
   ]);
   const [ofNetworks, ofClassics] = await Promise.all([
@@ -70,7 +82,8 @@ export async function lookAtShared(sought: readonly Sought[], observing: Observi
       read,
     ),
   ]);
-  return { networks, classics, targetGroups, networkTags: ofNetworks, classicTags: ofClassics, ...vpcs };
+  const tags = { networkTags: ofNetworks, classicTags: ofClassics };
+  return { networks, classics, targetGroups, ...tags, addresses, ...vpcs };
 }
 
 /** Subnets and instances are for Services that are to have a load balancer; whoever is to lose one needs its security groups alone. */

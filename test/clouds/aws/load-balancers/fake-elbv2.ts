@@ -7,6 +7,7 @@ import type {
 import type { AwsActionName, AwsRequests } from "#clouds/aws/load-balancers/actions.ts";
 import { sharedGroupId } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import type {
+  AddressState,
   AwsLoadBalancerState,
   NetworkLoadBalancerState,
   Pairs,
@@ -48,6 +49,10 @@ export class FakeElbv2 {
   readonly balancers = new Map<string, Balancer>();
   readonly groups = new Map<string, Group>();
   readonly listeners = new Map<string, Front>();
+  /** Elastic IP addresses: free ones that nobody has tagged. */
+  addresses: Readonly<Record<string, AddressState>> = Object.fromEntries(
+    [1, 2, 3].map((number) => [`eipalloc-${number}`, { tags: {}, isInUse: false }]),
+  );
   vpc: VpcState;
   /** Every action that was carried out. */
   readonly done: LoadBalancerAction[] = [];
@@ -98,7 +103,11 @@ export class FakeElbv2 {
         : [],
     );
     const vpc = { ...this.vpc, ...(shared === undefined ? {} : { sharedGroupUsers: users }) };
-    return structuredClone({ ...(network === undefined ? {} : { network }), targetGroups, vpc });
+    const { addresses } = this;
+    return structuredClone({
+      ...(network === undefined ? {} : { network }),
+      ...{ targetGroups, vpc, addresses },
+    });
   }
 
   next(): string {

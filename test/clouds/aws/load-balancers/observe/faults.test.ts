@@ -29,6 +29,7 @@ const ALL_THERE: Required<Answers> = {
   "ec2:DescribeSubnets": () => ({ Subnets: [] }),
   "ec2:DescribeRouteTables": () => ({ RouteTables: [] }),
   "ec2:DescribeSecurityGroups": () => ({ SecurityGroups: [] }),
+  "ec2:DescribeAddresses": () => ({ Addresses: [] }),
   "ec2:DescribeAvailabilityZones": () => ({ AvailabilityZones: [] }),
   "elbv2:DescribeLoadBalancers": ({ Names: names }) => ({
     LoadBalancers: UIDS.map(balancerOf).filter(
@@ -239,6 +240,24 @@ test("pages without an end are no word that there is nothing", async () => {
   );
   expect(new Set(outcomesOf(asked))).toEqual(new Set(["Unavailable"]));
   expect(asked.calls["elb:DescribeLoadBalancers"]).toBeLessThanOrEqual(40);
+});
+
+test.each<[string, Answers, string]>([
+  [
+    "are not to be seen",
+    {
+      "ec2:DescribeAddresses": () => {
+        throw awsError("UnauthorizedOperation", 403);
+      },
+    },
+    "Denied",
+  ],
+  ["are no list", { "ec2:DescribeAddresses": () => ({}) }, "Unavailable"],
+])("Elastic IP addresses that %s are nothing to a Service that names none", async (_, answers, code) => {
+  const { service, ...rest } = aQuestion(SECOND);
+  const annotations = { "service.beta.kubernetes.io/aws-load-balancer-eip-allocations": "eipalloc-1" };
+  const naming = { ...rest, service: { metadata: { ...service.metadata, annotations } } };
+  expect(outcomesOf(await observed(answers, [aQuestion(FIRST), naming]))).toEqual(["there", code]);
 });
 
 test("once the time is up nothing is asked", async () => {

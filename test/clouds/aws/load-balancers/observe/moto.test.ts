@@ -1,3 +1,4 @@
+import { AllocateAddressCommand, AssociateAddressCommand } from "@aws-sdk/client-ec2";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
 import { sharedGroupName } from "#clouds/aws/load-balancers/network/shared-group.ts";
@@ -210,6 +211,49 @@ describeWithPart("moto", "load balancers on moto", (program) => {
       expect(vpc.sharedGroupUsers?.length).toBe(users);
       if (users !== undefined) expect(vpc.sharedGroupUsers?.[0]).toContain("/theirs/");
     }
+  });
+
+  test("Elastic IP addresses that a Service names are looked at, and nobody else's; one that is not there is left out", async () => {
+    const allocate = async (Value: string): Promise<string> => {
+      const { AllocationId = "" } = await world.ec2.send(
+        new AllocateAddressCommand({
+          Domain: "vpc",
+          TagSpecifications: [{ ResourceType: "elastic-ip", Tags: [{ Key: "team", Value }] }],
+        }),
+      );
+      return AllocationId;
+    };
+    const [free, used, other] = [await allocate("edge"), await allocate("web"), await allocate("none")];
+    const instance = await world.addInstance();
+    await world.ec2.send(new AssociateAddressCommand({ AllocationId: used, InstanceId: instance }));
+    const names = (...ids: readonly string[]) => {
+      const key = "service.beta.kubernetes.io/aws-load-balancer-eip-allocations";
+      const { service, ...rest } = aQuestion(UID);
+      const metadata = { ...service.metadata, annotations: { [key]: ids.join(", ") } };
+      return { ...rest, service: { metadata } };
+    };
+    const asked = [
+      names(free, used, "eipalloc-0123456789abcdef0"),
+      names(other),
+      aQuestion(UID),
+      names("no id"),
+    ];
+    const { answers, usage } = await world.observe(...asked);
+    const seen = answers.map(
+      (answer) => (answer.kind === "observed" ? answer.state : {}) as AwsLoadBalancerState,
+    );
+    expect(seen.map(({ addresses }) => addresses)).toEqual([
+      {
+        [free]: { tags: { team: "edge" }, isInUse: false },
+        [used]: { tags: { team: "web" }, isInUse: true },
+      },
+      { [other]: { tags: { team: "none" }, isInUse: false } },
+      undefined,
+      undefined,
+    ]);
+    expect(usage.calls).toMatchObject({ DescribeAddresses: 1 });
+    const without = await world.observe(aQuestion(UID));
+    expect(without.usage.calls).not.toHaveProperty("DescribeAddresses");
   });
 
   test("where only targets may differ, a load balancer takes no call of its own and a target group one", async () => {

@@ -1,0 +1,43 @@
+import { isAllowed } from "#clouds/aws/load-balancers/allowed.ts";
+import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import { allowedOf } from "#clouds/aws/load-balancers/configuration.ts";
+import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
+import type { Problem } from "#core/service/model.ts";
+
+/**
+ * Why Elastic IP addresses that the annotation names cannot be used: one is not there or in use, as far as that is known before a load
+ * balancer is made, or is neither the cluster's by its tags nor allowed. Those that the load balancer has already it keeps.
+ */
+export function faultOfAddresses({
+  wanted,
+  owner,
+  state,
+  configuration,
+}: NetworkContext): Problem | undefined {
+  const ids = wanted.annotations["eip-allocations"] ?? [];
+  const { network, addresses = {} } = state;
+  const own = new Set(
+    network?.loadBalancer.AvailabilityZones?.flatMap(({ LoadBalancerAddresses: each = [] }) =>
+      each.map(({ AllocationId }) => AllocationId),
+    ),
+  );
+  const who = { clusterTag: owner.clusterTag, allow: allowedOf(configuration) };
+  const faults = ids.flatMap((id) => {
+    if (own.has(id)) return [];
+    const there = Object.hasOwn(addresses, id) ? addresses[id] : undefined;
+    if (!isAllowed("elasticIPs", { id, tags: there?.tags }, who))
+      return [
+        `${id} is neither tagged kubernetes.io/cluster/${owner.clusterTag} nor in cloud.allow.elasticIPs`,
+      ];
+    if (network !== undefined) return [];
+    if (there === undefined) return [`${id} is not in this region and account`];
+    return there.isInUse ? [`${id} is in use`] : [];
+  });
+  if (faults.length === 0) return undefined;
+  return {
+    code: "ElasticIPsNotUsable",
+    field: annotationName("eip-allocations"),
+    value: ids.join(","),
+    detail: faults.join("; "),
+  };
+}

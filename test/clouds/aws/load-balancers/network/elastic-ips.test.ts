@@ -1,0 +1,94 @@
+import { expect, test } from "vitest";
+import type { AddressState } from "#clouds/aws/load-balancers/state.ts";
+import {
+  converge,
+  nodes,
+  PREFIX,
+  question,
+  service,
+  settings,
+  world,
+} from "#test/clouds/aws/load-balancers/network/world.ts";
+
+const IDS = "eipalloc-1,eipalloc-2";
+const asked = question(service({}, { "eip-allocations": IDS }));
+const NOBODYS: AddressState = { tags: {}, isInUse: false };
+const both = (of: Partial<AddressState>) => ({
+  "eipalloc-1": { ...NOBODYS, ...of },
+  "eipalloc-2": { ...NOBODYS, ...of },
+});
+const allow = (...elasticIPs: readonly unknown[]) =>
+  settings({ allow: { securityGroups: [], subnets: [], elasticIPs, certificates: [], buckets: [] } });
+
+test.each([
+  ["the operator allows by id", allow("eipalloc-1", "eipalloc-2"), both({})],
+  ["the operator allows by how ids begin", allow("eipalloc-*"), both({})],
+  ["the operator allows by a tag", allow({ tag: "team", value: "edge" }), both({ tags: { team: "edge" } })],
+  ["the operator allows by a tag of any value", allow({ tag: "team" }), both({ tags: { team: "web" } })],
+  ["carry the cluster's tag", allow(), both({ tags: { "kubernetes.io/cluster/prod": "shared" } })],
+])("addresses that %s are used", (_, of, addresses) => {
+  const aws = world();
+  aws.addresses = addresses;
+  expect(converge(aws, asked, of).kind).toBe("settled");
+  const [balancer] = [...aws.balancers.values()];
+  const zones = balancer?.loadBalancer.AvailabilityZones?.map(
+    (zone) => zone.LoadBalancerAddresses?.[0]?.AllocationId,
+  );
+  expect(zones).toEqual(["eipalloc-1", "eipalloc-2"]);
+});
+
+test.each([
+  [
+    "are nobody's, and not allowed",
+    allow("eipalloc-1"),
+    both({}),
+    /eipalloc-2 is neither tagged .* nor in cloud\.allow/,
+  ],
+  [
+    "are another cluster's",
+    allow(),
+    both({ tags: { "kubernetes.io/cluster/theirs": "owned" } }),
+    /eipalloc-1 is neither/,
+  ],
+  [
+    "have the tag with another value",
+    allow({ tag: "team", value: "edge" }),
+    both({ tags: { team: "web" } }),
+    /neither/,
+  ],
+  [
+    "are in use",
+    allow("eipalloc-*"),
+    { ...both({}), "eipalloc-2": { tags: {}, isInUse: true } },
+    /^eipalloc-2 is in use$/,
+  ],
+  [
+    "are not there",
+    allow("eipalloc-*"),
+    { "eipalloc-1": NOBODYS },
+    /^eipalloc-2 is not in this region and account$/,
+  ],
+])("addresses that %s are refused before anything is made", (_, of, addresses, detail) => {
+  const aws = world();
+  aws.addresses = addresses;
+  expect(converge(aws, asked, of)).toEqual({
+    kind: "refused",
+    problem: {
+      code: "ElasticIPsNotUsable",
+      field: `${PREFIX}eip-allocations`,
+      value: IDS,
+      detail: expect.stringMatching(detail),
+    },
+  });
+  expect(aws.done).toEqual([]);
+});
+
+test("a load balancer keeps the addresses that it has, whatever is allowed by now, and follows its nodes", () => {
+  const aws = world();
+  aws.addresses = both({});
+  converge(aws, asked, allow("eipalloc-*"));
+  aws.addresses = both({ isInUse: true });
+  const before = aws.done.length;
+  expect(converge(aws, { ...asked, nodes: nodes("i-1") }, allow()).kind).toBe("settled");
+  expect(aws.done.slice(before).map(({ action }) => action)).toEqual(["elbv2:DeregisterTargets"]);
+});
