@@ -1,0 +1,19 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { Cluster } from "#config/cluster.ts";
+import { WATCHES } from "#core/watches.ts";
+import { namedFiles } from "#test/docs/shell-blocks.ts";
+import { ROOT } from "../../build/bundle.ts";
+
+test("the entry of who switches the stock controller off can be used, and has all that the stock one does", async () => {
+  const page = await readFile(join(ROOT, "docs/how-to/switch-the-stock-controller-off.md"), "utf8");
+  const [[, text] = ["", ""]] = namedFiles(page);
+  const cluster = Cluster.parse(parse(text));
+  const others = WATCHES.map(({ name }) => name).filter((name) => !cluster.controllers.includes(name));
+  expect(others).toEqual(["csr-approver"]);
+  expect(cluster.policies.dryRun).toBe(true);
+  const { routes: _, ...withoutNetworks } = parse(text);
+  expect(Cluster.safeParse(withoutNetworks).success).toBe(false);
+});
