@@ -1,0 +1,106 @@
+import { readFile } from "node:fs/promises";
+import { join as pathOf } from "node:path";
+import { expect } from "vitest";
+import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
+import { createMemoryCloud, type MemoryInstances } from "#clouds/memory/cloud.ts";
+import type { Cluster } from "#config/cluster.ts";
+import { signIn } from "#config/sign-in.ts";
+import { nodeController } from "#core/node/controller.ts";
+import { joiningNode } from "#emulators/harness/joining-node.ts";
+import { type NodeRecord, recordNodeHistory } from "#emulators/harness/node-history.ts";
+import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { keptConnections } from "#functions/parts/kept-connections.ts";
+import { connect } from "#kube/client/connect.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import { startRelay } from "#relay/relay.ts";
+import { ask } from "#test/ask.ts";
+import { untilTrue } from "#test/until-true.ts";
+
+/** What a burst of joining nodes is played on. */
+export interface BurstOptions {
+  readonly cluster: Cluster;
+  /** The world outside. */
+  readonly admin: Transport;
+  /** Of the control plane, whose audit log is there. */
+  readonly folder: string;
+  /** Of the nodes' names. */
+  readonly prefix: string;
+  /** In the middle of it: what was signed in with ends, and is refused once this resolves. */
+  readonly rotate: () => Promise<unknown>;
+}
+
+const FIRST = 40;
+const MEANWHILE = 30;
+const LAST = 30;
+
+/**
+ * A hundred nodes join, and in the middle of it what relay and function sign in with ends. Each node comes up, and none is ever seen
+ * schedulable without an address. Answers how often the API server refused who signs in (401).
+ */
+export async function playBurst({ cluster, admin, folder, prefix, rotate }: BurstOptions): Promise<number> {
+  const cloud: MemoryInstances = { instances: new Map() };
+  const api = keptConnections({ role: "node", most: 4, answersAlone: true });
+  const node = controllerFunction(nodeController, {
+    clusters: async () => cluster,
+    cloud: async () => createMemoryCloud(cloud),
+    api,
+    now: () => new Date(),
+  });
+  const lines: unknown[] = [];
+  const history = await recordNodeHistory(admin);
+  const relay = startRelay({
+    clusters: [
+      { cluster, transport: connect({ server: cluster.server, ...(await signIn(cluster, "relay")) }) },
+    ],
+    invoker: createInProcessInvoker(new Map([[nodeController.name, node]]), 20_000),
+    identity: prefix,
+    nodeStatusUpdateFrequencySeconds: 300,
+    onOutcome: (line) => lines.push(line),
+  });
+  let joined = 0;
+  const join = async (count: number): Promise<void> => {
+    const names = Array.from({ length: count }, () => `${prefix}-${joined++}`);
+    for (const name of names) {
+      cloud.instances.set(name, instanceOf(name, cloud.instances.size));
+      await ask(admin, { method: "POST", path: "/api/v1/nodes", body: joiningNode({ name }) });
+    }
+  };
+  const records = (): NodeRecord[] =>
+    [...history.records.values()].filter(({ name }) => name.startsWith(`${prefix}-`));
+  const up = (): number => records().filter(({ schedulableAt }) => schedulableAt !== undefined).length;
+  try {
+    await join(FIRST);
+    await untilTrue("the first nodes to come up", () => up() >= FIRST / 2);
+    await Promise.all([rotate(), join(MEANWHILE)]);
+    await join(LAST);
+    await untilTrue("all nodes to come up", () => up() === joined, 60_000).catch((error: Error) => {
+      throw new Error(`${error.message}, ${up()} are: ${JSON.stringify(lines.slice(-3)).slice(0, 1_500)}`);
+    });
+    expect(joined).toBe(FIRST + MEANWHILE + LAST);
+    expect(records().filter(({ naked, deleted }) => naked || deleted)).toEqual([]);
+    expect(history.hole).toBeUndefined();
+    expect(relay.ready()).toBe(true);
+    const audit = await readFile(pathOf(folder, "audit.log"), "utf8");
+    return audit.split("\n").filter((line) => line.includes('"code":401') && line.includes(`/${prefix}-`))
+      .length;
+  } finally {
+    await relay.close();
+    await history.close();
+    await (await api(cluster)).close();
+  }
+}
+
+function instanceOf(name: string, index: number) {
+  return {
+    id: name,
+    account: "account-1",
+    network: "network-1",
+    state: "running" as const,
+    providerID: `memory:///zone-a/${name}`,
+    type: "m1.large",
+    zone: "zone-a",
+    region: "region-1",
+    addresses: [{ type: "InternalIP", address: `10.0.0.${index + 1}` }],
+    labels: {},
+  };
+}
