@@ -5,9 +5,9 @@ import { shown } from "#core/shown-text.ts";
 export interface AccountValues {
   readonly values: readonly string[];
   of(account: string): string | undefined;
-  /** The accounts that it is given for, of those that roles are of; each of the two without the other is a fault. */
-  accountsOf(accounts: readonly string[]): readonly string[];
-  /** Says which of what is given is about none of these accounts. */
+  /** Whether one value is all accounts'. */
+  readonly isForAll: boolean;
+  /** Says of what is given which is about none of these accounts. */
   check(accounts: readonly string[]): void;
 }
 
@@ -30,34 +30,14 @@ export function readAccountValues(
     else if (byAccount.has(account)) faults.push({ name, message: `is given twice for account ${account}` });
     else byAccount.set(account, value);
   }
-  const of = (account: string): string | undefined => byAccount.get(account) ?? forAll;
-  const check = (accounts: readonly string[]): void => {
-    for (const account of byAccount.keys())
-      if (!accounts.includes(account))
-        faults.push({ name, message: `is given for account ${account}, of which there is no --role` });
-  };
   return {
     values: forAll === undefined ? [...byAccount.values()] : [forAll],
-    of,
-    check,
-    accountsOf: (accounts) => {
-      check(accounts);
-      if (given.length === 0)
-        faults.push({
-          name,
-          message:
-            "is missing: it is the issuer of the account's tokens, which AWS says where outbound identity federation is on",
-        });
-      else if (forAll !== undefined && accounts.length > 1)
-        faults.push({
-          name,
-          message: `is one, and the roles are of ${accounts.join(" and ")}: write ACCOUNT=URL for each, as every account has an issuer of its own`,
-        });
-      else if (forAll === undefined)
-        for (const account of accounts)
-          if (!byAccount.has(account))
-            faults.push({ name, message: `is missing for account ${account}, of which there is a --role` });
-      return accounts;
+    of: (account) => byAccount.get(account) ?? forAll,
+    isForAll: forAll !== undefined,
+    check: (accounts) => {
+      for (const account of byAccount.keys())
+        if (!accounts.includes(account))
+          faults.push({ name, message: `is given for account ${account}, of which there is no --role` });
     },
   };
 }

@@ -1,16 +1,12 @@
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import {
-  type OidcCommandFlags,
-  readOidcFlags,
-  readTrusts,
-  type TrustFlags,
-} from "#cli/infra/authentication-flags.ts";
-import {
   type EntryComments,
   rewriteConfiguration,
   writeConfiguration,
 } from "#cli/infra/authentication-yaml.ts";
+import { type OidcCommandFlags, readOidcFlags, type TranslatedOidcFlags } from "#cli/infra/oidc-flags.ts";
 import { readServerVersion, type ServerVersionFlags } from "#cli/infra/server-version.ts";
+import { readTrusts, type TrustFlags } from "#cli/infra/trust-flags.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { checkWriting } from "#config/fault-words.ts";
 import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
@@ -118,10 +114,7 @@ async function readExisting(file: string, faults: ConfigurationFault[]): Promise
   return undefined;
 }
 
-function commentsOn(
-  trusts: readonly Trust[],
-  translated: Awaited<ReturnType<typeof readOidcFlags>>,
-): EntryComments {
+function commentsOn(trusts: readonly Trust[], translated: TranslatedOidcFlags | undefined): EntryComments {
   const comments = new Map<string, readonly string[]>();
   if (translated !== undefined)
     comments.set(translated.entry.issuer.url, ["What the flags --oidc-* said.", ...translated.notes]);

@@ -1,16 +1,10 @@
-import { X509Certificate } from "node:crypto";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import { readAccountValues } from "#cli/infra/account-values.ts";
+import { type AccountValues, readAccountValues } from "#cli/infra/account-values.ts";
+import { readAuthority } from "#cli/infra/read-authority.ts";
 import { readDuration } from "#cli/read-duration.ts";
-import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
 import { audienceFault, audienceOf } from "#core/authentication/audience.ts";
-import {
-  EGRESS_SELECTOR_TYPES,
-  type EgressSelectorType,
-  type JwtAuthenticator,
-} from "#core/authentication/configuration.ts";
+import { EGRESS_SELECTOR_TYPES, type EgressSelectorType } from "#core/authentication/configuration.ts";
 import { issuerUrlFault } from "#core/authentication/issuer-url.ts";
-import { type OidcFlags, translateOidcFlags } from "#core/authentication/oidc-flags.ts";
 import { isSessionArn, parseRoleArn } from "#core/authentication/role-arn.ts";
 import { MAX_LIFETIME_SECONDS, type Trust } from "#core/authentication/trust.ts";
 import { ClusterName } from "#core/event.ts";
@@ -33,19 +27,6 @@ export interface TrustFlags {
   readonly egressSelector?: string | undefined;
 }
 
-/** Kube-apiserver's own, by the names that the command line gives them. */
-export interface OidcCommandFlags {
-  readonly oidcIssuerUrl?: string | undefined;
-  readonly oidcClientId?: string | undefined;
-  readonly oidcUsernameClaim?: string | undefined;
-  readonly oidcUsernamePrefix?: string | undefined;
-  readonly oidcGroupsClaim?: string | undefined;
-  readonly oidcGroupsPrefix?: string | undefined;
-  readonly oidcRequiredClaim?: readonly string[] | undefined;
-  readonly oidcSigningAlgs?: readonly string[] | undefined;
-  readonly oidcCaFile?: string | undefined;
-}
-
 /** Reads one trust for each account; every fault goes to `faults`, and none is made where there is one. */
 export async function readTrusts(flags: TrustFlags, faults: ConfigurationFault[]): Promise<readonly Trust[]> {
   const before = faults.length;
@@ -59,8 +40,10 @@ export async function readTrusts(flags: TrustFlags, faults: ConfigurationFault[]
   checkUrls("--issuer", issuers.values, faults);
   checkUrls("--discovery-url", discoveryUrls.values, faults);
   const authorities = await readAuthorities(authorityFiles.values, faults);
-  const accounts = issuers.accountsOf([...new Set(roles.map(({ account }) => account))]);
-  for (const given of [discoveryUrls, authorityFiles]) given.check(accounts);
+  const accounts = [...new Set(roles.map(({ account }) => account))].toSorted();
+  for (const given of [issuers, discoveryUrls, authorityFiles]) given.check(accounts);
+  // What could not be told apart is said already.
+  if (flags.issuer === undefined || issuers.values.length > 0) checkIssuers(issuers, accounts, faults);
   if (faults.length > before) return [];
   return accounts.map((account) => ({
     issuer: {
@@ -75,30 +58,6 @@ export async function readTrusts(flags: TrustFlags, faults: ConfigurationFault[]
       .map(({ arn, identity }) => ({ arn, user: userOf(identity) })),
     maxLifetimeSeconds,
   }));
-}
-
-/** Reads the entry that `--oidc-*` flags come to, and what of them it cannot say; undefined where there are none. */
-export async function readOidcFlags(
-  flags: OidcCommandFlags,
-  faults: ConfigurationFault[],
-): Promise<{ readonly entry: JwtAuthenticator; readonly notes: readonly string[] } | undefined> {
-  const before = faults.length;
-  const given: OidcFlags = {
-    issuerUrl: flags.oidcIssuerUrl,
-    clientId: flags.oidcClientId,
-    usernameClaim: flags.oidcUsernameClaim,
-    usernamePrefix: flags.oidcUsernamePrefix,
-    groupsClaim: flags.oidcGroupsClaim,
-    groupsPrefix: flags.oidcGroupsPrefix,
-    requiredClaim: flags.oidcRequiredClaim,
-    signingAlgs: flags.oidcSigningAlgs,
-    certificateAuthority: await readAuthority("--oidc-ca-file", flags.oidcCaFile, faults),
-  };
-  const isAsked = flags.oidcCaFile !== undefined || Object.values(given).some((each) => each !== undefined);
-  if (!isAsked) return undefined;
-  const translated = translateOidcFlags(given);
-  if (translated.kind === "faults") faults.push(...translated.faults);
-  return translated.kind === "entry" && faults.length === before ? translated : undefined;
 }
 
 /** AWS signs for a minute to an hour. */
@@ -146,6 +105,27 @@ function noRole(identity: Identity, arn: string): string {
   const because = isSessionArn(arn) ? "is a session of a role; its token names the role itself, " : "is no ";
   return `${identity}: "${shown(arn)}" ${because}arn:aws:iam::ACCOUNT:role/NAME, with its path where it has one`;
 }
+
+/** Each account of a role has an issuer, and one that is its own. */
+function checkIssuers(
+  issuers: AccountValues,
+  accounts: readonly string[],
+  faults: ConfigurationFault[],
+): void {
+  const fault = (message: string): unknown => faults.push({ name: "--issuer", message });
+  if (issuers.values.length === 0) fault(ISSUER_MISSING);
+  else if (issuers.isForAll && accounts.length > 1)
+    fault(
+      `is one, and the roles are of ${accounts.join(" and ")}: write ACCOUNT=URL for each, as every account has an issuer of its own`,
+    );
+  else
+    for (const account of accounts)
+      if (issuers.of(account) === undefined)
+        fault(`is missing for account ${account}, of which there is a --role`);
+}
+
+const ISSUER_MISSING =
+  "is missing: it is the URL of the account's issuer of tokens, as `aws iam get-outbound-web-identity-federation-info` says it";
 
 function readAudiences(
   { clusterName, audience = [] }: TrustFlags,
@@ -196,30 +176,4 @@ async function readAuthorities(
     if (pem !== undefined) authorities.set(file, pem);
   }
   return authorities;
-}
-
-const MAX_AUTHORITY_BYTES = 1024 * 1024;
-
-async function readAuthority(
-  name: string,
-  file: string | undefined,
-  faults: ConfigurationFault[],
-): Promise<string | undefined> {
-  if (file === undefined || file === "") return undefined;
-  try {
-    const pem = await readSmallFile(file, MAX_AUTHORITY_BYTES);
-    if (hasCertificate(pem)) return pem;
-    faults.push({ name, message: `${file} has no certificate in PEM` });
-  } catch (error) {
-    faults.push({ name, message: `${file} ${fileTrouble(error)}` });
-  }
-  return undefined;
-}
-
-function hasCertificate(pem: string): boolean {
-  try {
-    return new X509Certificate(pem).raw.length > 0;
-  } catch {
-    return false;
-  }
 }
