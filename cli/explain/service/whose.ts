@@ -49,6 +49,4 @@ const SAID: Readonly<Record<Mark["state"], (at: string) => string>> = {
   undoing: (at) => `the cloud refused it at ${at}, and what was made of it goes`,
   refused: (at) =>
     `the cloud refused it, nothing of it is left, and it is not tried again within an hour of ${at}`,
-  leaving: (at) =>
-    `going: nothing of it is seen, and since ${at} it is looked for whether anything comes to be`,
 };

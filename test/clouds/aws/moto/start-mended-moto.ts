@@ -118,7 +118,6 @@ export async function startMendedMoto(
     classicLoadBalancers(),
     SECURITY_GROUPS,
     routes(routeQuota),
-    subnets(),
     ACCOUNT_LIMITS,
     SUBNETS,
   ];
