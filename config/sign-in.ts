@@ -1,6 +1,6 @@
 import { pemOfData } from "#config/certificate-authority-data.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { signInByReading } from "#config/sign-in/by-reading.ts";
+import type { ReadSignIn } from "#config/sign-in/by-reading.ts";
 import { SignInError, type SignInSubject } from "#config/sign-in/error.ts";
 import { orLast, readPair, readPem, tokenFile } from "#config/sign-in/files.ts";
 import type { SignIn } from "#config/sign-in/kinds.ts";
@@ -49,7 +49,7 @@ export async function signIn(
       `there is none; add ${keysOf(role)} to the cluster's entry`,
     );
   const readAuthority = authorityOf(cluster, about);
-  const { readTls, authorization } = identity(how, about, cluster, options.now ?? Date.now);
+  const { readTls, authorization } = await identity(how, about, cluster, options.now ?? Date.now);
   const tls: ReadTls = async ({ fresh = false } = {}) => {
     const own = {
       certificateAuthority: undefined,
@@ -92,18 +92,28 @@ interface Identity {
   readonly readTls?: (fresh: boolean) => Promise<TlsCredentials>;
 }
 
-function identity(how: SignIn, about: SignInSubject, cluster: Cluster, now: () => number): Identity {
+async function identity(
+  how: SignIn,
+  about: SignInSubject,
+  cluster: Cluster,
+  now: () => number,
+): Promise<Identity> {
+  const byReading = async (read: ReadSignIn): Promise<Identity> => {
+    // Not for those who need none of it.
+    const { signInByReading } = await import("#config/sign-in/by-reading.ts");
+    return signInByReading(read, cluster, about, now);
+  };
   switch (how.kind) {
     case "token-file":
       return { authorization: tokenFile(how.file, about, now) };
     case "client-certificate": {
       const { certificateFile = "", keyFile = "", from } = how;
-      if (from !== undefined) return signInByReading({ ...how, from }, cluster, about, now);
+      if (from !== undefined) return byReading({ ...how, from });
       const read = orLast(() => readPair({ certificateFile, keyFile }, about));
       return { readTls: async (fresh) => ({ clientCertificate: await read(fresh) }) };
     }
     case "kubeconfig":
-      if (how.from !== undefined) return signInByReading({ ...how, from: how.from }, cluster, about, now);
+      if (how.from !== undefined) return byReading({ ...how, from: how.from });
       throw new SignInError(
         "NotSupported",
         about,
@@ -113,6 +123,6 @@ function identity(how: SignIn, about: SignInSubject, cluster: Cluster, now: () =
     case "token":
     case "eks":
     case "web-identity":
-      return signInByReading(how, cluster, about, now);
+      return byReading(how);
   }
 }

@@ -19,6 +19,7 @@ const MAX_MINIFIED_BYTES = 1_000_000;
 /** Every package of which a function may hold something. Further ones are a decision: what they cost each cold start is in 0003. */
 const ALLOWED_PACKAGES = [
   "@aws-sdk/client-ec2",
+  "@aws-sdk/client-secrets-manager",
   "@aws-sdk/client-ssm",
   "@aws-sdk/client-sts",
   "@aws-sdk/core",
@@ -87,7 +88,11 @@ const hasController = (name: string): boolean => !["sweep", "ec2-events"].includ
 
 /** Of the clouds, what every function knows at once: that they are there. */
 const KIND_OF_CLOUD =
-  /^clouds\/(kinds|kind|[a-z]+\/(kind|regions|labels-from-tags|load-balancer-settings))\.ts$/;
+  /^clouds\/(kinds|kind|secrets\/reference|[a-z]+\/(kind|regions|labels-from-tags|load-balancer-settings))\.ts$/;
+
+/** What signing in to clusters takes of AWS, on demand. */
+const SIGN_IN =
+  /^clouds\/(keep-fresh|secrets\/[a-z-]+|aws\/(credentials|errors|secrets\/[a-z-]+|sign-in\/[a-z-]+))\.ts$/;
 
 const names = await functionNames();
 
@@ -138,7 +143,8 @@ describe("a function's bundle", () => {
 
   test("sweep: holds no cloud and no client of one, neither at its start nor on demand", () => {
     const inputs = inputsOf("sweep");
-    expect(inputs.filter((input) => /^clouds\//.test(input) && !KIND_OF_CLOUD.test(input)).sort()).toEqual([
+    const ofClouds = inputs.filter((input) => /^clouds\//.test(input) && !KIND_OF_CLOUD.test(input));
+    expect(ofClouds.filter((input) => !SIGN_IN.test(input)).sort()).toEqual([
       // Where the clusters are written down, on demand.
       "clouds/aws/http.ts",
       "clouds/aws/no-profiles.ts",
@@ -147,6 +153,28 @@ describe("a function's bundle", () => {
     ]);
     expect(inputs.flatMap(packageOf)).not.toContain("@aws-sdk/client-ec2");
     expect(inputs.flatMap(packageOf)).toContain("@aws-sdk/client-lambda");
+  });
+
+  test.each(names)("%s: brings what signing in takes on demand, each way its own", (name) => {
+    const outputs = bundles.get(name) ?? {};
+    const loaded = inputsLoadedWith(outputs, `functions/${name}.ts`);
+    const isSignIn = (input: string): boolean => SIGN_IN.test(input) && !KIND_OF_CLOUD.test(input);
+    expect(loaded.filter(isSignIn)).toEqual([]);
+    expect(loaded).not.toContain("config/sign-in/by-reading.ts");
+    const CLIENT = /@aws-sdk\/client-(secrets-manager|ssm|sts|ec2)/;
+    expect(loaded.filter((input) => CLIENT.test(input))).toEqual([]);
+    for (const [entry, client] of [
+      ["clouds/aws/sign-in/eks-token.ts", "@aws-sdk/client-sts"],
+      ["clouds/aws/sign-in/web-identity-token.ts", "@aws-sdk/client-sts"],
+      ["clouds/aws/secrets/secrets-manager.ts", "@aws-sdk/client-secrets-manager"],
+      ["clouds/aws/secrets/parameter-store.ts", "@aws-sdk/client-ssm"],
+    ] as const) {
+      const packages = inputsLoadedWith(outputs, entry).flatMap(packageOf);
+      expect([...new Set(packages.filter((each) => each.startsWith("@aws-sdk/client-")))], entry).toEqual([
+        client,
+      ]);
+    }
+    expect(inputsOf(name).flatMap(packageOf)).not.toContain("@kubernetes/client-node");
   });
 
   test("ec2-events: brings what it asks EC2 with on demand, and no cloud beside it", () => {
