@@ -12,6 +12,8 @@ const page = await readFile(join(ROOT, "docs/reference/commands.md"), "utf8");
 const rows = (text: string): string[][] =>
   [...text.matchAll(/^\| `([^`]+)` \| (.*?) \|$/gm)].map(([, name = "", words = ""]) => [name, words]);
 
+const sectionOf = (command: string): string => page.split(`## ${command}\n`)[1]?.split("\n## ", 1)[0] ?? "";
+
 test("the page has every command with what its help says", async () => {
   const { stdout } = await runProgram(["--help"], "", { COLUMNS: "200" });
   const helped = stdout.split("Commands:\n")[1] ?? "";
@@ -24,12 +26,25 @@ test("the page has every command with what its help says", async () => {
 
 test("the page has every check of doctor, in their order", () => {
   const signer = { name: "…", role: "relay", identities: ["relay"] } as const;
-  const [, section = ""] = page.split("## doctor");
+  const section = sectionOf("doctor");
   expect(rows(section).map(([name]) => name)).toEqual(
     checksFor({ signers: [signer] }).map(({ name }) => name),
   );
   expect(section).toContain(`1.${OLDEST_MINOR} to 1.${NEWEST_MINOR}`);
   expect(section).toContain(`longer than ${CHECK_TIMEOUT_MS / 1_000} seconds`);
+});
+
+test("the page has every flag of infra authentication-config", async () => {
+  const { stdout } = await runProgram(["infra", "authentication-config", "--help"]);
+  const helped = [...stdout.matchAll(/^ {2}(--[a-z-]+) /gm)].map(([, flag]) => flag);
+  const table = sectionOf("infra authentication-config")
+    .split("\n")
+    .filter((line) => line.startsWith("| `--"));
+  const flags = table.flatMap((row) =>
+    [...(row.split("|")[1] ?? "").matchAll(/`(--[a-z-]+)`/g)].map(([, flag]) => flag),
+  );
+  expect(helped.length).toBeGreaterThan(15);
+  expect(flags.toSorted()).toEqual(helped.toSorted());
 });
 
 test("of every code that the page about what is wrong names something is known", async () => {
