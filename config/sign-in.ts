@@ -124,5 +124,11 @@ async function identity(
     case "eks":
     case "web-identity":
       return byReading(how);
+    case "minted-token":
+      throw new SignInError(
+        "NotSupported",
+        about,
+        `its token is minted with an administrator's kubeconfig, which no function gets; give signIn.${about.key} a way without a stored secret`,
+      );
   }
 }

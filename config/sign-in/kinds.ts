@@ -88,5 +88,17 @@ export const SignIn = z.discriminatedUnion("kind", [
     region,
     roleArn,
   }),
+  /**
+   * A token that is minted for a ServiceAccount with the administrator's kubeconfig in a Secret of the management cluster; for
+   * processes that reach that cluster, and never for deployed functions.
+   */
+  z.strictObject({
+    kind: z.literal("minted-token"),
+    /** The management cluster, as `--clusters-file` names it. */
+    management: z.string().startsWith("kubernetes:", "the management cluster, as kubernetes:"),
+    /** NAMESPACE/NAME, and its key with the kubeconfig. */
+    secret: z.string().regex(/^[^/]+\/[^/]+$/, "NAMESPACE/NAME of a Secret"),
+    key: z.string().min(1),
+  }),
 ]);
 export type SignIn = z.output<typeof SignIn>;

@@ -57,6 +57,8 @@ export function describeHome(title: string, open: () => Promise<OwnedHome>): voi
           ),
         onError: ({ code }) => heard.push(code),
         intervalMs: 20,
+        // What failed is tried again soon.
+        random: () => 0.02,
       });
     }
     const untilHeard = (last: string): Promise<void> =>

@@ -1,0 +1,73 @@
+import { readKubeconfig } from "#cli/kubeconfig.ts";
+import type { ClusterHome } from "#config/home/home.ts";
+import {
+  type EntryDefaults,
+  NO_DEFAULTS,
+  readEntryDefaults,
+} from "#config/home/kubernetes/entry-defaults.ts";
+import { kubernetesHome } from "#config/home/kubernetes/kubernetes-home.ts";
+import { openHome } from "#config/home/open-home.ts";
+import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
+import { connect } from "#kube/client/connect.ts";
+import type { Transport } from "#kube/client/transport.ts";
+
+/** A management cluster as `--clusters-file` names it: `kubernetes:`, a kubeconfig behind it, and `?namespace=NAME`. */
+export interface ManagementReference {
+  /** The ServiceAccount of this process's pod without it. */
+  readonly kubeconfig: string | undefined;
+  readonly namespace: string | undefined;
+}
+
+/** Reads such a reference; undefined where it is none. */
+export function parseManagementReference(reference: string): ManagementReference | undefined {
+  const match = /^kubernetes:([^?]*)(?:\?namespace=([a-z0-9]([-a-z0-9]*[a-z0-9])?))?$/.exec(reference);
+  if (match === null) return undefined;
+  return { kubeconfig: match[1] || undefined, namespace: match[2] };
+}
+
+/** Opens the home that `--clusters-file` names, a management cluster among them; `defaultsFile` is for the entries of the latter. */
+export async function openAnyHome(reference: string, defaultsFile?: string): Promise<ClusterHome> {
+  const defaults = defaultsFile === undefined ? NO_DEFAULTS : await readEntryDefaults(defaultsFile);
+  return openHome(reference, (further) => openManagementCluster(further, defaults));
+}
+
+function openManagementCluster(reference: string, defaults: EntryDefaults): ClusterHome | undefined {
+  const parsed = parseManagementReference(reference);
+  if (parsed === undefined) return undefined;
+  const { namespace } = parsed;
+  return kubernetesHome({ reference, namespace, defaults, connect: () => connectManagement(reference) });
+}
+
+/** Where a pod finds what it signs in with. */
+const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/** Connects to a management cluster; rejects where it cannot be signed in to. */
+export async function connectManagement(reference: string): Promise<Transport> {
+  const kubeconfig = parseManagementReference(reference)?.kubeconfig;
+  if (kubeconfig !== undefined) return connect(await readKubeconfig(kubeconfig));
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
+  if (!host)
+    throw new Error(
+      "there is no management cluster around this process; name a kubeconfig behind kubernetes:, such as kubernetes:/etc/ccm/management.kubeconfig",
+    );
+  const certificateAuthority = await readOfPod("ca.crt");
+  await readOfPod("token");
+  const authority = host.includes(":") ? `[${host}]` : host;
+  return connect({
+    server: `https://${authority}:${port ?? 443}`,
+    certificateAuthority,
+    // Kubelets renew it; a read costs nothing beside the request.
+    authorization: async () => `Bearer ${(await readOfPod("token")).trim()}`,
+  });
+}
+
+const MAX_BYTES = 1024 * 1024;
+
+async function readOfPod(name: string): Promise<string> {
+  const file = `${SERVICE_ACCOUNT}/${name}`;
+  try {
+    return await readSmallFile(file, MAX_BYTES);
+  } catch (error) {
+    throw new Error(`${file} ${fileTrouble(error)}; give the pod a ServiceAccount and mount its token`);
+  }
+}

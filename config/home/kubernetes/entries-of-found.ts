@@ -1,0 +1,67 @@
+import type { Cluster } from "#config/cluster.ts";
+import { type ClustersFile, clustersFileOf, type FaultyEntry, isFaulty } from "#config/clusters-file.ts";
+import { type EntryOfFoundOptions, entryOfFound } from "#config/home/kubernetes/entry-of-found.ts";
+import { describedBy, type FoundCluster, Secret } from "#config/home/kubernetes/found-cluster.ts";
+import type { Found } from "#config/home/kubernetes/sources.ts";
+import type { FoundControlPlane } from "#config/home/kubernetes/tenant-control-plane.ts";
+import { messageOf } from "#core/message-of.ts";
+import { objectPath } from "#core/resources/resource.ts";
+import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
+import type { Transport } from "#kube/client/transport.ts";
+
+const SECRETS = { apiVersion: "v1", name: "secrets" } as const;
+
+/** The entries of all that was found. Two of one name are both faulty: nobody can tell which of them is meant. */
+export async function entriesOfFound(
+  found: readonly Found[],
+  transport: Transport,
+  options: EntryOfFoundOptions,
+  signal?: AbortSignal,
+): Promise<ClustersFile> {
+  const clusters = await Promise.all(
+    found.map((each) =>
+      each.kind === "cluster" ? each.cluster : clusterOfControlPlane(each.plane, transport, signal),
+    ),
+  );
+  const read = clusters.map((cluster) => ({ place: cluster.place, entry: entryOfFound(cluster, options) }));
+  const byName = Map.groupBy(read, ({ entry }) => entry.name);
+  return clustersFileOf(
+    read.map(({ entry, place }) => {
+      const twins = entry.name === undefined ? [] : (byName.get(entry.name) ?? []);
+      const others = twins.map((twin) => twin.place).filter((each) => each !== place);
+      return others.length === 0 ? entry : sameName(entry, place, others);
+    }),
+  );
+}
+
+function sameName(entry: Cluster | FaultyEntry, place: string, others: readonly string[]): FaultyEntry {
+  const message = `the same name as of ${others.join(", ")}; give one of them another by the annotation serverless-ccm.io/name`;
+  const fault = { path: "name", document: place, subject: `cluster ${entry.name}: name`, message };
+  return { name: entry.name, faults: [...(isFaulty(entry) ? entry.faults : []), fault] };
+}
+
+/** A control plane by the Secret that it names; what of it is read besides where its API server is, is not kept. */
+async function clusterOfControlPlane(
+  { secret, endpoint: _, ...plane }: FoundControlPlane,
+  transport: Transport,
+  signal: AbortSignal | undefined,
+): Promise<FoundCluster> {
+  const place = `secret ${secret.namespace}/${secret.name}`;
+  const fault = (message: string): FoundCluster => ({ ...plane, described: { kind: "fault", message } });
+  try {
+    const answer = await transport.send({
+      method: "GET",
+      path: objectPath(SECRETS, secret),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    if (answer.status !== 200) {
+      const said = classifyAnswer(answer);
+      return fault(`its ${place} cannot be read: ${"message" in said ? said.message : answer.status}`);
+    }
+    const read = Secret.safeParse(parseJson(answer.body)).data;
+    if (read === undefined) return fault(`its ${place} is no Secret`);
+    return { ...plane, described: describedBy(read, secret.key) };
+  } catch (error) {
+    return fault(`its ${place} cannot be read: ${messageOf(error)}`);
+  }
+}

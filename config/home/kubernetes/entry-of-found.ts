@@ -1,0 +1,131 @@
+import { Cluster } from "#config/cluster.ts";
+import { type ClustersFault, type FaultyEntry, isFaulty, parseEntryDocument } from "#config/clusters-file.ts";
+import type { EntryDefaults } from "#config/home/kubernetes/entry-defaults.ts";
+import type { FoundCluster, SecretKey } from "#config/home/kubernetes/found-cluster.ts";
+import type { SignIn } from "#config/sign-in/kinds.ts";
+import { parseYaml } from "#config/yaml-text.ts";
+import { ClusterName } from "#core/event.ts";
+import { pathOf } from "#core/faults.ts";
+import { FUNCTION_IDENTITIES } from "#core/identities.ts";
+import { nearest } from "#core/nearest.ts";
+
+export interface EntryOfFoundOptions {
+  /** The management cluster, as `--clusters-file` names it. */
+  readonly home: string;
+  /** What entries say that nothing else says, as the operator wrote it. */
+  readonly defaults: EntryDefaults;
+}
+
+/** The keys of an entry that annotations may give, `serverless-ccm.io/` before each; `controllers` with commas between. */
+const ANNOTATED = [
+  "name",
+  "cloud.provider",
+  "cloud.region",
+  "cloud.vpc",
+  "cloud.clusterTag",
+  "controllers",
+] as const;
+const PREFIX = "serverless-ccm.io/";
+
+/** The entry of a cluster that was found: what the operator's defaults say, what annotations say, and the API server. */
+export function entryOfFound(found: FoundCluster, options: EntryOfFoundOptions): Cluster | FaultyEntry {
+  const { described, annotations } = found;
+  if (described.kind === "entry") return entryOfText(found, described.text);
+  const annotated = annotatedOf(annotations);
+  const own = annotated.values.get("name") ?? `${found.namespace}.${found.ownName}`;
+  const name = ClusterName.safeParse(own).success ? own : undefined;
+  const faults = [...annotated.faults];
+  if (name === undefined)
+    faults.push({ path: "name", message: `annotation ${PREFIX}name is no name of a cluster` });
+  if (described.kind === "fault") faults.push({ path: "", message: described.message });
+  const written =
+    name && described.kind === "server"
+      ? entryWritten(name, found, described, annotated.values, options)
+      : {};
+  const parsed = Cluster.safeParse(written);
+  if (parsed.success && faults.length === 0) return parsed.data;
+  const ofEntry = name && described.kind === "server" ? (parsed.error?.issues ?? []) : [];
+  const all = [...faults, ...ofEntry.map(({ path, message }) => ({ path: pathOf(path), message }))];
+  return { name, faults: all.map((fault) => placed(fault, name, found)) };
+}
+
+/** An entry that stands whole in a Secret has the name that it says. */
+function entryOfText(found: FoundCluster, text: string): Cluster | FaultyEntry {
+  const parsed = parseYaml(text);
+  const written = parsed.kind === "value" ? Object(parsed.value)["name"] : undefined;
+  const name = ClusterName.safeParse(written).data;
+  const entry = parseEntryDocument({ document: found.place, name: name ?? found.ownName, text });
+  return isFaulty(entry) ? { ...entry, name } : entry;
+}
+
+function entryWritten(
+  name: string,
+  found: FoundCluster,
+  described: {
+    readonly server: string;
+    readonly certificateAuthorityData: string | undefined;
+    readonly secret: SecretKey;
+  },
+  annotated: ReadonlyMap<string, string>,
+  { home, defaults }: EntryOfFoundOptions,
+): Readonly<Record<string, unknown>> {
+  const {
+    cloud = {},
+    signIn = {},
+    ...others
+  } = defaults.forCluster({ name: found.ownName, namespace: found.namespace });
+  const annotatedCloud = Object.fromEntries(
+    [...annotated].flatMap(([key, value]) =>
+      key.startsWith("cloud.") ? [[key.slice("cloud.".length), value]] : [],
+    ),
+  );
+  const controllers = annotated
+    .get("controllers")
+    ?.split(/[\s,]+/)
+    .filter((each) => each !== "");
+  const { server, certificateAuthorityData, secret } = described;
+  return {
+    ...others,
+    name,
+    server,
+    ...(certificateAuthorityData === undefined ? {} : { certificateAuthorityData }),
+    cloud: { ...Object(cloud), ...annotatedCloud },
+    ...(controllers === undefined ? {} : { controllers }),
+    signIn: { ...mintedSignIns(home, secret, Object(signIn)), ...Object(signIn) },
+  };
+}
+
+/** A token of its own for everybody who has no other way to sign in; one for all functions is as good as one for each. */
+function mintedSignIns(home: string, secret: SecretKey, given: object): Readonly<Record<string, SignIn>> {
+  const roles = "functions" in given ? ["relay"] : ["relay", ...FUNCTION_IDENTITIES];
+  const { namespace, name, key } = secret;
+  const how: SignIn = { kind: "minted-token", management: home, secret: `${namespace}/${name}`, key };
+  return Object.fromEntries(roles.filter((role) => !(role in given)).map((role) => [role, how]));
+}
+
+interface Annotated {
+  readonly values: ReadonlyMap<string, string>;
+  readonly faults: readonly ClustersFault[];
+}
+
+function annotatedOf(annotations: Readonly<Record<string, string>>): Annotated {
+  const values = new Map<string, string>();
+  const faults: ClustersFault[] = [];
+  const known: readonly string[] = ANNOTATED;
+  for (const [annotation, value] of Object.entries(annotations)) {
+    if (!annotation.startsWith(PREFIX)) continue;
+    const key = annotation.slice(PREFIX.length);
+    if (known.includes(key)) values.set(key, value);
+    else {
+      const meant = nearest(key, known);
+      const hint = meant === undefined ? `known are ${known.join(", ")}` : `did you mean ${PREFIX}${meant}?`;
+      faults.push({ path: key, message: `unknown annotation; ${hint}` });
+    }
+  }
+  return { values, faults };
+}
+
+function placed(fault: ClustersFault, name: string | undefined, { place }: FoundCluster): ClustersFault {
+  const who = name === undefined ? "a cluster" : `cluster ${name}`;
+  return { ...fault, document: place, subject: fault.path === "" ? who : `${who}: ${fault.path}` };
+}

@@ -1,0 +1,128 @@
+import * as z from "zod";
+import { decoded, Secret, type SecretKey } from "#config/home/kubernetes/found-cluster.ts";
+import {
+  type AdministratorCredentials,
+  parseKubeconfig,
+} from "#config/home/kubernetes/written-kubeconfig.ts";
+import { objectPath } from "#core/resources/resource.ts";
+import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
+import { type ConnectOptions, connect } from "#kube/client/connect.ts";
+import type { ApiResponse, Transport } from "#kube/client/transport.ts";
+
+/** For whom a token is minted, and with what. */
+export interface MintOptions {
+  /** The cluster's API server, as its entry says: no other one is asked, whatever the kubeconfig says. */
+  readonly server: string;
+  readonly certificateAuthority: string | undefined;
+  /** The Secret with an administrator's kubeconfig. */
+  readonly secret: SecretKey;
+  readonly serviceAccount: { readonly namespace: string; readonly name: string };
+  /** Opens a connection to the management cluster. */
+  readonly management: () => Promise<Transport>;
+  readonly judgeAddress?: ConnectOptions["judgeAddress"];
+}
+
+/** A token, and when it ends, in milliseconds since the epoch. */
+export interface MintedToken {
+  readonly token: string;
+  readonly expiresAt: number;
+}
+
+/** No token could be had; the words say of which step, and hold nothing of a credential. */
+export class MintError extends Error {
+  override readonly name = "MintError";
+}
+
+/** An hour: short, and as long as kube-apiserver lets nobody do without renewal for a relay that is away. */
+const EXPIRATION_SECONDS = 3_600;
+const TIMEOUT_MS = 15_000;
+
+const TokenRequest = z.object({
+  status: z.object({ token: z.string().regex(/^[\x21-\x7e]+$/), expirationTimestamp: z.iso.datetime() }),
+});
+
+/**
+ * Mints a token of a ServiceAccount with an administrator's kubeconfig, which is read for it and forgotten: what goes on working is the
+ * restricted token alone. Rejects with `MintError`.
+ */
+export async function mintToken(options: MintOptions): Promise<MintedToken> {
+  const { serviceAccount, server } = options;
+  const credentials = await readCredentials(options);
+  const administrator = connect({
+    server,
+    judgeAddress: options.judgeAddress,
+    ...signInBy(credentials, options.certificateAuthority),
+  });
+  try {
+    const path = objectPath({ apiVersion: "v1", name: "serviceaccounts" }, serviceAccount, "token");
+    const body = {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenRequest",
+      spec: { expirationSeconds: EXPIRATION_SECONDS },
+    };
+    const answer = await ask(`a token of ServiceAccount ${nameOf(serviceAccount)}`, () =>
+      administrator.send({ method: "POST", path, body, timeoutMs: TIMEOUT_MS }),
+    );
+    if (answer.status === 404)
+      throw new MintError(
+        `there is no ServiceAccount ${nameOf(serviceAccount)}; apply infra/rbac/service-accounts`,
+      );
+    const minted = TokenRequest.safeParse(parseJson(answer.body)).data;
+    if (answer.status !== 201 || minted === undefined)
+      throw new MintError(
+        `no token of ServiceAccount ${nameOf(serviceAccount)} was given: ${saidIn(answer)}`,
+      );
+    return { token: minted.status.token, expiresAt: Date.parse(minted.status.expirationTimestamp) };
+  } finally {
+    await administrator.close();
+  }
+}
+
+async function readCredentials({
+  secret,
+  server,
+  management,
+}: MintOptions): Promise<AdministratorCredentials> {
+  const place = `secret ${secret.namespace}/${secret.name} of the management cluster`;
+  const transport = await management();
+  try {
+    const path = objectPath({ apiVersion: "v1", name: "secrets" }, secret);
+    const answer = await ask(place, () => transport.send({ method: "GET", path, timeoutMs: TIMEOUT_MS }));
+    const read = Secret.safeParse(parseJson(answer.body)).data;
+    if (answer.status !== 200 || read === undefined)
+      throw new MintError(`${place} cannot be read: ${saidIn(answer)}`);
+    const value = read.data[secret.key];
+    const parsed = value === undefined ? undefined : parseKubeconfig(decoded(value));
+    if (parsed?.kind !== "kubeconfig")
+      throw new MintError(`${place}: ${secret.key} ${parsed === undefined ? "is missing" : parsed.message}`);
+    if (parsed.kubeconfig.server !== server)
+      throw new MintError(`${place} is of another API server than the cluster's entry`);
+    return parsed.kubeconfig.credentials;
+  } finally {
+    await transport.close();
+  }
+}
+
+function signInBy(credentials: AdministratorCredentials, certificateAuthority: string | undefined) {
+  if (credentials.kind === "token")
+    return { certificateAuthority, authorization: async () => `Bearer ${credentials.token}` };
+  const { certificate, key } = credentials;
+  return { tls: async () => ({ certificateAuthority, clientCertificate: { certificate, key } }) };
+}
+
+async function ask(what: string, send: () => Promise<ApiResponse>): Promise<ApiResponse> {
+  try {
+    return await send();
+  } catch (cause) {
+    throw new MintError(`${what}: ${cause instanceof Error ? cause.message : "no answer"}`, { cause });
+  }
+}
+
+function saidIn(answer: ApiResponse): string {
+  const said = classifyAnswer(answer);
+  return "message" in said ? said.message : `${answer.status}`;
+}
+
+function nameOf({ namespace, name }: MintOptions["serviceAccount"]): string {
+  return `${namespace}/${name}`;
+}
