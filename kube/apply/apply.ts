@@ -76,7 +76,7 @@ export async function applyDecisions(options: ApplyOptions): Promise<Applied> {
 const DEFAULT_MAX_IN_FLIGHT = 32;
 
 /** Objects for whose sake the cloud is changed at a time. */
-const MAX_TURNS = 4;
+const MAX_TURNS = 3;
 const DEFAULT_GRACE_MS = 500;
 const DEFAULT_EVENTS_TIMEOUT_MS = 500;
 

@@ -8,7 +8,7 @@ import { describeWithPart } from "#test/setup/parts.ts";
 
 const SERVICES = 12;
 /** Services that are seen to at a time: of the rule that all have together they do not know of each other. */
-const AT_ONCE = 4;
+const AT_ONCE = 3;
 const TIMEOUT_MS = 120_000;
 
 describeWithPart("moto", "Services in one event", (program) => {

@@ -1,5 +1,6 @@
 import { type Api, createApi } from "#clouds/aws/actions/api.ts";
 import { perform } from "#clouds/aws/actions/perform.ts";
+import { MAX_TOKEN_WAIT_MS } from "#clouds/aws/budget.ts";
 import {
   type AwsWorld,
   type ClosableCapability,
@@ -27,11 +28,11 @@ export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): C
   const { cluster, budget, sleep } = world;
   const zoneTypes = createZoneTypes(world.now);
   const enter = createEntrance(budget);
-  const sessionOf = (signal: AbortSignal): Session<Api> =>
-    createSession({ ec2: api, budget, sleep, signal, maxTokenWaitMs: MAX_WAIT_MS });
+  const sessionOf = (signal: AbortSignal, maxTokenWaitMs: number): Session<Api> =>
+    createSession({ ec2: api, budget, sleep, signal, maxTokenWaitMs });
   return {
     async observe(questions, call) {
-      const session = sessionOf(call.signal);
+      const session = sessionOf(call.signal, MAX_WAIT_MS);
       if (questions.length === 0) return { answers: [], usage: session.usage() };
       const leave = enter(call);
       try {
@@ -54,9 +55,10 @@ export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): C
       }
     },
     async act(action, call) {
+      // Whoever comes back halfway is looked at anew: of the scarcest quota that costs more than to wait for its turn.
       const leave = enter(call);
       try {
-        return await perform(action, ALLOWED, sessionOf(call.signal));
+        return await perform(action, ALLOWED, sessionOf(call.signal, MAX_TOKEN_WAIT_MS));
       } finally {
         leave();
       }
