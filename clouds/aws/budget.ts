@@ -10,6 +10,8 @@ export interface Budget {
   enter(share: number): () => void;
   /** Takes a token, and returns undefined, or the milliseconds until there is one. */
   take(operation: Operation): number | undefined;
+  /** The milliseconds until an operation can be asked so often as only makes sense together; undefined where it can by the next `withinMs`. */
+  untilWhole(operation: Operation, withinMs: number): number | undefined;
   /** The service throttled this operation: the bucket empties, and its rate halves and grows back slowly. */
   throttled(operation: Operation): void;
 }
@@ -39,6 +41,14 @@ export function createBudget(now: () => number, quotas = AWS_QUOTAS): Budget {
       }
       bucket.tokens -= 1;
       return undefined;
+    },
+    untilWhole(operation, withinMs) {
+      const name = quotaOf(operation);
+      const bucket = settled(name);
+      const { wholeBurst = 1, refillPerSecond } = quotas[name];
+      const missing = Math.min(wholeBurst, sizeOf(quotas[name], shares.current())) - bucket.tokens;
+      const waitMs = Math.ceil((missing * 1000) / (refillPerSecond * shares.current() * bucket.rate));
+      return waitMs > withinMs ? waitMs : undefined;
     },
     throttled(operation) {
       const bucket = settled(quotaOf(operation));
@@ -70,7 +80,7 @@ function fullBucket(quota: Quota, share: number, at: number): Bucket {
 
 /** However small the share, one request fits: or nothing would ever be asked. */
 function sizeOf(quota: Quota, share: number): number {
-  return Math.max(1, quota.burst * share);
+  return Math.max(quota.wholeBurst ?? 1, quota.burst * share);
 }
 
 function settle(bucket: Bucket, quota: Quota, share: number, at: number): void {

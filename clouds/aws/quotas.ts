@@ -2,6 +2,8 @@
 export interface Quota {
   readonly burst: number;
   readonly refillPerSecond: number;
+  /** Of the burst so many, however small the share: what only makes sense as a whole fits, and nothing of it is asked in vain. */
+  readonly wholeBurst?: number;
 }
 
 /** Operations of EC2 that change nothing, by EC2's own names; each has a bucket of its own. */
@@ -46,7 +48,7 @@ const EC2_DESCRIBING: Quota = { burst: 100, refillPerSecond: 20 };
  * "Request throttling for the Elastic Load Balancing API": 40 and 10; the two versions have buckets of their own. A tenth of each
  * bucket stays in it, as what is sent one after the other may arrive together: one throttle costs more than that gains.
  */
-const ELB_DESCRIBING: Quota = { burst: 36, refillPerSecond: 10 };
+const ELB_DESCRIBING: Quota = { burst: 36, refillPerSecond: 10, wholeBurst: 20 };
 /** AWS does not say what these are; AWS's own load balancer controller keeps to 20 and 4, and to 40 and 10. */
 const ELB_REGISTERING: Quota = { burst: 18, refillPerSecond: 4 };
 const ELB_CHANGING: Quota = { burst: 36, refillPerSecond: 10 };

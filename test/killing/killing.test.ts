@@ -4,12 +4,12 @@ import {
 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { foreignLoadBalancer } from "#test/killing/foreign.ts";
-import { describeWithPart } from "#test/setup/parts.ts";
+import { describeWithBoth, describeWithPart } from "#test/setup/parts.ts";
 import { enumerate } from "./enumerate.ts";
 import { createLifeline } from "./lifeline.ts";
 import type { Operation } from "./operation.ts";
 import { OPERATIONS } from "./operations.ts";
-import { type Stage, startStage } from "./stage.ts";
+import { onKubeApiserver, type Stage, startStage } from "./stage.ts";
 
 // A part of `npm run test:killing`: every tenth of what can go wrong with a few operations.
 
@@ -58,6 +58,27 @@ describeWithPart("moto", "functions that are killed", (program) => {
       expect(result).toMatchObject({ runs: 2, same: 0, orphans: 2, foreignTouched: 2 });
       expect(result.problems.join("\n")).toContain("there is {");
       expect(result.problems.join("\n")).toContain("there is no {");
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describeWithBoth("functions that are killed", (binaries, program) => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await startStage(program, onKubeApiserver(binaries));
+  }, TIMEOUT_MS);
+  afterAll(() => stage?.close());
+
+  test.each(["NLB, Managed: create", "CLB: delete"])(
+    "come to the same end on a real API server: %s",
+    async (name) => {
+      const result = await enumerate(stage, operationNamed(name), {
+        chosen: (_, index) => index % (2 * EVERY) === 3,
+      });
+      expect(result.problems).toEqual([]);
+      expect(result).toMatchObject({ orphans: 0, foreignTouched: 0, same: result.runs });
+      expect(result.runs).toBeGreaterThan(0);
     },
     TIMEOUT_MS,
   );

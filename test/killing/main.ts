@@ -1,14 +1,15 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { parseArgs } from "node:util";
+import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
 import { getMotoProgram } from "#test/setup/moto-program.ts";
 import { enumerate, type OperationResult } from "./enumerate.ts";
-import { OPERATIONS } from "./operations.ts";
-import { startStage } from "./stage.ts";
+import { KUBE_APISERVER_OPERATIONS, OPERATIONS } from "./operations.ts";
+import { onKubeApiserver, startStage } from "./stage.ts";
 
 // `npm run test:killing`: the whole table, or with --operation those operations whose name holds a word, and with --every each n-th
-// of all that can go wrong with them. Two processes share the
-// operations, as the SDK finds its endpoint by the environment of a process.
+// of all that can go wrong with them; with --kube-apiserver on a real API server. Two processes share the operations, as the SDK finds
+// its endpoint by the environment of a process.
 
 /** Seconds that the whole table is to take at the most, on two quiet cores. */
 const BUDGET_SECONDS = 480;
@@ -22,12 +23,12 @@ const { values } = parseArgs({
   options: {
     operation: { type: "string", multiple: true },
     every: { type: "string", default: "1" },
+    "kube-apiserver": { type: "boolean", default: false },
     worker: { type: "boolean" },
   },
 });
-const operations = OPERATIONS.filter(
-  ({ name }) => values.operation?.some((word) => name.includes(word)) ?? true,
-);
+const all = values["kube-apiserver"] ? KUBE_APISERVER_OPERATIONS : OPERATIONS;
+const operations = all.filter(({ name }) => values.operation?.some((word) => name.includes(word)) ?? true);
 if (operations.length === 0) throw new Error(`no operation's name holds ${values.operation?.join(" or ")}`);
 await (values.worker === true ? work() : hand());
 
@@ -35,7 +36,7 @@ await (values.worker === true ? work() : hand());
 async function work(): Promise<void> {
   const program = await getMotoProgram((line) => process.stderr.write(`${line}\n`));
   if (program.kind === "missing") throw new Error(`the table needs moto: ${program.because}`);
-  const stage = await startStage(program.value);
+  const stage = await startStage(program.value, await startPlane());
   process.send?.("ready");
   for await (const [index] of messages()) {
     const operation = operations[Number(index)];
@@ -44,6 +45,13 @@ async function work(): Promise<void> {
   }
   await stage.close();
   process.disconnect();
+}
+
+async function startPlane(): Promise<Parameters<typeof startStage>[1]> {
+  if (!values["kube-apiserver"]) return undefined;
+  const binaries = await getControlPlaneBinaries((line) => process.stderr.write(`${line}\n`));
+  if (binaries.kind === "missing") throw new Error(`there is no real API server: ${binaries.because}`);
+  return onKubeApiserver(binaries.value);
 }
 
 async function* messages(): AsyncGenerator<unknown[]> {

@@ -49,6 +49,11 @@ const KINDS: readonly Kind[] = [
 /** All that is done. */
 export const OPERATIONS: readonly Operation[] = [...KINDS.flatMap(operationsOf), ...SPECIAL];
 
+/** What is done on a real kube-apiserver, on which each run makes its Service anew. */
+export const KUBE_APISERVER_OPERATIONS: readonly Operation[] = OPERATIONS.filter(({ name }) =>
+  /^(NLB, Managed|CLB): (create|other ports|type ClusterIP|type to and fro|delete)$/.test(name),
+);
+
 /** What is done with each kind of load balancer. */
 function operationsOf({ name, annotations, cloud = {}, others }: Kind): Operation[] {
   const before = serviceOf(annotations);

@@ -1,6 +1,6 @@
 import { type Api, createApi } from "#clouds/aws/actions/api.ts";
 import { perform } from "#clouds/aws/actions/perform.ts";
-import { MAX_TOKEN_WAIT_MS } from "#clouds/aws/budget.ts";
+import { type Budget, MAX_TOKEN_WAIT_MS } from "#clouds/aws/budget.ts";
 import {
   type AwsWorld,
   type ClosableCapability,
@@ -36,6 +36,9 @@ export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): C
       if (questions.length === 0) return { answers: [], usage: session.usage() };
       const leave = enter(call);
       try {
+        const waitMs = untilWorthwhile(budget);
+        if (waitMs !== undefined)
+          return { answers: questions.map(() => later(waitMs)), usage: session.usage() };
         const observing = { cluster, read: readerOf(session), zoneTypes, now: world.now };
         // That is of the cluster as a whole, and asked alone.
         const answers = questions.every((each) => HoldingsQuestion.safeParse(each).success)
@@ -71,6 +74,22 @@ function holdings({ auditAt }: HoldingsQuestion, observing: Observing): Promise<
   return auditAt === undefined
     ? observeHoldings(observing.cluster, observing.read)
     : observeOrphans(observing, auditAt);
+}
+
+/**
+ * An observation is of use as a whole: with less than it takes the one after it would find as little, and so on for ever. It waits, and
+ * spends nothing until then.
+ */
+function untilWorthwhile(budget: Budget): number | undefined {
+  const waits = (["elb:DescribeLoadBalancers", "elbv2:DescribeLoadBalancers"] as const).flatMap(
+    (operation) => budget.untilWhole(operation, MAX_WAIT_MS) ?? [],
+  );
+  return waits.length === 0 ? undefined : Math.max(...waits);
+}
+
+function later(waitMs: number): Observation {
+  const message = `this batch's share of the account's quotas lets load balancers be looked at in ${(waitMs / 1000).toFixed(1)} s`;
+  return { kind: "error", code: "Throttled", message };
 }
 
 const ALLOWED: ReadonlySet<string> = new Set(Object.keys(LOAD_BALANCER_ACTIONS));

@@ -38,8 +38,13 @@ test.each<[Operation, number, number]>([
 
 test("a part of the account's quotas is a part of each", () => {
   const { takeAll } = aBudget(0.25);
-  expect(takeAll("elbv2:DescribeTags")).toBe(9);
+  expect(takeAll("elbv2:CreateListener")).toBe(9);
   expect(takeAll("CreateRoute")).toBe(12);
+});
+
+test("of what makes sense as a whole alone, that much is a part of each, however small", () => {
+  expect(aBudget(0.25).takeAll("elbv2:DescribeTags")).toBe(20);
+  expect(aBudget(0.75).takeAll("elb:DescribeTags")).toBe(27);
 });
 
 test.each<[Operation, Operation, boolean]>([
