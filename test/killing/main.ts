@@ -8,12 +8,11 @@ import { KUBE_APISERVER_OPERATIONS, OPERATIONS } from "./operations.ts";
 import { onKubeApiserver, startStage } from "./stage.ts";
 
 // `npm run test:killing`: the whole table, or with --operation those operations whose name holds a word, and with --every each n-th
-// of all that can go wrong with them; with --kube-apiserver on a real API server. Two processes share the operations, as the SDK finds
-// its endpoint by the environment of a process.
+// of all that can go wrong with them; with --kube-apiserver on a real API server. Processes, two without --processes, share the
+// operations, as the SDK finds its endpoint by the environment of a process.
 
 /** Seconds that the whole table is to take at the most, on two quiet cores. */
 const BUDGET_SECONDS = 480;
-const PROCESSES = 2;
 
 /** Of what is wrong with an operation so much is printed. */
 const MAX_PROBLEMS = 5;
@@ -23,6 +22,7 @@ const { values } = parseArgs({
   options: {
     operation: { type: "string", multiple: true },
     every: { type: "string", default: "1" },
+    processes: { type: "string", default: "2" },
     "kube-apiserver": { type: "boolean", default: false },
     worker: { type: "boolean" },
   },
@@ -76,7 +76,7 @@ async function hand(): Promise<void> {
   ]);
   print(["---", "---:", "---:", "---:", "---:", "---:", "---:", "---:"]);
   await Promise.all(
-    Array.from({ length: Math.min(PROCESSES, operations.length) }, async () => {
+    Array.from({ length: Math.min(Number(values.processes), operations.length) }, async () => {
       const worker = fork(import.meta.filename, [...process.argv.slice(2), "--worker"]);
       const gone = once(worker, "exit");
       await Promise.race([once(worker, "message"), gone]);

@@ -9,7 +9,7 @@ const CALL = { signal: new AbortController().signal, share: 0.1 };
 /** So many describes the budget has for those inside. */
 function roomOf(budget: ReturnType<typeof createBudget>): number {
   let taken = 0;
-  while (budget.take("elbv2:DescribeTags") === undefined) taken += 1;
+  while (budget.take("DescribeSubnets") === undefined) taken += 1;
   return taken;
 }
 
@@ -17,7 +17,7 @@ test("what an invocation asks and does side by side has its share once", () => {
   const budget = createBudget(() => 0);
   const enter = createEntrance(budget);
   const leave = [1, 2, 3].map(() => enter(CALL));
-  expect(roomOf(budget)).toBe(4);
+  expect(roomOf(budget)).toBe(10);
   for (const each of leave) each();
 });
 
@@ -27,10 +27,10 @@ test("two invocations have the sum of their shares, until one of them has left",
   const enter = createEntrance(budget);
   enter(CALL);
   const leave = enter({ signal: new AbortController().signal, share: 0.3 });
-  expect(roomOf(budget)).toBe(16);
+  expect(roomOf(budget)).toBe(40);
   leave();
   clock.ms += 60_000;
-  expect(roomOf(budget)).toBe(4);
+  expect(roomOf(budget)).toBe(10);
 });
 
 const WORKING: ClosableCapability = {
