@@ -20,6 +20,8 @@ export interface PlannedFailure {
   readonly count?: number;
   /** Calls of the operation that pass before. */
   readonly after?: number;
+  /** Of these those alone whose request says this text somewhere. */
+  readonly naming?: string;
   readonly failure: Failure;
 }
 
@@ -45,11 +47,20 @@ export interface Failures {
 
 /** `now` is a clock's milliseconds. */
 export function createFailures(now: () => number): Failures {
-  let planned: { readonly operation: string; count: number; after: number; readonly failure: Failure }[] = [];
+  let planned: {
+    readonly operation: string;
+    count: number;
+    after: number;
+    readonly naming: string;
+    readonly failure: Failure;
+  }[] = [];
   let buckets: (Quota & { left: number; atMs: number })[] = [];
 
   const takePlanned = (call: Call): Failure | undefined => {
-    const found = planned.find(({ operation }) => isMeant(operation, call));
+    const found = planned.find(
+      ({ operation, naming }) =>
+        isMeant(operation, call) && Object.values(call.form).some((value) => value.includes(naming)),
+    );
     if (found === undefined) return undefined;
     if (found.after > 0) {
       found.after -= 1;
@@ -71,8 +82,8 @@ export function createFailures(now: () => number): Failures {
     return undefined;
   };
   return {
-    plan: ({ operation, count = 1, after = 0, failure }) =>
-      void planned.push({ operation, count, after, failure }),
+    plan: ({ operation, count = 1, after = 0, naming = "", failure }) =>
+      void planned.push({ operation, count, after, naming, failure }),
     left: () => planned.reduce((sum, { count }) => sum + count, 0),
     drop: () => {
       planned = [];
