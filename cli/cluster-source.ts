@@ -1,3 +1,4 @@
+import { namedClustersFile } from "#cli/clusters-file.ts";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import type { Environment } from "#clouds/kind.ts";
 
@@ -36,7 +37,7 @@ export function clusterSourceOf(
   environment: Environment,
   faults: ConfigurationFault[],
 ): ClusterSource {
-  const fromEnvironment = environment["CLUSTERS_FILE"] || undefined;
+  const fromEnvironment = namedClustersFile(undefined, environment);
   if (clustersFile === undefined && (given.has("--kubeconfig") || fromEnvironment === undefined))
     return { kind: "flags", unread: fromEnvironment };
   const [beside, instead] =

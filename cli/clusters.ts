@@ -1,4 +1,5 @@
 import { doubtsOf } from "#cli/cluster-doubts.ts";
+import { faultsOfReading, neededClustersFile } from "#cli/clusters-file.ts";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import { signInFaultOf } from "#cli/connect-relay.ts";
 import { counted } from "#cli/counted.ts";
@@ -6,7 +7,7 @@ import { trustOf } from "#cli/kubeconfig-trust.ts";
 import { loadKubeconfig } from "#cli/load-kubeconfig.ts";
 import type { CloudConfig } from "#clouds/kinds.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { type ClustersFile, ClustersFileError, faultLine, placeOf } from "#config/clusters-file.ts";
+import { type ClustersFile, faultLine, placeOf } from "#config/clusters-file.ts";
 import { openHome } from "#config/home/open-home.ts";
 import { type SignInRole, signIn } from "#config/sign-in.ts";
 import { FUNCTION_IDENTITIES } from "#core/identities.ts";
@@ -82,11 +83,7 @@ export async function listClusters(flags: ClustersFlags, write: Write): Promise<
 }
 
 function fileOf({ clustersFile }: ClustersFlags): string {
-  const file = clustersFile ?? (process.env["CLUSTERS_FILE"] || undefined);
-  if (file !== undefined) return file;
-  throw new ConfigurationError([
-    { name: "--clusters-file", message: "is missing: give it, or set CLUSTERS_FILE" },
-  ]);
+  return neededClustersFile(clustersFile, process.env);
 }
 
 function whoseOf(flag: string): SignInRole | undefined {
@@ -109,10 +106,7 @@ async function contentOf(file: string): Promise<ClustersFile> {
   try {
     return await openHome(file).read();
   } catch (error) {
-    if (!(error instanceof ClustersFileError)) throw error;
-    throw new ConfigurationError(
-      error.faults.map((fault) => ({ name: placeOf(file, fault), message: fault.message })),
-    );
+    throw new ConfigurationError(faultsOfReading(file, error));
   }
 }
 

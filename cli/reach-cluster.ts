@@ -1,5 +1,6 @@
 import { readAllowedNetworks } from "#cli/allowed-networks.ts";
 import { clusterSourceOf } from "#cli/cluster-source.ts";
+import { faultsIn, faultsOfReading } from "#cli/clusters-file.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectRelay } from "#cli/connect-relay.ts";
 import { type FunctionAccess, readFunctionAccess } from "#cli/function-kubeconfigs.ts";
@@ -14,7 +15,7 @@ import { someOf } from "#cli/some-of.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { type AddressRules, judgeBy } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { type ClustersFault, type ClustersFile, ClustersFileError, placeOf } from "#config/clusters-file.ts";
+import type { ClustersFile } from "#config/clusters-file.ts";
 import type { ClusterHome } from "#config/home/home.ts";
 import { openHome } from "#config/home/open-home.ts";
 import { type SignInRole, signIn, signInKeyOf } from "#config/sign-in.ts";
@@ -122,13 +123,12 @@ async function reachInHome(
 ): Promise<ReachableClusters> {
   const file = home.name;
   const content = await home.read().catch((error: unknown) => {
-    if (!(error instanceof ClustersFileError)) throw error;
-    throw new ConfigurationError([...faults, ...faultsOf(file, error.faults)]);
+    throw new ConfigurationError([...faults, ...faultsOfReading(file, error)]);
   });
   const isWanted = (entry: { readonly name: string | undefined }): boolean =>
     name === undefined || entry.name === name;
   const wanted = content.clusters.filter(isWanted);
-  const faulty = content.faulty.filter(isWanted).flatMap((entry) => faultsOf(file, entry.faults));
+  const faulty = content.faulty.filter(isWanted).flatMap((entry) => faultsIn(file, entry.faults));
   if (wanted.length + faulty.length === 0) faults.push(unknownCluster(name ?? "", file, content));
   if (faults.length > 0) throw new ConfigurationError([...faults, ...faulty]);
   const clusters = wanted.map((cluster) =>
@@ -179,10 +179,6 @@ function reachable(
       await Promise.all(all.map((each) => (each.status === "fulfilled" ? each.value.close() : undefined)));
     },
   };
-}
-
-function faultsOf(file: string, faults: readonly ClustersFault[]): ConfigurationFault[] {
-  return faults.map((fault) => ({ name: placeOf(file, fault), message: fault.message }));
 }
 
 const MAX_NAMED = 10;

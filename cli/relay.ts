@@ -1,5 +1,6 @@
 import { readAllowedNetworks } from "#cli/allowed-networks.ts";
 import { clusterSourceOf } from "#cli/cluster-source.ts";
+import { faultsOfReading } from "#cli/clusters-file.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectRelay } from "#cli/connect-relay.ts";
 import { dryRunOf } from "#cli/dry-run.ts";
@@ -22,7 +23,7 @@ import {
 import { readWorkers } from "#cli/workers.ts";
 import type { AddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { type ClustersFile, ClustersFileError, placeOf } from "#config/clusters-file.ts";
+import type { ClustersFile } from "#config/clusters-file.ts";
 import type { ClusterHome } from "#config/home/home.ts";
 import { openHome } from "#config/home/open-home.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
@@ -115,9 +116,7 @@ async function readContent(
     const written = await home.read();
     return dryRun ? dryRunOf(written) : written;
   } catch (error) {
-    if (!(error instanceof ClustersFileError)) throw error;
-    for (const fault of error.faults)
-      faults.push({ name: placeOf(home.name, fault), message: fault.message });
+    faults.push(...faultsOfReading(home.name, error));
     return { clusters: [], faulty: [] };
   }
 }

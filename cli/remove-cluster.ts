@@ -1,4 +1,5 @@
 import { FoundFaults } from "#cli/clusters.ts";
+import { neededClustersFile } from "#cli/clusters-file.ts";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import { counted } from "#cli/counted.ts";
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
@@ -31,11 +32,7 @@ export async function removeCluster(
   { clustersFile, force }: RemoveFlags,
   write: (line: string) => void,
 ): Promise<void> {
-  const file = clustersFile ?? (process.env["CLUSTERS_FILE"] || undefined);
-  if (file === undefined)
-    throw new ConfigurationError([
-      { name: "--clusters-file", message: "is missing: give it, or set CLUSTERS_FILE" },
-    ]);
+  const file = neededClustersFile(clustersFile, process.env);
   const text = await readClustersText(file).catch((error) => {
     throw new ConfigurationError([{ name: file, message: messageOf(error) }]);
   });

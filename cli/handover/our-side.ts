@@ -1,3 +1,4 @@
+import { namedClustersFile } from "#cli/clusters-file.ts";
 import type { ReachFlags } from "#cli/reach-cluster.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { type Edited, replaceClustersFile, withDryRun } from "#config/edit-clusters-file.ts";
@@ -19,8 +20,8 @@ export async function planOurSide(
 ): Promise<OurSide> {
   const file = flags.given.has("--kubeconfig")
     ? undefined
-    : (flags.clustersFile ?? environment["CLUSTERS_FILE"]);
-  if (file === undefined || file === "") return { kind: "by-hand", plan: byHand(dryRun) };
+    : namedClustersFile(flags.clustersFile, environment);
+  if (file === undefined) return { kind: "by-hand", plan: byHand(dryRun) };
   const edited: Edited = withDryRun(await readClustersText(file), file, clusterName, dryRun);
   switch (edited.kind) {
     case "refused":

@@ -13,10 +13,8 @@ import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { joiningNode } from "#emulators/harness/joining-node.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
+import { createLife } from "#test/functions/life.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
-
-/** The process that carries the function out has ended: nothing is answered any more. */
-class Killed extends Error {}
 
 /** What stands between the function and the API server: answers instead of it, or lets a request through. */
 type Between = (request: ApiRequest, through: () => Promise<ApiResponse>) => Promise<ApiResponse>;
@@ -277,13 +275,11 @@ export function describeDeletion(title: string, start: (folder: string) => Promi
       await invoke();
       for (let killedAfter = 1; killedAfter <= 40; killedAfter += 3) {
         const killed = (): Between => {
-          let taken = 0;
+          const life = createLife(killedAfter);
           return async (_request, through) => {
-            if (taken >= killedAfter) throw new Killed("killed");
-            taken += 1;
+            await life.step();
             const answer = await through();
-            // Killed right after it: the answer reaches nobody.
-            if (taken >= killedAfter) throw new Killed("killed");
+            life.landed();
             return answer;
           };
         };

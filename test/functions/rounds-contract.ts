@@ -5,13 +5,11 @@ import type { Report } from "#core/report.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import { createLife, nothingOfTheKilled } from "#test/functions/life.ts";
 import { createShelfCloud, type ShelfCloud } from "#test/functions/shelves/cloud.ts";
 import { STATE, shelfController } from "#test/functions/shelves/controller.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { expectLogLines } from "#test/log-lines.ts";
-
-/** The process that carries the function out has ended: nothing is answered any more. */
-class Killed extends Error {}
 
 interface Reply {
   readonly status: number;
@@ -65,30 +63,15 @@ export function describeRounds(title: string, start: (folder: string) => Promise
       world: ShelfCloud,
       objects: readonly Record<string, unknown>[],
       steps = Number.POSITIVE_INFINITY,
-      onStep: (step: number) => Promise<unknown> | undefined = () => undefined,
+      onStep?: (step: number) => Promise<unknown> | undefined,
     ): Promise<{ readonly report: Report; readonly steps: number; readonly lines: readonly LogFacts[] }> {
-      let taken = 0;
       const lines: LogFacts[] = [];
-      const step = (): void => {
-        if (taken >= steps) throw new Killed("killed");
-        taken += 1;
-      };
-      world.before = step;
-      const api: Transport = {
-        ...admin,
-        async send(request) {
-          step();
-          await onStep(taken);
-          const answer = await admin.send(request);
-          // Killed right after the write: the answer reaches nobody.
-          if (taken >= steps && request.method !== "GET") throw new Killed("killed");
-          return answer;
-        },
-      };
+      const life = createLife(steps, onStep);
+      world.before = life.step;
       const run = controllerFunction(shelfController, {
         clusters: async () => entry,
         cloud: async () => world.cloud,
-        api: async () => api,
+        api: async () => life.transport(admin),
         now: () => new Date(),
         log: (line) => lines.push(line),
       });
@@ -101,8 +84,9 @@ export function describeRounds(title: string, start: (folder: string) => Promise
         reason: "watch",
         objects,
       };
-      const report = await run(event, { awsRequestId: "1", getRemainingTimeInMillis: () => 30_000 });
-      return { report, steps: taken, lines };
+      const context = { awsRequestId: "1", getRemainingTimeInMillis: () => 30_000 };
+      const report = await run(event, context).finally(life.over);
+      return { report, steps: life.taken(), lines };
     }
 
     const now = (objects: readonly Record<string, unknown>[]) =>
@@ -165,10 +149,7 @@ export function describeRounds(title: string, start: (folder: string) => Promise
       for (let steps = 0; steps < whole.steps; steps += 1) {
         const world = createShelfCloud();
         const objects = await wishes(2);
-        // Whatever the process still made of it: nobody hears of it.
-        await invoke(world, objects, steps).catch((error: unknown) => {
-          if (!(error instanceof Killed)) throw error;
-        });
+        await invoke(world, objects, steps).catch(nothingOfTheKilled);
         await invoke(world, await now(objects));
         await expectShelved(world, objects);
       }

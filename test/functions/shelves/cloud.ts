@@ -15,8 +15,8 @@ export interface ShelfCloud {
   readonly done: string[];
   /** Observations made. */
   observations: number;
-  /** Called before every request; throws to end the process that asks. */
-  before: () => void;
+  /** Called before every request; rejects where the process that asks has ended. */
+  before: () => Promise<void>;
   readonly cloud: Cloud;
 }
 
@@ -26,7 +26,7 @@ const USAGE = { throttled: 0, waitedMs: 0 };
 export function createShelfCloud(): ShelfCloud {
   const capability: Capability = {
     async observe(questions) {
-      world.before();
+      await world.before();
       world.observations += 1;
       const answers = questions.map((name) => {
         const state = world.shelves.get(String(name)) ?? null;
@@ -35,7 +35,7 @@ export function createShelfCloud(): ShelfCloud {
       return { answers, usage: { ...USAGE, calls: { DescribeShelves: 1 } } };
     },
     async act(action) {
-      world.before();
+      await world.before();
       const answer = answerTo(action);
       if (answer.kind === "done") world.done.push(`${action.action} ${action.target}`);
       return { answer, usage: { ...USAGE, calls: { [action.action]: 1 } } };
@@ -45,7 +45,7 @@ export function createShelfCloud(): ShelfCloud {
     shelves: new Map(),
     done: [],
     observations: 0,
-    before: () => {},
+    before: async () => {},
     cloud: {
       provider: "shelves",
       instances: async () => ({ answers: [], usage: { ...USAGE, calls: {} } }),
