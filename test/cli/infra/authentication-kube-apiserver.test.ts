@@ -26,6 +26,10 @@ const ROLES = Object.fromEntries(
 const NODE = ROLES["node"] ?? "";
 const AUDIENCE = "serverless-ccm:tenant-a";
 
+/** Another AWS account, with an issuer of its own, whose functions work for the cluster, too. */
+const SECOND = "444455556666";
+const SECOND_NODE = `arn:aws:iam::${SECOND}:role/ccm-node`;
+
 const claimsOf = (difference: Claims = {}): Claims => ({
   ...awsClaims({ roleArn: NODE, audiences: [AUDIENCE] }),
   ...difference,
@@ -35,6 +39,7 @@ const now = (): number => Math.floor(Date.now() / 1_000);
 describeWithPart("control-plane", "an API server with a printed file", (binaries) => {
   let folder: string;
   let issuer: LocalIssuer;
+  let second: LocalIssuer;
   let other: LocalIssuer;
   let plane: KubeApiserver;
   let flags: readonly string[];
@@ -45,11 +50,15 @@ describeWithPart("control-plane", "an API server with a printed file", (binaries
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "authentication-"));
     issuer = await startIssuer({ issuer: URL });
-    other = await startIssuer();
-    const authority = join(folder, "issuer.pem");
-    await writeFile(authority, issuer.certificateAuthority);
+    [second, other] = [await startIssuer(), await startIssuer()];
+    const [one, two] = [join(folder, "issuer.pem"), join(folder, "second.pem")];
+    await writeFile(one, issuer.certificateAuthority);
+    await writeFile(two, second.certificateAuthority);
     flags = [
-      ...["--issuer", URL, "--discovery-url", issuer.discoveryUrl, "--certificate-authority", authority],
+      ...["--issuer", `${ACCOUNT}=${URL}`, "--issuer", `${SECOND}=${second.issuer}`],
+      ...["--discovery-url", `${ACCOUNT}=${issuer.discoveryUrl}`],
+      ...["--certificate-authority", `${ACCOUNT}=${one}`, "--certificate-authority", `${SECOND}=${two}`],
+      ...["--role", `node=${SECOND_NODE}`],
       ...Object.entries(ROLES).flatMap(([identity, arn]) => ["--role", `${identity}=${arn}`]),
     ];
     await writeFile(
@@ -65,7 +74,7 @@ describeWithPart("control-plane", "an API server with a printed file", (binaries
   });
   afterAll(async () => {
     await plane?.close();
-    await Promise.all([issuer?.close(), other?.close()]);
+    await Promise.all([issuer, second, other].map((each) => each?.close()));
     await rm(folder, { recursive: true, force: true });
   });
 
@@ -111,6 +120,14 @@ describeWithPart("control-plane", "an API server with a printed file", (binaries
     expect(await takenFor(plane, nodeToken(difference, how))).toEqual({ status: 401 });
     // It is that alone.
     expect((await takenFor(plane, nodeToken())).status).toBe(201);
+  });
+
+  test("takes roles of several accounts, each by the issuer of its own account alone", async () => {
+    const claims = awsClaims({ roleArn: SECOND_NODE, audiences: [AUDIENCE] });
+    await untilStatus(plane, () => second.sign(claims), 201);
+    expect((await takenFor(plane, second.sign(claims))).username).toBe("serverless-ccm-node");
+    expect(await takenFor(plane, second.sign(claimsOf()))).toEqual({ status: 401 });
+    expect(await takenFor(plane, issuer.sign(claims))).toEqual({ status: 401 });
   });
 
   test("refuses what another issuer signs, in its own name and in AWS's", async () => {
