@@ -7,7 +7,7 @@ export type EntryComments = ReadonlyMap<string, readonly string[]>;
 
 /** A file of its own, with a header. */
 export function writeConfiguration(configuration: WrittenConfiguration, comments: EntryComments): string {
-  const document = new yaml.Document(configuration);
+  const document = new yaml.Document(configuration, AS_KUBERNETES_READS);
   document.commentBefore = commentOf(HEADER);
   commentEntries(document, new Set(), comments);
   return document.toString({ lineWidth: 0 });
@@ -22,7 +22,7 @@ export function rewriteConfiguration(
   configuration: WrittenConfiguration,
   comments: EntryComments,
 ): string | undefined {
-  const document = yaml.parseDocument(text);
+  const document = yaml.parseDocument(text, AS_KUBERNETES_READS);
   const before: unknown = document.toJS();
   if (canonicalJson(before) === canonicalJson(configuration)) return text;
   const present = issuersOf(before);
@@ -36,6 +36,9 @@ export function rewriteConfiguration(
     return undefined;
   }
 }
+
+/** kube-apiserver's YAML is 1.1, to which a plain `yes` or `1_000` is no text. */
+const AS_KUBERNETES_READS = { compat: "yaml-1.1" } as const;
 
 const HEADER = [
   "For kube-apiserver: --authentication-config=FILE. Written by `serverless-ccm infra authentication-config`.",

@@ -138,6 +138,35 @@ describe("a file of its own", () => {
   });
 });
 
+describe("texts that kube-apiserver's YAML takes for something else are in quotes", () => {
+  const flags = {
+    ...OIDC,
+    oidcClientId: "on",
+    oidcRequiredClaim: ["hd=yes", "n=1_000", "o=017", "d=2026-01-01", "e=", "x=~", "t=1:30"],
+    serverVersion: "1.36",
+  };
+  // As sigs.k8s.io/yaml reads it, which is YAML 1.1.
+  const entryOf = (text: string): unknown => parse(text, { version: "1.1" }).jwt[0];
+  const expected = {
+    issuer: { audiences: ["on"] },
+    claimValidationRules: ["yes", "1_000", "017", "2026-01-01", "", "~", "1:30"].map((requiredValue) => ({
+      requiredValue,
+    })),
+  };
+
+  test("in a file of its own", async () => {
+    expect(entryOf((await printed(flags)).text)).toMatchObject(expected);
+  });
+
+  test("in one that they are merged into", async () => {
+    const merge = await inFolder(
+      "few.yaml",
+      "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n",
+    );
+    expect(entryOf((await printed({ ...flags, merge })).text)).toMatchObject(expected);
+  });
+});
+
 describe("merging", () => {
   const EXISTING = `# of the platform team
 apiVersion: apiserver.config.k8s.io/v1beta1   # since 1.30

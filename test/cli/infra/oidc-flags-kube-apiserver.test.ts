@@ -20,6 +20,7 @@ const CLAIMS: Claims = {
   groups: ["ops", "dev"],
   role: "one",
   team: "a",
+  ok: "yes",
 };
 
 const TOKENS: readonly [what: string, difference: Claims, how?: SigningOptions][] = [
@@ -39,6 +40,7 @@ const TOKENS: readonly [what: string, difference: Claims, how?: SigningOptions][
   ["of another team", { team: "b" }],
   ["of a team that is a number", { team: 1 }],
   ["of no team", { team: undefined }],
+  ["in which a yes is a truth", { ok: true }],
   ["that is not valid any more", { exp: Math.floor(Date.now() / 1_000) - 60 }],
   ["of another issuer", { iss: "https://idp.example.com" }],
   ["signed with another key", {}, { forged: true }],
@@ -64,6 +66,7 @@ const FLAGS: readonly [what: string, flags: readonly string[]][] = [
       "--oidc-required-claim=team=b",
       "--oidc-required-claim=team=a",
       "--oidc-required-claim=role=one",
+      "--oidc-required-claim=ok=yes",
     ],
   ],
   ["a prefix", ["--oidc-username-prefix=idp:", "--oidc-groups-prefix=unused:"]],
