@@ -1,3 +1,4 @@
+import { connectMinted } from "#cli/connect-minted.ts";
 import { readKubeconfig } from "#cli/kubeconfig.ts";
 import { KubeconfigError } from "#cli/kubeconfig-error.ts";
 import { trustOf } from "#cli/kubeconfig-trust.ts";
@@ -16,6 +17,7 @@ const VERIFIED = { skipsVerification: false };
 export async function connectRelay(cluster: Cluster, rules: AddressRules): Promise<Transport> {
   const how = cluster.signIn.relay;
   const judgeAddress = judgeBy(rules);
+  if (how?.kind === "minted-token") return connectMinted(cluster, "relay", how, rules);
   if (how?.kind !== "kubeconfig" || how.file === undefined)
     return connect({ server: cluster.server, judgeAddress, ...(await signIn(cluster, "relay")) });
   const access = await readKubeconfig(how.file, how.context, trustOf(cluster, how.allow ?? []));

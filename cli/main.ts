@@ -16,6 +16,8 @@ const WRONG_USAGE = 2;
 const ALLOWED_NETWORKS =
   "where API servers may have internal addresses, such as 10.0.0.0/8 (default: $ALLOWED_NETWORKS; anywhere for a file)";
 
+const CLUSTER_DEFAULTS = "YAML of what the clusters of a management cluster have in common, such as cloud";
+
 /** Of an error's message. */
 const MAX_LINES = 1_000;
 const MAX_LINE_CHARACTERS = 1_024;
@@ -41,9 +43,10 @@ withClusterOptions(program.command("relay"))
   .description("Watches clusters and invokes the functions that are deployed to AWS Lambda.")
   .option(
     "--clusters-file <file>",
-    "clusters in place of flags for one: a YAML file, or ssm:/PATH/ (default: $CLUSTERS_FILE)",
+    "clusters in place of flags for one: a YAML file, ssm:/PATH/ or kubernetes:[KUBECONFIG] (default: $CLUSTERS_FILE)",
   )
   .option("--allowed-networks <list>", ALLOWED_NETWORKS)
+  .option("--cluster-defaults <file>", CLUSTER_DEFAULTS)
   .option("--function-prefix <prefix>", "functions are named <prefix>node, …")
   .option("--function-arn <arn>", "the node function, by name or ARN")
   .option("--region <region>", "where the functions are (default: $AWS_REGION, or the AWS profile's)")
@@ -286,7 +289,7 @@ function givenTo(command: Command): ReadonlySet<string> {
 function withClustersFile(command: Command): Command {
   return command.option(
     "--clusters-file <file>",
-    "YAML file of clusters, or ssm:/PATH/ (default: $CLUSTERS_FILE)",
+    "YAML file of clusters, ssm:/PATH/ or kubernetes:[KUBECONFIG] (default: $CLUSTERS_FILE)",
   );
 }
 
@@ -325,6 +328,7 @@ function withReach(command: Command): Command {
   const shown = ["--kubeconfig", "--clusters-file"];
   const hide = (option: Option): Option => (shown.includes(option.long ?? "") ? option : option.hideHelp());
   command.option("--allowed-networks <list>", ALLOWED_NETWORKS);
+  command.option("--cluster-defaults <file>", CLUSTER_DEFAULTS);
   withFunctionKubeconfig(withCluster(withClustersFile(command))).options.forEach(hide);
   return command.addHelpText(
     "after",

@@ -1,4 +1,6 @@
+import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { readKubeconfig } from "#cli/kubeconfig.ts";
+import { ClustersFileError, placeOf } from "#config/clusters-file.ts";
 import type { ClusterHome } from "#config/home/home.ts";
 import {
   type EntryDefaults,
@@ -26,9 +28,23 @@ export function parseManagementReference(reference: string): ManagementReference
 }
 
 /** Opens the home that `--clusters-file` names, a management cluster among them; `defaultsFile` is for the entries of the latter. */
-export async function openAnyHome(reference: string, defaultsFile?: string): Promise<ClusterHome> {
-  const defaults = defaultsFile === undefined ? NO_DEFAULTS : await readEntryDefaults(defaultsFile);
+export async function openAnyHome(
+  reference: string,
+  defaultsFile: string | undefined,
+  faults: ConfigurationFault[],
+): Promise<ClusterHome> {
+  const defaults = defaultsFile === undefined ? NO_DEFAULTS : await readDefaults(defaultsFile, faults);
   return openHome(reference, (further) => openManagementCluster(further, defaults));
+}
+
+async function readDefaults(file: string, faults: ConfigurationFault[]): Promise<EntryDefaults> {
+  try {
+    return await readEntryDefaults(file);
+  } catch (error) {
+    if (!(error instanceof ClustersFileError)) throw error;
+    faults.push(...error.faults.map((fault) => ({ name: placeOf(file, fault), message: fault.message })));
+    return NO_DEFAULTS;
+  }
 }
 
 function openManagementCluster(reference: string, defaults: EntryDefaults): ClusterHome | undefined {

@@ -2,9 +2,11 @@ import { readAllowedNetworks } from "#cli/allowed-networks.ts";
 import { clusterSourceOf } from "#cli/cluster-source.ts";
 import { faultsIn, faultsOfReading } from "#cli/clusters-file.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { connectMinted } from "#cli/connect-minted.ts";
 import { connectRelay } from "#cli/connect-relay.ts";
 import { type FunctionAccess, readFunctionAccess } from "#cli/function-kubeconfigs.ts";
 import type { KubeconfigAccess } from "#cli/kubeconfig.ts";
+import { openAnyHome } from "#cli/management-cluster.ts";
 import {
   type ClusterFlags,
   type ClusterNeeds,
@@ -17,7 +19,6 @@ import { type AddressRules, judgeBy } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
 import type { ClusterHome } from "#config/home/home.ts";
-import { openHome } from "#config/home/open-home.ts";
 import { type SignInRole, signIn, signInKeyOf } from "#config/sign-in.ts";
 import { nearest } from "#core/nearest.ts";
 import { shown } from "#core/shown-text.ts";
@@ -29,6 +30,7 @@ export interface ReachFlags extends Omit<ClusterFlags, "dryRun"> {
   readonly clustersFile?: string | undefined;
   readonly functionKubeconfig?: readonly string[] | undefined;
   readonly allowedNetworks?: string | undefined;
+  readonly clusterDefaults?: string | undefined;
   readonly given: ReadonlySet<string>;
 }
 
@@ -74,7 +76,7 @@ export async function reachClusters(
   const faults: ConfigurationFault[] = [];
   const source = clusterSourceOf(flags.clustersFile, flags.given, environment, faults);
   if (source.kind === "file") {
-    const home = openHome(source.file);
+    const home = await openAnyHome(source.file, flags.clusterDefaults, faults);
     const addresses = readAllowedNetworks(flags.allowedNetworks, environment, home.kind, faults);
     return reachInHome(name, home, addresses, faults);
   }
@@ -144,6 +146,9 @@ async function reachInHome(
 async function signInTo(cluster: Cluster, role: SignInRole, addresses: AddressRules): Promise<Transport> {
   if (role === "relay") return connectRelay(cluster, addresses);
   const judgeAddress = judgeBy(addresses);
+  const key = signInKeyOf(cluster, role);
+  const how = key === undefined ? undefined : cluster.signIn[key];
+  if (how?.kind === "minted-token") return connectMinted(cluster, role, how, addresses, boundsOf(cluster));
   return connect({
     server: cluster.server,
     judgeAddress,

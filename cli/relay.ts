@@ -10,6 +10,7 @@ import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { onHangup } from "#cli/hangup.ts";
 import { keepCluster } from "#cli/keep-cluster.ts";
 import { readLambdaRegion } from "#cli/lambda-region.ts";
+import { openAnyHome } from "#cli/management-cluster.ts";
 import { relayInWorkers } from "#cli/relay-in-workers.ts";
 import { log, type ServeOptions, serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
@@ -25,7 +26,6 @@ import type { AddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
 import type { ClusterHome } from "#config/home/home.ts";
-import { openHome } from "#config/home/open-home.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
@@ -40,6 +40,8 @@ export interface RelayFlags extends Flags, FunctionFlags {
   readonly region?: string | undefined;
   readonly workers?: string | undefined;
   readonly allowedNetworks?: string | undefined;
+  /** File of what entries say of clusters that are found in a management cluster. */
+  readonly clusterDefaults?: string | undefined;
 }
 
 /** Sockets to Lambda at most. What is in flight is bounded by each cluster's limits, and clusters come and go. */
@@ -70,7 +72,7 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
     const clusters = [{ cluster, transport: connect(relayAccess) }];
     return serve({ clusters, invoker, serving, dryRun: invoker.dryRun });
   }
-  const home = openHome(source.file);
+  const home = await openAnyHome(source.file, flags.clusterDefaults, faults);
   const addresses = readAllowedNetworks(flags.allowedNetworks, process.env, home.kind, faults);
   const content = await readContent(home, flags.dryRun, faults);
   if (faults.length > 0) throw new ConfigurationError(faults);

@@ -35,6 +35,7 @@ const RESOURCES: Readonly<Record<string, string>> = {
   PriorityLevelConfiguration: "prioritylevelconfigurations",
   Role: "roles",
   RoleBinding: "rolebindings",
+  ServiceAccount: "serviceaccounts",
   ValidatingAdmissionPolicy: "validatingadmissionpolicies",
   ValidatingAdmissionPolicyBinding: "validatingadmissionpolicybindings",
 };

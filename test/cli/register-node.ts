@@ -1,11 +1,11 @@
 import { expect } from "vitest";
-import type { EmbeddedControlPlane } from "#emulators/api-server/start.ts";
+import type { EntryPlane } from "#emulators/harness/clusters-file.ts";
 import { joiningNode } from "#emulators/harness/joining-node.ts";
 import { connect } from "#kube/client/connect.ts";
 import { access } from "#test/access.ts";
 
 /** Registers a node that joins, as the cluster's administrator. */
-export async function registerNode(plane: EmbeddedControlPlane, name: string): Promise<void> {
+export async function registerNode(plane: EntryPlane, name: string): Promise<void> {
   const admin = connect(await access(plane, "admin"));
   const { status } = await admin.send({
     method: "POST",

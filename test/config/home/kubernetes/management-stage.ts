@@ -85,10 +85,8 @@ export async function startManagement(binaries: ControlPlaneBinaries): Promise<M
       const metadata = { name, labels: labels ?? {}, annotations: annotations ?? {} };
       const body = { apiVersion: "v1", kind: "Secret", type: type ?? "Opaque", metadata, stringData: data };
       const made = await admin.send({ method: "POST", path, body });
-      if (made.status === 409) {
-        await ask("DELETE", `${path}/${name}`);
-        await ask("POST", path, body);
-      } else if (made.status >= 300) throw new Error(`${path}: ${made.status} ${made.body}`);
+      if (made.status === 409) await ask("PUT", `${path}/${name}`, body);
+      else if (made.status >= 300) throw new Error(`${path}: ${made.status} ${made.body}`);
     },
     async close() {
       await admin.close();
