@@ -19,6 +19,7 @@ const ONE_CLUSTER: Readonly<Record<string, string>> = {
   "--node-deletion-grace": "nodes.deletion.graceSeconds of each entry",
   "--delete-nodes": "nodes.deletion.enabled of each entry",
   "--delete-unseen-nodes": "nodes.deletion.unseen of each entry",
+  "--delete-orphaned-load-balancers": "loadBalancers.deleteOrphaned of each entry",
   "--configure-cloud-routes": "routes.configure of each entry",
   "--cluster-cidr": "routes.clusterCIDRs of each entry",
   "--route-reconciliation-period": "routes.reconciliationSeconds of each entry",

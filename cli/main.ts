@@ -316,6 +316,10 @@ function withCluster(command: Command): Command {
     .option("--node-deletion-grace <duration>", "between two answers that an instance is gone (default: 30s)")
     .option("--delete-nodes [boolean]", "whether nodes whose instance is gone are deleted (default: true)")
     .option("--delete-unseen-nodes [boolean]", "also those whose instance was never seen (default: false)")
+    .option(
+      "--delete-orphaned-load-balancers [boolean]",
+      "whether load balancers without a Service are deleted (default: false)",
+    )
     .option("--configure-cloud-routes [boolean]", "whether the route controller makes routes (default: true)")
     .option("--cluster-cidr <list>", "the pods' networks, with a comma between: one, or one of each family")
     .option("--route-reconciliation-period <duration>", "between comparisons of all routes (default: 10m)")

@@ -3,6 +3,7 @@ import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-
 import { selectControllers } from "#cli/controllers.ts";
 import { type KubeconfigAccess, readKubeconfig } from "#cli/kubeconfig.ts";
 import { KubeconfigError } from "#cli/kubeconfig-error.ts";
+import { type LoadBalancerFlags, readLoadBalancerFlags } from "#cli/load-balancer-flags.ts";
 import { type NodeFlags, readNodeFlags } from "#cli/node-flags.ts";
 import { type DurationRange, readDuration } from "#cli/read-duration.ts";
 import { type RouteFlags, readRouteFlags } from "#cli/route-flags.ts";
@@ -12,7 +13,7 @@ import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
 import type { ControllerName } from "#core/event.ts";
 
 /** The flags that describe one cluster, as typed. */
-export interface ClusterFlags extends NodeFlags, RouteFlags, TaggingFlags {
+export interface ClusterFlags extends NodeFlags, LoadBalancerFlags, RouteFlags, TaggingFlags {
   readonly cloudProvider?: string | undefined;
   readonly cloudConfig?: string | undefined;
   readonly clusterName: string;
@@ -83,6 +84,7 @@ export async function readClusterSettings(
   const selection = selectControllers(flags.controllers);
   if (selection.kind === "faults") faults.push(...selection.faults);
   const nodes = readNodeFlags(flags, faults);
+  const loadBalancers = readLoadBalancerFlags(flags, faults);
   const routes = readRouteFlags(flags, faults);
   const controllers = selection.kind === "controllers" ? selection.controllers : [];
   const tagging = readTaggingFlags(flags, controllers, faults);
@@ -103,6 +105,7 @@ export async function readClusterSettings(
     ...(controllers.length > 0 && !areDefault(controllers) ? { controllers } : {}),
     ...(flags.dryRun ? { policies: { dryRun: true } } : {}),
     ...(nodes === undefined ? {} : { nodes }),
+    ...(loadBalancers === undefined ? {} : { loadBalancers }),
     ...(routes === undefined ? {} : { routes }),
     ...(tagging === undefined ? {} : { tagging }),
   });

@@ -43,6 +43,8 @@ export interface SentCounts {
   readonly tooLarge: number;
   /** Objects that a relay should have brought by now, but for those that wait for a reason of their own. */
   readonly overdue: number;
+  /** How much in the cloud nothing has a use for, as last reported; undefined where nobody looked. */
+  readonly orphans: number | undefined;
   /** Why the last invocation without a report had none. */
   readonly failure: { readonly code: string; readonly message: string } | undefined;
 }
@@ -78,6 +80,7 @@ export function createSender(options: SenderOptions): Sender {
   let tooLarge = 0;
   let invocations = 0;
   let overdue = 0;
+  let orphans: SentCounts["orphans"];
   let failure: SentCounts["failure"];
 
   async function enter(): Promise<boolean> {
@@ -136,6 +139,7 @@ export function createSender(options: SenderOptions): Sender {
       const entry = named.get(index);
       if (entry?.uid !== object.uid) continue;
       reported += 1;
+      orphans = entry.orphans?.count ?? orphans;
       if (object.isOverdue && isExcused(entry)) overdue -= 1;
     }
   }
@@ -161,7 +165,7 @@ export function createSender(options: SenderOptions): Sender {
       await Promise.all(flights);
     },
     counts: () => ({
-      ...{ invocations, reported, tooLarge, overdue, failure },
+      ...{ invocations, reported, tooLarge, overdue, orphans, failure },
       unreported: added - reported - tooLarge,
     }),
   };

@@ -53,6 +53,8 @@ export interface ClusterSweep {
   readonly listed: number;
   /** The gap: nodes that a relay should have brought by now. */
   readonly overdue: number;
+  /** How much in the cloud nothing has a use for; undefined where it was not looked for. */
+  readonly orphans?: number | undefined;
   readonly invocations: number;
   /** Objects of which there is a report, and objects that have none although they should. */
   readonly reported: number;
@@ -124,10 +126,12 @@ function summaryOf({ listed, sent, failures }: Everything, signal: AbortSignal):
     sent.reduce((total, each) => total + read(each), 0);
   const unreported = sum((each) => each.unreported);
   const [failure] = failures;
+  const orphans = sent.flatMap((each) => each.orphans ?? []).at(0);
   const unsent = sent.map((each) => each.failure).find((each) => each !== undefined);
   return {
     listed,
     overdue: sum((each) => each.overdue),
+    ...(orphans === undefined ? {} : { orphans }),
     invocations: sum((each) => each.invocations),
     reported: sum((each) => each.reported),
     unreported,

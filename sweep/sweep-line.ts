@@ -34,8 +34,19 @@ export function unsweptLine(clusters: readonly string[], code: string, message: 
 }
 
 function lineOf(sweep: ClusterSweep): SweepLine {
-  const { cluster, mode, lease, listed, overdue, invocations, reported, unreported, because } = sweep;
-  const facts = { cluster, mode, lease, listed, overdue, invocations, objects: reported, unreported };
+  const { cluster, mode, lease, listed, overdue, orphans, invocations, reported, unreported, because } =
+    sweep;
+  const facts = {
+    cluster,
+    mode,
+    lease,
+    listed,
+    overdue,
+    orphans,
+    invocations,
+    objects: reported,
+    unreported,
+  };
   const durations = { leaseMs: sweep.leaseMs, durationMs: sweep.durationMs };
   const isWell = because === undefined && overdue === 0 && mode !== "full";
   return { level: isWell ? "info" : "warn", event: "SweepFinished", ...facts, because, ...durations };

@@ -1,6 +1,6 @@
 import type { MiddlewareObj } from "@middy/core";
 import { logText } from "#core/log-text.ts";
-import { orphanLines } from "#core/orphan-lines.ts";
+import { orphanFacts } from "#core/orphan-facts.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
 
 /** One line of a log, as `LogLine` of the core has it but for the time. */
@@ -24,7 +24,8 @@ export function logReport(log: Log = () => undefined): MiddlewareObj<unknown, Re
         if (object.outcome === "unchanged") continue;
         log({ level: levelOf(object), event: "Object", ...common, ...factsOf(object) });
       }
-      for (const line of orphanLines(objects)) log({ ...line, ...common });
+      for (const orphan of orphanFacts(objects))
+        log({ level: "warn", event: "OrphanedLoadBalancer", ...common, ...orphan });
       const { awsRequestId: requestId } = request.context;
       const counts = { objects: objects.length, outcomes: countOutcomes(objects) };
       log({ level: "info", event: "Report", ...common, requestId, ...counts, durations, usage });

@@ -1,4 +1,4 @@
-import { orphanLines } from "#core/orphan-lines.ts";
+import { orphanFacts } from "#core/orphan-facts.ts";
 import type { Report } from "#core/report.ts";
 import { ABANDONED } from "#delivery/invoker.ts";
 import type { LeaseOutcome } from "#relay/lease/renew-lease.ts";
@@ -168,7 +168,9 @@ function deliveryLines(note: Extract<RelayNote, { kind: "delivered" }>): readonl
     usage: report.usage,
   };
   const common = { cluster, controller: event.controller, eventId: event.id };
-  const orphans = orphanLines(report.objects).map((line): OutcomeLine => ({ ...line, ...common }));
+  const orphans = orphanFacts(report.objects).map((orphan): OutcomeLine => {
+    return { level: "warn", event: "OrphanedLoadBalancer", ...common, ...orphan };
+  });
   return [head, ...objectLines(common, report), ...orphans];
 }
 

@@ -15,6 +15,7 @@ const ALL = [
   "--node-deletion-grace",
   "--delete-nodes",
   "--delete-unseen-nodes",
+  "--delete-orphaned-load-balancers",
   "--configure-cloud-routes",
   "--cluster-cidr",
   "--route-reconciliation-period",

@@ -72,6 +72,16 @@ describe("readClusterSettings", () => {
         tagging: { tags: { team: "a", url: "x=y", empty: "" }, resources: ["instance"] },
       },
     ],
+    [
+      "deletion of orphaned load balancers",
+      { deleteOrphanedLoadBalancers: true },
+      { loadBalancers: { deleteOrphaned: true } },
+    ],
+    [
+      "no deletion of them, in so many words",
+      { deleteOrphanedLoadBalancers: "F" },
+      { loadBalancers: { deleteOrphaned: false } },
+    ],
     ["what is tagged, alone", { resources: "instance" }, { tagging: { resources: ["instance"] } }],
   ])("hashes as an entry that says the same: %s", async (_, difference, written) => {
     const { cluster } = await read(difference);
@@ -222,6 +232,12 @@ describe("readClusterSettings", () => {
       "write true or false",
     ],
     ["tagging without tags", () => ({ controllers: "tagging" }), "--tags", "is required with the controller"],
+    [
+      "a switch that is none",
+      () => ({ deleteOrphanedLoadBalancers: "maybe" }),
+      "--delete-orphaned-load-balancers",
+      "neither",
+    ],
     ["a tag that is none", () => ({ tags: "team=a,,=b" }), "--tags", '"" is no tag'],
     ["a tag that says whose it is", () => ({ tags: "aws:x=a" }), "--tags", '"aws:x": a tag whose key begins'],
     [

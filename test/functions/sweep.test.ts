@@ -86,6 +86,15 @@ test.each([
   expect(line).toMatchObject({ _aws: { CloudWatchMetrics: [{ Dimensions: dimensions }] } });
 });
 
+test("orphaned load balancers are a metric of their cluster, where there are some", () => {
+  const line = (orphans: number) =>
+    withMetric({ level: "warn", event: "SweepFinished", cluster: "a", overdue: 0, orphans }, 0);
+  const overdue = { Dimensions: [[]], Metrics: [{ Name: "overdue" }] };
+  const found = { Dimensions: [["cluster"]], Metrics: [{ Name: "orphans" }] };
+  expect(line(2)).toMatchObject({ orphans: 2, _aws: { CloudWatchMetrics: [overdue, found] } });
+  expect(line(0)).toMatchObject({ _aws: { CloudWatchMetrics: [overdue] } });
+});
+
 test("a line of something else is no metric", () => {
   const line = { level: "error", event: "SweepNotDone", clusters: 3 };
   expect(withMetric(line, 0)).toBe(line);

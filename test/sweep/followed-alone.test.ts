@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { ApiObject, Watch } from "#core/controller.ts";
 import { CERTIFICATE_SIGNING_REQUESTS, NODES } from "#core/resources/resource.ts";
+import { sweepLines } from "#sweep/sweep-line.ts";
 import { minuteOf } from "#sweep/turns.ts";
 import { serviceWatch } from "#test/relay/given-watches.ts";
 import { reportOn } from "#test/relay/reports.ts";
@@ -51,4 +52,23 @@ test("what no related change is a reason to look at is looked at once in its per
   const first = minuteOf(world.clock.now());
   for (let minute = first; minute < first + 20; minute += 1) await world.sweep({ minute });
   expect(world.events).toHaveLength(2);
+});
+
+test("where no relay is, load balancers without a Service are looked for once in ten minutes, and how many there are is told", async () => {
+  const world = createSweptWorld({ entry: { controllers: ["service-lb-controller"] } });
+  const orphans = { count: 2, named: [] };
+  world.invoke = async (event) => ({ kind: "report", report: reportOn(event, () => ({ orphans })) });
+  for (const name of ["kube-system", "default"]) world.namespaces.put(name);
+  for (const name of ["a", "b"]) world.services.put(name, { metadata: { namespace: "default" } });
+  const first = minuteOf(world.clock.now());
+  const told: (number | undefined)[] = [];
+  for (let minute = first; minute < first + 10; minute += 1)
+    told.push((await world.sweep({ minute })).orphans);
+  const audits = world.events.filter(({ controller }) => controller === "service-lb-orphans");
+  expect(audits).toHaveLength(1);
+  expect(audits[0]?.objects.map((object) => (object as ApiObject).metadata.name)).toEqual(["kube-system"]);
+  expect(audits[0]?.related?.["services"]?.items).toHaveLength(2);
+  expect(told.filter((each) => each !== undefined)).toEqual([2]);
+  const [line] = sweepLines([{ ...(await world.sweep()), orphans: 2 }]);
+  expect(line).toMatchObject({ event: "SweepFinished", orphans: 2 });
 });

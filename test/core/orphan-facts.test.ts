@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { LogLine } from "#core/log-line.ts";
-import { orphanLines } from "#core/orphan-lines.ts";
+import { orphanFacts } from "#core/orphan-facts.ts";
 import { ObjectReport, type Orphan } from "#core/report.ts";
 
 const report = (orphans?: ObjectReport["orphans"]): ObjectReport =>
@@ -19,16 +19,17 @@ const times = { since: "2026-03-01T12:00:00.000Z", deletedFrom: "2026-03-01T12:1
 
 test("each orphan has a line that the reference knows, and the first says where more are not named", () => {
   const named = [orphan("a", times), orphan("b", { code: "ServiceReplaced" })];
-  const lines = orphanLines([report({ count: 5, named }), report(), report({ count: 0, named: [] })]);
-  const line = { level: "warn", event: "OrphanedLoadBalancer", kind: "network load balancer" };
+  const lines = orphanFacts([report({ count: 5, named }), report(), report({ count: 0, named: [] })]);
+  const line = { kind: "network load balancer" };
   const service = { namespace: "default", name: "web" };
   expect(lines).toEqual([
     { ...line, ...service, ...times, target: "a", code: "ServiceGone", count: 5 },
     { ...line, ...service, target: "b", code: "ServiceReplaced" },
   ]);
   for (const each of lines) {
-    const written = { time: "2026-03-01T12:00:00Z", cluster: "a", controller: "c", eventId: "e", ...each };
+    const common = { level: "warn", event: "OrphanedLoadBalancer", cluster: "a", controller: "c" };
+    const written = { time: "2026-03-01T12:00:00Z", ...common, ...each };
     expect(LogLine.safeParse(JSON.parse(JSON.stringify(written))).error).toBeUndefined();
   }
-  expect(orphanLines([report({ count: 1, named: [orphan("a")] })])[0]).not.toHaveProperty("count");
+  expect(orphanFacts([report({ count: 1, named: [orphan("a")] })])[0]).not.toHaveProperty("count");
 });
