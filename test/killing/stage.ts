@@ -93,7 +93,8 @@ async function startEmbedded(folder: string): Promise<StagePlane> {
 export function onKubeApiserver(binaries: ControlPlaneBinaries): (folder: string) => Promise<StagePlane> {
   return async (folder) => {
     const plane = await startKubeApiserver({ folder, binaries });
-    await plane.apply(fileURLToPath(new URL("../../infra/admission", import.meta.url)));
+    for (const path of ["rbac/service-lb-controller", "admission"])
+      await plane.apply(fileURLToPath(new URL(`../../infra/${path}`, import.meta.url)));
     return { plane, hasPoints: false };
   };
 }
