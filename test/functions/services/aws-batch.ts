@@ -6,6 +6,7 @@ import { DescribeLoadBalancersCommand as DescribeClassicCommand } from "@aws-sdk
 import {
   DescribeLoadBalancersCommand,
   DescribeTargetGroupsCommand,
+  DescribeTargetHealthCommand,
 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
 import { AwsCloudConfig } from "#clouds/aws/kind.ts";
@@ -37,6 +38,8 @@ export interface AwsBatch {
   warnings(name: string): Promise<readonly string[]>;
   /** What there is of a Service in the account: ids and descriptions of rules. */
   left(service: Stored): Promise<readonly string[]>;
+  /** The instances that its load balancer sends to, each once. */
+  targets(service: Stored): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
@@ -158,6 +161,25 @@ export async function startAwsBatch(program: MotoProgram): Promise<AwsBatch> {
           Tags.some(({ Value }) => Value === `default/${name}`) ? `${balancer} ${GroupName}` : [],
         ),
       ].filter((text) => text.includes(balancer) || text.startsWith(`k8s-default-${name}-`));
+    },
+    async targets({ metadata: { name, uid } }) {
+      const balancer = `a${uid.replaceAll("-", "")}`.slice(0, 32);
+      const { LoadBalancerDescriptions = [] } = await aws.elb.send(new DescribeClassicCommand({}));
+      const classic = LoadBalancerDescriptions.find((each) => each.LoadBalancerName === balancer);
+      const { TargetGroups = [] } = await aws.elbv2.send(new DescribeTargetGroupsCommand({}));
+      const groups = TargetGroups.filter((each) => each.TargetGroupName?.startsWith(`k8s-default-${name}-`));
+      const healths = await Promise.all(
+        groups.map(({ TargetGroupArn }) =>
+          aws.elbv2.send(new DescribeTargetHealthCommand({ TargetGroupArn })),
+        ),
+      );
+      const ids = [
+        ...(classic?.Instances ?? []).flatMap(({ InstanceId }) => InstanceId ?? []),
+        ...healths.flatMap(({ TargetHealthDescriptions = [] }) =>
+          TargetHealthDescriptions.flatMap(({ Target }) => Target?.Id ?? []),
+        ),
+      ];
+      return [...new Set(ids)].toSorted();
     },
     async close() {
       aws.close();

@@ -162,6 +162,7 @@ describeWithPart(
   (program) => {
     let batch: AwsBatch;
     let cloud: object;
+    let plain: string;
     const stored = new Map<string, Stored>();
 
     beforeAll(async () => {
@@ -195,7 +196,8 @@ describeWithPart(
           certificates: ["arn:aws:acm:eu-central-1:123456789012:certificate/*"],
         },
       };
-      const [plain = "", twice = "", none = ""] = await network.launch(3);
+      const [one = "", twice = "", none = ""] = await network.launch(3);
+      plain = one;
       const second = await groupOf("nodes-2", [
         { Key: `kubernetes.io/cluster/${CLUSTER_TAG}`, Value: "owned" },
       ]);
@@ -206,8 +208,8 @@ describeWithPart(
       for (const [InstanceId, Groups] of Object.entries(groups))
         await aws.ec2.send(new ModifyInstanceAttributeCommand({ InstanceId, Groups }));
       // One whose instance is not there delays nobody.
-    await batch.node("ghost", "i-0123456789abcdef0", { pool: "plain" });
-    for (const [pool, instance] of Object.entries({ plain, twice, none }))
+      await batch.node("ghost", "i-0123456789abcdef0", { pool: "plain" });
+      for (const [pool, instance] of Object.entries({ plain, twice, none }))
         await batch.node(instance, instance, { pool });
       const annotated = (pool: string, isNetwork: boolean, more: Readonly<Record<string, string>> = {}) =>
         Object.fromEntries(

@@ -24,7 +24,11 @@ describeWithPart("moto", "one bad id among those that are registered, on mended 
     await moto?.close();
   });
 
-  const question = { service: { metadata: { namespace: "default", name: "web", uid: UID } }, wanted: true, nodes: [] };
+  const question = {
+    service: { metadata: { namespace: "default", name: "web", uid: UID } },
+    wanted: true,
+    nodes: [],
+  };
 
   test("keeps no other out of a target group", async () => {
     const good = [await world.addInstance(), await world.addInstance()];
@@ -51,7 +55,10 @@ describeWithPart("moto", "one bad id among those that are registered, on mended 
       Tags: TAGS,
     });
     const Instances = [good[0], BAD, good[1]].map((InstanceId) => ({ InstanceId }));
-    const { answer } = await world.act("elb:RegisterInstancesWithLoadBalancer", { LoadBalancerName: NAME, Instances });
+    const { answer } = await world.act("elb:RegisterInstancesWithLoadBalancer", {
+      LoadBalancerName: NAME,
+      Instances,
+    });
     expect(answer).toEqual({ kind: "done", result: { refused: [BAD] } });
     const registered = (await world.state(question)).classic?.loadBalancer.Instances ?? [];
     expect(registered.map(({ InstanceId }) => InstanceId).toSorted()).toEqual(good.toSorted());
