@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,6 +16,7 @@ import { type ManagedProcess, startProcess } from "#emulators/harness/managed-pr
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import { access } from "#test/access.ts";
 
 /** The user that the stock controller signs in as; bench/stock/access.yaml says what it may do. */
 export const STOCK_USER = "cloud-controller-manager";
@@ -65,12 +66,7 @@ export async function setBenchStage(
     closers.push(() => plane.close());
     const { process: ec2Process, ec2 } = await startEc2Process(cloudLatencyMs);
     closers.push(() => ec2Process.stop("SIGTERM"));
-    const token = (await readFile(plane.tokenFile("admin"), "utf8")).trim();
-    const admin = connect({
-      server: plane.server,
-      certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
-      authorization: async () => `Bearer ${token}`,
-    });
+    const admin = connect(await access(plane, "admin"));
     closers.push(() => admin.close());
     const history = await recordNodeHistory(admin);
     closers.push(() => history.close());

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { awsEnvironment } from "#bench/contenders/process-contender.ts";
 import { aws } from "#clouds/aws/kind.ts";
@@ -13,6 +12,7 @@ import { startEc2 } from "#emulators/ec2/server.ts";
 import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { joiningNode } from "#emulators/harness/joining-node.ts";
 import { connect } from "#kube/client/connect.ts";
+import { access } from "#test/access.ts";
 
 /** A cluster and its cloud, both in this process and without latency of their own. */
 export interface ColdStartStage {
@@ -27,12 +27,7 @@ export interface ColdStartStage {
 export async function setColdStartStage(folder: string): Promise<ColdStartStage> {
   const plane = await startEmbeddedControlPlane({ folder: join(folder, "control-plane") });
   const ec2 = await startEc2({ behaviour: { quotas: "off" } });
-  const token = (await readFile(plane.tokenFile("admin"), "utf8")).trim();
-  const admin = connect({
-    server: plane.server,
-    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
-    authorization: async () => `Bearer ${token}`,
-  });
+  const admin = connect(await access(plane, "admin"));
   const entry = clusterEntryOf(plane, {
     name: "bench",
     cloud: { provider: "aws", region: ec2.region, vpc: DEFAULT_VPC_ID },

@@ -1,4 +1,5 @@
-import { connectAs } from "#bench/hostile/connect-as.ts";
+import { connect } from "#kube/client/connect.ts";
+import { access } from "#test/access.ts";
 import { type HostileOptions, startHostileServer } from "#test/hostile/server.ts";
 
 /** A server that floods nobody of ours. */
@@ -10,7 +11,7 @@ export interface Burning {
 /** A second hostile server that nobody of ours is connected to, flooding a client in this same process: what it costs the machine. */
 export async function burn(options: HostileOptions): Promise<Burning> {
   const server = await startHostileServer(options);
-  const client = await connectAs(server.plane, "relay");
+  const client = connect(await access(server.plane, "relay"));
   await server.attack("modified-flood");
   const stopping = new AbortController();
   const reading = (async () => {

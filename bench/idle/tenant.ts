@@ -1,11 +1,11 @@
-import { readFile } from "node:fs/promises";
 import * as z from "zod";
 import type { ClusterEntry } from "#config/cluster.ts";
 import { IDENTITIES } from "#core/identities.ts";
-import { clusterEntryOf } from "#emulators/harness/clusters-file.ts";
+import { clusterEntryOf, type EntryPlane } from "#emulators/harness/clusters-file.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import { access } from "#test/access.ts";
 
 /** A cluster that is to be, and its nodes. */
 export const TenantPlan = z.strictObject({
@@ -43,21 +43,17 @@ export function tenantOf(name: string, plane: ControlPlane): Tenant {
 
 /** Signs in as the world outside: who registers nodes. */
 export async function connectAsAdmin(tenant: Tenant): Promise<Transport> {
-  const token = (await readFile(tenant.tokenFiles.admin, "utf8")).trim();
-  return connect({
-    server: tenant.server,
-    certificateAuthority: await readFile(tenant.certificateAuthorityFile, "utf8"),
-    authorization: async () => `Bearer ${token}`,
-  });
+  return connect(await access(planeOf(tenant), "admin"));
 }
 
 /** The entry of a clusters file. */
 export function entryOf(
-  { name, tokenFiles, ...plane }: Tenant,
+  tenant: Tenant,
   cloud: { readonly region: string; readonly vpc: string; readonly clusterTag: string },
 ): ClusterEntry {
-  return clusterEntryOf(
-    { ...plane, tokenFile: (user) => tokenFiles[user] },
-    { name, cloud: { provider: "aws", ...cloud } },
-  );
+  return clusterEntryOf(planeOf(tenant), { name: tenant.name, cloud: { provider: "aws", ...cloud } });
+}
+
+function planeOf({ server, certificateAuthorityFile, tokenFiles }: Tenant): EntryPlane {
+  return { server, certificateAuthorityFile, tokenFile: (user) => tokenFiles[user] };
 }

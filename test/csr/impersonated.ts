@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
 import { Agent, request } from "node:https";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
+import { access } from "#test/access.ts";
 
 /** Posts as whoever is named, in an administrator's power: thousands of identities over a few connections. */
 export interface Impersonator {
@@ -14,16 +14,15 @@ export interface Impersonator {
 }
 
 export async function createImpersonator(plane: ControlPlane): Promise<Impersonator> {
-  const [ca, token] = await Promise.all([
-    readFile(plane.certificateAuthorityFile, "utf8"),
-    readFile(plane.tokenFile("admin"), "utf8"),
-  ]);
+  const { certificateAuthority: ca, authorization } = await access(plane, "admin");
+  const bearer = await authorization?.();
+  if (bearer === undefined) throw new Error("the administrator has no token");
   const agent = new Agent({ ca, keepAlive: true, maxSockets: 16 });
   return {
     post: (path, body, user, group) =>
       new Promise((resolve, reject) => {
         const headers = {
-          authorization: `Bearer ${token.trim()}`,
+          authorization: bearer,
           "content-type": "application/json",
           "impersonate-user": user,
           "impersonate-group": group,
