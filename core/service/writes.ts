@@ -27,16 +27,14 @@ export type MarkFacts = Omit<Mark, "version" | "uid">;
  * cloud; undefined where both stand there.
  */
 export function claim(service: Service, facts: MarkFacts): PatchWrite | undefined {
-  const before = markOf(service);
-  // What was applied last stays to be compared with; what was refused never was.
-  const { seen, desired, targets } = before === undefined || isGivenUp(before) ? NOTHING : before;
+  const { seen, desired, targets } = appliedBefore(service);
   const mark = setMark(service, { ...facts, seen, desired, targets, state: "applying" });
   return patch(service, [asWanted(service), addFinalizer(service), mark]);
 }
 
 /** The same where nothing but targets is changed: all else stays as it was applied, and need not be looked at for these. */
 export function claimTargets(service: Service, facts: MarkFacts): PatchWrite | undefined {
-  const { seen, desired } = markOf(service) ?? { seen: "", desired: "" };
+  const { seen, desired } = appliedBefore(service);
   const mark = setMark(service, { ...facts, seen, desired, targets: UNKNOWN_TARGETS });
   return patch(service, [asWanted(service), addFinalizer(service), mark]);
 }
@@ -122,6 +120,12 @@ function addFinalizer(service: Service): Edit {
 function removeFinalizer({ metadata: { finalizers = [] } }: Service): Edit {
   const path = `${FINALIZERS}/${finalizers.indexOf(LOAD_BALANCER_FINALIZER)}`;
   return { tests: [test(path, LOAD_BALANCER_FINALIZER)], operations: [remove(path)] };
+}
+
+/** What was applied last, which stays to be compared with; what was refused never was. */
+function appliedBefore(service: Service): Pick<Mark, "seen" | "desired" | "targets"> {
+  const before = markOf(service);
+  return before === undefined || isGivenUp(before) ? NOTHING : before;
 }
 
 function setMark(service: Service, facts: MarkFacts): Edit {
