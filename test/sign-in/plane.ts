@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type * as z from "zod";
 import { Cluster } from "#config/cluster.ts";
 import type { SignIn } from "#config/sign-in/kinds.ts";
+import { authenticatorOf } from "#core/authentication/trust.ts";
 import { nodeController } from "#core/node/controller.ts";
 import { type CertificateAuthority, createCertificateAuthority } from "#emulators/harness/certificates.ts";
 import {
@@ -161,26 +162,13 @@ export async function startSignInPlane(binaries: ControlPlaneBinaries): Promise<
 }
 
 /** Two roles of AWS are taken, for one audience; each is the user that our manifests name. */
-function authenticationOf(issuer: LocalIssuer): object {
-  const roles = WHO.map((who) => `'${roleArnOf(who)}'`).join(", ");
-  return {
-    apiVersion: "apiserver.config.k8s.io/v1",
-    kind: "AuthenticationConfiguration",
-    jwt: [
-      {
-        issuer: {
-          url: issuer.issuer,
-          certificateAuthority: issuer.certificateAuthority,
-          audiences: [AUDIENCE],
-        },
-        claimValidationRules: [{ expression: `claims.sub in [${roles}]`, message: "another role" }],
-        claimMappings: {
-          username: { expression: "claims.sub.split('/')[1]" },
-          groups: { expression: "['serverless-ccm']" },
-        },
-      },
-    ],
-  };
+function authenticationOf({ issuer: url, certificateAuthority }: LocalIssuer): object {
+  const entry = authenticatorOf({
+    issuer: { url, certificateAuthority },
+    audiences: [AUDIENCE],
+    roles: WHO.map((who) => ({ arn: roleArnOf(who), user: `serverless-ccm-${who}` })),
+  });
+  return { apiVersion: "apiserver.config.k8s.io/v1", kind: "AuthenticationConfiguration", jwt: [entry] };
 }
 
 /** ServiceAccounts that may what the users of the same names may. */
