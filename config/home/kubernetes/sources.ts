@@ -12,6 +12,7 @@ import {
   TENANT_CONTROL_PLANES,
 } from "#config/home/kubernetes/tenant-control-plane.ts";
 import { collectionPath, withQuery } from "#core/resources/resource.ts";
+import { classifyAnswer } from "#kube/client/answer.ts";
 import { collectionOfNamespace } from "#kube/client/resource-path.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
@@ -60,8 +61,11 @@ export async function isServed(
     path: group,
     ...(signal === undefined ? {} : { signal }),
   });
-  // Any other answer is told by the list that follows.
-  return answer.status !== 404;
+  if (answer.status === 200) return true;
+  if (answer.status === 404) return false;
+  // One that is starting or ending does not know by itself what it serves.
+  const said = classifyAnswer(answer);
+  throw new Error("message" in said ? said.message : `${answer.status} for ${group}`);
 }
 
 function ofCluster(read: (object: unknown) => FoundCluster | undefined): Source["find"] {
