@@ -5,8 +5,11 @@ import type { Fault, Outcome } from "#clouds/aws/errors.ts";
 import { allPages, type Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
-/** One unknown name fails a call with several: so few are asked for one by one, more are looked for among all there are. */
-const MOST_ASKED_SINGLY = 4;
+/**
+ * One unknown name fails a call with several: one is asked for by itself, more are looked for among all there are, which takes no
+ * more calls unless the account has hundreds.
+ */
+const MOST_ASKED_SINGLY = 1;
 
 /** AWS's largest page of load balancers, of either version. */
 const PAGE_SIZE = 400;

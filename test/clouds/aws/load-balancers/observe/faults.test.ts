@@ -148,25 +148,18 @@ test.each<[string, Answers, readonly string[]]>([
     ["there", "Unavailable", "there"],
   ],
   [
-    "one name cannot be looked up",
+    "load balancers cannot be listed",
     {
-      "elbv2:DescribeLoadBalancers"(request) {
-        if ((request["Names"] as string[]).includes(loadBalancerNameOf(SECOND) ?? ""))
-          throw awsError("InternalFailure", 500);
-        return ALL_THERE["elbv2:DescribeLoadBalancers"](request);
+      "elbv2:DescribeLoadBalancers": () => {
+        throw awsError("InternalFailure", 500);
       },
     },
-    ["there", "Unavailable", "there"],
+    ["Unavailable", "Unavailable", "Unavailable"],
   ],
   [
-    "of one name the answer is no list, as a proxy's page is none",
-    {
-      "elbv2:DescribeLoadBalancers"(request) {
-        if ((request["Names"] as string[]).includes(loadBalancerNameOf(SECOND) ?? "")) return {};
-        return ALL_THERE["elbv2:DescribeLoadBalancers"](request);
-      },
-    },
-    ["there", "Unavailable", "there"],
+    "load balancers are no list, as a proxy's page is none",
+    { "elbv2:DescribeLoadBalancers": () => ({}) },
+    ["Unavailable", "Unavailable", "Unavailable"],
   ],
   [
     "target groups cannot be listed",
@@ -202,6 +195,42 @@ test.each<[string, Answers, string]>([
     expect(outcomesOf(await observed(answers, questions))).toEqual([code, "there"]);
   },
 );
+
+test.each<[string, Answers, string]>([
+  ["is found", {}, "there"],
+  [
+    "is not there, by AWS's own word",
+    {
+      "elbv2:DescribeLoadBalancers": () => {
+        throw awsError("LoadBalancerNotFoundException", 400);
+      },
+    },
+    "none",
+  ],
+  [
+    "cannot be looked up",
+    {
+      "elbv2:DescribeLoadBalancers": () => {
+        throw awsError("InternalFailure", 500);
+      },
+    },
+    "Unavailable",
+  ],
+  ["is answered with no list", { "elbv2:DescribeLoadBalancers": () => ({}) }, "Unavailable"],
+])("one name alone %s", async (_, answers, expected) => {
+  const names: unknown[] = [];
+  const asked = await observed(
+    {
+      "elbv2:DescribeLoadBalancers"(request) {
+        names.push(request["Names"]);
+        return { ...ALL_THERE, ...answers }["elbv2:DescribeLoadBalancers"](request);
+      },
+    },
+    [aQuestion(FIRST)],
+  );
+  expect(outcomesOf(asked)).toEqual([expected]);
+  expect(names[0]).toEqual([loadBalancerNameOf(FIRST)]);
+});
 
 test("a uid of which no load balancer can be called costs no call, and nobody else anything", async () => {
   const strange = await observed({}, [aQuestion("../*")]);
