@@ -86,6 +86,23 @@ describeWithBoth("signing in to a real API server", (binaries, program) => {
     expect(refused).toBeGreaterThan(0);
   });
 
+  test("web identity: tokens of a few seconds, one after the other", {
+    timeout: BURST_TIMEOUT_MS,
+  }, async () => {
+    const web = (who: Who) =>
+      ({ kind: "web-identity", audience: AUDIENCE, roleArn: roleArnOf(who) }) as const;
+    const cluster = world.cluster({ relay: web("relay"), node: web("node") });
+    const askedOf = (who: Who): number =>
+      world.sts.calls("GetWebIdentityToken").filter(({ roleArn }) => roleArn === roleArnOf(who)).length;
+    const before = askedOf("node");
+    world.sts.tokenSeconds = 5;
+    const old = await tokenOf(cluster, "node");
+    expect(await world.statusOf(old)).toBe(404);
+    await burst(cluster, "short", () => world.untilRefused(old));
+    world.sts.tokenSeconds = undefined;
+    expect(askedOf("node") - before).toBeGreaterThan(2);
+  });
+
   describe("a bound token of a ServiceAccount, that ends in the middle of a burst", () => {
     const options = () => ({ region: "eu-central-1", endpoint: moto.url });
 

@@ -27,6 +27,8 @@ export interface FakeSts {
   readonly url: string;
   /** Roles that nobody may assume from now on. */
   readonly refusedRoles: Set<string>;
+  /** In place of what tokens are asked for, so that they end while somebody looks on. */
+  tokenSeconds: number | undefined;
   /** Actions that are answered with a fault from now on, and with which. */
   readonly faults: Map<string, Fault>;
   calls(action?: string): readonly StsCall[];
@@ -82,7 +84,8 @@ export async function startFakeSts(issuer?: Pick<LocalIssuer, "sign">): Promise<
     if (!(durationSeconds >= 60 && durationSeconds <= 3_600))
       return fault("ValidationError", "DurationSeconds is to be from 60 to 3600");
     if (issuer === undefined) return fault("InternalError", "nobody signs here", 500);
-    const claims = awsClaims({ roleArn, audiences, durationSeconds, region });
+    const seconds = sts.tokenSeconds ?? durationSeconds;
+    const claims = awsClaims({ roleArn, audiences, durationSeconds: seconds, region });
     return {
       WebIdentityToken: issuer.sign(claims, { algorithm }),
       Expiration: new Date(Number(claims["exp"]) * 1_000).toISOString(),
@@ -121,7 +124,8 @@ export async function startFakeSts(issuer?: Pick<LocalIssuer, "sign">): Promise<
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 
-  return {
+  const sts: FakeSts = {
+    tokenSeconds: undefined,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     refusedRoles,
     faults,
@@ -140,6 +144,7 @@ export async function startFakeSts(issuer?: Pick<LocalIssuer, "sign">): Promise<
       await new Promise((resolve) => server.close(resolve));
     },
   };
+  return sts;
 }
 
 type Answered = { readonly [name: string]: XmlContent } | Fault;

@@ -324,6 +324,19 @@ describe("a sign-in that is over", () => {
     open.close();
   });
 
+  it("that is about to end is left for a new connection, before anything is refused", async () => {
+    let now = 0;
+    await given([OK], {
+      now: () => now,
+      maxIdleMs: Number.MAX_SAFE_INTEGER,
+      tls: async () => ({ certificateAuthority: server.certificateAuthority, renewAtMs: now + 60_000 }),
+    });
+    for (now of [0, 59_999]) await Promise.all([outcomeOf(GET), outcomeOf(GET)]);
+    expect(server.connections()).toBe(1);
+    for (now of [60_000, 60_001]) await Promise.all([outcomeOf(GET), outcomeOf(GET)]);
+    expect(server.connections()).toBe(2);
+  });
+
   it("for ever costs a connection and a reading of the credential now and then, not for each request", async () => {
     let now = 0;
     let read = 0;
@@ -421,6 +434,17 @@ describe("signing in", () => {
     await given([OK], { authorization: () => Promise.reject(cause) });
     expect(await failureOf(transport.send(GET))).toMatchObject({ code: "CredentialUnavailable", cause });
     expect(server.arrived).toHaveLength(0);
+  });
+
+  it("says what an error of signing in says, which names what could not be had", async () => {
+    const cause = Object.assign(new Error("cluster blue: the secret a is not there"), {
+      name: "SignInError",
+    });
+    await given([OK], { authorization: () => Promise.reject(cause) });
+    expect(await failureOf(transport.send(GET))).toMatchObject({
+      code: "CredentialUnavailable",
+      message: expect.stringContaining(": cluster blue: the secret a is not there"),
+    });
   });
 
   it("never puts the token into an error, not even one that HTTP cannot carry", async () => {

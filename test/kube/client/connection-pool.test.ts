@@ -59,3 +59,20 @@ test("a pool whose connections never last opens a bounded number of them for one
   expect((await waiting).usable()).toBe(false);
   expect(openings).toHaveLength(3);
 });
+
+test("a connection that is over is left by new requests, and the next one is not opened for each of them", async () => {
+  const over = new Set<Connection>();
+  let opened = 0;
+  const pool = createConnectionPool(
+    async () => connectionNamed(`connection ${opened++}`),
+    30_000,
+    (connection) => over.has(connection),
+  );
+  const first = await pool.get();
+  over.add(first);
+  expect(pool.ready()).toBeUndefined();
+  expect(first.usable()).toBe(false);
+  const next = [await pool.get(), await pool.get()];
+  expect(next).toMatchObject([{ name: "connection 1" }, { name: "connection 1" }]);
+  expect(opened).toBe(2);
+});
