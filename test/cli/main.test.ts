@@ -22,6 +22,8 @@ describe("help", () => {
     [["clusters", "check", "--help"]],
     [["clusters", "hash", "--help"]],
     [["clusters", "list", "--help"]],
+    [["infra", "--help"]],
+    [["infra", "authentication-config", "--help"]],
   ])("%j fits a screen and ends with 0", async (flags) => {
     const { code, stdout } = await runProgram(flags);
     const lines = stdout.split("\n");
