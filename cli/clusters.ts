@@ -1,25 +1,34 @@
 import { doubtsOf } from "#cli/cluster-doubts.ts";
 import { faultsOfReading, neededClustersFile } from "#cli/clusters-file.ts";
-import { ConfigurationError } from "#cli/configuration-error.ts";
+import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { signInFaultOf } from "#cli/connect-relay.ts";
 import { counted } from "#cli/counted.ts";
+import { connectionChecks } from "#cli/doctor/checks.ts";
+import { createCheckContext } from "#cli/doctor/context.ts";
+import { runChecks } from "#cli/doctor/run-checks.ts";
 import { trustOf } from "#cli/kubeconfig-trust.ts";
 import { loadKubeconfig } from "#cli/load-kubeconfig.ts";
+import { openAnyHome } from "#cli/management-cluster.ts";
+import { type ReachableCluster, reachHome } from "#cli/reach-cluster.ts";
 import type { CloudConfig } from "#clouds/kinds.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { type ClustersFile, faultLine, placeOf } from "#config/clusters-file.ts";
-import { openHome } from "#config/home/open-home.ts";
+import { type ClustersFile, faultLine, placeOf, sentenceOf } from "#config/clusters-file.ts";
 import { type SignInRole, signIn } from "#config/sign-in.ts";
 import { FUNCTION_IDENTITIES } from "#core/identities.ts";
+import { createSlots } from "#kube/client/slots.ts";
 
 /** Where the clusters are read from. */
 export interface ClustersFlags {
   readonly clustersFile?: string | undefined;
+  readonly clusterDefaults?: string | undefined;
 }
 
 /** Whose sign-ins `clusters check` tries: the relay's, one function's, those of all `functions`, or nobody's for `none`. */
 export interface CheckFlags extends ClustersFlags {
   readonly signIn: string;
+  /** Whether each is connected to, and what it may do there compared with what it needs. */
+  readonly connect?: boolean | undefined;
+  readonly allowedNetworks?: string | undefined;
 }
 
 /** A command's answer that is no error of its own and ends the process with 1 all the same. */
@@ -33,22 +42,26 @@ type Write = (line: string) => void;
 export async function checkClusters(flags: CheckFlags, write: Write): Promise<void> {
   const whose = whoseOf(flags.signIn);
   const file = fileOf(flags);
-  const { clusters, faulty } = await contentOf(file);
+  const { clusters, faulty } = await contentOf(file, flags);
   for (const { faults } of faulty) for (const fault of faults) write(faultLine(file, fault));
   for (const cluster of clusters)
     for (const doubt of doubtsOf(cluster)) write(`${file}: cluster ${cluster.name}: warning: ${doubt}`);
   const unusable = whose === undefined ? [] : await signInFaults(clusters, whose);
   for (const line of unusable) write(line);
+  const refused = flags.connect === true ? await connectionFaults(flags) : [];
+  for (const line of refused) write(line);
   const total = clusters.length + faulty.length;
-  const summary = `${counted(total, "cluster")}, ${faulty.length} faulty, ${unusable.length} that cannot be signed in to`;
-  if (faulty.length + unusable.length > 0) throw new FoundFaults(summary);
+  const summary = `${counted(total, "cluster")}, ${faulty.length} faulty, ${unusable.length} that cannot be signed in to${
+    flags.connect === true ? `, ${counted(refused.length, "check")} failed` : ""
+  }`;
+  if (faulty.length + unusable.length + refused.length > 0) throw new FoundFaults(summary);
   write(summary);
 }
 
 /** Writes the hash that events of the cluster carry. */
 export async function hashCluster(name: string, flags: ClustersFlags, write: Write): Promise<void> {
   const file = fileOf(flags);
-  const { clusters, faulty } = await contentOf(file);
+  const { clusters, faulty } = await contentOf(file, flags);
   const faults = faulty.filter((entry) => entry.name === name).flatMap((entry) => entry.faults);
   if (faults.length > 0)
     throw new ConfigurationError(
@@ -64,15 +77,15 @@ export async function hashCluster(name: string, flags: ClustersFlags, write: Wri
 
 /** Writes a line for each cluster: its name, hash, server, cloud and controllers; faulty ones by name alone. */
 export async function listClusters(flags: ClustersFlags, write: Write): Promise<void> {
-  const { clusters, faulty } = await contentOf(fileOf(flags));
+  const file = fileOf(flags);
+  const { clusters, faulty } = await contentOf(file, flags);
   const rows = [
-    ["NAME", "HASH", "SERVER", "CLOUD", "CONTROLLERS"],
+    ["NAME", "HASH", "SERVER", "CLOUD", "CONTROLLERS", "HOME"],
     ...clusters.map(({ name, hash, server, cloud, controllers }) => {
-      return [name, hash, server, cloudOf(cloud), controllers.join(",")];
+      return [name, hash, server, cloudOf(cloud), controllers.join(","), file];
     }),
-    ...faulty.map(({ name }) => [name ?? "?", "faulty", "see `clusters check`"]),
   ];
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
+  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
   for (const row of rows)
     write(
       row
@@ -80,6 +93,42 @@ export async function listClusters(flags: ClustersFlags, write: Write): Promise<
         .join("  ")
         .trimEnd(),
     );
+  for (const { name, faults } of faulty) write(`${name ?? "?"}  faulty: ${sentenceOf(file, faults)}`);
+}
+
+/** What `doctor` finds of API servers, identities and their rights, and nothing of the cloud. */
+async function connectionFaults(flags: CheckFlags): Promise<string[]> {
+  const faults: ConfigurationFault[] = [];
+  const { clusters } = await reachHome(fileOf(flags), flags, process.env, faults);
+  if (faults.length > 0) throw new ConfigurationError(faults);
+  const slots = createSlots(() => MAX_AT_ONCE, clusters.length);
+  const found = await Promise.all(
+    clusters.map(async (reached) => {
+      await slots.enter(NEVER_GIVEN_UP);
+      try {
+        return await connectTo(reached);
+      } finally {
+        slots.leave();
+        await reached.close();
+      }
+    }),
+  );
+  return found.flat();
+}
+
+/** Clusters that are connected to at a time. */
+const MAX_AT_ONCE = 8;
+const NEVER_GIVEN_UP = { reached: () => false, onReached: () => () => undefined };
+
+async function connectTo(reached: ReachableCluster): Promise<string[]> {
+  const context = createCheckContext(reached, undefined);
+  try {
+    const findings = await runChecks(connectionChecks(context), context);
+    const failed = findings.filter(({ outcome }) => outcome === "failed");
+    return failed.map(({ check, message }) => `cluster ${reached.cluster.name}: ${check}: ${message}`);
+  } finally {
+    await context.close();
+  }
 }
 
 function fileOf({ clustersFile }: ClustersFlags): string {
@@ -102,9 +151,12 @@ function rolesOf({ signIn }: Cluster, whose: SignInRole): readonly SignInRole[] 
   return signIn.functions === undefined && own.length > 0 ? own : ["functions", ...own];
 }
 
-async function contentOf(file: string): Promise<ClustersFile> {
+async function contentOf(file: string, { clusterDefaults }: ClustersFlags): Promise<ClustersFile> {
+  const faults: ConfigurationFault[] = [];
+  const home = await openAnyHome(file, clusterDefaults, faults);
+  if (faults.length > 0) throw new ConfigurationError(faults);
   try {
-    return await openHome(file).read();
+    return await home.read();
   } catch (error) {
     throw new ConfigurationError(faultsOfReading(file, error));
   }
@@ -124,6 +176,8 @@ async function signInFaults(clusters: readonly Cluster[], whose: SignInRole): Pr
 /** Reads what is signed in with; a kubeconfig is read and judged, and nothing is done of what it says. */
 async function trySignIn(cluster: Cluster, role: SignInRole): Promise<void> {
   const how = cluster.signIn[role];
+  // Whoever mints a token connects; that is for --connect.
+  if (how?.kind === "minted-token") return;
   if (role === "relay" && how?.kind === "kubeconfig" && how.file !== undefined)
     await loadKubeconfig(how.file, how.context, trustOf(cluster, how.allow ?? []));
   else await signIn(cluster, role);

@@ -113,8 +113,10 @@ withReach(program.command("explain"))
 
 const clusters = program
   .command("clusters")
-  .summary("check, hash, list and remove clusters of a file")
-  .description("Reads a clusters file as relay and functions do, and says what they would make of it.");
+  .summary("add, check, hash, list and remove clusters")
+  .description(
+    "Reads clusters as relay and functions do, says what they would make of them, and changes them.",
+  );
 
 withClustersFile(clusters.command("check"))
   .summary("every fault of the file and of its sign-ins")
@@ -126,7 +128,28 @@ withClustersFile(clusters.command("check"))
     "tries the sign-ins of relay, functions (all), one function such as node, or none",
     "relay",
   )
+  .option("--connect", "signs in as everybody, and compares rights with those that are needed", false)
+  .option("--allowed-networks <list>", ALLOWED_NETWORKS)
   .action(async (flags) => (await import("#cli/clusters.ts")).checkClusters(flags, print));
+
+withClustersFile(clusters.command("add"))
+  .argument("<name>", "the cluster's")
+  .summary("writes the entry of a cluster down")
+  .description(
+    "Takes API server and authority of a kubeconfig, and no credentials, and writes the cluster's entry into the file or as a parameter of SSM.\nEnds with 2, and writes nothing, where the entry would be faulty or is there already.",
+  )
+  .option("--kubeconfig <file>", "of which server and authority are taken")
+  .option("--context <name>", "of the kubeconfig (default: its current one)")
+  .option("--cloud-provider <name>", "the cloud, such as aws")
+  .option("--cloud-config <file>", "YAML with the cloud's own keys, such as region and vpc")
+  .option("--controllers <list>", "names, with a comma between (default: those of every entry)")
+  .option(
+    "--sign-in <who=how>",
+    "how relay, functions or one of them signs in, such as functions='{ kind: eks, clusterName: blue }'; once for each",
+    (each: string, before: readonly string[] = []) => [...before, each],
+  )
+  .option("--dry-run", "prints the entry, and writes nothing", false)
+  .action(async (name, flags) => (await import("#cli/add-cluster.ts")).addCluster(name, flags, print));
 
 withClustersFile(clusters.command("hash"))
   .argument("<name>", "the cluster's")
@@ -287,10 +310,12 @@ function givenTo(command: Command): ReadonlySet<string> {
 }
 
 function withClustersFile(command: Command): Command {
-  return command.option(
-    "--clusters-file <file>",
-    "YAML file of clusters, ssm:/PATH/ or kubernetes:[KUBECONFIG] (default: $CLUSTERS_FILE)",
-  );
+  return command
+    .option(
+      "--clusters-file <file>",
+      "YAML file of clusters, ssm:/PATH/ or kubernetes:[KUBECONFIG] (default: $CLUSTERS_FILE)",
+    )
+    .option("--cluster-defaults <file>", CLUSTER_DEFAULTS);
 }
 
 function print(line: string): void {
@@ -332,7 +357,6 @@ function withReach(command: Command): Command {
   const shown = ["--kubeconfig", "--clusters-file"];
   const hide = (option: Option): Option => (shown.includes(option.long ?? "") ? option : option.hideHelp());
   command.option("--allowed-networks <list>", ALLOWED_NETWORKS);
-  command.option("--cluster-defaults <file>", CLUSTER_DEFAULTS);
   withFunctionKubeconfig(withCluster(withClustersFile(command))).options.forEach(hide);
   return command.addHelpText(
     "after",

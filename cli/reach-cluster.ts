@@ -75,11 +75,7 @@ export async function reachClusters(
 ): Promise<ReachableClusters> {
   const faults: ConfigurationFault[] = [];
   const source = clusterSourceOf(flags.clustersFile, flags.given, environment, faults);
-  if (source.kind === "file") {
-    const home = await openAnyHome(source.file, flags.clusterDefaults, faults);
-    const addresses = readAllowedNetworks(flags.allowedNetworks, environment, home.kind, faults);
-    return reachInHome(name, home, addresses, faults);
-  }
+  if (source.kind === "file") return reachHome(source.file, flags, environment, faults, name);
   const clusterName = nameOf(name, flags, faults);
   const own = await readFunctionAccess(flags.functionKubeconfig ?? [], faults);
   const wanted = { ...flags, clusterName, dryRun: false };
@@ -115,6 +111,19 @@ function nameOf(name: string | undefined, flags: ReachFlags, faults: Configurati
     faults.push({ name: "--cluster-name", message });
   }
   return name;
+}
+
+/** The clusters of a home, or the one of this name there; throws `ConfigurationError` where it cannot be read, with `faults`. */
+export async function reachHome(
+  reference: string,
+  flags: Pick<ReachFlags, "allowedNetworks" | "clusterDefaults">,
+  environment: Environment,
+  faults: ConfigurationFault[],
+  name?: string,
+): Promise<ReachableClusters> {
+  const home = await openAnyHome(reference, flags.clusterDefaults, faults);
+  const addresses = readAllowedNetworks(flags.allowedNetworks, environment, home.kind, faults);
+  return reachInHome(name, home, addresses, faults);
 }
 
 async function reachInHome(

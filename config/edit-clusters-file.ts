@@ -48,6 +48,22 @@ export function withoutCluster(before: string, file: string, name: string): Edit
     : refused(`take ${name} out by hand: it shares what is written with others`);
 }
 
+/** Adds an entry behind the last one, and touches nothing else. Refused where there is one of its name, usable or not. */
+export function withCluster(before: string, file: string, entry: object): Edited {
+  const name: unknown = Reflect.get(entry, "name");
+  const was = parseClustersFile(before, file);
+  if ([...was.clusters, ...was.faulty].some((each) => each.name === name))
+    return refused(`there is an entry of the name ${name} already`);
+  const document = yaml.parseDocument(before);
+  const entries = document.get("clusters");
+  if (!yaml.isSeq(entries)) return refused(`add ${name} by hand: \`clusters\` is not written as a list`);
+  entries.items.push(document.createNode(entry));
+  const after = textOf(document);
+  return after !== undefined && isAllButThat(after, before, file, `${name}`)
+    ? { kind: "edited", before, after }
+    : refused(`add ${name} by hand: the file cannot be written with it`);
+}
+
 /**
  * Writes an edited file in place of the one that was read, whole or not at all; rejects where it has changed since. Owner and mode stay
  * as they are, and a symbolic link goes on leading to the file.

@@ -13,6 +13,11 @@ import { relayLease } from "#cli/doctor/relay-lease.ts";
 import { secondCcm } from "#cli/doctor/second-ccm.ts";
 import { tags } from "#cli/doctor/tags.ts";
 
+/** What is looked at where nothing but the ways to the API server are to be judged. */
+export function connectionChecks({ signers }: Pick<CheckContext, "signers">): readonly Check[] {
+  return [apiServer, ...signers.flatMap((signer) => [identityOf(signer), permissionsOf(signer)])];
+}
+
 /** Everything that is looked at for a cluster, in the order in which it is told; a new check is a line here. */
 export function checksFor({ signers }: Pick<CheckContext, "signers">): readonly Check[] {
   return [

@@ -147,14 +147,15 @@ test("clusters list prints a line for each", async () => {
       .split("\n")
       .map((line) => line.split(/ {2,}/)),
   ).toEqual([
-    ["NAME", "HASH", "SERVER", "CLOUD", "CONTROLLERS"],
+    ["NAME", "HASH", "SERVER", "CLOUD", "CONTROLLERS", "HOME"],
     [
       "blue",
       hash,
       "https://127.0.0.1:6443",
       "aws eu-central-1",
       "cloud-node-controller,cloud-node-lifecycle-controller",
+      "clusters.yaml",
     ],
-    ["red", "faulty", "see `clusters check`"],
+    ["red", expect.stringMatching(/^faulty: clusters.yaml:\d+:\d+: cluster red: server: /)],
   ]);
 });

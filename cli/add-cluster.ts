@@ -1,0 +1,171 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { stringify } from "yaml";
+import { parseCloudConfig, type WrittenCloudConfig } from "#cli/cloud-config.ts";
+import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { KubeconfigError } from "#cli/kubeconfig-error.ts";
+import { OWN_KUBECONFIG } from "#cli/kubeconfig-trust.ts";
+import { loadKubeconfig } from "#cli/load-kubeconfig.ts";
+import type { Environment } from "#clouds/kind.ts";
+import { isFaulty, isFile, parseEntryDocument } from "#config/clusters-file.ts";
+import { replaceClustersFile, withCluster } from "#config/edit-clusters-file.ts";
+import { pathOfParameters } from "#config/home/ssm/ssm-home.ts";
+import { readClustersText } from "#config/read-clusters-file.ts";
+import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
+import { parseYaml } from "#config/yaml-text.ts";
+import { messageOf } from "#core/message-of.ts";
+import { systemCode } from "#kube/client/errors.ts";
+
+/** The flags of `clusters add`. */
+export interface AddFlags {
+  readonly clustersFile?: string | undefined;
+  /** Of which API server and authority are taken, and nothing else. */
+  readonly kubeconfig?: string | undefined;
+  readonly context?: string | undefined;
+  readonly cloudProvider?: string | undefined;
+  readonly cloudConfig?: string | undefined;
+  readonly controllers?: string | undefined;
+  /** `WHO=YAML`, once for each who signs in. */
+  readonly signIn?: readonly string[] | undefined;
+  readonly dryRun: boolean;
+}
+
+type Write = (line: string) => void;
+
+const MAX_BYTES = 1024 * 1024;
+
+/**
+ * Writes the entry of a cluster down where clusters are: into the file, or as a parameter of SSM. What would be faulty is refused, with all
+ * its faults; so is a name that is there already. With `dryRun` it prints the entry and writes nothing.
+ */
+export async function addCluster(
+  name: string,
+  flags: AddFlags,
+  write: Write,
+  environment: Environment = process.env,
+): Promise<void> {
+  const faults: ConfigurationFault[] = [];
+  const home = flags.clustersFile ?? (environment["CLUSTERS_FILE"] || undefined);
+  if (home === undefined && !flags.dryRun)
+    faults.push({ name: "--clusters-file", message: "is missing: give it, or set CLUSTERS_FILE" });
+  const entry = {
+    name,
+    ...(await readServer(flags, faults)),
+    cloud: await readCloud(flags, environment, faults),
+    ...(flags.controllers === undefined ? {} : { controllers: listOf(flags.controllers) }),
+    ...readSignIns(flags.signIn ?? [], faults),
+  };
+  const text = stringify(entry, { lineWidth: 0 });
+  if (faults.length === 0) {
+    const parsed = parseEntryDocument({ document: "the entry", name, text });
+    if (isFaulty(parsed))
+      faults.push(...parsed.faults.map(({ subject = "", message }) => ({ name: subject, message })));
+  }
+  if (faults.length > 0) throw new ConfigurationError(faults);
+  if (flags.dryRun) return write(text.trimEnd());
+  await writeTo(home ?? "", name, entry, text);
+  write(`${name} is written to ${home}`);
+}
+
+async function writeTo(home: string, name: string, entry: object, text: string): Promise<void> {
+  if (isFile(home)) return writeToFile(home, entry);
+  const path = pathOfParameters(home);
+  if (path === undefined) {
+    const message =
+      'is not written to; make a Secret there with the label serverless-ccm.io/cluster: "true", and the entry under `entry`';
+    throw new ConfigurationError([{ name: home, message }]);
+  }
+  const { createParameterWriter } = await import("#clouds/aws/write-parameters.ts");
+  try {
+    await createParameterWriter().put(`${path}${name}`, text, false);
+  } catch (error) {
+    const isThere = error instanceof Error && error.name === "ParameterAlreadyExists";
+    const message = isThere
+      ? "is there already; nothing was written"
+      : `cannot be written: ${messageOf(error)}`;
+    throw new ConfigurationError([{ name: `ssm:${path}${name}`, message }]);
+  }
+}
+
+async function writeToFile(file: string, entry: object): Promise<void> {
+  const isNew = await readFile(file).then(
+    () => false,
+    (error: unknown) => systemCode(error) === "ENOENT",
+  );
+  if (isNew)
+    return writeFile(file, stringify({ clusters: [entry] }, { lineWidth: 0 }), { flag: "wx", mode: 0o644 });
+  try {
+    const edited = withCluster(await readClustersText(file), file, entry);
+    if (edited.kind !== "edited")
+      throw new Error(edited.kind === "refused" ? edited.because : "it is there already");
+    await replaceClustersFile(file, edited);
+  } catch (error) {
+    throw new ConfigurationError([{ name: file, message: messageOf(error) }]);
+  }
+}
+
+/** Of a kubeconfig the server and its authority: whose credentials it holds does not matter, as they are not taken. */
+async function readServer(
+  { kubeconfig, context }: AddFlags,
+  faults: ConfigurationFault[],
+): Promise<Readonly<Record<string, string>>> {
+  if (kubeconfig === undefined) {
+    faults.push({
+      name: "--kubeconfig",
+      message: "is required: server and authority are taken of it, and no credentials",
+    });
+    return {};
+  }
+  try {
+    const { config } = await loadKubeconfig(kubeconfig, context, OWN_KUBECONFIG);
+    const { server = "", caData, caFile } = config.getCurrentCluster() ?? {};
+    const data = caData ?? (caFile === undefined ? undefined : await dataOf(caFile));
+    return {
+      server: server.replace(/\/+$/, ""),
+      ...(data === undefined ? {} : { certificateAuthorityData: data }),
+    };
+  } catch (error) {
+    const message = error instanceof KubeconfigError ? error.message : fileTrouble(error);
+    faults.push({ name: "--kubeconfig", message: `${kubeconfig} ${message}` });
+    return {};
+  }
+}
+
+async function dataOf(file: string): Promise<string> {
+  return Buffer.from(await readSmallFile(file, MAX_BYTES)).toString("base64");
+}
+
+async function readCloud(
+  flags: AddFlags,
+  environment: Environment,
+  faults: ConfigurationFault[],
+): Promise<WrittenCloudConfig | undefined> {
+  let text: string | undefined = "";
+  try {
+    if (flags.cloudConfig !== undefined)
+      text = await readSmallFile(flags.cloudConfig, MAX_BYTES, { pipes: true });
+  } catch (error) {
+    text = undefined;
+    faults.push({ name: "--cloud-config", message: `${flags.cloudConfig} ${fileTrouble(error)}` });
+  }
+  const parsed = parseCloudConfig(flags.cloudProvider, text, environment);
+  if (parsed.kind === "cloud") return parsed.cloud;
+  faults.push(...parsed.faults);
+  return undefined;
+}
+
+function readSignIns(written: readonly string[], faults: ConfigurationFault[]): { readonly signIn?: object } {
+  const signIn: Record<string, unknown> = {};
+  for (const each of written) {
+    const [, who, how] = /^([\w-]+)=(.+)$/s.exec(each) ?? [];
+    const parsed = how === undefined ? undefined : parseYaml(how);
+    if (who === undefined || parsed?.kind !== "value") {
+      const message = "is not understood; write it as functions='{ kind: eks, clusterName: blue }'";
+      faults.push({ name: "--sign-in", message });
+    } else signIn[who] = parsed.value;
+  }
+  return written.length === 0 ? {} : { signIn };
+}
+
+function listOf(text: string): string[] {
+  return text.split(/[\s,]+/).filter((each) => each !== "");
+}

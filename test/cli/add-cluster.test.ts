@@ -1,0 +1,160 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type AddFlags, addCluster } from "#cli/add-cluster.ts";
+import { checkClusters, FoundFaults } from "#cli/clusters.ts";
+import { fileHome } from "#config/home/file.ts";
+import { ssmHome } from "#config/home/ssm/ssm-home.ts";
+import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
+import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
+import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { kubeconfigText } from "#test/config/home/kubernetes/management-stage.ts";
+import { type Moto, startMoto } from "#test/setup/moto.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+
+const AUTHORITY = Buffer.from((await createCertificateAuthority()).certificate).toString("base64");
+const FUNCTIONS = "functions={ kind: eks, clusterName: blue }";
+
+let folder: string;
+let file: string;
+let kubeconfig: string;
+let lines: string[];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "add-cluster-"));
+  file = join(folder, "clusters.yaml");
+  kubeconfig = join(folder, "kubeconfig");
+  lines = [];
+  await writeFile(join(folder, "cloud.yaml"), "region: eu-central-1\nvpc: vpc-0a\n");
+  await writeFile(
+    kubeconfig,
+    kubeconfigText("https://10.1.2.3:6443", { token: "s3cret" }, { "certificate-authority-data": AUTHORITY }),
+  );
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+function add(name: string, difference: Partial<AddFlags> = {}): Promise<void> {
+  const flags = {
+    clustersFile: file,
+    kubeconfig,
+    cloudProvider: "aws",
+    cloudConfig: join(folder, "cloud.yaml"),
+    signIn: [FUNCTIONS],
+    dryRun: false,
+    ...difference,
+  };
+  return addCluster(name, flags, (line) => lines.push(line), {});
+}
+
+describe("a cluster that is added", () => {
+  test("to a file is read there as relay and functions read it; comments and order stay", async () => {
+    await add("blue");
+    await writeFile(file, `# of the east\n${await readFile(file, "utf8")}`);
+    await add("green", { controllers: "cloud-node-controller,csr-approver" });
+    const text = await readFile(file, "utf8");
+    const { clusters, faulty } = await fileHome(file).read();
+    expect([clusters.map(({ name }) => name), faulty]).toEqual([["blue", "green"], []]);
+    expect(clusters[1]).toMatchObject({
+      server: "https://10.1.2.3:6443",
+      certificateAuthorityData: AUTHORITY,
+      cloud: { provider: "aws", region: "eu-central-1", vpc: "vpc-0a" },
+      controllers: ["cloud-node-controller", "csr-approver"],
+      signIn: { functions: { kind: "eks", clusterName: "blue" } },
+    });
+    expect([text.startsWith("# of the east\n"), text.includes("s3cret")]).toEqual([true, false]);
+  });
+
+  test("in a dry run is printed, and nothing is written", async () => {
+    await add("blue", { dryRun: true });
+    expect(lines.join("\n")).toContain("server: https://10.1.2.3:6443");
+    await expect(readFile(file)).rejects.toThrow("ENOENT");
+  });
+
+  test("of a name that is there already is refused, whether that entry can be used or not", async () => {
+    await writeClustersFile(file, { name: "blue", server: "http://x" });
+    const before = await readFile(file, "utf8");
+    await expect(add("blue")).rejects.toThrow("there is an entry of the name blue already");
+    expect(await readFile(file, "utf8")).toBe(before);
+  });
+
+  test("with several faults is refused with all of them", async () => {
+    await writeFile(join(folder, "cloud.yaml"), "regoin: eu-central-1\nvpc: vpc-0a\n");
+    const said = await add("blue", { kubeconfig: join(folder, "none"), signIn: ["functions"] }).catch(String);
+    for (const says of [
+      "--kubeconfig: ",
+      "--cloud-config regoin: unknown key",
+      "--sign-in: is not understood",
+    ])
+      expect(said).toContain(says);
+    await expect(readFile(file)).rejects.toThrow("ENOENT");
+  });
+
+  test.each<[string, string, Partial<AddFlags>, object]>([
+    ["whose sign-in is none", "signIn.functions", { signIn: ["functions={ kind: eks }"] }, {}],
+    ["whose controller is none", "controllers[0]", { controllers: "Not one" }, {}],
+    ["whose server is not verified", "insecure-skip-tls-verify", {}, { "insecure-skip-tls-verify": true }],
+    ["whose authority is none", "certificateAuthorityData", {}, { "certificate-authority-data": "Zm9v" }],
+  ])("%s is refused", async (_, says, flags, cluster) => {
+    const given = { "certificate-authority-data": AUTHORITY, ...cluster };
+    await writeFile(kubeconfig, kubeconfigText("https://10.1.2.3:6443", { token: "s3cret" }, given));
+    await expect(add("blue", flags)).rejects.toThrow(says);
+    await expect(readFile(file)).rejects.toThrow("ENOENT");
+  });
+});
+
+describeWithPart("moto", "a cluster that is added to parameters", (program) => {
+  let moto: Moto;
+  beforeAll(async () => {
+    moto = await startMoto(program);
+    const credentials = {
+      AWS_ACCESS_KEY_ID: "test",
+      AWS_SECRET_ACCESS_KEY: "test",
+      AWS_REGION: "eu-central-1",
+    };
+    Object.assign(process.env, credentials, { AWS_ENDPOINT_URL_SSM: moto.url });
+  });
+  afterAll(() => moto.close());
+
+  test("is read there, and not written twice", async () => {
+    await add("blue", { clustersFile: "ssm:/add/clusters/" });
+    const { clusters } = await ssmHome("/add/clusters/").read();
+    expect(clusters.map(({ name, server }) => [name, server])).toEqual([["blue", "https://10.1.2.3:6443"]]);
+    await expect(add("blue", { clustersFile: "ssm:/add/clusters/" })).rejects.toThrow("is there already");
+  });
+});
+
+describe("clusters check --connect", () => {
+  let plane: EmbeddedControlPlane;
+  beforeEach(async () => {
+    plane = await startEmbeddedControlPlane({ folder: join(folder, "plane") });
+  });
+  afterEach(() => plane.close());
+
+  const check = (connect: boolean): Promise<void> =>
+    checkClusters({ clustersFile: file, signIn: "relay", connect }, (line) => lines.push(line));
+  const cloud = { provider: "memory", instancesFile: "none.json" } as const;
+
+  test("finds nothing where everybody may what he needs", async () => {
+    const { signIn, ...blue } = clusterEntryOf(plane, { name: "blue", cloud });
+    // Others have rights where their controllers are on.
+    const { relay, node, "node-lifecycle": nodeLifecycle } = signIn ?? {};
+    await writeClustersFile(file, { ...blue, signIn: { relay, node, "node-lifecycle": nodeLifecycle } });
+    await check(true).catch((error: Error) => lines.push(error.message));
+    expect(lines).toEqual(["1 cluster, 0 faulty, 0 that cannot be signed in to, 0 checks failed"]);
+  });
+
+  test("finds who may not, and where nobody answers; without it nothing is sent", async () => {
+    const blue = clusterEntryOf(plane, { name: "blue", cloud });
+    const weak = { ...blue.signIn, node: { kind: "token-file" as const, file: plane.tokenFile("sweep") } };
+    await writeClustersFile(
+      file,
+      { ...blue, signIn: weak },
+      { ...blue, name: "green", server: "https://127.0.0.1:1" },
+    );
+    await check(false);
+    lines = [];
+    await expect(check(true)).rejects.toBeInstanceOf(FoundFaults);
+    expect(lines.join("\n")).toMatch(/cluster blue: permissions of .*(node|sweep)/);
+    expect(lines.join("\n")).toContain("cluster green: api-server: ");
+  });
+});
