@@ -6,9 +6,9 @@ import { type AddFlags, addCluster } from "#cli/add-cluster.ts";
 import { checkClusters, FoundFaults } from "#cli/clusters.ts";
 import { fileHome } from "#config/home/file.ts";
 import { ssmHome } from "#config/home/ssm/ssm-home.ts";
-import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import { kubeconfigText } from "#test/config/home/kubernetes/management-stage.ts";
 import { type Moto, startMoto } from "#test/setup/moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
@@ -123,10 +123,10 @@ describeWithPart("moto", "a cluster that is added to parameters", (program) => {
   });
 });
 
-describe("clusters check --connect", () => {
-  let plane: EmbeddedControlPlane;
+describeWithPart("control-plane", "clusters check --connect", (binaries) => {
+  let plane: KubeApiserver;
   beforeEach(async () => {
-    plane = await startEmbeddedControlPlane({ folder: join(folder, "plane") });
+    plane = await startKubeApiserver({ folder: join(folder, "plane"), binaries });
   });
   afterEach(() => plane.close());
 
