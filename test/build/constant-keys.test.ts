@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "../../build/bundle.ts";
-import { constantKeys, withConstantKeys } from "../../build/constant-keys.ts";
+import { constantKeys, withConstantKeys, withoutErrors } from "../../build/constant-keys.ts";
 
 describe("computed keys", () => {
   const constants = 'const _xN = "xmlName";\nconst _i = "in:put";\nlet _no = "changes";\n';
@@ -23,6 +23,15 @@ describe("computed keys", () => {
       `${constants}export const shape = ${expected};`,
     );
   });
+});
+
+test("registrations of errors go, that of the client's base class and all else stays", () => {
+  const stays = [
+    "_s_registry.registerError(SSMServiceException$, SSMServiceException);",
+    'export var ParameterNotFound$ = [-3, n0, "ParameterNotFound", {}, [], []];',
+  ];
+  const source = [stays[0], "n0_registry.registerError(ParameterNotFound$, ParameterNotFound);", stays[1]];
+  expect(withoutErrors(source.join("\n")).split("\n")).toEqual([stays[0], "", stays[1]]);
 });
 
 describe("the shapes of AWS clients", () => {
