@@ -31,7 +31,11 @@ function awsEntryOf(cluster: Cluster): AwsEntry[] {
   return cloud.provider === "aws" ? [{ cluster, aws: { ...cloud, clusterName: name } }] : [];
 }
 
-/** The account of a cluster's role, or the function's own without one. */
-function accountOf({ aws: { roleArn } }: AwsEntry, ownAccount: string | undefined): string | undefined {
-  return roleArn === undefined ? ownAccount : roleArn.split(":")[4];
+/** The account of a cluster's role, or the function's own without one; of access keys nobody knows whose they are. */
+function accountOf(
+  { aws: { roleArn, credentials } }: AwsEntry,
+  ownAccount: string | undefined,
+): string | undefined {
+  if (roleArn !== undefined) return roleArn.split(":")[4];
+  return credentials === undefined ? ownAccount : undefined;
 }
