@@ -1,0 +1,69 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { makePackagingFolder, type Packaged, type PackagingFolder } from "#test/infra/packaged-template.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+
+const run = promisify(execFile);
+
+const parameter = (path: string) => ({
+  "Fn::Sub": `arn:\${AWS::Partition}:ssm:\${AWS::Region}:\${AWS::AccountId}:parameter${path}`,
+});
+
+/** W3005: osls makes a function depend on its role twice over. */
+const LINT = ["--ignore-checks", "W3005", "--format", "parseable"];
+
+describeWithPart("aws-tools", "where the functions read clusters", ({ cfnLint }) => {
+  let folder: PackagingFolder;
+  let without: Packaged;
+  let of: Packaged;
+  beforeAll(async () => {
+    folder = await makePackagingFolder();
+    without = await folder.package({});
+    of = await folder.package({ clustersPath: "/ccm/clusters", allowedNetworks: "10.0.0.0/8" });
+  }, 120_000);
+  afterAll(() => folder.close());
+
+  const environmentsOf = ({ functions }: Packaged) =>
+    new Set(
+      functions.map(({ Properties: { Environment } }) => {
+        const { CLUSTERS_FILE, ALLOWED_NETWORKS } = Environment.Variables;
+        return `${CLUSTERS_FILE} ${ALLOWED_NETWORKS}`;
+      }),
+    );
+
+  test("is a file of a layer, and nothing is allowed of parameters, where no path is given", () => {
+    expect([...environmentsOf(without)]).toEqual(["/opt/clusters.yaml undefined"]);
+    expect(without.resources).not.toHaveProperty("ClusterPolicy");
+    expect(without.resources).not.toHaveProperty("AllClustersPolicy");
+  });
+
+  test("is the path that is given: one entry by its name, and all of them for those who need all", () => {
+    expect([...environmentsOf(of)]).toEqual(["ssm:/ccm/clusters/ 10.0.0.0/8"]);
+    const statementOf = (name: string) => {
+      const { PolicyDocument, Roles } = of.resources[name].Properties;
+      return {
+        ...PolicyDocument.Statement[0],
+        roles: Roles.map(({ Ref }: { readonly Ref: string }) => Ref).toSorted(),
+      };
+    };
+    expect(statementOf("ClusterPolicy")).toEqual({
+      Effect: "Allow",
+      Action: "ssm:GetParameter",
+      Resource: parameter("/ccm/clusters/*"),
+      roles: ["Csr", "Node", "NodeLifecycle", "Route", "Service", "Tagging"].map(
+        (name) => `${name}FunctionRole`,
+      ),
+    });
+    expect(statementOf("AllClustersPolicy")).toEqual({
+      Effect: "Allow",
+      Action: ["ssm:GetParameters", "ssm:GetParametersByPath"],
+      Resource: [parameter("/ccm/clusters"), parameter("/ccm/clusters/*")],
+      roles: ["Ec2EventsFunctionRole", "SweepFunctionRole"],
+    });
+  });
+
+  test("is a template without faults either way", async () => {
+    for (const { file } of [without, of]) await run(cfnLint.program, [...cfnLint.args, ...LINT, file]);
+  });
+});
