@@ -1,5 +1,6 @@
 import { cloudKindOf } from "#clouds/kinds.ts";
 import type { Cluster } from "#config/cluster.ts";
+import { FUNCTION_IDENTITIES } from "#core/identities.ts";
 import { taggingWatch } from "#core/tagging/watch.ts";
 import { NAMED_WATCHES } from "#core/watches.ts";
 
@@ -8,15 +9,21 @@ export function doubtsOf({
   controllers,
   cloud,
   tagging,
-}: Pick<Cluster, "controllers" | "cloud" | "tagging">): readonly string[] {
+  signIn,
+}: Pick<Cluster, "controllers" | "cloud" | "tagging" | "signIn">): readonly string[] {
   const unknown = controllers.filter((each) => !NAMED_WATCHES.some(({ name }) => name === each));
   const known = NAMED_WATCHES.map(({ name }) => name).join(", ");
   return [
     ...unknown.map((name) => `controllers: this version knows no ${name}; it knows ${known}`),
     ...(controllers.includes(taggingWatch.name) && Object.keys(tagging.tags).length === 0 ? [NO_TAGS] : []),
+    ...(FUNCTIONS.some((key) => signIn[key]?.kind === "minted-token") ? [MINTED] : []),
     ...(cloudKindOf(cloud).doubts?.(cloud) ?? []).map((doubt) => `cloud.${doubt}`),
   ];
 }
+
+const FUNCTIONS = ["functions", ...FUNCTION_IDENTITIES] as const;
+const MINTED =
+  "signIn.functions: tokens are minted in the management cluster alone, and deployed functions cannot sign in; give them a way without a stored secret, such as eks or web-identity, in --cluster-defaults";
 
 const NO_TAGS = `tagging.tags: there are none, and the controller ${taggingWatch.name} does nothing without`;
 

@@ -5,7 +5,7 @@ import { counted } from "#cli/counted.ts";
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
 import { loadCloud } from "#clouds/kinds.ts";
 import { type Cluster, settingsOf } from "#config/cluster.ts";
-import { parseClustersFile } from "#config/clusters-file.ts";
+import { isFile, parseClustersFile } from "#config/clusters-file.ts";
 import { replaceClustersFile, withoutCluster } from "#config/edit-clusters-file.ts";
 import { readClustersText } from "#config/read-clusters-file.ts";
 import { messageOf } from "#core/message-of.ts";
@@ -33,6 +33,13 @@ export async function removeCluster(
   write: (line: string) => void,
 ): Promise<void> {
   const file = neededClustersFile(clustersFile, process.env);
+  if (!isFile(file))
+    throw new ConfigurationError([
+      {
+        name: file,
+        message: "is no file, and nothing is taken out of it here; delete the cluster's parameter or Secret",
+      },
+    ]);
   const text = await readClustersText(file).catch((error) => {
     throw new ConfigurationError([{ name: file, message: messageOf(error) }]);
   });

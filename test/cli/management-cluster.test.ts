@@ -153,6 +153,10 @@ describeWithPart("control-plane", "tenants whose kubeconfigs lie in a management
     await goesOn("blue");
     await goesOn(green);
 
+    // Deployed functions would not get any of it, which is said.
+    const doubts = lines.filter(({ event }) => event === "ConfigurationDoubtful");
+    expect(JSON.stringify(doubts[0])).toContain("cluster blue: signIn.functions: tokens are minted");
+
     // What did the work is the restricted identity; the administrator has asked for its token, and for nothing else.
     for (const tenant of tenants) {
       const records = (await tenant.record()).filter(({ verb }) => verb === "list" || verb === "watch");

@@ -1,9 +1,15 @@
+import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { ClustersFile } from "#config/clusters-file.ts";
+import { parseEntryDefaults } from "#config/home/kubernetes/entry-defaults.ts";
 import { CAPI_LABEL, CAPI_TYPE, CLUSTER_LABEL } from "#config/home/kubernetes/found-cluster.ts";
+import { kubernetesHome } from "#config/home/kubernetes/kubernetes-home.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
+import { connect } from "#kube/client/connect.ts";
+import { access } from "#test/access.ts";
 import { describeHome } from "#test/config/home/contract.ts";
 import {
+  DEFAULTS,
   kubeconfigText,
   type ManagementStage,
   startManagement,
@@ -40,6 +46,38 @@ describeWithPart("control-plane", "a management cluster", (binaries) => {
       mend: () => stage.plane.startServer(),
       close: () => stage.plane.startServer(),
     };
+  });
+
+  test("is read by a relay that may what infra/management grants, and no more", async () => {
+    const { namespace } = await stage.openNamespace();
+    await stage.putSecret({ namespace, name: "blue", labels: LABELS, data: { value: KUBECONFIG } });
+    const ours = { apiVersion: "v1", kind: "Namespace", metadata: { name: "serverless-ccm" } };
+    await stage.ask("POST", "/api/v1/namespaces", ours);
+    await stage.plane.apply(fileURLToPath(new URL("../../../../infra/management", import.meta.url)));
+    const minted = await stage.ask(
+      "POST",
+      "/api/v1/namespaces/serverless-ccm/serviceaccounts/serverless-ccm-relay/token",
+      { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} },
+    );
+    const { token } = JSON.parse(minted).status;
+    const options = { ...(await access(stage.plane, "admin")), authorization: async () => `Bearer ${token}` };
+    const home = kubernetesHome({
+      reference: "kubernetes:",
+      namespace: undefined,
+      defaults: parseEntryDefaults(DEFAULTS, "defaults.yaml"),
+      connect: async () => connect(options),
+    });
+    await untilTrue("the rights to be in force", () =>
+      home.read().then(
+        () => true,
+        () => false,
+      ),
+    );
+    expect((await home.read()).clusters.map(({ name }) => name)).toContain(`${namespace}.blue`);
+    const transport = connect(options);
+    for (const path of ["/api/v1/nodes", "/api/v1/configmaps", `/api/v1/namespaces/${namespace}/pods`])
+      expect((await transport.send({ method: "GET", path })).status, path).toBe(403);
+    await transport.close();
   });
 
   describe("what is found", () => {
