@@ -3,6 +3,7 @@ import {
   type ClusterEventReason,
   EVENTS,
   inWords,
+  isDispensable,
   isSaidOnce,
   isTold,
   type Told,
@@ -72,6 +73,16 @@ test("an Event of an API server's refusal names the kind and quotes the server",
 test("of a node that cannot be initialized one Event is enough, whatever its code", () => {
   const once = (Object.keys(EVENTS) as ClusterEventReason[]).filter(isSaidOnce);
   expect(once).toEqual(["CloudInitializationFailed"]);
+});
+
+test("what may be left out while other objects wait is neither a Warning nor something that is said always", () => {
+  const reasons = Object.keys(EVENTS) as ClusterEventReason[];
+  const kept = reasons.filter((reason) => EVENTS[reason].type === "Normal" && !isDispensable({ reason }));
+  expect(kept.every((reason) => "always" in EVENTS[reason])).toBe(true);
+  expect(kept).not.toEqual([]);
+  const dispensable = reasons.filter((reason) => isDispensable({ reason }));
+  expect(dispensable).not.toEqual([]);
+  expect(dispensable.filter((reason) => EVENTS[reason].type === "Warning")).toEqual([]);
 });
 
 test("a fact that an Event from elsewhere lacks is left out", () => {
