@@ -380,7 +380,7 @@ function eachOf(each: string, before: readonly string[] = []): readonly string[]
 function withClusterOptions(command: Command): Command {
   return withCluster(command)
     .option("--node-status-update-frequency <duration>", "how often addresses are compared", "5m0s")
-    .option("--bind-address <ip>", "of /healthz, /readyz, /metrics", "127.0.0.1")
+    .option("--bind-address <ip>", "of /, /healthz, /readyz, /metrics", "127.0.0.1")
     .option("--port <port>", "of the same; 0 picks a free one", "10258")
     .option("--dry-run", "decide and report, write nothing", false);
 }

@@ -19,7 +19,7 @@ import { systemClock } from "#kube/follow/clock.ts";
 import { createGate } from "#relay/delivery/create-gate.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
 import { withSlowed } from "#relay/report/slowed.ts";
-import { mergeMetrics } from "#relay/workers/merge-metrics.ts";
+import { mergeMetrics, mergeValues } from "#relay/workers/merge-metrics.ts";
 import { createWorkerMetrics } from "#relay/workers/metrics.ts";
 import { createPool } from "#relay/workers/pool.ts";
 import type { Spawn } from "#relay/workers/running-worker.ts";
@@ -67,6 +67,7 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
     workers: pool.workers(),
     quarantined: new Map(pool.status().map(({ name }) => [name, pool.isQuarantined(name)])),
   }));
+  const own = () => Promise.all([metrics.values(), workerMetrics.values()]);
   const follower = followClusters({
     home,
     content,
@@ -83,10 +84,8 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
     metrics: {
       followPlatform: metrics.followPlatform,
       contentType: metrics.contentType,
-      text: async () => {
-        const own = await Promise.all([metrics.values(), workerMetrics.values()]);
-        return mergeMetrics(own, await pool.metrics());
-      },
+      text: async () => mergeMetrics(await own(), await pool.metrics()),
+      values: async () => mergeValues(await own(), await pool.metrics()),
     },
     serving,
     clusters: content.clusters.length,

@@ -92,7 +92,7 @@ export async function serve({
 /** A relay that runs, wherever its clusters live. */
 export interface Served extends Pick<ServeOptions, "serving"> {
   readonly relay: Pick<Relay, "status" | "drain">;
-  readonly metrics: Pick<RelayMetrics, "text" | "contentType" | "followPlatform">;
+  readonly metrics: Pick<RelayMetrics, "text" | "values" | "contentType" | "followPlatform">;
   readonly dryRun: ServeOptions["dryRun"] | undefined;
   /** How many it began with. */
   readonly clusters: number;
@@ -113,6 +113,7 @@ export async function serveUntilSignal(served: Served): Promise<void> {
     const server = await startRelayServer({
       relay,
       metrics: servedTogether(metrics, createProcessMetrics(packageJson.version)),
+      values: metrics.values,
       platform: platform?.state,
       bindAddress: serving.bindAddress,
       port: serving.port,

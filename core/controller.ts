@@ -101,6 +101,8 @@ export interface Waiting<T extends ApiObject = ApiObject> {
   readonly metric: string;
   readonly help: string;
   waits(object: T): boolean;
+  /** Since when one waits that is met waiting, as its API server says; its creation without it. */
+  since?(object: T): string | undefined;
 }
 
 /** A delay in which objects wait for a change of ours, from when they are created or made to wait again. */

@@ -2,14 +2,20 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { messageOf } from "#core/message-of.ts";
 import { shown } from "#core/shown-text.ts";
+import { systemClock } from "#kube/follow/clock.ts";
 import type { PlatformState } from "#relay/delivery/check-platform.ts";
+import { createPage } from "#relay/page/create-page.ts";
+import { CONTENT_SECURITY_POLICY } from "#relay/page/parts.ts";
 import type { Relay } from "#relay/relay.ts";
 import type { ServedMetrics } from "#relay/report/process-metrics.ts";
 import { clustersPage, type Page, readinessOf, readinessOfAll } from "#relay/report/readiness.ts";
+import type { Metrics } from "#relay/workers/messages.ts";
 
 export interface RelayServerOptions {
   readonly relay: Pick<Relay, "status">;
   readonly metrics: ServedMetrics;
+  /** Those of the clusters as plain data, of which the page is made. */
+  readonly values: () => Promise<Metrics>;
   /** How the platform is reached that carries out the work; not asked for where there is nothing to reach. */
   readonly platform?: (() => PlatformState | undefined) | undefined;
   readonly bindAddress: string;
@@ -24,13 +30,16 @@ export interface RelayServer {
   close(): Promise<void>;
 }
 
-/** Serves /healthz, /readyz, /readyz/clusters, /readyz/clusters/NAME and /metrics; rejects where the address or port cannot be had. */
+/** Serves a page of all clusters at /, and /healthz, /readyz, /readyz/clusters, /readyz/clusters/NAME and /metrics; rejects where the address or port cannot be had. */
 export async function startRelayServer(options: RelayServerOptions): Promise<RelayServer> {
+  const { relay, platform, values } = options;
+  const page = createPage({ status: relay.status, values, platform, clock: systemClock });
   const server = createServer((request, response) => {
     if (request.method !== "GET" && request.method !== "HEAD")
       return answer(response, 405, "only GET is answered\n");
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
-    if (path === "/metrics") return void serveMetrics(options.metrics, response);
+    if (path === "/metrics") return void serve(response, options.metrics.text, options.metrics.contentType);
+    if (path === "/") return void serve(response, page, "text/html; charset=utf-8");
     const { status, text } = pageOf(path, options);
     answer(response, status, text);
   });
@@ -70,9 +79,13 @@ function pageOf(path: string, { relay, platform }: RelayServerOptions): Page {
   return cluster === undefined ? { status: 404, text: "no such cluster\n" } : readinessOf(cluster);
 }
 
-async function serveMetrics(metrics: ServedMetrics, response: ServerResponse): Promise<void> {
+async function serve(
+  response: ServerResponse,
+  make: () => Promise<string>,
+  contentType: string,
+): Promise<void> {
   try {
-    answer(response, 200, await metrics.text(), metrics.contentType);
+    answer(response, 200, await make(), contentType);
   } catch (error) {
     answer(response, 500, `${shown(messageOf(error), 1_024)}\n`);
   }
@@ -84,6 +97,14 @@ function answer(
   text: string,
   contentType = "text/plain; charset=utf-8",
 ): void {
-  response.writeHead(status, { "content-type": contentType, "cache-control": "no-store" });
+  response.writeHead(status, { ...SAFE, "content-type": contentType });
   response.end(text);
 }
+
+/** Some of what is answered are words out of clusters: a browser is to take nothing for what it is not, and to keep nothing. */
+const SAFE = {
+  "cache-control": "no-store",
+  "content-security-policy": CONTENT_SECURITY_POLICY,
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+} as const;

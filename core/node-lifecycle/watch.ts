@@ -2,7 +2,8 @@ import { NODE_LIFECYCLE_EVENT_SOURCE } from "#core/contracts.ts";
 import type { Watch } from "#core/controller.ts";
 import type { Node } from "#core/node/node.ts";
 import { parseNode, snapshotOf } from "#core/node/snapshot.ts";
-import { isReady, needsWork, readyCondition } from "#core/node-lifecycle/needs-work.ts";
+import { isUninitialized } from "#core/node/taints.ts";
+import { isReady, needsWork, readyCondition, wasSeen } from "#core/node-lifecycle/needs-work.ts";
 import { NODES } from "#core/resources/resource.ts";
 
 /** The cloud-node-lifecycle-controller, as far as it watches: nodes that are not Ready, and marks that outlive their reason. */
@@ -24,4 +25,11 @@ export const nodeLifecycleWatch: Watch<Node> = {
     },
   },
   related: [],
+  waiting: {
+    metric: "serverless_ccm_unready_nodes",
+    help: "Nodes that are initialized or whose instance was seen, and are not Ready, by the code of their last report and by age.",
+    // The others are new, and wait for the node controller.
+    waits: (node) => !isReady(node) && (wasSeen(node) || !isUninitialized(node)),
+    since: (node) => readyCondition(node)?.lastTransitionTime,
+  },
 };

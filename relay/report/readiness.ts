@@ -70,11 +70,12 @@ function unready(text: string): Page {
   return { status: 503, text: `${text}\n` };
 }
 
-function stateOf(cluster: FollowedCluster): string {
-  if (!cluster.ready) return `not ready: ${why(cluster, MAX_LINE_CHARACTERS)}`;
-  if (cluster.limited.length > 0) return limitsOf(cluster, MAX_LINE_CHARACTERS);
+/** How a cluster fares, in words of which each message is cut to so many characters. */
+export function stateOf(cluster: FollowedCluster, maxCharacters = MAX_LINE_CHARACTERS): string {
+  if (!cluster.ready) return `not ready: ${why(cluster, maxCharacters)}`;
+  if (cluster.limited.length > 0) return limitsOf(cluster, maxCharacters);
   const fault = cluster.configurationFault;
-  return fault === undefined ? "ok" : `misconfigured: ${codeAndMessage(fault, MAX_LINE_CHARACTERS)}`;
+  return fault === undefined ? "ok" : `misconfigured: ${codeAndMessage(fault, maxCharacters)}`;
 }
 
 function why({ failure }: FollowedCluster, maxCharacters?: number): string {

@@ -10,6 +10,8 @@ export interface WaitingCount {
   readonly reason: string;
   readonly age: WaitingAge;
   readonly count: number;
+  /** The one of them that has waited longest. */
+  readonly oldest: { readonly name: string; readonly sinceMs: number };
 }
 
 /** Which objects of a controller wait in a cluster, and why; bounded by what the API server lists. */
@@ -23,18 +25,19 @@ export interface WaitingObjects {
 }
 
 /** Nothing waits yet; without a rule nothing ever does. */
-export function createWaiting(rule: Pick<Waiting, "waits"> | undefined): WaitingObjects {
-  const waiting = new Map<string, { readonly sinceMs: number; readonly reason: string }>();
+export function createWaiting(rule: Pick<Waiting, "waits" | "since"> | undefined): WaitingObjects {
+  const waiting = new Map<string, WaitingObject>();
   return {
     shown({ snapshot, isKnown }, nowMs) {
       if (rule === undefined) return;
-      const { uid, creationTimestamp } = snapshot.metadata;
+      const { uid, name, namespace, creationTimestamp } = snapshot.metadata;
       if (!rule.waits(snapshot)) return void waiting.delete(uid);
       if (waiting.has(uid)) return;
-      const createdMs = Date.parse(creationTimestamp);
+      const saidMs = Date.parse(rule.since?.(snapshot) ?? creationTimestamp);
       // One that was done before and waits again has not waited since it was made.
-      const sinceMs = isKnown || !(createdMs < nowMs) ? nowMs : createdMs;
-      waiting.set(uid, { sinceMs, reason: NOT_REPORTED });
+      const sinceMs = isKnown || !(saidMs < nowMs) ? nowMs : saidMs;
+      const fullName = namespace === undefined ? name : `${namespace}/${name}`;
+      waiting.set(uid, { name: fullName, sinceMs, reason: NOT_REPORTED });
     },
     settled(uid, settlement, code) {
       const before = waiting.get(uid);
@@ -44,14 +47,22 @@ export function createWaiting(rule: Pick<Waiting, "waits"> | undefined): Waiting
     forget: (uid) => void waiting.delete(uid),
     counts(nowMs) {
       const counts = new Map<string, WaitingCount>();
-      for (const { sinceMs, reason } of waiting.values()) {
+      for (const { name, sinceMs, reason } of waiting.values()) {
         const age = ageOf(nowMs - sinceMs);
         const key = `${age} ${reason}`;
-        counts.set(key, { reason, age, count: (counts.get(key)?.count ?? 0) + 1 });
+        const { count, oldest } = counts.get(key) ?? { count: 0, oldest: { name, sinceMs } };
+        const isOlder = sinceMs < oldest.sinceMs;
+        counts.set(key, { reason, age, count: count + 1, oldest: isOlder ? { name, sinceMs } : oldest });
       }
       return [...counts.values()];
     },
   };
+}
+
+interface WaitingObject {
+  readonly name: string;
+  readonly sinceMs: number;
+  readonly reason: string;
 }
 
 const NOT_REPORTED = "Waiting";

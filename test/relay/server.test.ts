@@ -39,7 +39,11 @@ async function serve(
   const metrics = createRelayMetrics();
   metrics.follow(status);
   const relay = { status };
-  const server = await startRelayServer({ relay, metrics, platform, bindAddress: "127.0.0.1", port: 0 });
+  const server = await startRelayServer({
+    ...{ relay, metrics, values: metrics.values, platform },
+    bindAddress: "127.0.0.1",
+    port: 0,
+  });
   servers.push(server);
   return server;
 }
@@ -73,7 +77,8 @@ describe("startRelayServer", () => {
     { clusters: { one: true }, path: "/readyz/clusters/none", status: 404, text: "no such cluster" },
     { clusters: { one: true }, path: "/readyz/clusters/", status: 404, text: "not found" },
     { clusters: { one: true }, path: "/readyz?verbose", status: 200, text: "ok" },
-    { clusters: { one: true }, path: "/", status: 404, text: "not found" },
+    { clusters: { one: true }, path: "/", status: 200, text: "1 of 1 clusters ready" },
+    { clusters: { one: true }, path: "//", status: 404, text: "not found" },
     {
       clusters: { one: true },
       path: "/metrics",
@@ -214,8 +219,12 @@ describe("startRelayServer", () => {
 
   test("rejects where the port is taken", async () => {
     const { port } = await serve({ one: true });
-    const relay = { status: () => [] };
-    const second = startRelayServer({ relay, metrics: createRelayMetrics(), bindAddress: "127.0.0.1", port });
+    const metrics = createRelayMetrics();
+    const second = startRelayServer({
+      ...{ relay: { status: () => [] }, metrics, values: metrics.values },
+      bindAddress: "127.0.0.1",
+      port,
+    });
     await expect(second).rejects.toMatchObject({ code: "EADDRINUSE" });
   });
 

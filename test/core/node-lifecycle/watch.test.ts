@@ -55,6 +55,27 @@ describe("a node's lifecycle", () => {
     ).toBe(4);
   });
 
+  test.each<[string, LifecycleNode, boolean]>([
+    ["is Ready", { ready: "True" }, false],
+    ["is not Ready", { ready: "False" }, true],
+    ["was taken over, and is not Ready", { annotations: {} }, true],
+    ["has just registered", NEWBORN, false],
+    ["is tainted as new again, of an instance that was seen", { taints: [UNINITIALIZED] }, true],
+  ])("is counted as waiting where the node %s: or is not", (_, difference, waits) => {
+    expect(nodeLifecycleWatch.waiting?.waits(lifecycleNode(1, difference))).toBe(waits);
+  });
+
+  test("waits since its node's condition says, and where it says nothing since the node was made", () => {
+    const since = (difference: LifecycleNode) => {
+      const node = nodeLifecycleWatch.snapshot(lifecycleNode(1, difference), context());
+      return nodeLifecycleWatch.waiting?.since?.(node);
+    };
+    expect([since({ since: "2026-03-01T11:00:00Z" }), since({ ready: undefined })]).toEqual([
+      "2026-03-01T11:00:00Z",
+      undefined,
+    ]);
+  });
+
   test("and what a heartbeat changes is not in its snapshot", () => {
     const beat = (time: string) => {
       const node = lifecycleNode(1);

@@ -13,6 +13,7 @@ const RULE = { waits: (object: ApiObject) => (object as Marked).waits };
 const REFUSED: Settlement = { kind: "refused" };
 const LOST: Settlement = { kind: "failed", settleMs: 0 };
 
+type Counted = Omit<WaitingCount, "oldest">;
 type Step = (waiting: WaitingObjects, nowMs: number) => void;
 
 const shown =
@@ -20,7 +21,7 @@ const shown =
   (waiting, nowMs) =>
     waiting.shown(
       {
-        snapshot: { waits, metadata: { name: "a", uid, resourceVersion: "1", creationTimestamp } } as Marked,
+        snapshot: { waits, metadata: { name: uid, uid, resourceVersion: "1", creationTimestamp } } as Marked,
         isKnown,
       },
       nowMs,
@@ -33,7 +34,7 @@ const reported = (outcome: ObjectReport["outcome"], code: string): Step =>
   settled({ kind: "report", report: { index: 0, outcome, because: { code, message: "" } } });
 const gone: Step = (waiting) => waiting.forget("uid-a");
 
-test.each<[string, readonly Step[], number, readonly WaitingCount[]]>([
+test.each<[string, readonly Step[], number, readonly Counted[]]>([
   ["is counted", [shown(true)], 0, [{ reason: "Waiting", age: "lt1m", count: 1 }]],
   ["that does not wait is not", [shown(false)], 0, []],
   ["is counted by why it is due again", [shown(true), reported("retry", "A")], 0, [of("A", "lt1m")]],
@@ -93,7 +94,43 @@ test.each<[string, readonly Step[], number, readonly WaitingCount[]]>([
 ])("an object %s", (_, steps, laterMs, expected) => {
   const waiting = createWaiting(RULE);
   for (const step of steps) step(waiting, START_MS);
-  expect(waiting.counts(START_MS + laterMs)).toEqual(expected);
+  expect(waiting.counts(START_MS + laterMs).map(({ oldest: _, ...counted }) => counted)).toEqual(expected);
+});
+
+test.each<[string, readonly Step[], WaitingCount["oldest"]]>([
+  [
+    "the one that has waited longest, whichever came first",
+    [
+      shown(true, false, "2025-12-31T23:59:30Z", "uid-b"),
+      shown(true, false, "2025-12-31T23:59:10Z"),
+      shown(true, false, "2025-12-31T23:59:20Z", "uid-c"),
+    ],
+    { name: "uid-a", sinceMs: START_MS - 50_000 },
+  ],
+  [
+    "its own time where it is from the future",
+    [shown(true, false, "2027-01-01T00:00:00Z")],
+    { name: "uid-a", sinceMs: START_MS },
+  ],
+])("names %s", (_, steps, expected) => {
+  const waiting = createWaiting(RULE);
+  for (const step of steps) step(waiting, START_MS);
+  expect(waiting.counts(START_MS).map(({ oldest }) => oldest)).toEqual([expected]);
+});
+
+test("an object waits since when its rule says, and is named with its namespace", () => {
+  const waiting = createWaiting({ ...RULE, since: () => "2025-12-31T23:00:00Z" });
+  const metadata = {
+    name: "web",
+    namespace: "shop",
+    uid: "u",
+    resourceVersion: "1",
+    creationTimestamp: "2020-01-01T00:00:00Z",
+  };
+  waiting.shown({ snapshot: { waits: true, metadata } as Marked, isKnown: false }, START_MS);
+  expect(waiting.counts(START_MS)).toEqual([
+    { ...of("Waiting", "ge10m"), oldest: { name: "shop/web", sinceMs: START_MS - 3_600_000 } },
+  ]);
 });
 
 test("without a rule nothing waits", () => {
@@ -102,6 +139,6 @@ test("without a rule nothing waits", () => {
   expect(waiting.counts(START_MS)).toEqual([]);
 });
 
-function of(reason: string, age: WaitingCount["age"]): WaitingCount {
+function of(reason: string, age: WaitingCount["age"]): Counted {
   return { reason, age, count: 1 };
 }

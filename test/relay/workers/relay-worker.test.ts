@@ -13,7 +13,7 @@ import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
 import { type RelayServer, startRelayServer } from "#relay/server.ts";
-import { mergeMetrics } from "#relay/workers/merge-metrics.ts";
+import { mergeMetrics, mergeValues } from "#relay/workers/merge-metrics.ts";
 import type { LogLine } from "#relay/workers/messages.ts";
 import { createPool, type Pool } from "#relay/workers/pool.ts";
 import { access } from "#test/access.ts";
@@ -67,6 +67,7 @@ beforeEach(async () => {
       contentType: metrics.contentType,
       text: async () => mergeMetrics([await metrics.values()], await pool.metrics()),
     },
+    values: async () => mergeValues([await metrics.values()], await pool.metrics()),
     bindAddress: "127.0.0.1",
     port: 0,
   });

@@ -1,0 +1,34 @@
+import type { Clock } from "#kube/follow/clock.ts";
+import type { PlatformState } from "#relay/delivery/check-platform.ts";
+import type { FollowedCluster } from "#relay/followed-cluster.ts";
+import { renderPage } from "#relay/page/page.ts";
+import type { Metrics } from "#relay/workers/messages.ts";
+
+/** Where a page finds what it shows. */
+export interface PageOptions {
+  readonly status: () => readonly FollowedCluster[];
+  readonly values: () => Promise<Metrics>;
+  readonly platform: (() => PlatformState | undefined) | undefined;
+  readonly clock: Clock;
+}
+
+/** For so long a page is shown again: however many look, it is made twice in ten seconds at most. */
+const FRESH_MS = 5_000;
+
+/** Answers with the page; those who ask at about the same time get the same one. */
+export function createPage({ status, values, platform, clock }: PageOptions): () => Promise<string> {
+  let made: { readonly atMs: number; readonly page: Promise<string> } | undefined;
+  return () => {
+    const nowMs = clock.now();
+    if (made !== undefined && nowMs - made.atMs < FRESH_MS) return made.page;
+    const page = values().then((metrics) =>
+      renderPage({ clusters: status(), platform: platform?.(), metrics, nowMs }),
+    );
+    made = { atMs: nowMs, page };
+    // One that failed is nobody else's.
+    page.catch(() => {
+      made = undefined;
+    });
+    return page;
+  };
+}

@@ -1,0 +1,29 @@
+import { shown } from "#core/shown-text.ts";
+
+const MARKUP = Symbol("markup");
+
+/** Markup that is safe to be sent as it is; nothing that was parsed can be taken for it. */
+export interface Markup {
+  readonly [MARKUP]: string;
+}
+
+/** What may stand in a template: text is escaped, and cut to 256 characters, of which none acts. */
+export type Value = string | number | Markup | readonly Markup[];
+
+/** Makes markup of a template; what it is filled with stays text, within elements and within attributes in double quotes. */
+export function html(template: TemplateStringsArray, ...values: readonly Value[]): Markup {
+  return { [MARKUP]: String.raw({ raw: template }, ...values.map(textOf)) };
+}
+
+/** As it is sent. */
+export function textOf(value: Value): string {
+  if (typeof value === "string")
+    return shown(value).replace(/[&<>"'`]/g, (character) => `&#${character.charCodeAt(0)};`);
+  if (typeof value === "number") return String(value);
+  return MARKUP in value ? value[MARKUP] : value.map(textOf).join("");
+}
+
+/** Our own text, in which characters that act in markup are meant. */
+export function asMarkup(own: string): Markup {
+  return { [MARKUP]: own };
+}

@@ -1,0 +1,51 @@
+import { parse, type DefaultTreeAdapterTypes as Tree } from "parse5";
+
+/** An element as a browser makes it of the page. */
+export interface Element {
+  readonly tag: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  /** All of it, blanks as they are shown. */
+  readonly text: string;
+  /** All elements within, whatever the depth, in order. */
+  readonly within: readonly Element[];
+}
+
+/** Parses a page as the standard says that browsers without scripts do; rejects what they would have to mend. */
+export function parsePage(page: string): Element {
+  const faults: string[] = [];
+  const document = parse(page, {
+    scriptingEnabled: false,
+    onParseError: ({ code, startLine }) => faults.push(`${code} in line ${startLine}`),
+  });
+  if (faults.length > 0) throw new Error(faults.join(", "));
+  return elementOf("#document", [], document.childNodes);
+}
+
+/** Elements of this tag. */
+export function all({ within }: Element, tag: string): readonly Element[] {
+  return within.filter((each) => each.tag === tag);
+}
+
+function elementOf(tag: string, attrs: readonly Attribute[], children: readonly Tree.ChildNode[]): Element {
+  const within = children.flatMap((child) => {
+    if (!("tagName" in child)) return [];
+    const element = elementOf(child.tagName, child.attrs, child.childNodes);
+    return [element, ...element.within];
+  });
+  const attributes = Object.fromEntries(attrs.map(({ name, value }) => [name, value]));
+  return { tag, attributes, text: textOf(children).replaceAll(/\s+/g, " ").trim(), within };
+}
+
+interface Attribute {
+  readonly name: string;
+  readonly value: string;
+}
+
+function textOf(nodes: readonly Tree.ChildNode[]): string {
+  return nodes
+    .map((node) => {
+      if ("value" in node) return node.value;
+      return "childNodes" in node ? textOf(node.childNodes) : "";
+    })
+    .join("");
+}
