@@ -77,7 +77,7 @@ async function prepareFolder(folder: string, project: string): Promise<void> {
   }
   await mkdir(folder, { recursive: true });
   await copyFile(join(project, "serverless.yml"), join(folder, "serverless.yml"));
-  for (const name of ["node_modules", "dist"]) {
+  for (const name of ["node_modules", "build", "dist"]) {
     await symlink(join(project, name), join(folder, name)).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "EEXIST") throw error;
     });

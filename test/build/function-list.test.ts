@@ -71,5 +71,7 @@ test("the sweep may invoke every function that a controller has, itself, and not
   const named = [...policy.matchAll(/:function:\$\{self:functions\.([a-z-]+)\.name\}$/gm)].map(
     (match) => match[1],
   );
-  expect(named.sort()).toEqual([...new Set(WATCHES.map(({ functionName }) => functionName)), "sweep"].sort());
+  // Two controllers may share one.
+  const wanted = new Set([...WATCHES.map(({ functionName }) => functionName), "sweep"]);
+  expect(named.sort()).toEqual([...wanted].sort());
 });

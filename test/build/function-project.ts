@@ -7,6 +7,6 @@ import { ROOT } from "../../build/bundle.ts";
 export async function makeFunctionProject(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   await copyFile(join(ROOT, "serverless.yml"), join(folder, "serverless.yml"));
-  await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  for (const name of ["node_modules", "build"]) await symlink(join(ROOT, name), join(folder, name));
   await buildFunctions(join(folder, "dist"));
 }

@@ -30,6 +30,7 @@ describe("serverless package", () => {
       });
       expect(Properties.Environment.Variables).toEqual({
         AWS_EC2_METADATA_DISABLED: "true",
+        AWS_USE_FIPS_ENDPOINT: "false",
         CLUSTERS_FILE: "/opt/clusters.yaml",
       });
     }
@@ -57,15 +58,16 @@ describe("serverless package", () => {
     ]);
   });
 
-  test("the ec2-events function's role reads instances, invokes the node lifecycle, writes its log, and no more", async () => {
+  test("the ec2-events function's role reads instances, invokes the node lifecycle, writes its log, hands over its failures, and no more", async () => {
     const policies = bare.resources["Ec2EventsFunctionRole"].Properties.Policies;
     expect(policies.flatMap(actionsOf)).toEqual([
       "logs:CreateLogStream",
       "logs:PutLogEvents",
       "ec2:DescribeInstances",
       "lambda:InvokeFunction",
+      "sqs:SendMessage",
     ]);
-    expect(policies.at(-1).PolicyDocument.Statement).toMatchObject([
+    expect(policies.at(-2).PolicyDocument.Statement).toMatchObject([
       { Resource: { "Fn::Sub": expect.stringMatching(/:function:serverless-ccm-dev-node-lifecycle$/) } },
     ]);
   });

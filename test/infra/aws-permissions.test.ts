@@ -48,7 +48,7 @@ test.each([
     .split("\n")
     .find((line) => line.split("|")[1]?.includes(`\`${name}\``))
     ?.split("|")[2];
-  const named = [...(row ?? "").matchAll(/`((?:ec2|lambda):\w+)`/g)].map(([, action]) => action);
+  const named = [...(row ?? "").matchAll(/`((?:ec2|lambda|sqs):\w+)`/g)].map(([, action]) => action);
   expect(named.toSorted()).toEqual(await grantedTo(role));
 });
 

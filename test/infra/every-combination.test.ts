@@ -98,8 +98,8 @@ describeWithPart("aws-tools", "serverless.yml in every combination of its parame
   });
 
   test.each([
-    [{ vpcSubnetIds: "subnet-0123456789abcdef0" }, "custom.vpcSecurityGroupIds"],
-    [{ vpcSecurityGroupIds: "sg-0123456789abcdef0" }, "custom.vpcSubnetIds"],
+    [{ vpcSubnetIds: "subnet-0123456789abcdef0" }, "vpcSubnetIds is given without vpcSecurityGroupIds"],
+    [{ vpcSecurityGroupIds: "sg-0123456789abcdef0" }, "vpcSecurityGroupIds is given without vpcSubnetIds"],
     [{ reservedConcurrency: "many" }, "functions.node.reservedConcurrency"],
   ])("%j is refused, with the name of %s", async (parameters, name) => {
     await expect(folders[0]?.package(parameters)).rejects.toThrow(name);

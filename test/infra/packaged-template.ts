@@ -23,7 +23,7 @@ export interface Packaged {
 /** A folder with serverless.yml and a zip for each function, in which it can be packaged. */
 export interface PackagingFolder {
   /** Rejects with what `serverless package` said. */
-  package(parameters: Readonly<Record<string, string>>): Promise<Packaged>;
+  package(parameters: Readonly<Record<string, string>>, region?: string): Promise<Packaged>;
   close(): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ const OFFLINE = {
 export async function makePackagingFolder(): Promise<PackagingFolder> {
   const folder = await mkdtemp(join(tmpdir(), "package-"));
   await copyFile(join(ROOT, "serverless.yml"), join(folder, "serverless.yml"));
-  await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  for (const name of ["node_modules", "build"]) await symlink(join(ROOT, name), join(folder, name));
   await mkdir(join(folder, "dist"));
   await writeFile(join(folder, "index.mjs"), "export const handler = async () => ({});");
   for (const name of await functionNames()) {
@@ -46,10 +46,11 @@ export async function makePackagingFolder(): Promise<PackagingFolder> {
   }
   let packages = 0;
   return {
-    async package(parameters) {
+    async package(parameters, region = "us-east-1") {
       packages += 1;
       const into = `package-${packages}`;
       const given = Object.entries(parameters).flatMap(([name, value]) => ["--param", `${name}=${value}`]);
+      given.push("--region", region);
       const serverless = join(ROOT, "node_modules/serverless/bin/serverless.js");
       await run(process.execPath, [serverless, "package", "--package", into, ...given], {
         cwd: folder,

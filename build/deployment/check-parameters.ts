@@ -1,0 +1,107 @@
+/** What is deployed with: the parameters as they are given, and where to. */
+export interface Deployment {
+  readonly given: Readonly<Record<string, string>>;
+  /** The names that serverless.yml has a use for. */
+  readonly known: readonly string[];
+  readonly region: string;
+  /** The functions that can be left out. */
+  readonly choosable: readonly string[];
+}
+
+/** Every fault of the parameters, each a sentence that names one and says what to do; none where they fit each other. */
+export function faultsOfParameters(deployment: Deployment): string[] {
+  return CHECKS.flatMap((check) => check(deployment));
+}
+
+const CHECKS: readonly ((deployment: Deployment) => readonly string[])[] = [
+  ({ given, known }) =>
+    Object.keys(given)
+      .filter((name) => !known.includes(name))
+      .map((name) => `${name} is no parameter; there are ${known.join(", ")}`),
+  ({ given, choosable }) =>
+    splitList(given["controllers"] ?? "all")
+      .filter((name) => name !== "all" && !choosable.includes(name))
+      .map((name) => `controllers: there is no "${name}"; write all, or a list of ${choosable.join(", ")}`),
+  ({ given: { controllers = "all" } }) =>
+    splitList(controllers).length > 1 && splitList(controllers).includes("all")
+      ? ['controllers: "all" stands alone; leave it out, or the others']
+      : [],
+  needs("vpcSubnetIds", "vpcSecurityGroupIds", "a function is attached to subnets with security groups"),
+  needs("vpcSecurityGroupIds", "vpcSubnetIds", "security groups are those of a function in subnets"),
+  needs("signInKeys", "signInSecrets", "these keys are used for the secrets alone that it names"),
+  needs("webIdentityMaxSeconds", "webIdentityAudiences", "without audiences no token is asked for"),
+  seconds("webIdentityMaxSeconds", 60, 3_600),
+  yesOrNo("sweepEveryMinute"),
+  yesOrNo("fips"),
+  ({ given, region }) =>
+    given["fips"] === "true" && !/^(us|ca)-/.test(region)
+      ? [
+          `fips: ${region} has no FIPS endpoints of EC2, Lambda and STS; deploy to a region that has, or leave it out`,
+        ]
+      : [],
+  ...[
+    "clustersLayerArn",
+    "assumeRoleArn",
+    "signInSecrets",
+    "signInKeys",
+    "signInRoleArn",
+    "alarmTopicArn",
+  ].map(arns),
+  ({ given: { alarmTopicArn: topic }, region }) =>
+    topic !== undefined && !new RegExp(`^arn:[^:]+:sns:${region}:\\d{12}:[^:]+$`).test(topic)
+      ? [`alarmTopicArn: "${topic}" is not the ARN of an SNS topic of ${region}, where the alarms are`]
+      : [],
+];
+
+/** The items of a list with commas. */
+export function splitList(text: string): string[] {
+  return text.split(",").map((item) => item.trim());
+}
+
+function needs(name: string, other: string, because: string): (deployment: Deployment) => string[] {
+  return ({ given }) =>
+    given[name] !== undefined && given[other] === undefined
+      ? [`${name} is given without ${other}: ${because}; give both, or neither`]
+      : [];
+}
+
+function yesOrNo(name: string): (deployment: Deployment) => string[] {
+  return ({ given: { [name]: value = "true" } }) =>
+    ["true", "false"].includes(value) ? [] : [`${name}: "${value}" is neither true nor false`];
+}
+
+function seconds(name: string, least: number, most: number): (deployment: Deployment) => string[] {
+  return ({ given: { [name]: value = String(least) } }) =>
+    /^\d+$/.test(value) && Number(value) >= least && Number(value) <= most
+      ? []
+      : [`${name}: "${value}" is not a whole number of seconds from ${least} to ${most}`];
+}
+
+function arns(name: string): (deployment: Deployment) => string[] {
+  return ({ given, region }) => {
+    const partition = partitionOf(region);
+    return splitList(given[name] ?? `arn:${partition}:`)
+      .filter((arn) => !arn.startsWith(`arn:${partition}:`) && !arn.startsWith("arn:*:"))
+      .map((arn) =>
+        arn.startsWith("arn:")
+          ? `${name}: "${arn}" is of another partition than ${region}, which is of ${partition}`
+          : `${name}: "${arn}" is no ARN; it begins with arn:${partition}:`,
+      );
+  };
+}
+
+/** The partition that a region is in. */
+function partitionOf(region: string): string {
+  const [, partition = "aws"] = PARTITIONS.find(([begins]) => region.startsWith(begins)) ?? [];
+  return partition;
+}
+
+const PARTITIONS = [
+  ["cn-", "aws-cn"],
+  ["us-gov-", "aws-us-gov"],
+  ["us-isob-", "aws-iso-b"],
+  ["us-isof-", "aws-iso-f"],
+  ["us-iso-", "aws-iso"],
+  ["eu-isoe-", "aws-iso-e"],
+  ["eusc-", "aws-eusc"],
+] as const;

@@ -1,0 +1,53 @@
+/** A function of serverless.yml, as far as it matters here. */
+export interface DeployedFunction {
+  readonly name: string;
+  readonly role: string;
+}
+
+/** What is left of a template of the deployment. */
+export interface Chosen {
+  readonly functions: readonly string[];
+  readonly resources: unknown;
+}
+
+/** Functions that have nothing to do without another. */
+const FOLLOWS: Readonly<Record<string, string>> = { "ec2-events": "node-lifecycle" };
+
+/** Those that are no controller's, and are there whatever controllers are. */
+const NO_CONTROLLERS = ["sweep", ...Object.keys(FOLLOWS)];
+
+/** The functions that a deployment can be without. */
+export function choosableOf(functions: readonly string[]): string[] {
+  return functions.filter((name) => !NO_CONTROLLERS.includes(name));
+}
+
+/**
+ * Leaves out every function whose controller is not among the chosen: itself, its role, and each place at which another resource names
+ * one of the two, by `Ref` or at the end of an ARN.
+ */
+export function leaveOut(
+  chosen: readonly string[],
+  functions: Readonly<Record<string, DeployedFunction>>,
+  resources: unknown,
+): Chosen {
+  const isKept = (name: string): boolean => chosen.includes(FOLLOWS[name] ?? name) || name === "sweep";
+  const gone = Object.entries(functions).flatMap(([name, definition]) => (isKept(name) ? [] : [definition]));
+  const roles = new Set(gone.map(({ role }) => role));
+  const ends = gone.flatMap(({ name }) => [`:function:${name}`, `:rule/${name}`]);
+  const isGone = (value: unknown): boolean => {
+    if (typeof value !== "object" || value === null) return false;
+    const text = Reflect.get(value, "Fn::Sub");
+    return (
+      roles.has(Reflect.get(value, "Ref")) ||
+      (typeof text === "string" && ends.some((end) => text.endsWith(end)))
+    );
+  };
+  const prune = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.filter((item) => !isGone(item)).map(prune);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).flatMap(([key, item]) => (roles.has(key) ? [] : [[key, prune(item)]])),
+    );
+  };
+  return { functions: Object.keys(functions).filter(isKept), resources: prune(resources) };
+}

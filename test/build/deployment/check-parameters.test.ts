@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { faultsOfParameters } from "../../../build/deployment/check-parameters.ts";
+
+const KNOWN = [
+  "alarmTopicArn",
+  "assumeRoleArn",
+  "controllers",
+  "fips",
+  "signInKeys",
+  "signInSecrets",
+  "sweepEveryMinute",
+  "vpcSecurityGroupIds",
+  "vpcSubnetIds",
+  "webIdentityAudiences",
+  "webIdentityMaxSeconds",
+];
+
+/** What is given, where to, and how each fault begins. */
+const ROWS: readonly [Readonly<Record<string, string>>, string, readonly string[]][] = [
+  [{}, "us-east-1", []],
+  [{ controllers: "node, csr", fips: "true", sweepEveryMinute: "false" }, "us-gov-west-1", []],
+  [{ controllers: "all", fips: "false" }, "eu-central-1", []],
+  [{ alarmTopicArn: "arn:aws-cn:sns:cn-north-1:123456789012:us" }, "cn-north-1", []],
+  [{ assumeRoleArn: "arn:*:iam::*:role/ccm" }, "us-gov-west-1", []],
+  [{ controler: "node" }, "us-east-1", ["controler is no parameter; there are alarmTopicArn, assume"]],
+  [{ controllers: "" }, "us-east-1", ['controllers: there is no ""; write all, or a list of node, csr']],
+  [{ controllers: "node,sweep" }, "us-east-1", ['controllers: there is no "sweep"']],
+  [{ controllers: "node,all" }, "us-east-1", ['controllers: "all" stands alone']],
+  [{ vpcSubnetIds: "subnet-1" }, "us-east-1", ["vpcSubnetIds is given without vpcSecurityGroupIds"]],
+  [{ vpcSecurityGroupIds: "sg-1" }, "us-east-1", ["vpcSecurityGroupIds is given without vpcSubnetIds"]],
+  [{ signInKeys: "arn:aws:kms:x" }, "us-east-1", ["signInKeys is given without signInSecrets"]],
+  [
+    { webIdentityMaxSeconds: "59" },
+    "us-east-1",
+    ["webIdentityMaxSeconds is given without webIdentityAudiences", 'webIdentityMaxSeconds: "59" is not a'],
+  ],
+  [
+    { webIdentityMaxSeconds: "3601", webIdentityAudiences: "a" },
+    "us-east-1",
+    ['webIdentityMaxSeconds: "3601" is not a whole number of seconds from 60 to 3600'],
+  ],
+  [{ sweepEveryMinute: "no" }, "us-east-1", ['sweepEveryMinute: "no" is neither true nor false']],
+  [{ fips: "yes" }, "us-east-1", ['fips: "yes" is neither true nor false']],
+  [{ fips: "true" }, "eu-central-1", ["fips: eu-central-1 has no FIPS endpoints"]],
+  [{ assumeRoleArn: "ccm" }, "us-east-1", ['assumeRoleArn: "ccm" is no ARN; it begins with arn:aws:']],
+  [
+    { signInSecrets: "arn:aws-us-gov:ssm:a,arn:aws:ssm:b" },
+    "us-gov-east-1",
+    ['signInSecrets: "arn:aws:ssm:b" is of another partition than us-gov-east-1, which is of aws-us-gov'],
+  ],
+  [
+    { alarmTopicArn: "arn:aws:sns:us-west-2:123456789012:us" },
+    "us-east-1",
+    ['alarmTopicArn: "arn:aws:sns:us-west-2:123456789012:us" is not the ARN of an SNS topic of us-east-1'],
+  ],
+  [
+    { alarmTopicArn: "arn:aws:sqs:us-east-1:123456789012:us" },
+    "us-east-1",
+    ['alarmTopicArn: "arn:aws:sqs:us-east-1:123456789012:us" is not the ARN of an SNS topic'],
+  ],
+];
+
+test.each(ROWS)("%j in %s: %j", (given, region, beginnings) => {
+  const faults = faultsOfParameters({ given, region, known: KNOWN, choosable: ["node", "csr"] });
+  expect(faults.map((fault, index) => fault.slice(0, beginnings[index]?.length))).toEqual(beginnings);
+});

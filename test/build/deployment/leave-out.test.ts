@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { choosableOf, leaveOut } from "../../../build/deployment/leave-out.ts";
+
+const FUNCTIONS = Object.fromEntries(
+  ["node", "node-lifecycle", "sweep", "ec2-events"].map((name) => [
+    name,
+    { name: `a-${name}`, role: `${name}Role` },
+  ]),
+);
+
+const RESOURCES = [
+  {
+    Resources: { nodeRole: { Type: "Role" }, "node-lifecycleRole": {}, sweepRole: {}, "ec2-eventsRole": {} },
+  },
+  {
+    Resources: {
+      Policy: {
+        Roles: [{ Ref: "nodeRole" }, { Ref: "node-lifecycleRole" }, { Ref: "sweepRole" }],
+        Resource: [{ "Fn::Sub": "x:function:a-node" }, { "Fn::Sub": "x:function:a-node-lifecycle" }, "*"],
+        Rules: [{ "Fn::Sub": "x:rule/a-sweep" }, { "Fn::Sub": "x:rule/a-ec2-events" }, null, 1],
+      },
+    },
+  },
+];
+
+test("without a controller its function goes, whoever only works for it, and every mention of them", () => {
+  expect(leaveOut(["node"], FUNCTIONS, RESOURCES)).toEqual({
+    functions: ["node", "sweep"],
+    resources: [
+      { Resources: { nodeRole: { Type: "Role" }, sweepRole: {} } },
+      {
+        Resources: {
+          Policy: {
+            Roles: [{ Ref: "nodeRole" }, { Ref: "sweepRole" }],
+            Resource: [{ "Fn::Sub": "x:function:a-node" }, "*"],
+            Rules: [{ "Fn::Sub": "x:rule/a-sweep" }, null, 1],
+          },
+        },
+      },
+    ],
+  });
+});
+
+test("a function whose name only begins as that of another stays", () => {
+  const { functions, resources } = leaveOut(["node-lifecycle"], FUNCTIONS, RESOURCES);
+  expect(functions).toEqual(["node-lifecycle", "sweep", "ec2-events"]);
+  expect(JSON.stringify(resources)).toContain("function:a-node-lifecycle");
+  expect(JSON.stringify(resources)).not.toContain('function:a-node"');
+});
+
+test("all that have a controller can be left out", () => {
+  expect(choosableOf(Object.keys(FUNCTIONS))).toEqual(["node", "node-lifecycle"]);
+});

@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { lintTemplates } from "#test/infra/lint-template.ts";
+import {
+  makePackagingFolder,
+  type Packaged,
+  type PackagingFolder,
+  type Template,
+} from "#test/infra/packaged-template.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+import { functionNames } from "../../build/function-names.ts";
+
+interface Row {
+  readonly region: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly functions: readonly string[];
+}
+
+const ALL = await functionNames();
+
+/** One for each partition that is open to more than one customer, and one for each way of choosing controllers. */
+const ROWS: readonly Row[] = [
+  { region: "eu-central-1", parameters: {}, functions: ALL },
+  {
+    region: "us-gov-west-1",
+    parameters: {
+      controllers: "node,node-lifecycle,csr",
+      fips: "true",
+      alarmTopicArn: "arn:aws-us-gov:sns:us-gov-west-1:123456789012:on-call",
+      assumeRoleArn: "arn:aws-us-gov:iam::*:role/serverless-ccm",
+      vpcSubnetIds: "subnet-0123456789abcdef0",
+      vpcSecurityGroupIds: "sg-0123456789abcdef0",
+    },
+    functions: ["csr", "ec2-events", "node", "node-lifecycle", "sweep"],
+  },
+  {
+    region: "cn-north-1",
+    parameters: {
+      controllers: "service,route,tagging",
+      sweepEveryMinute: "false",
+      webIdentityAudiences: "serverless-ccm:*",
+    },
+    functions: ["route", "service", "sweep", "tagging"],
+  },
+];
+
+describeWithPart("aws-tools", "a deployment", ({ cfnLint }) => {
+  let folder: PackagingFolder;
+  const packaged: Packaged[] = [];
+
+  beforeAll(async () => {
+    folder = await makePackagingFolder();
+    for (const { region, parameters } of ROWS) packaged.push(await folder.package(parameters, region));
+  }, 240_000);
+  afterAll(() => folder.close());
+
+  const each = ROWS.map((row, index) => ({ ...row, of: () => packaged[index] as Packaged }));
+
+  test.each(each)(
+    "to $region is a template that CloudFormation takes there",
+    async ({ region, of }) => {
+      expect(await lintTemplates(cfnLint, region, [of().file])).toBe("");
+    },
+    240_000,
+  );
+
+  test.each(each)("to $region names no partition of its own accord", ({ of, parameters }) => {
+    const given = new Set(Object.values(parameters));
+    const texts = JSON.stringify(of().resources).match(/"arn:[^"]+"/g) ?? [];
+    expect(texts.length).toBeGreaterThan(0);
+    for (const text of texts)
+      if (!given.has(JSON.parse(text))) expect(text).toMatch(/^"arn:\$\{AWS::Partition\}:/);
+  });
+
+  test.each(each)(
+    "to $region has functions, roles, logs, rules and rights of these controllers alone",
+    (row) => {
+      const { resources, functions } = row.of();
+      const names = functions.map(({ Properties }) => Properties.FunctionName as string);
+      expect(names.toSorted()).toEqual(row.functions.map((name) => `serverless-ccm-dev-${name}`));
+      const logs = ofType(resources, "AWS::Logs::LogGroup");
+      expect(logs.map(({ LogGroupName }) => LogGroupName).toSorted()).toEqual(
+        names.map((name) => `/aws/lambda/${name}`).toSorted(),
+      );
+      for (const { RetentionInDays } of logs) expect(RetentionInDays).toBe(30);
+      const roles = functions.map(({ Properties }) => Properties.Role["Fn::GetAtt"][0]);
+      expect(namesOfType(resources, "AWS::IAM::Role")).toEqual(roles.toSorted());
+      const text = JSON.stringify(resources);
+      for (const left of ALL.filter((name) => !row.functions.includes(name))) {
+        expect(text).not.toMatch(new RegExp(`serverless-ccm-dev-${left}(?![a-z-])`));
+      }
+      const asked = new Set([...text.matchAll(/\{"Ref":"([^"]+)"\}/g)].map(([, name = ""]) => name));
+      for (const name of asked) if (!name.startsWith("AWS::")) expect(resources).toHaveProperty([name]);
+    },
+  );
+
+  test.each(each)(
+    "to $region repeats nothing that was invoked asynchronously, and loses sight of nothing",
+    (row) => {
+      const { resources } = row.of();
+      const configurations = ofType(resources, "AWS::Lambda::EventInvokeConfig");
+      for (const { MaximumRetryAttempts } of configurations) expect(MaximumRetryAttempts).toBe(0);
+      const asynchronous = row.functions.filter((name) => ["sweep", "ec2-events"].includes(name));
+      expect(
+        configurations.filter(({ DestinationConfig }) => DestinationConfig.OnFailure !== undefined),
+      ).toMatchObject(
+        asynchronous.map(() => ({
+          MaximumEventAgeInSeconds: 60,
+          DestinationConfig: { OnFailure: { Destination: arnOf("FailuresQueue") } },
+        })),
+      );
+      const sending = Object.entries<Template>(resources)
+        .filter(([, { Type }]) => Type === "AWS::IAM::Role")
+        .filter(([, role]) => JSON.stringify(role).includes('"sqs:'));
+      expect(sending.map(([name]) => name).toSorted()).toEqual(
+        asynchronous
+          .map((name) => (name === "sweep" ? "SweepFunctionRole" : "Ec2EventsFunctionRole"))
+          .toSorted(),
+      );
+      for (const [, role] of sending)
+        expect(role.Properties.Policies.at(-1).PolicyDocument.Statement).toEqual([
+          { Effect: "Allow", Action: "sqs:SendMessage", Resource: arnOf("FailuresQueue") },
+        ]);
+      const rules = ofType(resources, "AWS::Events::Rule");
+      expect(rules.map(({ Name }) => Name)).toEqual(
+        asynchronous
+          .map((name) => `serverless-ccm-dev-${name}`)
+          .toSorted()
+          .reverse(),
+      );
+      for (const { Targets } of rules)
+        expect(Targets).toMatchObject([
+          {
+            RetryPolicy: { MaximumEventAgeInSeconds: 60 },
+            DeadLetterConfig: { Arn: arnOf("DeadLettersQueue") },
+          },
+        ]);
+      const [
+        ,
+        {
+          Statement: [allowed],
+        } = { Statement: [] },
+      ] = ofType(resources, "AWS::SQS::QueuePolicy").map(({ PolicyDocument }) => PolicyDocument);
+      expect(allowed.Condition.ArnEquals["aws:SourceArn"]).toEqual(
+        rules.map(({ Name }) => ({ "Fn::Sub": expect.stringMatching(new RegExp(`:rule/${Name}$`)) })),
+      );
+    },
+  );
+
+  test.each(each)(
+    "to $region has its queues encrypted, kept for a fortnight, and watched",
+    ({ of, parameters }) => {
+      const { resources } = of();
+      expect(ofType(resources, "AWS::SQS::Queue")).toEqual([
+        {
+          QueueName: "serverless-ccm-dev-failures",
+          KmsMasterKeyId: "alias/aws/sqs",
+          MessageRetentionPeriod: 1_209_600,
+        },
+        {
+          QueueName: "serverless-ccm-dev-dead-letters",
+          SqsManagedSseEnabled: true,
+          MessageRetentionPeriod: 1_209_600,
+        },
+      ]);
+      const topic = parameters["alarmTopicArn"];
+      const actions = topic === undefined ? [] : [topic];
+      expect(ofType(resources, "AWS::CloudWatch::Alarm")).toMatchObject(
+        ["FailuresQueue", "DeadLettersQueue"].map((queue) => ({
+          Namespace: "AWS/SQS",
+          MetricName: "ApproximateNumberOfMessagesVisible",
+          Dimensions: [{ Name: "QueueName", Value: { "Fn::GetAtt": [queue, "QueueName"] } }],
+          AlarmActions: actions,
+          OKActions: actions,
+        })),
+      );
+    },
+  );
+
+  test.each(each)("to $region has what the parameters say in its functions", ({ of, parameters }) => {
+    for (const { Properties } of of().functions)
+      expect(Properties).toMatchObject({
+        Runtime: "nodejs24.x",
+        Architectures: ["arm64"],
+        Environment: { Variables: { AWS_USE_FIPS_ENDPOINT: parameters["fips"] ?? "false" } },
+      });
+    const [sweep] = ofType(of().resources, "AWS::Events::Rule");
+    expect(sweep).toMatchObject({
+      ScheduleExpression: "rate(1 minute)",
+      State: parameters["sweepEveryMinute"] === "false" ? "DISABLED" : "ENABLED",
+    });
+  });
+
+  test("whose parameters do not fit is refused, and every fault is named", async () => {
+    const parameters = { controller: "node", vpcSubnetIds: "subnet-1", fips: "true" };
+    const refusal = folder.package(parameters, "eu-central-1").catch((error: Error) => error.message);
+    const said = await refusal;
+    for (const fault of ["controller is no parameter", "vpcSubnetIds is given without", "fips: eu-central-1"])
+      expect(said).toContain(fault);
+    expect(said).not.toMatch(/\n\s+at /);
+  });
+});
+
+function ofType(resources: Template, type: string): Template[] {
+  return Object.values<Template>(resources).flatMap(({ Type, Properties }) =>
+    Type === type ? [Properties] : [],
+  );
+}
+
+function namesOfType(resources: Template, type: string): string[] {
+  return Object.keys(resources)
+    .filter((name) => resources[name].Type === type)
+    .toSorted();
+}
+
+function arnOf(name: string): object {
+  return { "Fn::GetAtt": [name, "Arn"] };
+}
