@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { isMainThread, workerData } from "node:worker_threads";
-import { Command, CommanderError, type Option } from "commander";
+import { Command, CommanderError, Option } from "commander";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import { MAX_NODES, MIN_NODES } from "#cli/demo/node-range.ts";
 import { outliveHangups } from "#cli/hangup.ts";
@@ -13,8 +13,7 @@ import packageJson from "../package.json" with { type: "json" };
 const FAILED = 1;
 const WRONG_USAGE = 2;
 
-const ALLOWED_NETWORKS =
-  "where API servers may have internal addresses, such as 10.0.0.0/8 (default: $ALLOWED_NETWORKS; anywhere for a file)";
+const ALLOWED_NETWORKS = "networks of internal API servers, 10.0.0.0/8 (default: $ALLOWED_NETWORKS)";
 
 const CLUSTER_DEFAULTS = "YAML of what the clusters of a management cluster have in common, such as cloud";
 
@@ -41,12 +40,10 @@ withFunctionKubeconfig(withClusterOptions(program.command("run")))
 withClusterOptions(program.command("relay"))
   .summary("watches clusters and invokes the deployed functions")
   .description("Watches clusters and invokes the functions that are deployed to AWS Lambda.")
-  .option(
-    "--clusters-file <file>",
-    "clusters in place of flags for one: a YAML file, ssm:/PATH/ or kubernetes:[KUBECONFIG] (default: $CLUSTERS_FILE)",
-  )
-  .option("--allowed-networks <list>", ALLOWED_NETWORKS)
-  .option("--cluster-defaults <file>", CLUSTER_DEFAULTS)
+  .option("--clusters-file <file>", "a YAML file, ssm:/PATH/ or kubernetes:[FILE] (default: $CLUSTERS_FILE)")
+  // In docs/reference/configuration.md; its help is a screen full without them.
+  .addOption(new Option("--allowed-networks <list>", ALLOWED_NETWORKS).hideHelp())
+  .addOption(new Option("--cluster-defaults <file>", CLUSTER_DEFAULTS).hideHelp())
   .option("--function-prefix <prefix>", "functions are named <prefix>node, …")
   .option("--function-arn <arn>", "the node function, by name or ARN")
   .option("--region <region>", "where the functions are (default: $AWS_REGION, or the AWS profile's)")
@@ -313,7 +310,7 @@ function withClustersFile(command: Command): Command {
   return command
     .option(
       "--clusters-file <file>",
-      "YAML file of clusters, ssm:/PATH/ or kubernetes:[KUBECONFIG] (default: $CLUSTERS_FILE)",
+      "a YAML file, ssm:/PATH/ or kubernetes:[FILE] (default: $CLUSTERS_FILE)",
     )
     .option("--cluster-defaults <file>", CLUSTER_DEFAULTS);
 }
