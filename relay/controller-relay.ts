@@ -312,17 +312,21 @@ interface Filled {
 
 function endOf(invocation: Invocation, durationMs: number): InvocationEnd {
   if (invocation.kind === "report") {
-    const { throttled, waitedMs } = invocation.report.usage.cloud;
+    const { calls, throttled, waitedMs } = invocation.report.usage.cloud;
     return {
       code: undefined,
       refused: false,
       settleMs: 0,
       durationMs,
-      usage: { throttled, waitedMs },
+      usage: { calls: sumOf(calls), throttled, waitedMs },
     };
   }
   const { code, settleMs } = invocation;
   return { code, refused: isRefusal(invocation), settleMs, durationMs, usage: undefined };
+}
+
+function sumOf(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
 /** What was sent and reported to have changed. */

@@ -170,7 +170,7 @@ async function part(
   }
 }
 
-/** AWS's, in the buckets of the proxy: those that an operation has alone, and for Elastic Load Balancing one for all that is described. */
+/** AWS's, in the buckets of the proxy: those that an operation has alone, and for Elastic Load Balancing one each for what is described, registered and changed. */
 const QUOTAS = [
   ...(
     [
@@ -191,10 +191,9 @@ const QUOTAS = [
     perSecond: AWS_QUOTAS["ec2 resource-intensive"].refillPerSecond,
   })),
   // Ours keep a little below these.
-  { operation: "elbv2:RegisterTargets", tokens: 20, perSecond: 4 },
-  { operation: "elbv2:DeregisterTargets", tokens: 20, perSecond: 4 },
-  // What is described and what is changed have buckets of their own at AWS, of 40 and 10 each: the proxy's is as large as both.
-  { operation: "elbv2:*", tokens: 80, perSecond: 20 },
+  { operation: "elbv2:registering", tokens: 20, perSecond: 4 },
+  { operation: "elbv2:describing", tokens: 40, perSecond: 10 },
+  { operation: "elbv2:changing", tokens: 40, perSecond: 10 },
 ];
 
 async function targetGroups({ elbv2 }: Clients): Promise<readonly string[]> {

@@ -8,12 +8,22 @@ export const MAX_TOKEN_WAIT_MS = 5_000;
 export interface Budget {
   /** Opens a call's share; returns what closes it. */
   enter(share: number): () => void;
-  /** Takes a token, and returns undefined, or the milliseconds until there is one. */
+  /** Takes a token, and returns undefined, or the milliseconds until there is one that nobody in the queue has come for before. */
   take(operation: Operation): number | undefined;
+  /** Stands in the queue for a token. */
+  queue(operation: Operation): Turn;
   /** The milliseconds until an operation can be asked so often as only makes sense together; undefined where it can by the next `withinMs`. */
   untilWhole(operation: Operation, withinMs: number): number | undefined;
-  /** The service throttled this operation: the bucket empties, and its rate halves and grows back slowly. */
+  /** The service throttled this operation: the bucket empties, and its rate halves, grows back, and is slow where it was throttled. */
   throttled(operation: Operation): void;
+}
+
+/** A place in the queue for tokens of a quota; whoever came first is served first. */
+export interface Turn {
+  /** Takes the token and returns undefined, or the milliseconds until it is this one's. */
+  take(): number | undefined;
+  /** Goes out of the queue, with the token or without. */
+  leave(): void;
 }
 
 /** A full bucket for each quota. `now` is milliseconds of a clock that never goes back. */
@@ -29,18 +39,34 @@ export function createBudget(now: () => number, quotas = AWS_QUOTAS): Budget {
     settle(bucket, quotas[name], share, now());
     return bucket;
   };
+  /** With so many before, whose tokens are theirs although they still sleep. */
+  const take = (name: QuotaName, before: number): number | undefined => {
+    const bucket = settled(name);
+    const missing = before + 1 - bucket.tokens;
+    if (missing > 0)
+      return Math.ceil((missing * 1000) / (quotas[name].refillPerSecond * shares.current() * bucket.rate));
+    bucket.tokens -= 1;
+    return undefined;
+  };
   return {
     enter: shares.enter,
     take(operation) {
       const name = quotaOf(operation);
-      const bucket = settled(name);
-      if (bucket.tokens < 1) {
-        return Math.ceil(
-          ((1 - bucket.tokens) * 1000) / (quotas[name].refillPerSecond * shares.current() * bucket.rate),
-        );
-      }
-      bucket.tokens -= 1;
-      return undefined;
+      return take(name, settled(name).queue.size);
+    },
+    queue(operation) {
+      const name = quotaOf(operation);
+      const { queue } = settled(name);
+      const turn: Turn = {
+        take() {
+          const wait = take(name, Math.max(0, [...queue].indexOf(turn)));
+          if (wait === undefined) queue.delete(turn);
+          return wait;
+        },
+        leave: () => void queue.delete(turn),
+      };
+      queue.add(turn);
+      return turn;
     },
     untilWhole(operation, withinMs) {
       const name = quotaOf(operation);
@@ -56,6 +82,7 @@ export function createBudget(now: () => number, quotas = AWS_QUOTAS): Budget {
       // Requests in flight together are throttled together; that is one throttle, not many.
       if (now() - bucket.halvedAt < 1000) return;
       bucket.halvedAt = now();
+      bucket.knee = bucket.rate * KNEE;
       bucket.rate = Math.max(MIN_RATE, bucket.rate / 2);
     },
   };
@@ -64,18 +91,34 @@ export function createBudget(now: () => number, quotas = AWS_QUOTAS): Budget {
 /** The slowest a bucket gets, as a part of its full rate … */
 const MIN_RATE = 1 / 16;
 
-/** … and what it regains each second: from a half to the whole in a minute. */
-const RECOVERY_PER_SECOND = 1 / 120;
+/** Up to this part of the rate that was throttled a bucket grows back soon, … */
+const KNEE = 0.9;
+
+/** … by this part of that each second: in eight seconds, while as much has gathered as a few requests that arrive together need … */
+const RECOVERY_PER_SECOND = 0.05;
+
+/** … and beyond it by this much each second, as there the next throttle may be. */
+const PROBING_PER_SECOND = 1 / 120;
 
 interface Bucket {
   tokens: number;
   rate: number;
+  /** Where probing begins. */
+  knee: number;
+  readonly queue: Set<Turn>;
   settledAt: number;
   halvedAt: number;
 }
 
 function fullBucket(quota: Quota, share: number, at: number): Bucket {
-  return { tokens: sizeOf(quota, share), rate: 1, settledAt: at, halvedAt: Number.NEGATIVE_INFINITY };
+  return {
+    tokens: sizeOf(quota, share),
+    rate: 1,
+    knee: 1,
+    queue: new Set(),
+    settledAt: at,
+    halvedAt: Number.NEGATIVE_INFINITY,
+  };
 }
 
 /** However small the share, one request fits: or nothing would ever be asked. */
@@ -87,6 +130,12 @@ function settle(bucket: Bucket, quota: Quota, share: number, at: number): void {
   const seconds = Math.max(0, at - bucket.settledAt) / 1000;
   const tokens = bucket.tokens + seconds * quota.refillPerSecond * share * bucket.rate;
   bucket.tokens = Math.min(sizeOf(quota, share), tokens);
-  bucket.rate = Math.min(1, bucket.rate + seconds * RECOVERY_PER_SECOND);
+  bucket.rate = recovered(bucket, seconds);
   bucket.settledAt = at;
+}
+
+function recovered({ rate, knee }: Bucket, seconds: number): number {
+  const perSecond = knee * RECOVERY_PER_SECOND;
+  const untilKnee = Math.min(seconds, Math.max(0, knee - rate) / perSecond);
+  return Math.min(1, rate + untilKnee * perSecond + (seconds - untilKnee) * PROBING_PER_SECOND);
 }

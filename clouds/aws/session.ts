@@ -52,15 +52,21 @@ export function createSession<Api = Ec2>({
   let waitedMs = 0;
 
   const token = async (operation: Operation, signal: AbortSignal): Promise<Fault | undefined> => {
-    let waited = 0;
-    for (let wait = budget.take(operation); wait !== undefined; wait = budget.take(operation)) {
-      if (waited + wait > maxTokenWaitMs) return { code: "Throttled", message: budgetSpent(operation, wait) };
-      await sleep(wait, signal);
-      waited += wait;
-      waitedMs += wait;
-      if (signal.aborted) return { code: "Throttled", message: budgetSpent(operation, wait) };
+    const turn = budget.queue(operation);
+    try {
+      let waited = 0;
+      for (let wait = turn.take(); wait !== undefined; wait = turn.take()) {
+        if (waited + wait > maxTokenWaitMs)
+          return { code: "Throttled", message: budgetSpent(operation, wait) };
+        await sleep(wait, signal);
+        waited += wait;
+        waitedMs += wait;
+        if (signal.aborted) return { code: "Throttled", message: budgetSpent(operation, wait) };
+      }
+      return undefined;
+    } finally {
+      turn.leave();
     }
-    return undefined;
   };
 
   const attempt = async <Result>(

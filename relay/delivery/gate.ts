@@ -49,8 +49,9 @@ export interface InvocationEnd {
   readonly usage: CloudUse | undefined;
 }
 
-/** What a report says of an invocation's calls to the cloud: how many were throttled, and how long calls waited for their turn. */
+/** What a report says of an invocation's calls to the cloud: how many there were, how many were throttled, and how long calls waited for their turn. */
 export interface CloudUse {
+  readonly calls: number;
   readonly throttled: number;
   readonly waitedMs: number;
 }

@@ -19,8 +19,15 @@ const SPACING_GROWTH = 1.25;
 /** … and closer again with each invocation that did not. */
 const SPACING_DECAY = 0.97;
 
-/** A throttled account's quotas are halved, once in this time: one burst is one message … */
-const HALVE_EVERY_MS = 1_000;
+/** A throttled account's quotas are lowered, once in this time: one burst is one message … */
+const LOWER_EVERY_MS = 1_000;
+
+/**
+ * … by so many times the part of an invocation's calls that was throttled, and by half at most. One throttle among many calls is how a
+ * quota is found that is fully spent; the function has slowed down for it by itself, and to do so twice leaves most of it unspent.
+ */
+const LOWER_FOR_PART = 5;
+const LOWER_LIMIT = 1 / 2;
 
 /** … and grow back by this much for every second without. */
 const GROWTH_PER_SECOND = 0.01;
@@ -33,7 +40,7 @@ const PEAK_HALF_LIFE_MS = 5_000;
 
 /**
  * Equal shares for as many invocations as there lately were at a time, so that a few that come one by one may spend what nobody
- * else does. Additive growth, multiplicative decrease, and never below the floor.
+ * else does. Additive growth, decrease in proportion, and never below the floor.
  */
 export function createQuota(startMs: number): Quota {
   /** What of the quotas is spent at most, all invocations together. */
@@ -44,7 +51,9 @@ export function createQuota(startMs: number): Quota {
   let peak = 0;
   let spacingMs = 0;
   let changedMs = startMs;
-  let halvedMs = Number.NEGATIVE_INFINITY;
+  let loweredMs = Number.NEGATIVE_INFINITY;
+  /** The ceiling before it was last lowered. */
+  let before = 1;
 
   function grow(nowMs: number): void {
     const seconds = Math.max(0, nowMs - changedMs) / 1000;
@@ -53,11 +62,14 @@ export function createQuota(startMs: number): Quota {
     changedMs = nowMs;
   }
 
-  function halve(floorShare: number, nowMs: number): void {
-    if (nowMs - halvedMs < HALVE_EVERY_MS) return;
-    grow(nowMs);
-    ceiling = Math.max(floorShare, ceiling / 2);
-    halvedMs = nowMs;
+  /** Of several invocations that tell of one burst, the worst counts. */
+  function lower(by: number, floorShare: number, nowMs: number): void {
+    if (nowMs - loweredMs >= LOWER_EVERY_MS) {
+      grow(nowMs);
+      before = ceiling;
+      loweredMs = nowMs;
+    }
+    ceiling = Math.max(floorShare, Math.min(ceiling, before * (1 - by)));
   }
 
   return {
@@ -77,10 +89,15 @@ export function createQuota(startMs: number): Quota {
       granted = inFlight === 0 ? 0 : granted - share;
       if (usage === undefined) return;
       spacingMs = spacingAfter(spacingMs, usage);
-      if (usage.throttled > 0) halve(floorShare, nowMs);
+      if (usage.throttled > 0) lower(loweredBy(usage), floorShare, nowMs);
     },
     spacingMs: () => spacingMs,
   };
+}
+
+/** What the ceiling loses; a report that names no calls beside its throttles is of these alone. */
+function loweredBy({ calls, throttled }: CloudUse): number {
+  return Math.min(LOWER_LIMIT, (LOWER_FOR_PART * throttled) / Math.max(calls, throttled));
 }
 
 function spacingAfter(spacingMs: number, { throttled, waitedMs }: CloudUse): number {

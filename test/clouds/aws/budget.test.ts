@@ -47,6 +47,44 @@ test("operations do not draw on each other", () => {
   expect(budget.take("DescribeInstanceTopology")).toBeUndefined();
 });
 
+test("who came first is served first, and whoever has no place in the queue comes after all of them", () => {
+  const { clock, budget } = aBudget(1);
+  expect(budget.take("DescribeInstanceTopology")).toBeUndefined();
+  const [first, second, third] = [1, 2, 3].map(() => budget.queue("DescribeInstanceTopology"));
+  expect([third?.take(), first?.take(), second?.take()]).toEqual([3_000, 1_000, 2_000]);
+  clock.ms += 1_000;
+  expect([budget.take("DescribeInstanceTopology"), third?.take(), second?.take()]).toEqual([
+    3_000, 2_000, 1_000,
+  ]);
+  expect(first?.take()).toBeUndefined();
+  clock.ms += 1_000;
+  expect(second?.take()).toBeUndefined();
+  clock.ms += 1_000;
+  expect(third?.take()).toBeUndefined();
+});
+
+test("a token is kept for whoever came first, and is everybody's when that one leaves", () => {
+  const { clock, budget } = aBudget(1);
+  budget.take("DescribeInstanceTopology");
+  const [first, second] = [1, 2].map(() => budget.queue("DescribeInstanceTopology"));
+  clock.ms += 1_000;
+  expect(second?.take()).toBe(1_000);
+  first?.leave();
+  expect(second?.take()).toBeUndefined();
+});
+
+test("a throttle empties the bucket and halves its rate, which is soon near what it was, and grows slowly there", () => {
+  const { clock, budget, takeAll } = aBudget(1);
+  budget.throttled("DescribeInstances");
+  const after = (seconds: number): number => {
+    clock.ms += (seconds - 1) * 1_000;
+    takeAll("DescribeInstances");
+    clock.ms += 1_000;
+    return takeAll("DescribeInstances");
+  };
+  expect([after(1), after(8), after(1), after(12)]).toEqual([10, 17, 18, 20]);
+});
+
 test("a throttle empties the bucket and halves its rate, which grows back within a minute", () => {
   const { clock, budget, takeAll } = aBudget(1);
   budget.throttled("DescribeInstances");

@@ -9,7 +9,7 @@ const GOOD: InvocationEnd = {
   refused: false,
   settleMs: 0,
   durationMs: 100,
-  usage: { throttled: 0, waitedMs: 0 },
+  usage: { calls: 1, throttled: 0, waitedMs: 0 },
 };
 const CRASHED: InvocationEnd = { ...GOOD, code: "FunctionError", usage: undefined };
 const nothing = (): void => {};
@@ -76,7 +76,7 @@ describe("the room of an account", () => {
 
   test("is its own: another account's shares and spacing are not touched", async () => {
     const { gate, request } = await start();
-    gate.enter(request("a"), nothing)?.ended({ ...GOOD, usage: { throttled: 1, waitedMs: 0 } });
+    gate.enter(request("a"), nothing)?.ended({ ...GOOD, usage: { calls: 1, throttled: 1, waitedMs: 0 } });
     expect(gate.enter(request("a"), nothing)?.share).toBe(0.5);
     expect(gate.enter(request("b", { quotaKey: "other" }), nothing)?.share).toBe(1);
     expect([gate.spacingMs("account"), gate.spacingMs("other")]).toEqual([50, 0]);
@@ -234,7 +234,9 @@ test("a gate says how it stands", async () => {
 test("what is long over is forgotten, and what is in flight or waits is not", async () => {
   const { clock, gate, request, enter } = await start();
   const throttle = (quotaKey: string): void =>
-    gate.enter(request("a", { quotaKey }), nothing)?.ended({ ...GOOD, usage: { throttled: 1, waitedMs: 0 } });
+    gate
+      .enter(request("a", { quotaKey }), nothing)
+      ?.ended({ ...GOOD, usage: { calls: 1, throttled: 1, waitedMs: 0 } });
   for (const quotaKey of ["over", "in flight", "account"]) throttle(quotaKey);
   gate.enter(request("b", { quotaKey: "in flight" }), nothing);
   for (const place of enter(4, "waits").slice(1)) place.ended(CRASHED);

@@ -12,9 +12,9 @@ const cluster = (name: string, cloud: object = {}): Cluster =>
   });
 
 const FLOOR = 0.05;
-const UNHINDERED = { throttled: 0, waitedMs: 0 };
-const THROTTLED = { throttled: 1, waitedMs: 0 };
-const WAITED = { throttled: 0, waitedMs: 10 };
+const UNHINDERED = { calls: 1, throttled: 0, waitedMs: 0 };
+const THROTTLED = { calls: 1, throttled: 1, waitedMs: 0 };
+const WAITED = { calls: 1, throttled: 0, waitedMs: 10 };
 
 describe("quotaKeyOf", () => {
   const base = quotaKeyOf(cluster("a"));
@@ -46,6 +46,32 @@ describe("shares", () => {
     const shares = Array.from({ length: 4 }, () => quota.begin(FLOOR, 0));
     for (const share of shares) quota.end(share, FLOOR, THROTTLED, 5_000);
     expect(quota.begin(FLOOR, 5_000)).toBeCloseTo(0.5);
+  });
+
+  test.each([
+    { given: "one of a hundred calls", calls: 100, throttled: [1], share: 0.95 },
+    { given: "one of twenty calls", calls: 20, throttled: [1], share: 0.75 },
+    { given: "all calls", calls: 20, throttled: [20], share: 0.5 },
+    { given: "more calls than are told of", calls: 0, throttled: [3], share: 0.5 },
+    { given: "calls of several, of which the worst counts", calls: 100, throttled: [1, 6, 2], share: 0.7 },
+  ])("fall with the part of calls that was throttled: $given", ({ calls, throttled, share }) => {
+    const quota = createQuota(0);
+    const shares = throttled.map(() => quota.begin(FLOOR, 0));
+    for (const [index, each] of shares.entries())
+      quota.end(each, FLOOR, { calls, throttled: throttled[index] ?? 0, waitedMs: 0 }, 20_000);
+    expect(quota.begin(FLOOR, 20_000)).toBeCloseTo(share);
+  });
+
+  test("fall again for the next second's throttles", () => {
+    const quota = createQuota(0);
+    for (const second of [1, 2])
+      quota.end(
+        quota.begin(FLOOR, second * 1_000),
+        FLOOR,
+        { calls: 20, throttled: 1, waitedMs: 0 },
+        second * 1_000,
+      );
+    expect(quota.begin(FLOOR, 2_000)).toBeCloseTo(0.76 * 0.75);
   });
 
   test("fall to the floor and no further, and grow back slowly to the whole", () => {

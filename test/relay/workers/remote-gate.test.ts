@@ -17,7 +17,7 @@ const END: InvocationEnd = {
   refused: false,
   settleMs: 0,
   durationMs: 5,
-  usage: { throttled: 1, waitedMs: 2 },
+  usage: { calls: 1, throttled: 1, waitedMs: 2 },
 };
 
 /** Two workers before one gate; messages are copied, as between threads. */

@@ -100,6 +100,23 @@ describeWithPart("moto", "failures of mended moto", (program) => {
     expect(await names()).toEqual(["two"]);
   });
 
+  test.each([
+    { bucket: "elbv2:describing", meets: ["DescribeTags"] },
+    { bucket: "elbv2:registering", meets: ["RegisterTargets", "DeregisterTargets"] },
+    { bucket: "elbv2:changing", meets: ["CreateListener", "RemoveTags"] },
+  ])("the bucket $bucket is of $meets alone", ({ bucket, meets }) => {
+    const failures = createFailures(() => 0);
+    failures.limit([{ operation: bucket, tokens: 0, perSecond: 1 }]);
+    const all = ["DescribeTags", "RegisterTargets", "DeregisterTargets", "CreateListener", "RemoveTags"];
+    const met = all.filter((operation) =>
+      failures.take({ service: "elbv2", operation } as Parameters<typeof failures.take>[0]),
+    );
+    expect(met).toEqual(meets);
+    expect(
+      failures.take({ service: "elb", operation: meets[0] } as Parameters<typeof failures.take>[0]),
+    ).toBe(undefined);
+  });
+
   test("tokens are spent by operation, and come back with time", () => {
     let nowMs = 0;
     const failures = createFailures(() => nowMs);

@@ -25,7 +25,10 @@ export interface PlannedFailure {
   readonly failure: Failure;
 }
 
-/** A bucket of tokens for calls of one operation, or of a service's all (`elbv2:*`). */
+/**
+ * A bucket of tokens for calls of one operation, or of a service's all (`elbv2:*`), or of those that describe (`elbv2:describing`),
+ * register and deregister (`elbv2:registering`), or change anything else (`elbv2:changing`).
+ */
 export interface Quota {
   readonly operation: string;
   readonly tokens: number;
@@ -117,5 +120,12 @@ function isMeant(operation: string, call: Call): boolean {
   if (operation === "*") return true;
   if (operation === "change") return isChange(call);
   if (operation === "describe") return !isChange(call);
-  return operation === nameOf(call) || operation === `${call.service}:*`;
+  const names = [nameOf(call), `${call.service}:*`, `${call.service}:${doingOf(call)}`];
+  return names.includes(operation);
+}
+
+/** What AWS counts together. */
+function doingOf(call: Call): "describing" | "registering" | "changing" {
+  if (!isChange(call)) return "describing";
+  return /^(Der|R)egister/.test(call.operation) ? "registering" : "changing";
 }

@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type Budget, createBudget } from "#clouds/aws/budget.ts";
+import type { Operation, Quota } from "#clouds/aws/quotas.ts";
+import { createSession, type Session } from "#clouds/aws/session.ts";
+import { createQuota } from "#relay/delivery/quota.ts";
+import { type ThrottlingService, throttlingService } from "#test/clouds/aws/throttling-service.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "performance"] }));
+afterEach(() => void vi.useRealTimers());
+
+const now = (): number => performance.now();
+const sleep = (delayMs: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, delayMs));
+
+const SECONDS = 60;
+const FLOOR = 0.05;
+
+/** Invocations at a time, Services that each has, and how many of these are under way together. */
+const INVOCATIONS = 2;
+const SERVICES = 24;
+const LANES = 3;
+
+/** What a Service takes that is made with two ports. */
+const CREATED: readonly Operation[] = [
+  "elbv2:DescribeTags",
+  "elbv2:CreateLoadBalancer",
+  "elbv2:CreateTargetGroup",
+  "elbv2:CreateTargetGroup",
+  "elbv2:CreateListener",
+  "elbv2:CreateListener",
+  "elbv2:RegisterTargets",
+  "elbv2:RegisterTargets",
+];
+
+function quotasOf(part: number) {
+  const quota = (burst: number, refillPerSecond: number): Quota => ({
+    burst: burst * part,
+    refillPerSecond: refillPerSecond * part,
+  });
+  return {
+    "elbv2 describing": quota(40, 10),
+    "elbv2 changing": quota(40, 10),
+    "elbv2 registering": quota(20, 4),
+  };
+}
+
+/** So many Services can be made within the time, by quota. */
+const NEEDED = {
+  changing: (part: number): number => ((40 + 10 * SECONDS) * part) / 5,
+  registering: (part: number): number => ((20 + 4 * SECONDS) * part) / 2,
+};
+
+/** One call until it is done, as whoever makes a Service comes back for it. */
+async function insist(session: Session<ThrottlingService>, operation: Operation): Promise<void> {
+  for (;;) {
+    const outcome = await session.sendOnce(operation, (api) => api.call(operation));
+    if (outcome.kind === "ok") return;
+    if (outcome.fault.thrown === undefined) await sleep(1_000);
+  }
+}
+
+/** Invocations after each other, each with its share of the account's quotas, in sandboxes that live on. */
+async function invokeAgainAndAgain(
+  service: ThrottlingService,
+  budgets: readonly Budget[],
+): Promise<{ readonly made: () => number }> {
+  const quota = createQuota(now());
+  const { signal } = new AbortController();
+  let made = 0;
+  const invoke = async (budget: Budget): Promise<void> => {
+    const share = quota.begin(FLOOR, now());
+    const leave = budget.enter(share);
+    const session = createSession({ ec2: service, budget, sleep, signal });
+    let begun = 0;
+    const lane = async (): Promise<void> => {
+      while (begun < SERVICES) {
+        begun += 1;
+        for (const operation of CREATED) await insist(session, operation);
+        made += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: LANES }, lane));
+    leave();
+    const { throttled, waitedMs, calls } = session.usage();
+    const sum = Object.values(calls).reduce((total, each) => total + each, 0);
+    quota.end(share, FLOOR, { calls: sum, throttled, waitedMs }, now());
+  };
+  for (const budget of budgets)
+    void (async () => {
+      for (;;) await invoke(budget);
+    })();
+  await vi.advanceTimersByTimeAsync(SECONDS * 1_000);
+  return { made: () => made };
+}
+
+describe("Services that are made for a minute, in two invocations at a time", () => {
+  test.each([
+    { given: "quotas as published", part: 1, jitterMs: 600, processes: 1 },
+    { given: "a tenth that others spend", part: 0.9, jitterMs: 300, processes: 1 },
+    { given: "half that others spend", part: 0.5, jitterMs: 300, processes: 1 },
+    { given: "quotas as published and a sandbox for each", part: 1, jitterMs: 300, processes: 2 },
+    { given: "a tenth that others spend and a sandbox for each", part: 0.9, jitterMs: 300, processes: 2 },
+  ])("$given: four fifths of what there is are spent, and few are throttled", async (row) => {
+    const { part, jitterMs, processes } = row;
+    const quotas = quotasOf(part);
+    const service = throttlingService({ quotas, jitterMs, now, sleep });
+    const own = Array.from({ length: processes }, () => createBudget(now));
+    const budgets = Array.from({ length: INVOCATIONS }, (_, index) => own[index % processes] as Budget);
+    const { made } = await invokeAgainAndAgain(service, budgets);
+    const sum = (counts: ThrottlingService["done"]): number =>
+      [...counts.values()].reduce((total, each) => total + each, 0);
+    const most = Math.min(...Object.values(NEEDED).map((needs) => needs(part)));
+    expect(made()).toBeGreaterThanOrEqual(0.8 * most);
+    expect(sum(service.throttled)).toBeLessThanOrEqual(0.02 * sum(service.done));
+  });
+});
