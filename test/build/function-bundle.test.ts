@@ -16,9 +16,6 @@ const run = promisify(execFile);
 
 const MAX_MINIFIED_BYTES = 1_000_000;
 
-/** Of what few need, beside the clients of SSM and Secrets Manager that all bring on demand: certificates, and load balancers. */
-const MAX_BYTES_OF_ONE: Readonly<Record<string, number>> = { csr: 1_020_000, service: 1_020_000 };
-
 /** Every package of which a function may hold something. Further ones are a decision: what they cost each cold start is in 0003. */
 const ALLOWED_PACKAGES = [
   "@aws-sdk/client-ec2",
@@ -115,9 +112,7 @@ describe("a function's bundle", () => {
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   test.each(names)("%s: is no larger than a megabyte", (name) => {
-    expect(sizes.find((size) => size.name === name)?.minified).toBeLessThanOrEqual(
-      MAX_BYTES_OF_ONE[name] ?? MAX_MINIFIED_BYTES,
-    );
+    expect(sizes.find((size) => size.name === name)?.minified).toBeLessThanOrEqual(MAX_MINIFIED_BYTES);
   });
 
   test.each(names)("%s: holds no package but these", (name) => {
