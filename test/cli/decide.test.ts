@@ -19,6 +19,8 @@ describe("decide on the documented example of a Service", () => {
         { on: "cluster", subresource: "status" },
         { action: "elbv2:CreateLoadBalancer", parameters: { Scheme: "internal" } },
         { action: "elbv2:CreateTargetGroup" },
+        // What is its own, and the rule that it shares.
+        { action: "ec2:AuthorizeSecurityGroupIngress", target: "sg-0c0c0c0c0c0c0c0c0" },
         { action: "ec2:AuthorizeSecurityGroupIngress", target: "sg-0c0c0c0c0c0c0c0c0" },
       ],
     });

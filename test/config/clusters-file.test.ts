@@ -76,7 +76,7 @@ describe("a faulty entry", () => {
         "9:34: cluster red: limits.requestsPerFuncion: unknown key; did you mean requestsPerFunction?",
         `9:57: cluster red: limits.floorShare: "0" cannot be used; give a number of more than 0`,
         "10:5: cluster red: policies: give a mapping of keys to values",
-        `12:16: cluster red: signIn.relay.kind: "token-fil" cannot be used; did you mean token-file? give one of token-file, token, client-certificate, kubeconfig, eks, web-identity`,
+        `12:16: cluster red: signIn.relay.kind: "token-fil" cannot be used; did you mean token-file? give one of token-file, token, client-certificate, kubeconfig, eks, web-identity, minted-token`,
         "13:7: cluster red: signIn.functions.keyFile: is missing; give the file of the certificate's key",
         "13:46: cluster red: signIn.functions.certificateFile: give a text",
       ],

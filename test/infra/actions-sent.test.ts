@@ -1,4 +1,5 @@
 import {
+  AllocateAddressCommand,
   AttachNetworkInterfaceCommand,
   CreateNetworkInterfaceCommand,
   CreateSecurityGroupCommand,
@@ -161,6 +162,19 @@ const OTHERS: readonly Operation[] = [
     name: "NLB: families",
     before: serviceOf(NLB),
     change: ({ objects }) => objects.merge({ spec: DUAL_STACK }),
+  },
+  {
+    name: "NLB: Elastic IP addresses",
+    async change({ objects, aws, network }) {
+      const Tags = [{ Key: `kubernetes.io/cluster/${CLUSTER_TAG}`, Value: "shared" }];
+      const allocate = new AllocateAddressCommand({
+        Domain: "vpc",
+        TagSpecifications: [{ ResourceType: "elastic-ip", Tags }],
+      });
+      const { AllocationId } = await aws.ec2.send(allocate);
+      const annotations = { ...NLB, subnets: `${network.subnets[0]}`, "eip-allocations": `${AllocationId}` };
+      await objects.create(serviceOf(annotations));
+    },
   },
   {
     name: "CLB: subnets",
