@@ -8,6 +8,7 @@ import { answerOf } from "#clouds/aws/errors.ts";
 import { type Facts, factsOfInstance, factsOfInterface } from "#clouds/aws/instance.ts";
 import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { askAhead, type LabelSources, withLabels } from "#clouds/aws/labels.ts";
+import { quotasWith } from "#clouds/aws/quota-settings.ts";
 import { renewedEc2 } from "#clouds/aws/renewed-ec2.ts";
 import { resolve } from "#clouds/aws/resolve.ts";
 import { createSession, type Session } from "#clouds/aws/session.ts";
@@ -40,7 +41,7 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
   const credentials = () => roleCredentials(config, sessionName, wallClock);
   const make = (): Ec2 => createEc2(config.region, credentials());
   const ec2 = options.ec2 ?? renewedEc2(make, wallClock);
-  const budget = createBudget(now);
+  const budget = createBudget(now, quotasWith(config.quotas));
   const sources: LabelSources = {
     zones: createZones(now),
     topology: createTopology(config.topologyInstanceTypePattern, now),

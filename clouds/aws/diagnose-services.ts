@@ -14,6 +14,7 @@ import { allPages, type Reader, readerOf } from "#clouds/aws/load-balancers/obse
 import { groupsOf, subnetsOf } from "#clouds/aws/load-balancers/observe/vpc.ts";
 import { createZoneTypes } from "#clouds/aws/load-balancers/observe/zone-types.ts";
 import { nodeGroupsFinding, subnetsFinding } from "#clouds/aws/network-findings.ts";
+import { quotasWith } from "#clouds/aws/quota-settings.ts";
 import { findTables } from "#clouds/aws/routes/tables.ts";
 import { createSession } from "#clouds/aws/session.ts";
 import type { NetworkDiagnosis } from "#clouds/diagnosis.ts";
@@ -37,7 +38,7 @@ export function diagnoseNetworkOnAws(
     credentials: () => roleCredentials(config, clusterTag, Date.now),
     wallClock: Date.now,
   });
-  const budget = createBudget(now);
+  const budget = createBudget(now, quotasWith(config.quotas));
   const sessionOf = (signal: AbortSignal) => createSession({ ec2: api, budget, sleep: sleepFor, signal });
   return {
     async subnets(signal) {

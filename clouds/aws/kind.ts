@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { LabelsFromTags, OWN_LABEL_PREFIX } from "#clouds/aws/labels-from-tags.ts";
 import { LOAD_BALANCER_KEYS } from "#clouds/aws/load-balancer-settings.ts";
+import { Quotas } from "#clouds/aws/quota-settings.ts";
 import { isRegionName, KNOWN_REGIONS, regionWords } from "#clouds/aws/regions.ts";
 import { cloudKind } from "#clouds/kind.ts";
 import { referenceWords, SecretReference } from "#clouds/secrets/reference.ts";
@@ -50,6 +51,8 @@ export const AwsCloudConfig = z
     topologyInstanceTypePattern: z
       .string()
       .prefault(String.raw`^(hpc|trn|p)[0-9]+[a-z]*(-[a-z0-9]+)?(\.[0-9a-z]*)$`),
+    /** What AWS lets the account do, where it is not what everybody gets. */
+    quotas: Quotas.optional(),
     ...LOAD_BALANCER_KEYS,
   })
   .refine((cloud) => cloud.vpc !== undefined || cloud.clusterTag !== undefined, {

@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import { createBudget } from "#clouds/aws/budget.ts";
+import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { quotasWith } from "#clouds/aws/quota-settings.ts";
+import type { Operation } from "#clouds/aws/quotas.ts";
+
+const BASE = { provider: "aws", region: "eu-central-1", vpc: "vpc-1" };
+
+/** Calls at once, and in the second after that, of a cluster with these quotas. */
+function spend(quotas: object | undefined, operation: Operation): readonly number[] {
+  const clock = { ms: 0 };
+  const config = AwsCloudConfig.parse(quotas === undefined ? BASE : { ...BASE, quotas });
+  const budget = createBudget(() => clock.ms, quotasWith(config.quotas));
+  budget.enter(1);
+  const takeAll = (): number => {
+    let taken = 0;
+    while (budget.take(operation) === undefined) taken += 1;
+    return taken;
+  };
+  const atOnce = takeAll();
+  clock.ms += 1_000;
+  return [atOnce, takeAll()];
+}
+
+const GIVEN = {
+  "elbv2 registering": { burst: 60, refillPerSecond: 12 },
+  "elbv2 describing": { burst: 10, refillPerSecond: 3 },
+  "elb changing": { burst: 1, refillPerSecond: 1 },
+  DescribeInstances: { burst: 200, refillPerSecond: 40 },
+  "ec2 mutating": { burst: 10, refillPerSecond: 2 },
+};
+
+test.each<[string, object | undefined, Operation, readonly number[]]>([
+  ["nothing said", undefined, "elbv2:RegisterTargets", [18, 4]],
+  ["a larger one, but for a tenth", GIVEN, "elbv2:RegisterTargets", [54, 12]],
+  ["whatever draws on it", GIVEN, "elbv2:DeregisterTargets", [54, 12]],
+  ["one that is smaller than what makes sense as a whole", GIVEN, "elbv2:DescribeTags", [9, 3]],
+  ["one of a single call", GIVEN, "elb:CreateLoadBalancer", [1, 1]],
+  ["EC2's, whole", GIVEN, "DescribeInstances", [200, 40]],
+  ["one of several operations", GIVEN, "CreateRoute", [10, 2]],
+  ["of what is not named, AWS's own", GIVEN, "elbv2:CreateListener", [36, 10]],
+])("%s", (_, quotas, operation, expected) => {
+  expect(spend(quotas, operation)).toEqual(expected);
+});
+
+test("a budget of smaller quotas lets what makes sense as a whole begin when its bucket is full", () => {
+  const budget = createBudget(() => 0, quotasWith(AwsCloudConfig.parse({ ...BASE, quotas: GIVEN }).quotas));
+  expect(budget.untilWhole("elbv2:DescribeLoadBalancers", 2_000)).toBeUndefined();
+});
+
+test.each([
+  ["quotas.RegisterTargets", { RegisterTargets: { burst: 1, refillPerSecond: 1 } }],
+  ["quotas.CreateTags.refillPerSecond", { CreateTags: { burst: 1 } }],
+  ["quotas.CreateTags.refillPerSecond", { CreateTags: { burst: 1, refillPerSecond: 0 } }],
+  ["quotas.CreateTags.burst", { CreateTags: { burst: 0, refillPerSecond: 1 } }],
+  ["quotas.CreateTags.burst", { CreateTags: { burst: 1.5, refillPerSecond: 1 } }],
+  ["quotas.CreateTags", { CreateTags: { burst: 1, refillPerSecond: 1, wholeBurst: 1 } }],
+  ["quotas", []],
+])("%s is refused where it cannot be meant", (path, quotas) => {
+  const parsed = AwsCloudConfig.safeParse({ ...BASE, quotas });
+  expect(parsed.error?.issues.map((issue) => issue.path.join("."))).toEqual([path]);
+});
+
+test("a name that there is none of is answered with those that there are", () => {
+  const parsed = AwsCloudConfig.safeParse({
+    ...BASE,
+    quotas: { "elbv2:RegisterTargets": { burst: 1, refillPerSecond: 1 } },
+  });
+  expect(JSON.stringify(parsed.error?.issues)).toContain("elbv2 registering");
+});
