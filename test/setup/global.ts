@@ -1,6 +1,7 @@
 import type { TestProject } from "vitest/node";
 import { getAwsTools } from "#test/setup/aws-tools.ts";
 import { getControlPlaneBinaries, getEtcdutl } from "#test/setup/control-plane-binaries.ts";
+import { getHcl2tojson } from "#test/setup/hcl2tojson.ts";
 import { getMotoProgram } from "#test/setup/moto-program.ts";
 import type { Parts } from "#test/setup/parts.ts";
 
@@ -11,19 +12,27 @@ export default async function setup(root: TestProject): Promise<void> {
 }
 
 const PURE = { kind: "missing", because: "the pure tests start nothing" } as const;
-const NOT_NEEDED: Parts = { "control-plane": PURE, etcdutl: PURE, moto: PURE, "aws-tools": PURE };
+const NOT_NEEDED: Parts = {
+  "control-plane": PURE,
+  etcdutl: PURE,
+  moto: PURE,
+  "aws-tools": PURE,
+  hcl2tojson: PURE,
+};
 
 async function makeParts(): Promise<Parts> {
-  const [[plane, etcdutl], moto, awsTools] = await Promise.all([
+  const [[plane, etcdutl], moto, awsTools, hcl2tojson] = await Promise.all([
     makeControlPlane(),
     getMotoProgram(say),
     getAwsTools(say),
+    getHcl2tojson(say),
   ]);
   sayMissing("suites on a real API server", plane);
   if (plane.kind === "present") sayMissing("tests that set a real API server's store back", etcdutl);
   sayMissing("suites on moto", moto);
   sayMissing("suites with cfn-lint and AWS's command line", awsTools);
-  return { "control-plane": plane, etcdutl, moto, "aws-tools": awsTools };
+  sayMissing("suites on the Terraform module's resources", hcl2tojson);
+  return { "control-plane": plane, etcdutl, moto, "aws-tools": awsTools, hcl2tojson };
 }
 
 async function makeControlPlane(): Promise<[Parts["control-plane"], Parts["etcdutl"]]> {

@@ -2,6 +2,7 @@ import { describe, inject, it } from "vitest";
 import type { ControlPlaneBinaries } from "#emulators/harness/kube-apiserver.ts";
 import type { AwsTools } from "#test/setup/aws-tools.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
+import type { Program } from "#test/setup/virtual-environment.ts";
 
 /** Something that a suite needs of the machine, or why it could not be had. */
 export type Part<Value> =
@@ -15,6 +16,7 @@ export interface Parts {
   readonly etcdutl: Part<string>;
   readonly moto: Part<MotoProgram>;
   readonly "aws-tools": Part<AwsTools>;
+  readonly hcl2tojson: Part<Program>;
 }
 
 /** What `describeWithPart` hands to a suite's body. */

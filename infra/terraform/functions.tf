@@ -1,0 +1,71 @@
+locals {
+  prefix = "serverless-ccm-${var.stage}"
+
+  # A function for each file of functions/.
+  every_function = {
+    node = {
+      description  = "Initializes and refreshes the nodes of a batch (cloud-node-controller)"
+      memory_size  = 512
+      timeout      = 30
+      asynchronous = false
+    }
+    node-lifecycle = {
+      description = "Marks nodes that are shut down and deletes those whose instance is gone (cloud-node-lifecycle-controller)"
+      memory_size = 512
+      # Less than the life of an intent to delete (core/node-lifecycle/state.ts).
+      timeout      = 30
+      asynchronous = false
+    }
+    csr = {
+      description  = "Decides on the serving certificates that kubelets ask for (csr-approver)"
+      memory_size  = 512
+      timeout      = 30
+      asynchronous = false
+    }
+    service = {
+      description  = "Makes, keeps and deletes the load balancers of Services (service-lb-controller)"
+      memory_size  = 512
+      timeout      = 30
+      asynchronous = false
+    }
+    route = {
+      description  = "Keeps routes to the pods of each node (node-route-controller)"
+      memory_size  = 512
+      timeout      = 30
+      asynchronous = false
+    }
+    tagging = {
+      description  = "Keeps tags on the instances of nodes (tagging)"
+      memory_size  = 512
+      timeout      = 30
+      asynchronous = false
+    }
+    sweep = {
+      description  = "Finds what no relay has brought, and hands it to the other functions"
+      memory_size  = 256
+      timeout      = 120
+      asynchronous = true
+    }
+    ec2-events = {
+      description  = "Has the nodes of instances that end looked at, as EC2 tells of them"
+      memory_size  = 256
+      timeout      = 45
+      asynchronous = true
+    }
+  }
+
+  # The sweep is there whatever controllers are, and ec2-events has nothing to do without node-lifecycle.
+  functions = {
+    for name, definition in local.every_function : name => definition
+    if name == "sweep" || contains(var.controllers, name == "ec2-events" ? "node-lifecycle" : name)
+  }
+
+  failures_arn = "arn:${local.partition}:sqs:${local.region}:${local.account}:${local.prefix}-failures"
+
+  environment = {
+    # Facts and identity never come from the metadata service: outside the cluster it answers for the wrong machine.
+    AWS_EC2_METADATA_DISABLED = "true"
+    AWS_USE_FIPS_ENDPOINT     = tostring(var.fips)
+    CLUSTERS_FILE             = var.clusters_file
+  }
+}

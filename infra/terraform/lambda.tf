@@ -1,0 +1,62 @@
+resource "aws_cloudwatch_log_group" "function" {
+  for_each = local.functions
+
+  name              = "/aws/lambda/${local.prefix}-${each.key}"
+  retention_in_days = 30
+}
+
+resource "aws_lambda_function" "function" {
+  for_each = local.functions
+
+  function_name                  = "${local.prefix}-${each.key}"
+  description                    = each.value.description
+  role                           = aws_iam_role.function[each.key].arn
+  runtime                        = "nodejs24.x"
+  architectures                  = ["arm64"]
+  handler                        = "index.handler"
+  filename                       = "${var.package_folder}/${each.key}.zip"
+  source_code_hash               = filebase64sha256("${var.package_folder}/${each.key}.zip")
+  memory_size                    = each.value.memory_size
+  timeout                        = each.value.timeout
+  layers                         = [for arn in [var.clusters_layer_arn] : arn if arn != null]
+  reserved_concurrent_executions = var.reserved_concurrency
+
+  environment {
+    variables = local.environment
+  }
+
+  dynamic "vpc_config" {
+    for_each = length(var.vpc_subnet_ids) > 0 ? ["vpc"] : []
+
+    content {
+      subnet_ids         = var.vpc_subnet_ids
+      security_group_ids = var.vpc_security_group_ids
+    }
+  }
+
+  # Its log group before it would make one that keeps everything, and its role whole.
+  depends_on = [
+    aws_cloudwatch_log_group.function,
+    aws_iam_role_policy.function,
+    aws_iam_role_policy_attachment.shared,
+  ]
+}
+
+# Whoever invokes owns the retries: Lambda's own would come after one and two minutes, beside them.
+resource "aws_lambda_function_event_invoke_config" "function" {
+  for_each = local.functions
+
+  function_name                = aws_lambda_function.function[each.key].function_name
+  maximum_retry_attempts       = 0
+  maximum_event_age_in_seconds = each.value.asynchronous ? 60 : null
+
+  dynamic "destination_config" {
+    for_each = each.value.asynchronous ? ["failures"] : []
+
+    content {
+      on_failure {
+        destination = aws_sqs_queue.failures.arn
+      }
+    }
+  }
+}

@@ -1,0 +1,19 @@
+output "function_prefix" {
+  description = "What the relay takes as --function-prefix."
+  value       = "${local.prefix}-"
+}
+
+output "function_arns" {
+  description = "By function: what the relay's identity needs lambda:InvokeFunction on."
+  value       = { for name, function in aws_lambda_function.function : name => function.arn }
+}
+
+output "role_arns" {
+  description = "By function: the role that an API server takes for the function's user."
+  value       = { for name, role in aws_iam_role.function : name => role.arn }
+}
+
+output "queue_urls" {
+  description = "The queues of what failed and nobody takes up again."
+  value       = { failures = aws_sqs_queue.failures.url, dead-letters = aws_sqs_queue.dead_letters.url }
+}

@@ -1,0 +1,31 @@
+resource "aws_iam_role" "function" {
+  for_each = local.functions
+
+  name        = "${local.prefix}-${each.key}"
+  description = each.value.description
+
+  assume_role_policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Effect    = "Allow"
+      Principal = { Service = "lambda.amazonaws.com" }
+      Action    = "sts:AssumeRole"
+    }]
+  })
+}
+
+resource "aws_iam_role_policy" "function" {
+  for_each = local.functions
+
+  name = "function"
+  role = aws_iam_role.function[each.key].name
+
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = concat([{
+      Effect   = "Allow"
+      Action   = ["logs:CreateLogStream", "logs:PutLogEvents"]
+      Resource = "arn:${local.partition}:logs:${local.region}:${local.account}:log-group:/aws/lambda/${local.prefix}-${each.key}:*"
+    }], local.statements[each.key])
+  })
+}

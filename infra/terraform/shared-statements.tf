@@ -1,0 +1,97 @@
+locals {
+  # What variables grant to several functions: statements, and which functions have them.
+  shared_statements = {
+    assume-role = [{
+      Effect   = "Allow"
+      Action   = "sts:AssumeRole"
+      Resource = var.assume_role_arn
+    }]
+    sign-in-secrets = [{
+      Effect   = "Allow"
+      Action   = ["secretsmanager:GetSecretValue", "ssm:GetParameter"]
+      Resource = var.sign_in_secrets
+    }]
+    sign-in-keys = [{
+      Effect   = "Allow"
+      Action   = "kms:Decrypt"
+      Resource = var.sign_in_keys
+      Condition = {
+        StringLike = {
+          "kms:ViaService" = ["secretsmanager.*", "ssm.*"]
+        }
+      }
+    }]
+    sign-in-roles = [{
+      Effect   = "Allow"
+      Action   = "sts:AssumeRole"
+      Resource = var.sign_in_role_arn
+    }]
+    web-identity = [{
+      Effect   = "Allow"
+      Action   = "sts:GetWebIdentityToken"
+      Resource = "*"
+      Condition = {
+        # All audiences of a request, and there is one.
+        "ForAllValues:StringLike" = {
+          "sts:IdentityTokenAudience" = var.web_identity_audiences
+        }
+        Null = {
+          "sts:IdentityTokenAudience" = "false"
+        }
+        NumericLessThanEquals = {
+          "sts:DurationSeconds" = var.web_identity_max_seconds
+        }
+      }
+    }]
+    # What Lambda needs in the name of a function to attach it to subnets.
+    network = [
+      {
+        Effect   = "Allow"
+        Action   = ["ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets"]
+        Resource = "*"
+      },
+      {
+        Effect = "Allow"
+        Action = [
+          "ec2:CreateNetworkInterface",
+          "ec2:DeleteNetworkInterface",
+          "ec2:AssignPrivateIpAddresses",
+          "ec2:UnassignPrivateIpAddresses",
+        ]
+        Resource = "arn:${local.partition}:ec2:${local.region}:${local.account}:*/*"
+      },
+      # Lambda does so before any code of a function runs; that code itself has no need to.
+      {
+        Effect = "Deny"
+        Action = [
+          "ec2:CreateNetworkInterface",
+          "ec2:DeleteNetworkInterface",
+          "ec2:AssignPrivateIpAddresses",
+          "ec2:UnassignPrivateIpAddresses",
+        ]
+        Resource = "*"
+        Condition = {
+          ArnLike = {
+            "lambda:SourceFunctionArn" = "arn:${local.partition}:lambda:${local.region}:${local.account}:function:${local.prefix}-*"
+          }
+        }
+      },
+    ]
+  }
+
+  granted = {
+    assume-role     = var.assume_role_arn != null
+    sign-in-secrets = length(var.sign_in_secrets) > 0
+    sign-in-keys    = length(var.sign_in_keys) > 0
+    sign-in-roles   = var.sign_in_role_arn != null
+    web-identity    = length(var.web_identity_audiences) > 0
+    network         = length(var.vpc_subnet_ids) > 0
+  }
+
+  # The sweep asks no cloud.
+  attachments = {
+    for pair in setproduct([for name, given in local.granted : name if given], keys(local.functions)) :
+    "${pair[0]}/${pair[1]}" => { policy = pair[0], function = pair[1] }
+    if !(pair[0] == "assume-role" && pair[1] == "sweep")
+  }
+}

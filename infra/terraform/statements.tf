@@ -1,0 +1,102 @@
+locals {
+  # What each function may do beside writing its log; serverless.yml says beside the same statements what they are for.
+  statements = {
+    node = [
+      {
+        Effect = "Allow"
+        Action = [
+          "ec2:DescribeInstances",
+          "ec2:DescribeAvailabilityZones",
+          "ec2:DescribeInstanceTopology",
+          "ec2:DescribeNetworkInterfaces",
+        ]
+        Resource = "*"
+      },
+    ]
+    "node-lifecycle" = [
+      {
+        Effect   = "Allow"
+        Action   = ["ec2:DescribeInstances", "ec2:DescribeNetworkInterfaces"]
+        Resource = "*"
+      },
+    ]
+    csr = [
+      {
+        Effect   = "Allow"
+        Action   = ["ec2:DescribeInstances", "ec2:DescribeNetworkInterfaces"]
+        Resource = "*"
+      },
+    ]
+    route = [
+      {
+        Effect   = "Allow"
+        Action   = ["ec2:DescribeRouteTables", "ec2:DescribeInstances"]
+        Resource = "*"
+      },
+      {
+        Effect   = "Allow"
+        Action   = ["ec2:CreateRoute", "ec2:ReplaceRoute", "ec2:DeleteRoute"]
+        Resource = "arn:${local.partition}:ec2:${local.region}:${local.account}:route-table/*"
+      },
+      {
+        Effect = "Allow"
+        Action = ["ec2:ModifyInstanceAttribute", "ec2:ModifyNetworkInterfaceAttribute"]
+        Resource = [
+          "arn:${local.partition}:ec2:${local.region}:${local.account}:instance/*",
+          "arn:${local.partition}:ec2:${local.region}:${local.account}:network-interface/*",
+        ]
+      },
+    ]
+    tagging = [
+      {
+        Effect   = "Allow"
+        Action   = "ec2:DescribeInstances"
+        Resource = "*"
+      },
+      {
+        Effect   = "Allow"
+        Action   = ["ec2:CreateTags", "ec2:DeleteTags"]
+        Resource = "arn:${local.partition}:ec2:${local.region}:${local.account}:instance/*"
+        Condition = {
+          "ForAllValues:StringNotLike" = {
+            "aws:TagKeys" = ["kubernetes.io/*", "KubernetesCluster"]
+          }
+        }
+      },
+    ]
+    sweep = [
+      {
+        Effect = "Allow"
+        Action = "lambda:InvokeFunction"
+        # Each that a controller has, and itself: where clusters are many it hands them on in shards.
+        Resource = [
+          for name in keys(local.functions) : "arn:${local.partition}:lambda:${local.region}:${local.account}:function:${local.prefix}-${name}"
+          if name != "ec2-events"
+        ]
+      },
+      {
+        Effect   = "Allow"
+        Action   = "sqs:SendMessage"
+        Resource = local.failures_arn
+      },
+    ]
+    "ec2-events" = [
+      {
+        Effect   = "Allow"
+        Action   = "ec2:DescribeInstances"
+        Resource = "*"
+      },
+      {
+        Effect   = "Allow"
+        Action   = "lambda:InvokeFunction"
+        Resource = "arn:${local.partition}:lambda:${local.region}:${local.account}:function:${local.prefix}-node-lifecycle"
+      },
+      {
+        Effect   = "Allow"
+        Action   = "sqs:SendMessage"
+        Resource = local.failures_arn
+      },
+    ]
+    service = local.service_statements
+  }
+}

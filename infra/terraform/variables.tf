@@ -1,0 +1,166 @@
+variable "stage" {
+  description = "Part of all names: serverless-ccm-STAGE-node."
+  type        = string
+  default     = "dev"
+
+  validation {
+    condition     = can(regex("^[a-z0-9][a-z0-9-]{0,19}$", var.stage))
+    error_message = "stage is of at most 20 lower-case letters, digits and hyphens: it is part of names that have limits."
+  }
+}
+
+variable "package_folder" {
+  description = "The folder with the functions' zips, as `npm run build` leaves them in dist/."
+  type        = string
+}
+
+variable "controllers" {
+  description = "The functions of these controllers alone, with the sweep."
+  type        = set(string)
+  default     = ["node", "node-lifecycle", "csr", "service", "route", "tagging"]
+
+  validation {
+    condition = length(var.controllers) > 0 && length(setsubtract(var.controllers, [
+      "node", "node-lifecycle", "csr", "service", "route", "tagging",
+    ])) == 0
+    error_message = "controllers are one or more of node, node-lifecycle, csr, service, route, tagging."
+  }
+}
+
+variable "clusters_layer_arn" {
+  description = "The layer version with clusters.yaml and the files that it names, read under /opt."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = can(regex("^arn:[^:]+:lambda:[^:]+:[0-9]{12}:layer:[^:]+:[0-9]+$", coalesce(var.clusters_layer_arn, "arn:aws:lambda:r:000000000000:layer:none:1")))
+    error_message = "clusters_layer_arn is the ARN of a layer's version: arn:aws:lambda:REGION:ACCOUNT:layer:NAME:VERSION."
+  }
+}
+
+variable "clusters_file" {
+  description = "Where the functions find the clusters."
+  type        = string
+  default     = "/opt/clusters.yaml"
+}
+
+variable "assume_role_arn" {
+  description = "The role (or a pattern with *) of other accounts that clusters may name as roleArn."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = startswith(coalesce(var.assume_role_arn, "arn:"), "arn:")
+    error_message = "assume_role_arn is the ARN of a role, or a pattern of such: arn:aws:iam::*:role/NAME."
+  }
+}
+
+variable "sign_in_secrets" {
+  description = "Secrets and SecureStrings (ARNs, or patterns with *) that entries name by reference."
+  type        = list(string)
+  default     = []
+
+  validation {
+    condition     = alltrue([for arn in var.sign_in_secrets : can(regex("^arn:[^:]+:(secretsmanager|ssm):", arn))])
+    error_message = "sign_in_secrets are ARNs of secrets and parameters: arn:aws:secretsmanager:… or arn:aws:ssm:…."
+  }
+}
+
+variable "sign_in_keys" {
+  description = "The keys of one's own that sign_in_secrets are encrypted with."
+  type        = list(string)
+  default     = []
+
+  validation {
+    condition     = length(var.sign_in_keys) == 0 || length(var.sign_in_secrets) > 0
+    error_message = "sign_in_keys is given without sign_in_secrets: these keys are used for the secrets alone that it names."
+  }
+}
+
+variable "sign_in_role_arn" {
+  description = "The role (or a pattern with *) that is assumed to sign in to clusters or to read secrets."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = startswith(coalesce(var.sign_in_role_arn, "arn:"), "arn:")
+    error_message = "sign_in_role_arn is the ARN of a role, or a pattern of such: arn:aws:iam::ACCOUNT:role/NAME."
+  }
+}
+
+variable "web_identity_audiences" {
+  description = "The audiences (or patterns with *) for which tokens of AWS's own issuer are asked for."
+  type        = list(string)
+  default     = []
+}
+
+variable "web_identity_max_seconds" {
+  description = "How long such a token may hold."
+  type        = number
+  default     = 300
+
+  validation {
+    condition     = var.web_identity_max_seconds >= 60 && var.web_identity_max_seconds <= 3600 && floor(var.web_identity_max_seconds) == var.web_identity_max_seconds
+    error_message = "web_identity_max_seconds is a whole number of seconds from 60 to 3600."
+  }
+  validation {
+    condition     = var.web_identity_max_seconds == 300 || length(var.web_identity_audiences) > 0
+    error_message = "web_identity_max_seconds is given without web_identity_audiences: without audiences no token is asked for."
+  }
+}
+
+variable "vpc_subnet_ids" {
+  description = "The subnets that the functions are attached to."
+  type        = list(string)
+  default     = []
+}
+
+variable "vpc_security_group_ids" {
+  description = "The security groups that the functions have in these subnets."
+  type        = list(string)
+  default     = []
+
+  validation {
+    condition     = (length(var.vpc_security_group_ids) == 0) == (length(var.vpc_subnet_ids) == 0)
+    error_message = "One of vpc_subnet_ids and vpc_security_group_ids is given without the other: a function is attached to subnets with security groups; give both, or neither."
+  }
+}
+
+variable "reserved_concurrency" {
+  description = "So many invocations at a time are kept for each function, and it gets no more."
+  type        = number
+  default     = null
+
+  validation {
+    condition     = coalesce(var.reserved_concurrency, 1) >= 1
+    error_message = "reserved_concurrency is a number of invocations, of at least 1."
+  }
+}
+
+variable "sweep_every_minute" {
+  description = "Whether the sweep is invoked every minute; it is deployed in any case."
+  type        = bool
+  default     = true
+}
+
+variable "alarm_topic_arn" {
+  description = "The SNS topic that the alarms tell when they begin and end."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = can(regex("^arn:[^:]+:sns:[^:]+:[0-9]{12}:[^:]+$", coalesce(var.alarm_topic_arn, "arn:aws:sns:r:000000000000:none")))
+    error_message = "alarm_topic_arn is the ARN of an SNS topic: arn:aws:sns:REGION:ACCOUNT:NAME."
+  }
+}
+
+variable "fips" {
+  description = "Whether AWS is asked at its FIPS endpoints, in regions of the United States and Canada."
+  type        = bool
+  default     = false
+
+  validation {
+    condition     = !var.fips || can(regex("^(us|ca)-", local.region))
+    error_message = "fips: this region has no FIPS endpoints of EC2, Lambda and STS; deploy to a region that has, or leave it out."
+  }
+}

@@ -1,0 +1,78 @@
+import type { Template } from "#test/infra/packaged-template.ts";
+
+/** One of a policy, as AWS takes it. */
+export interface Statement {
+  readonly Effect: string;
+  readonly Action: string | readonly string[];
+  readonly Resource: unknown;
+  readonly Condition?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+/** Where a template is deployed to. */
+interface Place {
+  readonly partition: string;
+  readonly region: string;
+  readonly account: string;
+}
+
+/** The value that CloudFormation makes of one of a template, as far as ours have such. */
+export function resolveValue(value: Template, place: Place, queuePrefix: string): Template {
+  const resolve = (each: Template): Template => resolveValue(each, place, queuePrefix);
+  if (Array.isArray(value)) return value.map(resolve);
+  if (typeof value !== "object" || value === null) return value;
+  if ("Fn::Sub" in value)
+    return value["Fn::Sub"]
+      .replaceAll(`\${AWS::Partition}`, place.partition)
+      .replaceAll(`\${AWS::Region}`, place.region)
+      .replaceAll(`\${AWS::AccountId}`, place.account);
+  if ("Fn::Split" in value) return value["Fn::Split"][1].split(value["Fn::Split"][0]);
+  if ("Fn::GetAtt" in value) {
+    const [name, attribute] = value["Fn::GetAtt"];
+    if (name !== "FailuresQueue" || attribute !== "Arn") throw new Error(`no value for ${name}.${attribute}`);
+    return `arn:${place.partition}:sqs:${place.region}:${place.account}:${queuePrefix}-failures`;
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, resolve(each)]));
+}
+
+/** What a role of a template may do beside writing a log: its own statements and those of policies that are attached to it. */
+export function rightsOfRole(resources: Template, role: string, place: Place, queuePrefix: string): string[] {
+  const { Policies: own, ManagedPolicyArns: named = [] } = resources[role].Properties;
+  const isAttached = (name: string): boolean =>
+    [...(resources[name].Properties.Roles ?? [])].some(({ Ref }) => Ref === role) ||
+    named.some(({ Ref }: { readonly Ref: string }) => Ref === name);
+  const attached = Object.keys(resources).filter(
+    (name) => resources[name].Type === "AWS::IAM::ManagedPolicy" && isAttached(name),
+  );
+  const documents: Template[] = [
+    ...own.flatMap(({ PolicyName, PolicyDocument }: Template) =>
+      PolicyName === "logs" ? [] : [PolicyDocument],
+    ),
+    ...attached.map((name) => resources[name].Properties.PolicyDocument),
+  ];
+  return canonical(
+    resolveValue(
+      documents.flatMap(({ Statement }) => Statement),
+      place,
+      queuePrefix,
+    ),
+  );
+}
+
+/** Statements as texts that are the same where AWS takes them for the same. */
+export function canonical(statements: readonly Statement[]): string[] {
+  const list = (value: unknown): string[] => [value].flat().map(String).toSorted();
+  return statements
+    .map(({ Effect, Action, Resource, Condition = {} }) =>
+      JSON.stringify({
+        Effect,
+        Action: list(Action),
+        Resource: list(Resource),
+        Condition: Object.entries(Condition)
+          .flatMap(([operator, keys]) =>
+            Object.entries(keys).map(([key, value]) => [operator, key, ...list(value)]),
+          )
+          .toSorted(),
+      }),
+    )
+    .toSorted();
+}

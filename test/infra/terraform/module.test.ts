@@ -1,0 +1,197 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { canonical, rightsOfRole } from "#test/infra/deployed-rights.ts";
+import {
+  makePackagingFolder,
+  type Packaged,
+  type PackagingFolder,
+  type Template,
+} from "#test/infra/packaged-template.ts";
+import {
+  describeWithTerraform,
+  type Evaluated,
+  evaluateModule,
+} from "#test/infra/terraform/evaluate-module.ts";
+import { ROOT } from "../../../build/bundle.ts";
+
+const run = promisify(execFile);
+
+const ACCOUNT = "123456789012";
+const PLACES = {
+  commercial: { partition: "aws", region: "eu-central-1", account: ACCOUNT },
+  government: { partition: "aws-us-gov", region: "us-gov-west-1", account: ACCOUNT },
+};
+
+/** Parameters of serverless.yml, and the variables that are the same. */
+const ROWS = [
+  { place: PLACES.commercial, parameters: {}, variables: {} },
+  {
+    place: PLACES.government,
+    parameters: {
+      controllers: "node,node-lifecycle,service",
+      fips: "true",
+      clustersFile: "/mnt/clusters.yaml",
+      assumeRoleArn: "arn:aws-us-gov:iam::*:role/ccm",
+      signInSecrets: "arn:aws-us-gov:ssm:a,arn:aws-us-gov:ssm:b",
+      signInKeys: "arn:aws-us-gov:kms:c",
+      signInRoleArn: "arn:aws-us-gov:iam::*:role/sign-in",
+      webIdentityAudiences: "a,b:*",
+      webIdentityMaxSeconds: "900",
+      vpcSubnetIds: "subnet-1,subnet-2",
+      vpcSecurityGroupIds: "sg-1",
+      sweepEveryMinute: "false",
+    },
+    variables: {
+      controllers: ["node", "node-lifecycle", "service"],
+      fips: true,
+      clusters_file: "/mnt/clusters.yaml",
+      assume_role_arn: "arn:aws-us-gov:iam::*:role/ccm",
+      sign_in_secrets: ["arn:aws-us-gov:ssm:a", "arn:aws-us-gov:ssm:b"],
+      sign_in_keys: ["arn:aws-us-gov:kms:c"],
+      sign_in_role_arn: "arn:aws-us-gov:iam::*:role/sign-in",
+      web_identity_audiences: ["a", "b:*"],
+      web_identity_max_seconds: 900,
+      vpc_subnet_ids: ["subnet-1", "subnet-2"],
+      vpc_security_group_ids: ["sg-1"],
+      sweep_every_minute: false,
+    },
+  },
+  {
+    place: PLACES.commercial,
+    parameters: { controllers: "route,tagging,csr" },
+    variables: { controllers: ["route", "tagging", "csr"] },
+  },
+];
+
+await describeWithTerraform("the Terraform module", (program) => {
+  let folder: PackagingFolder;
+  const packaged: Packaged[] = [];
+  const evaluated: Evaluated[] = [];
+
+  beforeAll(async () => {
+    folder = await makePackagingFolder();
+    for (const { place, parameters, variables } of ROWS) {
+      evaluated.push(await evaluateModule(program, place, { package_folder: "dist", ...variables }));
+      packaged.push(await folder.package(parameters, place.region));
+    }
+  }, 240_000);
+  afterAll(() => folder?.close());
+
+  const each = ROWS.map((row, index) => ({
+    ...row,
+    module: () => evaluated[index] as Evaluated,
+    stack: () => packaged[index] as Packaged,
+  }));
+
+  test.each(each)("has the functions of serverless.yml for $parameters", ({ module, stack }) => {
+    const { prefix, functions, environment } = module();
+    const ours = Object.entries(functions).map(([name, settings]) => ({
+      FunctionName: `${prefix}-${name}`,
+      Description: settings.description,
+      MemorySize: settings.memory_size,
+      Timeout: settings.timeout,
+      Environment: { Variables: environment },
+    }));
+    const theirs = stack().functions.map(
+      ({ Properties: { FunctionName, Description, MemorySize, Timeout, Environment } }) => ({
+        FunctionName,
+        Description,
+        MemorySize,
+        Timeout,
+        Environment,
+      }),
+    );
+    expect(ours.toSorted(byName)).toEqual(theirs.toSorted(byName));
+    const handing = Object.values<Template>(stack().resources).filter(
+      ({ Properties }) => Properties.DestinationConfig?.OnFailure !== undefined,
+    );
+    expect(Object.values(functions).filter(({ asynchronous }) => asynchronous)).toHaveLength(handing.length);
+  });
+
+  test.each(each)("grants what serverless.yml grants for $parameters", ({ module, stack, place }) => {
+    const { prefix, functions, statements, shared, attachments } = module();
+    for (const name of Object.keys(functions)) {
+      const attached = Object.values(attachments).flatMap((attachment) =>
+        attachment.function === name ? (shared[attachment.policy] ?? []) : [],
+      );
+      const { Role } = stack().functions.find(
+        ({ Properties }) => Properties.FunctionName === `${prefix}-${name}`,
+      ).Properties;
+      const theirs = rightsOfRole(stack().resources, Role["Fn::GetAtt"][0], place, prefix);
+      expect(canonical([...(statements[name] ?? []), ...attached]), name).toEqual(theirs);
+    }
+  });
+
+  test.each(each)("has the rules of serverless.yml for $parameters", ({ module, stack }) => {
+    const { prefix, rules } = module();
+    const ours = Object.entries(rules).map(([name, rule]) => ({
+      name: `${prefix}-${name}`,
+      schedule: rule.schedule_expression ?? undefined,
+      pattern: rule.event_pattern === null ? undefined : JSON.parse(rule.event_pattern),
+      state: rule.state,
+      attempts: rule.maximum_retry_attempts,
+    }));
+    const theirs = Object.values<Template>(stack().resources)
+      .filter(({ Type }) => Type === "AWS::Events::Rule")
+      .map(({ Properties: { Name, ScheduleExpression, EventPattern, State, Targets } }) => ({
+        name: Name,
+        schedule: ScheduleExpression,
+        pattern: EventPattern,
+        state: State,
+        attempts: Targets[0].RetryPolicy.MaximumRetryAttempts,
+      }));
+    const sorted = (list: typeof theirs): typeof theirs =>
+      list.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    expect(sorted(ours)).toEqual(sorted(theirs));
+  });
+
+  test.each([
+    [{ controllers: ["nodes"] }, "controllers are one or more of node, node-lifecycle"],
+    [{ controllers: [] }, "controllers are one or more of node, node-lifecycle"],
+    [{ stage: "Prod!" }, "stage is of at most 20 lower-case letters"],
+    [
+      { vpc_subnet_ids: ["subnet-1"] },
+      "One of vpc_subnet_ids and vpc_security_group_ids is given without the other",
+    ],
+    [
+      { vpc_security_group_ids: ["sg-1"] },
+      "One of vpc_subnet_ids and vpc_security_group_ids is given without the other",
+    ],
+    [{ sign_in_keys: ["arn:aws:kms:x"] }, "sign_in_keys is given without sign_in_secrets"],
+    [{ sign_in_secrets: ["tenants/a"] }, "sign_in_secrets are ARNs of secrets and parameters"],
+    [{ web_identity_max_seconds: 900 }, "web_identity_max_seconds is given without web_identity_audiences"],
+    [
+      { web_identity_max_seconds: 5 },
+      "web_identity_max_seconds is a whole number of seconds from 60 to 3600",
+    ],
+    [{ reserved_concurrency: 0 }, "reserved_concurrency is a number of invocations, of at least 1"],
+    [{ alarm_topic_arn: "on-call" }, "alarm_topic_arn is the ARN of an SNS topic"],
+    [{ clusters_layer_arn: "arn:aws:lambda:x" }, "clusters_layer_arn is the ARN of a layer's version"],
+    [{ assume_role_arn: "ccm" }, "assume_role_arn is the ARN of a role, or a pattern"],
+    [{ sign_in_role_arn: "ccm" }, "sign_in_role_arn is the ARN of a role, or a pattern"],
+    [{ fips: true }, "fips: this region has no FIPS endpoints"],
+  ])("refuses %j: %s", async (variables, message) => {
+    const given = { package_folder: "dist", ...variables };
+    await expect(evaluateModule(program, PLACES.commercial, given)).rejects.toThrow(message);
+  });
+
+  test("asks for the folder with the zips", async () => {
+    await expect(evaluateModule(program, PLACES.commercial, {})).rejects.toThrow("package_folder");
+  });
+
+  test("is formatted as Terraform formats", async () => {
+    const { stdout } = await run(
+      program,
+      ["fmt", "-check", "-recursive", "-list=true", `${ROOT}infra/terraform`],
+      {
+        env: { PATH: process.env["PATH"], TF_CLI_CONFIG_FILE: "/dev/null" },
+      },
+    ).catch((error: { stdout: string }) => error);
+    expect(stdout).toBe("");
+  });
+});
+
+function byName(one: { readonly FunctionName: string }, other: { readonly FunctionName: string }): number {
+  return one.FunctionName < other.FunctionName ? -1 : 1;
+}
