@@ -45,7 +45,7 @@ export interface ClustersFollower {
 }
 
 /** How long what is in flight may take to finish after SIGTERM; a function's own time-out is 30 s. */
-const DRAIN_TIMEOUT_MS = 35_000;
+export const DRAIN_TIMEOUT_MS = 35_000;
 
 /** Runs a relay until SIGTERM or SIGINT, then lets what is in flight finish; a second signal ends it at once. */
 export async function serve({

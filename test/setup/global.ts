@@ -1,9 +1,11 @@
 import type { TestProject } from "vitest/node";
 import { getAwsTools } from "#test/setup/aws-tools.ts";
 import { getControlPlaneBinaries, getEtcdutl } from "#test/setup/control-plane-binaries.ts";
+import { getHadolint } from "#test/setup/hadolint.ts";
 import { getHcl2tojson } from "#test/setup/hcl2tojson.ts";
 import { getMotoProgram } from "#test/setup/moto-program.ts";
 import type { Parts } from "#test/setup/parts.ts";
+import { getSystemdAnalyze } from "#test/setup/systemd-analyze.ts";
 
 /** Finds or makes what the suites need of the machine, and provides it to them; what is missing is said in a line. */
 export default async function setup(root: TestProject): Promise<void> {
@@ -18,21 +20,35 @@ const NOT_NEEDED: Parts = {
   moto: PURE,
   "aws-tools": PURE,
   hcl2tojson: PURE,
+  "systemd-analyze": PURE,
+  hadolint: PURE,
 };
 
 async function makeParts(): Promise<Parts> {
-  const [[plane, etcdutl], moto, awsTools, hcl2tojson] = await Promise.all([
+  const [[plane, etcdutl], moto, awsTools, hcl2tojson, systemdAnalyze, hadolint] = await Promise.all([
     makeControlPlane(),
     getMotoProgram(say),
     getAwsTools(say),
     getHcl2tojson(say),
+    getSystemdAnalyze(),
+    getHadolint(say),
   ]);
   sayMissing("suites on a real API server", plane);
   if (plane.kind === "present") sayMissing("tests that set a real API server's store back", etcdutl);
   sayMissing("suites on moto", moto);
   sayMissing("suites with cfn-lint and AWS's command line", awsTools);
   sayMissing("suites on the Terraform module's resources", hcl2tojson);
-  return { "control-plane": plane, etcdutl, moto, "aws-tools": awsTools, hcl2tojson };
+  sayMissing("tests of systemd's units", systemdAnalyze);
+  sayMissing("tests of the Dockerfile", hadolint);
+  return {
+    "control-plane": plane,
+    etcdutl,
+    moto,
+    "aws-tools": awsTools,
+    hcl2tojson,
+    "systemd-analyze": systemdAnalyze,
+    hadolint,
+  };
 }
 
 async function makeControlPlane(): Promise<[Parts["control-plane"], Parts["etcdutl"]]> {

@@ -17,6 +17,10 @@ export interface Parts {
   readonly moto: Part<MotoProgram>;
   readonly "aws-tools": Part<AwsTools>;
   readonly hcl2tojson: Part<Program>;
+  /** Checks units of systemd, on machines that need not run it. */
+  readonly "systemd-analyze": Part<string>;
+  /** Checks Dockerfiles. */
+  readonly hadolint: Part<Program>;
 }
 
 /** What `describeWithPart` hands to a suite's body. */

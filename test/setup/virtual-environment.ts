@@ -20,6 +20,8 @@ export interface VirtualEnvironment {
   module(name: string): Program;
   /** A program in the environment's bin. */
   script(name: string): Program;
+  /** A file in the environment's bin that is no script of Python's. */
+  file(name: string): string;
 }
 
 /**
@@ -55,6 +57,7 @@ export async function makeVirtualEnvironment(
       module: (name) => ({ program, args: ["-m", name] }),
       // Not by itself: its first line names the folder as it was while it was made.
       script: (name) => ({ program, args: [join(folder, "bin", name)] }),
+      file: (name) => join(folder, "bin", name),
     },
   };
 }
