@@ -1,18 +1,15 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
-import { RIGHTS } from "#core/rights.ts";
 import { needsWork } from "#core/service/needs-work.ts";
 import { Service } from "#core/service/service.ts";
 import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
-import { CONTROL_PLANE_USERS, type ControlPlane } from "#emulators/harness/control-plane.ts";
-import { describeRight } from "#test/e2e/granted-rights.ts";
+import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import {
   type ServicesUnderTest,
   type Stored,
   startServices,
 } from "#test/functions/services/services-under-test.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
-import { rightsUsed } from "#test/witness/requests.ts";
 
 const ANNOTATION = `/metadata/annotations/${LOAD_BALANCER_ANNOTATION.replaceAll("/", "~1")}`;
 const TO_CLUSTER_IP = [{ op: "add", path: "/spec/type", value: "ClusterIP" }];
@@ -323,13 +320,6 @@ export function describeServices(title: string, start: (folder: string) => Promi
       await under.converge(first);
       await under.converge(second);
       await expectServed(second);
-    });
-
-    test("take exactly the rights that are granted for them", async () => {
-      const service = await under.create(fresh());
-      await under.converge(service);
-      const used = rightsUsed(await cluster.plane.record(), CONTROL_PLANE_USERS.service.name);
-      expect(used).toEqual(RIGHTS.service.map(describeRight).toSorted());
     });
 
     test("a dry run says what would be done, and does nothing", async () => {

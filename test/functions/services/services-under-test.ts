@@ -84,6 +84,7 @@ export async function startServices(cluster: ClusterUnderTest): Promise<Services
   const world = { instances: new Map(), loadBalancers: new Map<string, MemoryLoadBalancer>() };
   const calls: string[] = [];
   let entry = entryOf({});
+  let waitedMs = 0;
 
   const ask = async (method: "GET" | "POST" | "DELETE" | "PATCH", path: string, body?: unknown) => {
     const contentType = method === "PATCH" ? { contentType: JSON_PATCH } : {};
@@ -131,7 +132,7 @@ export async function startServices(cluster: ClusterUnderTest): Promise<Services
         clusters: async () => entry,
         cloud: async () => cloud,
         api: async () => life.transport(api),
-        now: () => new Date(),
+        now: () => new Date(Date.now() + waitedMs),
       });
       const report = await run(
         {
@@ -153,7 +154,10 @@ export async function startServices(cluster: ClusterUnderTest): Promise<Services
       await vi.waitFor(
         async () => {
           const { report } = await under.invoke(service);
-          expect(report?.objects[0]?.outcome ?? "gone").not.toBe("retry");
+          const [object] = report?.objects ?? [];
+          // It is due again then, and not before.
+          if (object?.outcome === "retry") waitedMs += (object.afterSeconds ?? 0) * 1_000;
+          expect(object?.outcome ?? "gone").not.toBe("retry");
         },
         { timeout: 20_000, interval: 10 },
       );
