@@ -12,6 +12,7 @@ import {
   LOAD_BALANCER_READS,
   LOAD_BALANCER_SERVICES,
 } from "#clouds/aws/load-balancers/commands.ts";
+import { createGatheredRevokes } from "#clouds/aws/load-balancers/gather-revokes.ts";
 import { observeLoadBalancers } from "#clouds/aws/load-balancers/observe/observe.ts";
 import { readerOf } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { Observing } from "#clouds/aws/load-balancers/observe/shared.ts";
@@ -28,6 +29,7 @@ export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): C
   const { cluster, budget, sleep } = world;
   const zoneTypes = createZoneTypes(world.now);
   const enter = createEntrance(budget);
+  const gathered = createGatheredRevokes(sleep);
   const sessionOf = (signal: AbortSignal, maxTokenWaitMs: number): Session<Api> =>
     createSession({ ec2: api, budget, sleep, signal, maxTokenWaitMs });
   return {
@@ -61,7 +63,9 @@ export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): C
       // Whoever comes back halfway is looked at anew: of the scarcest quota that costs more than to wait for its turn.
       const leave = enter(call);
       try {
-        return await perform(action, ALLOWED, sessionOf(call.signal, MAX_TOKEN_WAIT_MS));
+        return await gathered(action, call.signal, (each) =>
+          perform(each, ALLOWED, sessionOf(call.signal, MAX_TOKEN_WAIT_MS)),
+        );
       } finally {
         leave();
       }
