@@ -5,6 +5,7 @@ import { getHadolint } from "#test/setup/hadolint.ts";
 import { getHcl2tojson } from "#test/setup/hcl2tojson.ts";
 import { getMotoProgram } from "#test/setup/moto-program.ts";
 import type { Parts } from "#test/setup/parts.ts";
+import { getPromtool } from "#test/setup/promtool.ts";
 import { getSystemdAnalyze } from "#test/setup/systemd-analyze.ts";
 
 /** Finds or makes what the suites need of the machine, and provides it to them; what is missing is said in a line. */
@@ -22,17 +23,20 @@ const NOT_NEEDED: Parts = {
   hcl2tojson: PURE,
   "systemd-analyze": PURE,
   hadolint: PURE,
+  promtool: PURE,
 };
 
 async function makeParts(): Promise<Parts> {
-  const [[plane, etcdutl], moto, awsTools, hcl2tojson, systemdAnalyze, hadolint] = await Promise.all([
-    makeControlPlane(),
-    getMotoProgram(say),
-    getAwsTools(say),
-    getHcl2tojson(say),
-    getSystemdAnalyze(),
-    getHadolint(say),
-  ]);
+  const [[plane, etcdutl], moto, awsTools, hcl2tojson, systemdAnalyze, hadolint, promtool] =
+    await Promise.all([
+      makeControlPlane(),
+      getMotoProgram(say),
+      getAwsTools(say),
+      getHcl2tojson(say),
+      getSystemdAnalyze(),
+      getHadolint(say),
+      getPromtool(say),
+    ]);
   sayMissing("suites on a real API server", plane);
   if (plane.kind === "present") sayMissing("tests that set a real API server's store back", etcdutl);
   sayMissing("suites on moto", moto);
@@ -40,6 +44,7 @@ async function makeParts(): Promise<Parts> {
   sayMissing("suites on the Terraform module's resources", hcl2tojson);
   sayMissing("tests of systemd's units", systemdAnalyze);
   sayMissing("tests of the Dockerfile", hadolint);
+  sayMissing("tests of alerts", promtool);
   return {
     "control-plane": plane,
     etcdutl,
@@ -48,6 +53,7 @@ async function makeParts(): Promise<Parts> {
     hcl2tojson,
     "systemd-analyze": systemdAnalyze,
     hadolint,
+    promtool,
   };
 }
 

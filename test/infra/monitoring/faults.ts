@@ -1,0 +1,185 @@
+import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
+import type { Event } from "#core/event.ts";
+import { type MonitoredWorld, well } from "#test/infra/monitoring/record-series.ts";
+import { INITIALIZED, TAINTED } from "#test/relay/fake-functions.ts";
+import { reportOn } from "#test/relay/reports.ts";
+
+/** Something that goes wrong, and the alerts that are to fire of it, by their labels; no other may. */
+export interface MonitoredFault {
+  readonly title: string;
+  readonly happens: (world: MonitoredWorld) => void;
+  readonly limits?: object;
+  readonly fires: readonly (readonly [alert: string, labels: Readonly<Record<string, string>>])[];
+}
+
+const ONE = { cluster: "one" };
+
+/** Every function says of everything that it is to be tried again. */
+const retries =
+  (code: string, throttled = 0) =>
+  (event: Event): ReturnType<typeof well> => {
+    // It looks for what nothing has a use for any more, all is well of that.
+    if (event.controller === "service-lb-orphans") return well(event);
+    const report = reportOn(event, () => ({
+      outcome: "retry",
+      because: { code, message: code },
+      afterSeconds: 20,
+    }));
+    const usage = { ...report.usage, cloud: { ...report.usage.cloud, throttled } };
+    return { kind: "report", report: { ...report, usage } };
+  };
+
+const SERVICE = {
+  metadata: { namespace: "default" },
+  spec: { type: "LoadBalancer", ports: [{ port: 80, nodePort: 30_080, protocol: "TCP" }] },
+  status: { loadBalancer: {} },
+};
+const UNREADY = {
+  ...INITIALIZED,
+  metadata: { annotations: { [INSTANCE_ANNOTATION]: "i-0123456789abcdef0" } },
+  status: { ...INITIALIZED.status, conditions: [{ type: "Ready", status: "Unknown" }] },
+};
+const FOUGHT = {
+  manager: "other-controller",
+  time: "2026-01-01T00:00:01Z",
+  fieldsV1: { "f:spec": { "f:taints": {} } },
+};
+
+/** One for each alert at least, and one in which nothing is wrong. */
+export const MONITORED_FAULTS: readonly MonitoredFault[] = [
+  {
+    title: "a node that joins and comes up",
+    happens: ({ nodes }) => void nodes.put("new", TAINTED),
+    fires: [],
+  },
+  {
+    title: "a relay that is gone",
+    happens: ({ wrong }) => {
+      wrong.gone = true;
+    },
+    fires: [["RelayGone", {}]],
+  },
+  {
+    title: "an API server that refuses connections",
+    happens({ nodes, services, wrong }) {
+      wrong.apiServer = true;
+      for (const each of [nodes, services]) each.breakWatches();
+    },
+    fires: [
+      ["ClusterNotReady", ONE],
+      ["LeaseNotRenewed", ONE],
+    ],
+  },
+  {
+    title: "an entry that cannot be used any more",
+    happens: ({ relay }) =>
+      relay.setConfigurationFault("one", { code: "Invalid", message: "server: Invalid URL" }),
+    fires: [["ClusterMisconfigured", ONE]],
+  },
+  {
+    title: "a right to invoke that was taken away",
+    happens: ({ wrong }) => {
+      wrong.platform = true;
+    },
+    fires: [["PlatformUnreachable", {}]],
+  },
+  {
+    title: "a function that the platform refuses to invoke",
+    happens({ functions, nodes }) {
+      functions.behave((event) =>
+        event.controller === "cloud-node-controller"
+          ? { kind: "failed", code: "Denied", message: "not authorized", settleMs: 0 }
+          : well(event),
+      );
+      nodes.put("new", TAINTED);
+    },
+    fires: [
+      ["FunctionRefused", { function: "cloud-node-controller" }],
+      ["NodesWait", { ...ONE, reason: "Denied" }],
+      ["LeaseNotRenewed", ONE],
+    ],
+  },
+  {
+    title: "nodes without an instance",
+    happens({ functions, nodes }) {
+      functions.behave(retries("InstanceNotFound"));
+      nodes.put("new", TAINTED);
+    },
+    fires: [["NodesWait", { ...ONE, reason: "InstanceNotFound" }]],
+  },
+  {
+    title: "a Service whose load balancer cannot be made",
+    happens({ functions, services }) {
+      functions.behave(retries("LimitReached"));
+      services.put("web", SERVICE);
+    },
+    fires: [["ServicesWait", { ...ONE, reason: "LimitReached" }]],
+  },
+  ...["BrakePulled", "StateMissing", "DeletionUnproven"].map(
+    (reason): MonitoredFault => ({
+      title: `nodes that are gone and stay for ${reason}`,
+      happens({ functions, nodes }) {
+        functions.behave(retries(reason));
+        nodes.put("lost", UNREADY);
+      },
+      fires: [["DeletionHeldBack", { ...ONE, reason }]],
+    }),
+  ),
+  {
+    title: "more nodes than the cluster may have",
+    limits: { objects: 100 },
+    happens({ nodes }) {
+      for (let node = 0; node < 150; node += 1) nodes.put(`node-${node}`, INITIALIZED);
+    },
+    fires: [["ClusterLimited", { ...ONE, limit: "objects" }]],
+  },
+  {
+    title: "somebody who puts the taint back",
+    happens({ functions, nodes }) {
+      functions.behave((event) => {
+        if (event.controller !== "cloud-node-controller") return well(event);
+        queueMicrotask(() => nodes.put("fought", { ...TAINTED, metadata: { managedFields: [FOUGHT] } }));
+        return "work";
+      });
+      nodes.put("fought", TAINTED);
+    },
+    fires: [["WorkUndone", { ...ONE, controller: "cloud-node-controller" }]],
+  },
+  {
+    title: "a cloud that throttles",
+    happens({ functions, nodes }) {
+      functions.behave(retries("Throttled", 3));
+      nodes.put("new", TAINTED);
+    },
+    fires: [
+      ["CloudThrottles", ONE],
+      ["NodesWait", { ...ONE, reason: "Throttled" }],
+    ],
+  },
+  {
+    title: "nodes that the relay did not bring",
+    happens: ({ wrong }) => {
+      wrong.overdue = 3;
+    },
+    fires: [["SweepFindsGap", ONE]],
+  },
+  {
+    title: "a Lease that the relay may not renew",
+    happens: ({ wrong }) => {
+      wrong.lease = true;
+    },
+    fires: [["LeaseNotRenewed", ONE]],
+  },
+  {
+    title: "a worker that runs out of memory",
+    happens: ({ workers }) => workers.died("memory"),
+    fires: [["WorkersDie", { reason: "memory" }]],
+  },
+  {
+    title: "a cluster that has ended its workers",
+    happens: ({ wrong }) => {
+      wrong.quarantined = true;
+    },
+    fires: [["ClusterQuarantined", ONE]],
+  },
+];

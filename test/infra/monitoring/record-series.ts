@@ -1,0 +1,177 @@
+import { Cluster } from "#config/cluster.ts";
+import type { Event } from "#core/event.ts";
+import { ApiUnreachable } from "#kube/client/errors.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import { checkPlatform } from "#relay/delivery/check-platform.ts";
+import { createGate } from "#relay/delivery/create-gate.ts";
+import { type Relay, startRelay } from "#relay/relay.ts";
+import { createRelayMetrics } from "#relay/report/metrics.ts";
+import { createProcessMetrics } from "#relay/report/process-metrics.ts";
+import { createWorkerMetrics, type WorkerMetrics } from "#relay/workers/metrics.ts";
+import type { FakeApi } from "#test/kube/apply/fake-api.ts";
+import { createManualClock } from "#test/kube/follow/manual-clock.ts";
+import { createFakeCluster } from "#test/relay/fake-cluster.ts";
+import {
+  type Behaviour,
+  createFakeFunctions,
+  type FakeFunctions,
+  INITIALIZED,
+} from "#test/relay/fake-functions.ts";
+import { reportOn } from "#test/relay/reports.ts";
+
+/** A relay with one cluster and all that its metrics are told by, and what of it can be made to fail. */
+export interface MonitoredWorld {
+  readonly nodes: FakeApi;
+  readonly services: FakeApi;
+  readonly functions: FakeFunctions;
+  readonly relay: Relay;
+  readonly workers: Pick<WorkerMetrics, "died">;
+  /** What goes wrong from now on. */
+  readonly wrong: {
+    apiServer: boolean;
+    lease: boolean;
+    platform: boolean;
+    /** Of the relay's process: nothing is scraped. */
+    gone: boolean;
+    quarantined: boolean;
+    /** Nodes that a sweep finds. */
+    overdue: number;
+  };
+}
+
+/** A series of promtool's: one value for each scrape, `_` where there was none. */
+export interface Series {
+  readonly series: string;
+  readonly values: string;
+}
+
+/** Seconds between scrapes. */
+export const SCRAPE_SECONDS = 30;
+/** Scrapes of a world in which all is well, and beside these of one with a fault. */
+export const WELL_SCRAPES = 20;
+export const FAULT_SCRAPES = 50;
+
+const LEASES = "/apis/coordination.k8s.io/";
+const RENEWED = { kind: "PartialObjectMetadata", metadata: { uid: "lease", resourceVersion: "7" } };
+
+/** Records what a scrape of /metrics gets while all is well and, after `fault`, while it is not. */
+export async function recordSeries(
+  fault: (world: MonitoredWorld) => void,
+  limits = {},
+): Promise<readonly Series[]> {
+  const { transport, collections } = createFakeCluster("nodes", "services", "namespaces");
+  const { nodes, services } = collections;
+  collections.namespaces.put("kube-system");
+  nodes.put("well", INITIALIZED_AND_READY);
+  const clock = createManualClock();
+  const functions = createFakeFunctions(nodes);
+  functions.behave(well);
+  const wrong = {
+    apiServer: false,
+    lease: false,
+    platform: false,
+    gone: false,
+    quarantined: false,
+    overdue: 0,
+  };
+  const gate = createGate({ clock, random: () => 0.5 });
+  const metrics = createRelayMetrics();
+  metrics.followGate(gate.status);
+  metrics.followSweep(() => new Map([["one", wrong.overdue]]));
+  const platform = checkPlatform({
+    dryRun: async () => (wrong.platform ? { code: "Denied", message: "not authorized" } : undefined),
+    controllers: () => ["cloud-node-controller"],
+    log: () => {},
+    clock,
+    random: () => 0.5,
+  });
+  metrics.followPlatform(platform.state);
+  const workers = createWorkerMetrics();
+  workers.follow(() => ({ workers: 2, quarantined: new Map([["one", wrong.quarantined]]) }));
+  // Only which version runs: how this process fares is no matter of the fault.
+  const build = await createProcessMetrics("0.0.0").text();
+  const relay = startRelay({
+    clusters: [{ cluster: clusterWith(limits), transport: failing(transport, wrong) }],
+    ...{ gate, invoker: functions, metrics, clock, vouches: true, identity: "test", random: () => 0.5 },
+    nodeStatusUpdateFrequencySeconds: 100_000,
+  });
+  const recorded = createRecording();
+  for (let scrape = 0; scrape < WELL_SCRAPES + FAULT_SCRAPES; scrape += 1) {
+    if (scrape === WELL_SCRAPES) fault({ ...{ nodes, services, functions, relay, workers, wrong } });
+    if (!wrong.apiServer) for (const each of Object.values(collections)) each.bookmark();
+    await clock.advance(SCRAPE_SECONDS * 1_000);
+    const texts = [
+      await metrics.text(),
+      await workers.text(),
+      build.slice(build.indexOf("serverless_ccm_build_info{")),
+    ];
+    recorded.scraped(wrong.gone ? "" : texts.join("\n"));
+  }
+  await Promise.all([relay.close(), platform.close()]);
+  return recorded.series();
+}
+
+/** Nodes are initialized, and nothing is to be done about anything else. */
+export function well(event: Event): ReturnType<Behaviour> {
+  return event.controller === "cloud-node-controller" ? "work" : { kind: "report", report: reportOn(event) };
+}
+
+/** What is scraped of an initialized node that is well. */
+const INITIALIZED_AND_READY = {
+  ...INITIALIZED,
+  status: { ...INITIALIZED.status, conditions: [{ type: "Ready", status: "True" }] },
+};
+
+function clusterWith(limits: object): Cluster {
+  return Cluster.parse({
+    name: "one",
+    server: "https://fake.invalid",
+    cloud: { provider: "memory", instancesFile: "/none" },
+    controllers: ["cloud-node-controller", "cloud-node-lifecycle-controller", "service-lb-controller"],
+    limits,
+  });
+}
+
+function failing(transport: Transport, wrong: MonitoredWorld["wrong"]): Transport {
+  const reach = (): void => {
+    if (wrong.apiServer)
+      throw new ApiUnreachable({ code: "ConnectionRefused", server: "https://fake.invalid", attempt: "GET" });
+  };
+  return {
+    close: () => transport.close(),
+    async stream(request) {
+      reach();
+      return transport.stream(request);
+    },
+    async send(request) {
+      reach();
+      if (!request.path.startsWith(LEASES)) return transport.send(request);
+      const answer = wrong.lease
+        ? { status: 403, body: "{}" }
+        : { status: 200, body: JSON.stringify(RENEWED) };
+      return { ...answer, headers: {} };
+    },
+  };
+}
+
+/** Histograms are left out: no alert asks for one. */
+const SAMPLE = /^(\w+(?<!_bucket|_sum|_count)(?:\{.*\})?) (\S+)$/;
+
+function createRecording() {
+  const bySeries = new Map<string, string[]>();
+  let scrapes = 0;
+  return {
+    scraped(text: string): void {
+      for (const line of text.split("\n")) {
+        const [, series, value] = SAMPLE.exec(line) ?? [];
+        if (series === undefined || value === undefined) continue;
+        const values = bySeries.get(series) ?? Array.from({ length: scrapes }, () => "_");
+        bySeries.set(series, values);
+        values.push(value);
+      }
+      scrapes += 1;
+      for (const values of bySeries.values()) if (values.length < scrapes) values.push("stale");
+    },
+    series: () => [...bySeries].map(([series, values]) => ({ series, values: values.join(" ") })),
+  };
+}

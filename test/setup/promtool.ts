@@ -1,0 +1,41 @@
+import { execFile } from "node:child_process";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { messageOf } from "#core/message-of.ts";
+import { findProgram, isExecutable } from "#test/setup/find-program.ts";
+import { cacheFolder, makeOnce } from "#test/setup/make-once.ts";
+import type { Part } from "#test/setup/parts.ts";
+
+const run = promisify(execFile);
+
+/** Prometheus' own judge of rules: from the PATH, or taken once out of Debian's package, which is not installed for that. */
+export async function getPromtool(say: (line: string) => void): Promise<Part<string>> {
+  const found = await findProgram("promtool");
+  if (found !== undefined) return { kind: "present", value: found };
+  const folder = join(cacheFolder(), "promtool");
+  const program = join(folder, "usr/bin/promtool");
+  if (await isExecutable(program)) return { kind: "present", value: program };
+  const because = "no promtool on the PATH";
+  if ((await findProgram("apt-get")) === undefined) return { kind: "missing", because };
+  say("takes promtool out of Debian's package prometheus, once");
+  try {
+    await makeOnce(folder, unpack);
+    return { kind: "present", value: program };
+  } catch (error) {
+    return {
+      kind: "missing",
+      because: `${because}, and Debian's package cannot be had: ${messageOf(error)}`,
+    };
+  }
+}
+
+async function unpack(folder: string): Promise<void> {
+  const download = () => run("apt-get", ["download", "prometheus"], { cwd: folder, timeout: TIMEOUT_MS });
+  // Without a list of packages there is nothing to be found; it takes root to get one.
+  await download().catch(() => run("apt-get", ["update"], { timeout: TIMEOUT_MS }).then(download));
+  const [file = ""] = (await readdir(folder)).filter((name) => name.endsWith(".deb"));
+  await run("dpkg-deb", ["--extract", file, "."], { cwd: folder, timeout: TIMEOUT_MS });
+}
+
+const TIMEOUT_MS = 5 * 60_000;
