@@ -60,7 +60,9 @@ locals {
     if name == "sweep" || contains(var.controllers, name == "ec2-events" ? "node-lifecycle" : name)
   }
 
-  failures_arn = "arn:${local.partition}:sqs:${local.region}:${local.account}:${local.prefix}-failures"
+  # As the queues of these names will have them.
+  failures_arn     = "arn:${local.partition}:sqs:${local.region}:${local.account}:${local.prefix}-failures"
+  dead_letters_arn = "arn:${local.partition}:sqs:${local.region}:${local.account}:${local.prefix}-dead-letters"
 
   environment = {
     # Facts and identity never come from the metadata service: outside the cluster it answers for the wrong machine.

@@ -14,41 +14,12 @@ resource "aws_sqs_queue" "dead_letters" {
 
 resource "aws_sqs_queue_policy" "failures" {
   queue_url = aws_sqs_queue.failures.url
-
-  policy = jsonencode({
-    Version = "2012-10-17"
-    Statement = [{
-      Effect    = "Deny"
-      Principal = "*"
-      Action    = "sqs:*"
-      Resource  = aws_sqs_queue.failures.arn
-      Condition = { Bool = { "aws:SecureTransport" = "false" } }
-    }]
-  })
+  policy    = jsonencode(local.queue_policies.failures)
 }
 
 resource "aws_sqs_queue_policy" "dead_letters" {
   queue_url = aws_sqs_queue.dead_letters.url
-
-  policy = jsonencode({
-    Version = "2012-10-17"
-    Statement = [
-      {
-        Effect    = "Allow"
-        Principal = { Service = "events.amazonaws.com" }
-        Action    = "sqs:SendMessage"
-        Resource  = aws_sqs_queue.dead_letters.arn
-        Condition = { ArnEquals = { "aws:SourceArn" = [for rule in aws_cloudwatch_event_rule.function : rule.arn] } }
-      },
-      {
-        Effect    = "Deny"
-        Principal = "*"
-        Action    = "sqs:*"
-        Resource  = aws_sqs_queue.dead_letters.arn
-        Condition = { Bool = { "aws:SecureTransport" = "false" } }
-      },
-    ]
-  })
+  policy    = jsonencode(local.queue_policies.dead_letters)
 }
 
 locals {

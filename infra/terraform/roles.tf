@@ -1,17 +1,9 @@
 resource "aws_iam_role" "function" {
   for_each = local.functions
 
-  name        = "${local.prefix}-${each.key}"
-  description = each.value.description
-
-  assume_role_policy = jsonencode({
-    Version = "2012-10-17"
-    Statement = [{
-      Effect    = "Allow"
-      Principal = { Service = "lambda.amazonaws.com" }
-      Action    = "sts:AssumeRole"
-    }]
-  })
+  name               = "${local.prefix}-${each.key}"
+  description        = each.value.description
+  assume_role_policy = jsonencode(local.trust_policy)
 }
 
 resource "aws_iam_role_policy" "function" {

@@ -3,6 +3,8 @@ import type { Template } from "#test/infra/packaged-template.ts";
 /** One of a policy, as AWS takes it. */
 export interface Statement {
   readonly Effect: string;
+  /** Of a policy that is a resource's own. */
+  readonly Principal?: unknown;
   readonly Action: string | readonly string[];
   readonly Resource: unknown;
   readonly Condition?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -14,6 +16,11 @@ interface Place {
   readonly region: string;
   readonly account: string;
 }
+
+const QUEUES: Readonly<Record<string, string>> = {
+  "FailuresQueue.Arn": "failures",
+  "DeadLettersQueue.Arn": "dead-letters",
+};
 
 /** The value that CloudFormation makes of one of a template, as far as ours have such. */
 export function resolveValue(value: Template, place: Place, queuePrefix: string): Template {
@@ -28,8 +35,9 @@ export function resolveValue(value: Template, place: Place, queuePrefix: string)
   if ("Fn::Split" in value) return value["Fn::Split"][1].split(value["Fn::Split"][0]);
   if ("Fn::GetAtt" in value) {
     const [name, attribute] = value["Fn::GetAtt"];
-    if (name !== "FailuresQueue" || attribute !== "Arn") throw new Error(`no value for ${name}.${attribute}`);
-    return `arn:${place.partition}:sqs:${place.region}:${place.account}:${queuePrefix}-failures`;
+    const queue = QUEUES[`${name}.${attribute}`];
+    if (queue === undefined) throw new Error(`no value for ${name}.${attribute}`);
+    return `arn:${place.partition}:sqs:${place.region}:${place.account}:${queuePrefix}-${queue}`;
   }
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, resolve(each)]));
 }
@@ -62,9 +70,10 @@ export function rightsOfRole(resources: Template, role: string, place: Place, qu
 export function canonical(statements: readonly Statement[]): string[] {
   const list = (value: unknown): string[] => [value].flat().map(String).toSorted();
   return statements
-    .map(({ Effect, Action, Resource, Condition = {} }) =>
+    .map(({ Effect, Principal, Action, Resource, Condition = {} }) =>
       JSON.stringify({
         Effect,
+        Principal,
         Action: list(Action),
         Resource: list(Resource),
         Condition: Object.entries(Condition)

@@ -13,6 +13,7 @@ const run = promisify(execFile);
 /** The module's files that are about nothing but values, which can be evaluated without a provider. */
 const VALUES = [
   "variables.tf",
+  "policies.tf",
   "functions.tf",
   "rules.tf",
   "statements.tf",
@@ -27,8 +28,13 @@ export interface Evaluated {
   readonly environment: Readonly<Record<string, string>>;
   readonly rules: Readonly<Record<string, Rule>>;
   readonly statements: Readonly<Record<string, readonly Statement[]>>;
+  readonly trustPolicy: Policy;
+  readonly queuePolicies: Readonly<Record<"failures" | "dead_letters", Policy>>;
   readonly shared: Readonly<Record<string, readonly Statement[]>>;
   readonly attachments: Readonly<Record<string, { readonly policy: string; readonly function: string }>>;
+}
+interface Policy {
+  readonly Statement: readonly Statement[];
 }
 interface FunctionSettings {
   readonly description: string;
@@ -97,6 +103,8 @@ const OUTPUT = {
       rules: `\${local.rules}`,
       statements: `\${local.statements}`,
       shared: `\${{ for name, given in local.granted : name => local.shared_statements[name] if given }}`,
+      trustPolicy: `\${local.trust_policy}`,
+      queuePolicies: `\${local.queue_policies}`,
       attachments: `\${local.attachments}`,
     },
   },

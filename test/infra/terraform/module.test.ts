@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { canonical, rightsOfRole } from "#test/infra/deployed-rights.ts";
+import { canonical, resolveValue, rightsOfRole } from "#test/infra/deployed-rights.ts";
 import {
   makePackagingFolder,
   type Packaged,
@@ -144,6 +144,21 @@ await describeWithTerraform("the Terraform module", (program) => {
     const sorted = (list: typeof theirs): typeof theirs =>
       list.toSorted((a, b) => (a.name < b.name ? -1 : 1));
     expect(sorted(ours)).toEqual(sorted(theirs));
+  });
+
+  test.each(each)("trusts whom serverless.yml trusts for $parameters", ({ module, stack, place }) => {
+    const { prefix, trustPolicy, queuePolicies } = module();
+    const { resources } = stack();
+    for (const { Type, Properties } of Object.values<Template>(resources))
+      if (Type === "AWS::IAM::Role") expect(Properties.AssumeRolePolicyDocument).toEqual(trustPolicy);
+    const policies = [
+      ["failures", "FailuresQueuePolicy"],
+      ["dead_letters", "DeadLettersQueuePolicy"],
+    ] as const;
+    for (const [name, theirs] of policies) {
+      const { Statement } = resolveValue(resources[theirs].Properties.PolicyDocument, place, prefix);
+      expect(canonical(queuePolicies[name].Statement), name).toEqual(canonical(Statement));
+    }
   });
 
   test.each([

@@ -1,0 +1,50 @@
+locals {
+  # Who may be one of the functions: Lambda, which hands a role to functions of its own account alone.
+  trust_policy = {
+    Version = "2012-10-17"
+    Statement = [{
+      Effect    = "Allow"
+      Principal = { Service = "lambda.amazonaws.com" }
+      Action    = "sts:AssumeRole"
+    }]
+  }
+
+  # Who may do what with a queue beside those whom a role allows it.
+  queue_policies = {
+    failures = {
+      Version = "2012-10-17"
+      Statement = [{
+        Effect    = "Deny"
+        Principal = "*"
+        Action    = "sqs:*"
+        Resource  = local.failures_arn
+        Condition = { Bool = { "aws:SecureTransport" = "false" } }
+      }]
+    }
+    dead_letters = {
+      Version = "2012-10-17"
+      Statement = [
+        {
+          Effect    = "Allow"
+          Principal = { Service = "events.amazonaws.com" }
+          Action    = "sqs:SendMessage"
+          Resource  = local.dead_letters_arn
+          Condition = {
+            ArnEquals = {
+              "aws:SourceArn" = [
+                for name in keys(local.rules) : "arn:${local.partition}:events:${local.region}:${local.account}:rule/${local.prefix}-${name}"
+              ]
+            }
+          }
+        },
+        {
+          Effect    = "Deny"
+          Principal = "*"
+          Action    = "sqs:*"
+          Resource  = local.dead_letters_arn
+          Condition = { Bool = { "aws:SecureTransport" = "false" } }
+        },
+      ]
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import { execFile } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { makePackagingFolder, type PackagingFolder, type Template } from "#test/infra/packaged-template.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+import { ROOT } from "../../../build/bundle.ts";
+
+const run = promisify(execFile);
+const MODULE = `${ROOT}infra/terraform`;
+
+/** By the kind of resource in CloudFormation, that of the module; `AWS::S3::…` and such are osls' own. */
+const KINDS: Readonly<Record<string, readonly string[]>> = {
+  "AWS::CloudWatch::Alarm": ["aws_cloudwatch_metric_alarm"],
+  "AWS::Events::Rule": ["aws_cloudwatch_event_rule", "aws_cloudwatch_event_target"],
+  "AWS::IAM::ManagedPolicy": ["aws_iam_policy", "aws_iam_role_policy_attachment"],
+  "AWS::IAM::Role": ["aws_iam_role", "aws_iam_role_policy"],
+  "AWS::Lambda::EventInvokeConfig": ["aws_lambda_function_event_invoke_config"],
+  "AWS::Lambda::Function": ["aws_lambda_function"],
+  "AWS::Lambda::Permission": ["aws_lambda_permission"],
+  "AWS::Logs::LogGroup": ["aws_cloudwatch_log_group"],
+  "AWS::SQS::Queue": ["aws_sqs_queue"],
+  "AWS::SQS::QueuePolicy": ["aws_sqs_queue_policy"],
+};
+
+/** Written in the same way in both: a resource of the module, an attribute of it, one of the stack, and where that is there. */
+const SAME = [
+  ["aws_cloudwatch_log_group.function", "retention_in_days", "NodeLogGroup", "RetentionInDays"],
+  ["aws_lambda_function.function", "runtime", "NodeLambdaFunction", "Runtime"],
+  ["aws_lambda_function.function", "architectures", "NodeLambdaFunction", "Architectures"],
+  ["aws_lambda_function.function", "handler", "NodeLambdaFunction", "Handler"],
+  [
+    "aws_lambda_function_event_invoke_config.function",
+    "maximum_retry_attempts",
+    "SweepLambdaEvConf",
+    "MaximumRetryAttempts",
+  ],
+  ["aws_sqs_queue.failures", "kms_master_key_id", "FailuresQueue", "KmsMasterKeyId"],
+  ["aws_sqs_queue.failures", "message_retention_seconds", "FailuresQueue", "MessageRetentionPeriod"],
+  ["aws_sqs_queue.dead_letters", "sqs_managed_sse_enabled", "DeadLettersQueue", "SqsManagedSseEnabled"],
+  ["aws_sqs_queue.dead_letters", "message_retention_seconds", "DeadLettersQueue", "MessageRetentionPeriod"],
+  ["aws_cloudwatch_metric_alarm.queue", "namespace", "FailuresAlarm", "Namespace"],
+  ["aws_cloudwatch_metric_alarm.queue", "metric_name", "FailuresAlarm", "MetricName"],
+  ["aws_cloudwatch_metric_alarm.queue", "statistic", "FailuresAlarm", "Statistic"],
+  ["aws_cloudwatch_metric_alarm.queue", "period", "FailuresAlarm", "Period"],
+  ["aws_cloudwatch_metric_alarm.queue", "evaluation_periods", "FailuresAlarm", "EvaluationPeriods"],
+  ["aws_cloudwatch_metric_alarm.queue", "threshold", "FailuresAlarm", "Threshold"],
+  ["aws_cloudwatch_metric_alarm.queue", "comparison_operator", "FailuresAlarm", "ComparisonOperator"],
+  ["aws_cloudwatch_metric_alarm.queue", "treat_missing_data", "FailuresAlarm", "TreatMissingData"],
+  ["aws_lambda_permission.function", "action", "SweepEventBridgeLambdaPermission1", "Action"],
+  ["aws_lambda_permission.function", "principal", "SweepEventBridgeLambdaPermission1", "Principal"],
+] as const;
+
+/** What the module makes of its values, which are compared on their own: attributes and the expressions that they are. */
+const MADE_OF: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "aws_cloudwatch_log_group.function": { name: `/aws/lambda/\${local.prefix}-\${each.key}` },
+  "aws_lambda_function.function": {
+    function_name: `\${local.prefix}-\${each.key}`,
+    role: `\${aws_iam_role.function[each.key].arn}`,
+    memory_size: `\${each.value.memory_size}`,
+    timeout: `\${each.value.timeout}`,
+    filename: `\${var.package_folder}/\${each.key}.zip`,
+    reserved_concurrent_executions: `\${var.reserved_concurrency}`,
+  },
+  "aws_lambda_function_event_invoke_config.function": {
+    for_each: `\${local.functions}`,
+    maximum_event_age_in_seconds: `\${each.value.asynchronous ? 60 : null}`,
+  },
+  "aws_iam_role.function": {
+    for_each: `\${local.functions}`,
+    assume_role_policy: `\${jsonencode(local.trust_policy)}`,
+  },
+  "aws_iam_role_policy.function": {
+    for_each: `\${local.functions}`,
+    role: `\${aws_iam_role.function[each.key].name}`,
+  },
+  "aws_iam_role_policy_attachment.shared": { for_each: `\${local.attachments}` },
+  "aws_sqs_queue_policy.failures": { policy: `\${jsonencode(local.queue_policies.failures)}` },
+  "aws_sqs_queue_policy.dead_letters": { policy: `\${jsonencode(local.queue_policies.dead_letters)}` },
+  "aws_cloudwatch_event_rule.function": { for_each: `\${local.rules}`, state: `\${each.value.state}` },
+  "aws_cloudwatch_event_target.function": { arn: `\${aws_lambda_function.function[each.key].arn}` },
+  "aws_lambda_permission.function": { source_arn: `\${aws_cloudwatch_event_rule.function[each.key].arn}` },
+  "aws_cloudwatch_metric_alarm.queue": {
+    alarm_actions: `\${local.alarm_actions}`,
+    ok_actions: `\${local.alarm_actions}`,
+  },
+};
+
+describeWithPart("hcl2tojson", "the Terraform module", ({ program, args }) => {
+  let folder: PackagingFolder;
+  let stack: Template;
+  const resources: Record<string, Template> = {};
+  const variables: Record<string, Template> = {};
+  const values: Record<string, Template> = {};
+
+  beforeAll(async () => {
+    const flags = ["--quiet", "--strip-string-quotes", "--no-explicit-blocks"];
+    for (const file of (await readdir(MODULE)).filter((name) => name.endsWith(".tf"))) {
+      const { stdout } = await run(program, [...args, ...flags, `${MODULE}/${file}`]);
+      const { resource = [], variable = [], locals = [] } = JSON.parse(stdout);
+      for (const [type, named] of resource.flatMap((each: Template) => Object.entries(each)))
+        for (const [name, attributes] of Object.entries(named)) resources[`${type}.${name}`] = attributes;
+      Object.assign(variables, ...variable);
+      Object.assign(values, ...locals);
+    }
+    folder = await makePackagingFolder();
+    const parameters = {
+      vpcSubnetIds: "subnet-0123456789abcdef0",
+      vpcSecurityGroupIds: "sg-0123456789abcdef0",
+    };
+    stack = (await folder.package(parameters)).resources;
+  }, 240_000);
+  afterAll(() => folder?.close());
+
+  test("has resources of the kinds that the stack has", () => {
+    const kinds = new Set(
+      Object.values<Template>(stack).flatMap(({ Type }) => (Type.startsWith("AWS::S3::") ? [] : [Type])),
+    );
+    expect([...kinds].toSorted()).toEqual(Object.keys(KINDS).toSorted());
+    const theirs = new Set(Object.keys(resources).map((address) => address.split(".")[0]));
+    expect([...theirs].toSorted()).toEqual(Object.values(KINDS).flat().toSorted());
+  });
+
+  test.each(SAME)("%s has the %s that %s has as %s", (address, attribute, resource, property) => {
+    const theirs = stack[resource].Properties[property];
+    expect(theirs).toBeDefined();
+    expect(resources[address][attribute]).toEqual(theirs);
+  });
+
+  test.each(Object.entries(MADE_OF))("%s is made of the values that are compared", (address, attributes) => {
+    expect(resources[address]).toMatchObject(attributes);
+  });
+
+  test("tells Lambda and EventBridge where to leave what failed, and for how long to try", () => {
+    const [{ destination_config: handing }] =
+      resources["aws_lambda_function_event_invoke_config.function"].dynamic;
+    expect(handing).toEqual({
+      for_each: `\${each.value.asynchronous ? ["failures"] : []}`,
+      content: [{ on_failure: [{ destination: `\${aws_sqs_queue.failures.arn}` }] }],
+    });
+    const [{ RetryPolicy }] = stack["Serverlessccmdevsweeprule1EventBridgeRule"].Properties.Targets;
+    expect(resources["aws_cloudwatch_event_target.function"]).toMatchObject({
+      retry_policy: [
+        {
+          maximum_event_age_in_seconds: RetryPolicy.MaximumEventAgeInSeconds,
+          maximum_retry_attempts: `\${each.value.maximum_retry_attempts}`,
+        },
+      ],
+      dead_letter_config: [{ arn: `\${aws_sqs_queue.dead_letters.arn}` }],
+    });
+  });
+
+  test("says in its alarms what those of the stack say", () => {
+    const said = Object.values<Template>(values["alarms"]).map(({ description }) => description);
+    expect(said).toEqual([
+      stack["FailuresAlarm"].Properties.AlarmDescription,
+      stack["DeadLettersAlarm"].Properties.AlarmDescription,
+    ]);
+  });
+
+  test("has a variable for each parameter, and says all of them in its README", async () => {
+    const text = await readFile(`${ROOT}serverless.yml`, "utf8");
+    const parameters = [...text.matchAll(/^# {3}--param (\w+)=/gm)].map(([, name = ""]) => name);
+    const names = parameters.map((name) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+    expect(Object.keys(variables).toSorted()).toEqual([...names, "package_folder", "stage"].toSorted());
+    const readme = await readFile(`${MODULE}/README.md`, "utf8");
+    for (const name of Object.keys(variables)) expect(readme).toContain(`\`${name}\``);
+  });
+});
