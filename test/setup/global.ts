@@ -1,12 +1,12 @@
 import type { TestProject } from "vitest/node";
 import { getAwsTools } from "#test/setup/aws-tools.ts";
 import { getControlPlaneBinaries, getEtcdutl } from "#test/setup/control-plane-binaries.ts";
+import { getFromPath } from "#test/setup/get-from-path.ts";
 import { getHadolint } from "#test/setup/hadolint.ts";
 import { getHcl2tojson } from "#test/setup/hcl2tojson.ts";
 import { getMotoProgram } from "#test/setup/moto-program.ts";
 import type { Parts } from "#test/setup/parts.ts";
 import { getPromtool } from "#test/setup/promtool.ts";
-import { getSystemdAnalyze } from "#test/setup/systemd-analyze.ts";
 
 /** Finds or makes what the suites need of the machine, and provides it to them; what is missing is said in a line. */
 export default async function setup(root: TestProject): Promise<void> {
@@ -22,18 +22,20 @@ const NOT_NEEDED: Parts = {
   "aws-tools": PURE,
   hcl2tojson: PURE,
   "systemd-analyze": PURE,
+  kubectl: PURE,
   hadolint: PURE,
   promtool: PURE,
 };
 
 async function makeParts(): Promise<Parts> {
-  const [[plane, etcdutl], moto, awsTools, hcl2tojson, systemdAnalyze, hadolint, promtool] =
+  const [[plane, etcdutl], moto, awsTools, hcl2tojson, systemdAnalyze, kubectl, hadolint, promtool] =
     await Promise.all([
       makeControlPlane(),
       getMotoProgram(say),
       getAwsTools(say),
       getHcl2tojson(say),
-      getSystemdAnalyze(),
+      getFromPath("systemd-analyze"),
+      getFromPath("kubectl"),
       getHadolint(say),
       getPromtool(say),
     ]);
@@ -43,6 +45,7 @@ async function makeParts(): Promise<Parts> {
   sayMissing("suites with cfn-lint and AWS's command line", awsTools);
   sayMissing("suites on the Terraform module's resources", hcl2tojson);
   sayMissing("tests of systemd's units", systemdAnalyze);
+  sayMissing("tests of what kubectl makes of manifests", kubectl);
   sayMissing("tests of the Dockerfile", hadolint);
   sayMissing("tests of alerts", promtool);
   return {
@@ -52,6 +55,7 @@ async function makeParts(): Promise<Parts> {
     "aws-tools": awsTools,
     hcl2tojson,
     "systemd-analyze": systemdAnalyze,
+    kubectl,
     hadolint,
     promtool,
   };

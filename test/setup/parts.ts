@@ -19,6 +19,7 @@ export interface Parts {
   readonly hcl2tojson: Part<Program>;
   /** Checks units of systemd, on machines that need not run it. */
   readonly "systemd-analyze": Part<string>;
+  readonly kubectl: Part<string>;
   /** Checks Dockerfiles. */
   readonly hadolint: Part<Program>;
   readonly promtool: Part<string>;
@@ -79,7 +80,7 @@ export function getPart<Name extends keyof Parts>(name: Name): Parts[Name] {
 }
 
 /** Neither Go nor Python nor npm brings these: where the system has none, that is said and no more. */
-const OF_THE_SYSTEM: ReadonlySet<keyof Parts> = new Set(["systemd-analyze", "promtool"]);
+const OF_THE_SYSTEM: ReadonlySet<keyof Parts> = new Set(["systemd-analyze", "kubectl", "promtool"]);
 
 function reportMissing(name: keyof Parts, because: string, of = ""): void {
   const title = `${of}needs ${name}: ${because.split("\n", 1)[0]}`;
