@@ -66,7 +66,8 @@ describeWithPart("moto", "Services in one event", (program) => {
         "elbv2:DescribeTags": Math.ceil((3 * SERVICES) / 20),
         "elbv2:DeleteLoadBalancer": SERVICES,
         "elbv2:DeleteTargetGroup": 2 * SERVICES,
-        "ec2:RevokeSecurityGroupIngress": SERVICES + 1,
+        // Those that come to it at about the same time share one, and that is a matter of how fast the machine is.
+        "ec2:RevokeSecurityGroupIngress": expect.toSatisfy(isBetween(SERVICES / AT_ONCE, SERVICES + 1)),
       });
       expect(await stage.services()).toEqual([]);
       expect(await stage.nodeRules()).toEqual([]);

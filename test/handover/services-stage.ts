@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -36,7 +36,8 @@ export interface ServicesStage {
   /** What the stock controller has logged. */
   stockSaid(): Promise<string>;
   /** `serverless-ccm run` for Services alone, from its sources or as it was built. */
-  startOurs(program?: string): Promise<Running>;
+  /** With these lines more in its cloud's configuration. */
+  startOurs(program?: string, cloud?: readonly string[]): Promise<Running>;
   stopOurs(): Promise<void>;
   /** Of the controller that runs, if one does. */
   pid(): number | undefined;
@@ -138,7 +139,8 @@ export async function startServicesStage(
     },
     stopStock,
     stockSaid: () => textOf(stockLog),
-    async startOurs(program) {
+    async startOurs(program, cloud = []) {
+      await appendFile(join(folder, "cloud.yaml"), cloud.map((line) => `${line}\n`).join(""));
       ours = startProgram(
         [
           ...["run", "--cloud-provider", "aws", "--cloud-config", join(folder, "cloud.yaml")],
