@@ -6,9 +6,10 @@ export const STYLE = asMarkup(`
 :root { color-scheme: light dark; font: 14px/1.4 system-ui, sans-serif }
 body { margin: 1rem }
 table { border-collapse: collapse; width: 100% }
-th, td { padding: .3rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid #8884; overflow-wrap: anywhere }
+th, td { padding: .3rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid #8884; overflow-wrap: break-word }
 thead th { position: sticky; top: 0; background: Canvas }
-td, tbody th { min-width: 4rem }
+td:nth-of-type(1), code { overflow-wrap: anywhere }
+tbody th, td { max-width: 28rem }
 .troubled > th { border-left: 4px solid #d33 }
 .well > th { border-left: 4px solid #3a3 }
 ul { margin: 0; padding-left: 1rem }

@@ -1,0 +1,49 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { notFollowed } from "#relay/followed-cluster.ts";
+import { createRelayMetrics } from "#relay/report/metrics.ts";
+import { startRelayServer } from "#relay/server.ts";
+import { findProgram } from "#test/setup/find-program.ts";
+
+const run = promisify(execFile);
+
+test("a browser shows hostile names as text, and runs our script and style and nothing else", async ({
+  skip,
+}) => {
+  const chromium = await findProgram("chromium");
+  if (chromium === undefined) return skip("there is no chromium on the PATH");
+  const hostile = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>";
+  const metrics = createRelayMetrics();
+  const relay = { status: () => [notFollowed(hostile, { code: "Invalid", message: hostile })] };
+  const server = await startRelayServer({
+    relay,
+    metrics,
+    values: metrics.values,
+    bindAddress: "127.0.0.1",
+    port: 0,
+  });
+  const profile = await mkdtemp(join(tmpdir(), "chromium-"));
+  const flags = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    `--user-data-dir=${profile}`,
+    "--enable-logging=stderr",
+  ];
+  const { stdout, stderr } = await run(chromium, [
+    ...flags,
+    "--virtual-time-budget=12000",
+    "--dump-dom",
+    server.url,
+  ]);
+  await server.close();
+  await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+  expect(stdout).toContain("<title>serverless-ccm: 0 of 1 clusters ready</title>");
+  expect(stdout).toContain("&lt;img src=x onerror=");
+  // What the policy forbids, a browser says.
+  expect(stderr).not.toMatch(/Content Security Policy|Refused to/);
+});
