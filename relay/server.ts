@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { messageOf } from "#core/message-of.ts";
 import { shown } from "#core/shown-text.ts";
-import { systemClock } from "#kube/follow/clock.ts";
+import { type Clock, systemClock } from "#kube/follow/clock.ts";
 import type { PlatformState } from "#relay/delivery/check-platform.ts";
 import { createPage } from "#relay/page/create-page.ts";
 import { CONTENT_SECURITY_POLICY } from "#relay/page/parts.ts";
@@ -18,6 +18,7 @@ export interface RelayServerOptions {
   readonly values: () => Promise<Metrics>;
   /** How the platform is reached that carries out the work; not asked for where there is nothing to reach. */
   readonly platform?: (() => PlatformState | undefined) | undefined;
+  readonly clock?: Clock | undefined;
   readonly bindAddress: string;
   /** 0 for any free one. */
   readonly port: number;
@@ -32,8 +33,8 @@ export interface RelayServer {
 
 /** Serves a page of all clusters at /, and /healthz, /readyz, /readyz/clusters, /readyz/clusters/NAME and /metrics; rejects where the address or port cannot be had. */
 export async function startRelayServer(options: RelayServerOptions): Promise<RelayServer> {
-  const { relay, platform, values } = options;
-  const page = createPage({ status: relay.status, values, platform, clock: systemClock });
+  const { relay, platform, values, clock = systemClock } = options;
+  const page = createPage({ status: relay.status, values, platform, clock });
   const server = createServer((request, response) => {
     if (request.method !== "GET" && request.method !== "HEAD")
       return answer(response, 405, "only GET is answered\n");
