@@ -2,6 +2,7 @@ import { chmod, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { CLOUD_KINDS } from "#clouds/kinds.ts";
+import { billOfMaterials } from "./bill-of-materials.ts";
 import { type Bundle, type BundleOptions, bundle, ROOT, rawBytes } from "./bundle.ts";
 import { functionNames } from "./function-names.ts";
 import { importTimeMs } from "./import-time.ts";
@@ -16,6 +17,7 @@ const CLI_NAME = "serverless-ccm";
 // They lie beside the entry: some of them find the manifests in `infra` by where they are themselves.
 const CHUNK_PREFIX = `${CLI_NAME}-`;
 const NOTICES = "THIRD-PARTY-NOTICES.txt";
+const BILL_OF_MATERIALS = `${CLI_NAME}.cdx.json`;
 
 /** A function has no ~/.aws: what the SDK brings to read it, with the clients for signing in, is left out. */
 export const NO_PROFILES = {
@@ -67,6 +69,7 @@ export async function buildCommandLine(folder: string): Promise<Size> {
   await chmod(join(folder, `${CLI_NAME}.mjs`), 0o755);
   await removeEarlier(folder, built.files);
   await writeFile(join(folder, NOTICES), await noticesOf([built]));
+  await writeFile(join(folder, BILL_OF_MATERIALS), await billOfMaterials([built]));
   await writeMetafile(built, join(folder, `${CLI_NAME}.meta.json`));
   return { name: CLI_NAME, minified: built.bytes };
 }

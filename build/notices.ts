@@ -1,12 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import * as z from "zod";
-import { type Bundle, bundledInputs, ROOT } from "./bundle.ts";
-
-const PackageJson = z.object({ name: z.string(), version: z.string(), license: z.string() });
-
-/** A package's folder, as the part of a path that ends with its name. */
-const PACKAGE_FOLDER = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
+import { type Bundle, ROOT } from "./bundle.ts";
+import { bundledFolders, packageIn } from "./bundled-packages.ts";
 
 const LICENCE_FILE = /^((un)?licen[cs]e|copying|notice)([.-].*)?$/i;
 
@@ -22,18 +17,14 @@ const TEXTS_BY_LICENCE: Readonly<Record<string, string>> = { "Apache-2.0": join(
  * no licence or does not carry its text: what is published must come with it.
  */
 export async function noticesOf(bundles: readonly Bundle[]): Promise<string> {
-  const inputs = new Set(bundles.flatMap(bundledInputs));
-  const folders = new Set([...inputs].flatMap((input) => PACKAGE_FOLDER.exec(input)?.[0] ?? []));
-  const notices = await Promise.all([...folders].map(noticeOf));
+  const notices = await Promise.all(bundledFolders(bundles).map(noticeOf));
   const parts = [...new Set(notices)].sort();
   return `What serverless-ccm is bundled with, and under which licences.\n\n${parts.join("\n")}`;
 }
 
 async function noticeOf(folder: string): Promise<string> {
   const path = join(ROOT, folder);
-  const parsed = PackageJson.safeParse(JSON.parse(await readFile(join(path, "package.json"), "utf8")));
-  if (!parsed.success) throw new Error(`${folder} is bundled, but its package.json names no licence`);
-  const { name, version, license } = parsed.data;
+  const { name, version, license } = await packageIn(folder);
   const names = (await readdir(path)).filter((file) => LICENCE_FILE.test(file)).sort();
   const known = TEXTS_BY_PACKAGE[name] ?? TEXTS_BY_LICENCE[license];
   const files = names.length === 0 && known !== undefined ? [known] : names.map((file) => join(path, file));

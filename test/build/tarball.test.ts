@@ -12,8 +12,20 @@ import { ROOT } from "../../build/bundle.ts";
 const run = promisify(execFile);
 
 const Packed = z.tuple([z.object({ filename: z.string(), files: z.array(z.object({ path: z.string() })) })]);
+const Bill = z.object({
+  bomFormat: z.literal("CycloneDX"),
+  specVersion: z.literal("1.6"),
+  components: z.array(
+    z.object({
+      name: z.string(),
+      version: z.string(),
+      purl: z.string().regex(/^pkg:npm\/(%40[^/@]+\/)?[^/@]+@\S+$/),
+      licenses: z.tuple([z.object({ expression: z.string() })]),
+    }),
+  ),
+});
 const PUBLISHED =
-  /^(package\.json|LICENSE|README\.md|dist\/(serverless-ccm(-[\w-]+)?\.mjs|THIRD-PARTY-NOTICES\.txt)|infra\/.+|docs\/examples\/.+)$/;
+  /^(package\.json|LICENSE|README\.md|dist\/(serverless-ccm(-[\w-]+)?\.mjs|serverless-ccm\.cdx\.json|THIRD-PARTY-NOTICES\.txt)|infra\/.+|docs\/examples\/.+)$/;
 
 describe("the packed tarball, installed into an empty folder", () => {
   let folder = "";
@@ -59,6 +71,18 @@ describe("the packed tarball, installed into an empty folder", () => {
       expect.arrayContaining(["dist/serverless-ccm.mjs", "dist/THIRD-PARTY-NOTICES.txt", "LICENSE"]),
     );
     expect(files.filter((file) => !PUBLISHED.test(file))).toEqual([]);
+  });
+
+  test("says in a bill of materials which packages are bundled, as its notices do", async () => {
+    const installed = join(folder, "home/node_modules/serverless-ccm");
+    const bill = JSON.parse(await readFile(join(installed, "dist/serverless-ccm.cdx.json"), "utf8"));
+    const notices = await readFile(join(installed, "dist/THIRD-PARTY-NOTICES.txt"), "utf8");
+    const listed = Bill.parse(bill).components.map(
+      ({ name, version, licenses: [{ expression }] }) => `${name} ${version} (${expression})`,
+    );
+    const noticed = [...notices.matchAll(/^={80}\n(.+ \S+ \(.+\))\n={80}$/gm)].map(([, line]) => line);
+    expect(listed.length).toBeGreaterThan(10);
+    expect(listed.toSorted()).toEqual(noticed.toSorted());
   });
 
   test("runs --help", async () => {
