@@ -88,7 +88,7 @@ const hasController = (name: string): boolean => !["sweep", "ec2-events"].includ
 
 /** Of the clouds, what every function knows at once: that they are there. */
 const KIND_OF_CLOUD =
-  /^clouds\/(kinds|kind|secrets\/reference|[a-z]+\/(kind|regions|labels-from-tags|load-balancer-settings))\.ts$/;
+  /^clouds\/(kinds|kind|secrets\/reference|[a-z]+\/(kind|regions|labels-from-tags|load-balancer-settings|quotas|quota-settings))\.ts$/;
 
 /** What signing in to clusters takes of AWS, on demand. */
 const SIGN_IN =

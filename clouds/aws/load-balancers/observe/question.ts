@@ -18,6 +18,7 @@ const Question = z.object({
   wanted: z.boolean(),
   nodes: z.array(z.object({ providerID: z.string().optional() })),
   onlyTargets: z.literal(true).optional(),
+  orphaned: z.literal(true).optional(),
 });
 
 /** What is looked for, for one Service. */
@@ -41,7 +42,7 @@ export type Depth = "all" | "targets" | "names";
 
 /** Reads a question; undefined where a Service has a uid of which no load balancer can be called. */
 export function soughtBy(question: unknown): Sought | undefined {
-  const { service, wanted, nodes, onlyTargets = false } = Question.parse(question);
+  const { service, wanted, nodes, onlyTargets = false, orphaned = false } = Question.parse(question);
   const { namespace, name, uid, annotations = {} } = service.metadata;
   const loadBalancer = loadBalancerNameOf(uid);
   if (loadBalancer === undefined) return undefined;
@@ -52,7 +53,8 @@ export function soughtBy(question: unknown): Sought | undefined {
     targetGroupPrefix: targetGroupPrefix(namespace, name),
     instanceIds: wanted ? nodes.flatMap(({ providerID }) => instanceIdOf(providerID)) : [],
     allocationIds: wanted ? allocationIdsIn(annotations) : [],
-    depth: wanted ? (onlyTargets ? "targets" : "all") : "names",
+    // Of what nobody asked to go it is looked at first whether it is protected.
+    depth: orphaned || (wanted && !onlyTargets) ? "all" : wanted ? "targets" : "names",
   };
 }
 

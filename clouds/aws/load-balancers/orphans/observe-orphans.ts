@@ -32,7 +32,7 @@ export async function observeOrphans(observing: Observing, at: string): Promise<
   const candidate = inTurn(holdings, Date.parse(at));
   if (candidate === undefined)
     return { kind: "observed", state: { holdings: [...holdings] } satisfies HoldingsState };
-  const question = { service: orphanedService(candidate), wanted: false, nodes: [] };
+  const question = { service: orphanedService(candidate), wanted: false, nodes: [], orphaned: true };
   const [answer] = await observeLoadBalancers([question], observing);
   if (answer?.kind !== "observed") return answer ?? NOTHING_SAID;
   const removable = { id: candidate.id, state: answer.state };

@@ -432,7 +432,8 @@ describe("an action on routes", () => {
     ["RequestLimitExceeded", { kind: "error", code: "Throttled" }],
   ])("that EC2 answers with %s", async (code, answer) => {
     const { act, failures } = world([[]]);
-    failures.push(awsError(code, 400));
+    // What is throttled is sent once more.
+    failures.push(awsError(code, 400), awsError(code, 400));
     expect(await act("create", toInstance)).toMatchObject({ answer });
   });
 
