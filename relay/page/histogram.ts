@@ -13,7 +13,9 @@ export function histogram(buckets: readonly Bucket[]): Markup {
     count: count - (buckets[index - 1]?.count ?? 0),
   }));
   const most = Math.max(...own.map(({ count }) => count));
-  const bars = own.map(({ within: label, count }, index) => bar(index, count / most, `${label}: ${count}`));
+  const bars = own.flatMap(({ within: label, count }, index) =>
+    count === 0 ? [] : [bar(index, count / most, `${label}: ${count}`)],
+  );
   const words = `${total} joined, half ${quantile(buckets, 0.5)}, 99 % ${quantile(buckets, 0.99)}`;
   const width = buckets.length * BAR_WIDTH;
   return html`<svg role="img" width="${width}" height="${HEIGHT}" viewBox="0 0 ${width} ${HEIGHT}"><title>${words}</title>${bars}</svg><small>${words}</small>`;
@@ -21,7 +23,7 @@ export function histogram(buckets: readonly Bucket[]): Markup {
 
 /** A bucket with anything in it is seen, however little that is. */
 function bar(index: number, part: number, words: string): Markup {
-  const height = part === 0 ? 0 : Math.max(1, Math.round(part * HEIGHT));
+  const height = Math.max(1, Math.round(part * HEIGHT));
   const y = HEIGHT - height;
   return html`<rect x="${index * BAR_WIDTH}" y="${y}" width="${BAR_WIDTH - 1}" height="${height}"><title>${words}</title></rect>`;
 }

@@ -17,11 +17,16 @@ export function html(template: TemplateStringsArray, ...values: readonly Value[]
 
 /** As it is sent. */
 export function textOf(value: Value): string {
+  // Most of a page is such text, and it is made in a process that has better things to do.
+  if (typeof value === "string" && PLAIN.test(value)) return value;
   if (typeof value === "string")
     return shown(value).replace(/[&<>"'`]/g, (character) => `&#${character.charCodeAt(0)};`);
   if (typeof value === "number") return String(value);
   return MARKUP in value ? value[MARKUP] : value.map(textOf).join("");
 }
+
+/** Short enough, and nothing in it acts, on a reader or in markup. */
+const PLAIN = /^[a-zA-Z0-9 .,:;()%×+_/-]{0,256}$/;
 
 /** Our own text, in which characters that act in markup are meant. */
 export function asMarkup(own: string): Markup {

@@ -93,9 +93,9 @@ describe("the page of all clusters", () => {
   test("shows each bucket of a histogram as a bar that says what it is", async () => {
     const metrics = createRelayMetrics();
     joined(metrics, "a", 0.01, 0.3, 0.3, 2_000);
-    const bars = all(await pageOf([clusterOf("a")], metrics), "rect")
-      .map(({ text, attributes }) => `${text} ${attributes["height"]}`)
-      .filter((words) => !words.endsWith(" 0"));
+    const bars = all(await pageOf([clusterOf("a")], metrics), "rect").map(
+      ({ text, attributes }) => `${text} ${attributes["height"]}`,
+    );
     expect(bars).toEqual(["within 0.05 s: 1 12", "within 0.5 s: 2 24", "after 1024 s: 1 12"]);
   });
 
@@ -116,6 +116,7 @@ describe("the page of all clusters", () => {
   test.each([
     ["<script>alert(1)</script>"],
     ["</td></tr></table></main><main id='x'>"],
+    ["a-Z_0.9:/;(b) %×+"],
     ['" onmouseover="alert(1)'],
     ["<img src=x onerror=alert(1)>"],
     ["&lt;b&gt;&#60;i&#62;"],
