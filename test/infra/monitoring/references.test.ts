@@ -67,10 +67,17 @@ test.each([
 });
 
 describe("runbooks", async () => {
+  /** The alarms that are deployed with the functions. */
+  const ofQueues = [...(await read("serverless.yml")).matchAll(/^ +AlarmName: \S+\}-([a-z-]+)$/gm)].map(
+    ([, name = ""]) => name,
+  );
   const pages = (await readdir(new URL("docs/runbooks", root))).sort();
 
   test("there is one for each alert and alarm, and no other", () => {
-    const named = [...rules.map(({ alert }) => alert), ...alarms.map(({ name }) => name)].map(kebab);
+    const named = [...rules.map(({ alert }) => alert), ...alarms.map(({ name }) => name)]
+      .map(kebab)
+      .concat(ofQueues);
+    expect(ofQueues).toEqual(["failures", "dead-letters"]);
     expect(pages).toEqual([...new Set(named)].sort().map((name) => `${name}.md`));
   });
 
