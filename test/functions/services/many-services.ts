@@ -5,6 +5,7 @@ import { DescribeSecurityGroupsCommand, type IpPermission } from "@aws-sdk/clien
 import { vi } from "vitest";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
 import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { sleepFor } from "#clouds/sleep.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { EventReason } from "#core/event.ts";
 import type { ObjectReport } from "#core/report.ts";
@@ -62,7 +63,9 @@ export async function startManyServices(program: MotoProgram): Promise<ManyServi
   const made = createAwsCloud(AwsCloudConfig.parse(cluster.cloud), {
     clusterName: cluster.name,
     now: () => nowMs,
-    sleep: async (delayMs) => {
+    // It takes its time, or those that come at about the same time would not meet.
+    sleep: async (delayMs, signal) => {
+      await sleepFor(delayMs, signal);
       nowMs += delayMs;
     },
   });
