@@ -80,7 +80,7 @@ describe("the build", () => {
     expect(inputs).toContain("relay/cluster-relay.ts");
     // What a cloud is called and how it is configured is known to all; what it takes to ask it is not.
     const isKind = (input: string): boolean =>
-      /^clouds\/(.+\/)?(kinds?|regions|labels-from-tags|load-balancer-settings|reference|keep-fresh)\.ts$/.test(
+      /^clouds\/(.+\/)?(kinds?|regions|labels-from-tags|load-balancer-settings|quotas|quota-settings|reference|keep-fresh)\.ts$/.test(
         input,
       );
     expect(
