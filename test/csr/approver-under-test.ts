@@ -71,6 +71,8 @@ export interface ApproverUnderTest {
   events(nodeName: string): Promise<readonly { readonly reason: string; readonly message: string }[]>;
   /** What our functions asked of the API server since the last call of this. */
   requests(): Promise<readonly string[]>;
+  /** From now on, and until requests are cleared, it is the same time: what is said once in ten minutes is said in the same ten. */
+  stopTheClock(): void;
   /** Deletes every request. */
   clear(): Promise<void>;
   close(): Promise<void>;
@@ -125,11 +127,12 @@ export async function startApprover(binaries: ControlPlaneBinaries): Promise<App
   const api = await cluster.transport("csr");
   const impersonator = await createImpersonator(cluster.plane);
   const kubelets = new Map<string, Transport>();
+  let stoppedAt: Date | undefined;
   const invoked = controllerFunction(csrController, {
     clusters: async () => entry,
     cloud: async () => cloud,
     api: async () => api,
-    now: () => new Date(),
+    now: () => stoppedAt ?? new Date(),
   });
 
   async function kubelet(nodeName: string): Promise<Transport> {
@@ -261,7 +264,11 @@ export async function startApprover(binaries: ControlPlaneBinaries): Promise<App
       recordsSeen = records.length;
       return since.filter(({ user }) => user === "serverless-ccm-csr").map(describe);
     },
+    stopTheClock() {
+      stoppedAt = new Date();
+    },
     async clear() {
+      stoppedAt = undefined;
       // There may be 10,000 of them.
       await ask(admin, {
         method: "DELETE",
