@@ -68,6 +68,7 @@ locals {
     # Facts and identity never come from the metadata service: outside the cluster it answers for the wrong machine.
     AWS_EC2_METADATA_DISABLED = "true"
     AWS_USE_FIPS_ENDPOINT     = tostring(var.fips)
-    CLUSTERS_FILE             = var.clusters_file
+    CLUSTERS_FILE             = var.clusters_path == null ? var.clusters_file : "ssm:${var.clusters_path}/"
+    ALLOWED_NETWORKS          = join(",", var.allowed_networks)
   }
 }

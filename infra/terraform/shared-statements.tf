@@ -6,6 +6,17 @@ locals {
       Action   = "sts:AssumeRole"
       Resource = var.assume_role_arn
     }]
+    # The function of an event reads the one cluster that it is about; whoever has to know all of them lists them.
+    cluster = [{
+      Effect   = "Allow"
+      Action   = "ssm:GetParameter"
+      Resource = "${local.clusters_arn}/*"
+    }]
+    all-clusters = [{
+      Effect   = "Allow"
+      Action   = ["ssm:GetParameters", "ssm:GetParametersByPath"]
+      Resource = [local.clusters_arn, "${local.clusters_arn}/*"]
+    }]
     sign-in-secrets = [{
       Effect   = "Allow"
       Action   = ["secretsmanager:GetSecretValue", "ssm:GetParameter"]
@@ -81,6 +92,8 @@ locals {
 
   granted = {
     assume-role     = var.assume_role_arn != null
+    cluster         = var.clusters_path != null
+    all-clusters    = var.clusters_path != null
     sign-in-secrets = length(var.sign_in_secrets) > 0
     sign-in-keys    = length(var.sign_in_keys) > 0
     sign-in-roles   = var.sign_in_role_arn != null
@@ -88,10 +101,14 @@ locals {
     network         = length(var.vpc_subnet_ids) > 0
   }
 
-  # The sweep asks no cloud.
+  clusters_arn = "arn:${local.partition}:ssm:${local.region}:${local.account}:parameter${coalesce(var.clusters_path, "/none")}"
+
+  # The sweep asks no cloud, and it and ec2-events are about all clusters.
   attachments = {
     for pair in setproduct([for name, given in local.granted : name if given], keys(local.functions)) :
     "${pair[0]}/${pair[1]}" => { policy = pair[0], function = pair[1] }
     if !(pair[0] == "assume-role" && pair[1] == "sweep")
+    && !(pair[0] == "cluster" && contains(["sweep", "ec2-events"], pair[1]))
+    && !(pair[0] == "all-clusters" && !contains(["sweep", "ec2-events"], pair[1]))
   }
 }

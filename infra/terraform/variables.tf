@@ -44,6 +44,28 @@ variable "clusters_file" {
   default     = "/opt/clusters.yaml"
 }
 
+variable "clusters_path" {
+  description = "The path in SSM whose parameters are the clusters' entries, in place of layer and file."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = can(regex("^(/[a-zA-Z0-9_.-]+)+$", coalesce(var.clusters_path, "/none")))
+    error_message = "clusters_path is a path of SSM parameters that begins with a slash and ends without one: /serverless-ccm/clusters."
+  }
+}
+
+variable "allowed_networks" {
+  description = "The networks in which API servers may have internal addresses."
+  type        = list(string)
+  default     = []
+
+  validation {
+    condition     = alltrue([for network in var.allowed_networks : can(cidrhost(trimprefix(network, "!"), 0))])
+    error_message = "allowed_networks are networks such as 10.0.0.0/8 or fd00::/8, with ! before those that are excluded."
+  }
+}
+
 variable "assume_role_arn" {
   description = "The role (or a pattern with *) of other accounts that clusters may name as roleArn."
   type        = string

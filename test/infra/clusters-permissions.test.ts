@@ -33,7 +33,7 @@ describeWithPart("aws-tools", "where the functions read clusters", ({ cfnLint })
     );
 
   test("is a file of a layer, and nothing is allowed of parameters, where no path is given", () => {
-    expect([...environmentsOf(without)]).toEqual(["/opt/clusters.yaml undefined"]);
+    expect([...environmentsOf(without)]).toEqual(["/opt/clusters.yaml "]);
     expect(without.resources).not.toHaveProperty("ClusterPolicy");
     expect(without.resources).not.toHaveProperty("AllClustersPolicy");
   });

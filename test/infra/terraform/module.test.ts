@@ -59,8 +59,16 @@ const ROWS = [
   },
   {
     place: PLACES.commercial,
-    parameters: { controllers: "route,tagging,csr" },
-    variables: { controllers: ["route", "tagging", "csr"] },
+    parameters: {
+      controllers: "route,tagging,csr",
+      clustersPath: "/ccm/clusters",
+      allowedNetworks: "10.0.0.0/8,!10.1.0.0/16",
+    },
+    variables: {
+      controllers: ["route", "tagging", "csr"],
+      clusters_path: "/ccm/clusters",
+      allowed_networks: ["10.0.0.0/8", "!10.1.0.0/16"],
+    },
   },
 ];
 
