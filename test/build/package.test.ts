@@ -32,6 +32,7 @@ describe("serverless package", () => {
         AWS_EC2_METADATA_DISABLED: "true",
         AWS_USE_FIPS_ENDPOINT: "false",
         CLUSTERS_FILE: "/opt/clusters.yaml",
+        ALLOWED_NETWORKS: "",
       });
     }
   });

@@ -53,7 +53,10 @@ describeWithPart("control-plane", "a management cluster", (binaries) => {
     await stage.putSecret({ namespace, name: "blue", labels: LABELS, data: { value: KUBECONFIG } });
     const ours = { apiVersion: "v1", kind: "Namespace", metadata: { name: "serverless-ccm" } };
     await stage.ask("POST", "/api/v1/namespaces", ours);
-    await stage.plane.apply(fileURLToPath(new URL("../../../../infra/management", import.meta.url)));
+    for (const file of ["service-account.yaml", "kubernetes-home/read-clusters.yaml"])
+      await stage.plane.apply(
+        fileURLToPath(new URL(`../../../../infra/management/${file}`, import.meta.url)),
+      );
     const minted = await stage.ask(
       "POST",
       "/api/v1/namespaces/serverless-ccm/serviceaccounts/serverless-ccm-relay/token",
