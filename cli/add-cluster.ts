@@ -1,10 +1,10 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { stringify } from "yaml";
-import { parseCloudConfig, type WrittenCloudConfig } from "#cli/cloud-config.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { KubeconfigError } from "#cli/kubeconfig-error.ts";
 import { OWN_KUBECONFIG } from "#cli/kubeconfig-trust.ts";
 import { loadKubeconfig } from "#cli/load-kubeconfig.ts";
+import { readCloud } from "#cli/settings.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { isFaulty, isFile, parseEntryDocument } from "#config/clusters-file.ts";
 import { replaceClustersFile, withCluster } from "#config/edit-clusters-file.ts";
@@ -132,25 +132,6 @@ async function readServer(
 
 async function dataOf(file: string): Promise<string> {
   return Buffer.from(await readSmallFile(file, MAX_BYTES)).toString("base64");
-}
-
-async function readCloud(
-  flags: AddFlags,
-  environment: Environment,
-  faults: ConfigurationFault[],
-): Promise<WrittenCloudConfig | undefined> {
-  let text: string | undefined = "";
-  try {
-    if (flags.cloudConfig !== undefined)
-      text = await readSmallFile(flags.cloudConfig, MAX_BYTES, { pipes: true });
-  } catch (error) {
-    text = undefined;
-    faults.push({ name: "--cloud-config", message: `${flags.cloudConfig} ${fileTrouble(error)}` });
-  }
-  const parsed = parseCloudConfig(flags.cloudProvider, text, environment);
-  if (parsed.kind === "cloud") return parsed.cloud;
-  faults.push(...parsed.faults);
-  return undefined;
 }
 
 function readSignIns(written: readonly string[], faults: ConfigurationFault[]): { readonly signIn?: object } {

@@ -140,8 +140,9 @@ function readPort(text: string, faults: ConfigurationFault[]): number {
 /** A cloud-config has ten lines. */
 const MAX_CLOUD_CONFIG_BYTES = 1024 * 1024;
 
-async function readCloud(
-  flags: ClusterFlags,
+/** Reads the cloud that the flags name and their cloud-config describes, or adds to `faults` why it cannot be used. */
+export async function readCloud(
+  flags: Pick<ClusterFlags, "cloudProvider" | "cloudConfig">,
   environment: Readonly<Record<string, string | undefined>>,
   faults: ConfigurationFault[],
 ): Promise<WrittenCloudConfig | undefined> {

@@ -2,7 +2,8 @@ import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balan
 import type { LoadBalancer } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { errorOf } from "#clouds/aws/actions/error-of.ts";
 import type { Fault, Outcome } from "#clouds/aws/errors.ts";
-import { allPages, type Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
+import { allClassic, allNetwork } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
+import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
 /**
@@ -10,9 +11,6 @@ import { fault, ok } from "#clouds/outcome.ts";
  * more calls unless the account has hundreds.
  */
 const MOST_ASKED_SINGLY = 1;
-
-/** AWS's largest page of load balancers, of either version. */
-const PAGE_SIZE = 400;
 
 /** What there is of each name; undefined where there is none, and a fault where that could not be found out. */
 export type ByName<Value> = ReadonlyMap<string, Outcome<Value | undefined>>;
@@ -26,20 +24,8 @@ export function networkByName(names: readonly string[], read: Reader): Promise<B
         ? answer
         : listed("elbv2:DescribeLoadBalancers", answer.value.LoadBalancers);
     },
-    all: () => allNetworks(read),
+    all: () => allNetwork(read),
     nameOf: ({ LoadBalancerName: name }) => name,
-  });
-}
-
-/** All load balancers of ELBv2 of the account and region. */
-export function allNetworks(read: Reader): Promise<Outcome<readonly LoadBalancer[]>> {
-  return allPages("elbv2:DescribeLoadBalancers", async (next) => {
-    const answer = await read("elbv2:DescribeLoadBalancers", {
-      PageSize: PAGE_SIZE,
-      ...(next === undefined ? {} : { Marker: next }),
-    });
-    if (answer.kind === "fault") return answer;
-    return ok({ values: answer.value.LoadBalancers, next: answer.value.NextMarker });
   });
 }
 
@@ -55,15 +41,7 @@ export function classicByName(
         ? answer
         : listed("elb:DescribeLoadBalancers", answer.value.LoadBalancerDescriptions);
     },
-    all: () =>
-      allPages("elb:DescribeLoadBalancers", async (next) => {
-        const answer = await read("elb:DescribeLoadBalancers", {
-          PageSize: PAGE_SIZE,
-          ...(next === undefined ? {} : { Marker: next }),
-        });
-        if (answer.kind === "fault") return answer;
-        return ok({ values: answer.value.LoadBalancerDescriptions, next: answer.value.NextMarker });
-      }),
+    all: () => allClassic(read),
     nameOf: ({ LoadBalancerName: name }) => name,
   });
 }

@@ -4,12 +4,8 @@ import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
 import { sharedGroupId } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import { addressesOf } from "#clouds/aws/load-balancers/observe/addresses.ts";
-import {
-  allNetworks,
-  type ByName,
-  classicByName,
-  networkByName,
-} from "#clouds/aws/load-balancers/observe/by-name.ts";
+import { allNetwork } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
+import { type ByName, classicByName, networkByName } from "#clouds/aws/load-balancers/observe/by-name.ts";
 import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
 import { type TargetInstances, targetInstances } from "#clouds/aws/load-balancers/observe/instances.ts";
 import { allTargetGroups } from "#clouds/aws/load-balancers/observe/network.ts";
@@ -132,7 +128,7 @@ async function usersOfShared(
   const id = groups.kind === "ok" ? sharedGroupId(clusterTag, groups.value) : undefined;
   const matters = cluster.sharedBackendSecurityGroup !== true || sought.some(({ wanted }) => !wanted);
   if (id === undefined || !matters) return ok({});
-  const all = await allNetworks(read);
+  const all = await allNetwork(read);
   if (all.kind === "fault") return all;
   const users = all.value.filter(({ SecurityGroups }) => SecurityGroups?.includes(id));
   return ok({ sharedGroupUsers: users.flatMap(({ LoadBalancerArn }) => LoadBalancerArn ?? []) });

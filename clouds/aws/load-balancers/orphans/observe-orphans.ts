@@ -1,12 +1,12 @@
 import type { Fault, Outcome } from "#clouds/aws/errors.ts";
 import { isOwned } from "#clouds/aws/load-balancers/allowed.ts";
+import { allClassic, allNetwork } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
 import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
 import { allTargetGroups } from "#clouds/aws/load-balancers/observe/network.ts";
 import { observeLoadBalancers } from "#clouds/aws/load-balancers/observe/observe.ts";
 import type { Observing } from "#clouds/aws/load-balancers/observe/shared.ts";
 import { classicTags, networkTags, type TagsOf } from "#clouds/aws/load-balancers/observe/tags.ts";
 import { groupsOf } from "#clouds/aws/load-balancers/observe/vpc.ts";
-import { allClassic, allNetwork } from "#clouds/aws/load-balancers/orphans/all-load-balancers.ts";
 import {
   orphanedService,
   uidInGroupName,
