@@ -297,7 +297,8 @@ export function describeRoutes(
 
     test("are made although the cloud throttles, loses an answer and fails", async () => {
       const a = await under.join("a", ["100.64.0.0/24"]);
-      under.moto.failures.plan({ operation: "ec2:CreateRoute", failure: { kind: "throttle" } });
+      // What is throttled is sent once more.
+      under.moto.failures.plan({ operation: "ec2:CreateRoute", count: 2, failure: { kind: "throttle" } });
       expect(await outcome()).toMatchObject({
         outcome: "retry",
         because: { code: "Throttled" },
