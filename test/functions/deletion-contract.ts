@@ -13,6 +13,7 @@ import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { joiningNode } from "#emulators/harness/joining-node.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
+import { runningInstance } from "#test/clouds/memory/running-instance.ts";
 import { createLife } from "#test/functions/life.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 
@@ -98,7 +99,7 @@ export function describeDeletion(title: string, start: (folder: string) => Promi
 
     async function registered(name: string, ready: "Unknown" | "True" = "Unknown"): Promise<Node> {
       const providerID = `memory:///zone-a/${name}`;
-      world.instances.set(name, instanceOf(name, providerID));
+      world.instances.set(name, { ...runningInstance(name, "10.0.0.1"), providerID });
       const { metadata, spec, status, ...joining } = joiningNode({ name, providerID }) as unknown as Record<
         "metadata" | "spec" | "status",
         Record<string, unknown>
@@ -432,19 +433,4 @@ export function describeDeletion(title: string, start: (folder: string) => Promi
 
 function secondsAgo(seconds: number): string {
   return `${new Date(START_MS - seconds * 1_000).toISOString().slice(0, 19)}Z`;
-}
-
-function instanceOf(name: string, providerID: string): MemoryInstance {
-  return {
-    id: name,
-    account: "account-1",
-    network: "network-1",
-    state: "running",
-    providerID,
-    type: "m1.large",
-    zone: "zone-a",
-    region: "region-1",
-    addresses: [{ type: "InternalIP", address: "10.0.0.1" }],
-    labels: {},
-  };
 }

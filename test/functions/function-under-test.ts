@@ -10,6 +10,7 @@ import { controllerFunction } from "#functions/parts/controller-function.ts";
 import type { FunctionContext } from "#functions/parts/deadline.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import type { LogLine } from "#functions/parts/log-report.ts";
+import { addressAt, runningInstance } from "#test/clouds/memory/running-instance.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 
 /** One call to the cloud: which nodes it was asked about, and with which share of the quotas. */
@@ -80,7 +81,7 @@ export async function startFunction(): Promise<FunctionUnderTest> {
     join: async (...names) => {
       const nodes: Node[] = [];
       for (const name of names) {
-        cloud.instances.set(name, instanceOf(name, cloud.instances.size));
+        cloud.instances.set(name, runningInstance(name, addressAt(cloud.instances.size)));
         nodes.push(await api.join({ name }));
       }
       return nodes;
@@ -110,21 +111,6 @@ export async function startFunction(): Promise<FunctionUnderTest> {
       return records.filter(({ user }) => user === "serverless-ccm-node").length;
     },
     close: () => api.close(),
-  };
-}
-
-function instanceOf(name: string, index: number) {
-  return {
-    id: name,
-    account: "account-1",
-    network: "network-1",
-    state: "running" as const,
-    providerID: `memory:///zone-a/${name}`,
-    type: "m1.large",
-    zone: "zone-a",
-    region: "region-1",
-    addresses: [{ type: "InternalIP", address: `10.0.${Math.floor(index / 250)}.${(index % 250) + 1}` }],
-    labels: {},
   };
 }
 

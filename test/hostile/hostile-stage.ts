@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { addressAt, runningInstance } from "#test/clouds/memory/running-instance.ts";
 import type { HostileWorld } from "#test/hostile/attack.ts";
 import { times } from "#test/hostile/hostile-nodes.ts";
 import { type Attacked, startAttackedFunctions, startAttackedRelay } from "#test/hostile/processes.ts";
@@ -94,10 +95,11 @@ async function writeClusters(
   const names = ["honest", "attacker"].flatMap((tenant) => times(MACHINES, (index) => `${tenant}-${index}`));
   const [account, network] = SECRETS;
   const others = [
-    { ...instanceOf("foreign", 0), account, network, foreign: true },
-    { ...instanceOf("denied", 1), account, network, error: "Denied" },
+    { ...runningInstance("foreign", addressAt(0)), account, network, foreign: true },
+    { ...runningInstance("denied", addressAt(1)), account, network, error: "Denied" },
   ];
-  await writeFile(instancesFile, JSON.stringify({ instances: [...names.map(instanceOf), ...others] }));
+  const own = names.map((name, index) => runningInstance(name, addressAt(index)));
+  await writeFile(instancesFile, JSON.stringify({ instances: [...own, ...others] }));
   const cloud = { provider: "memory", instancesFile } as const;
   const clustersFile = join(folder, "clusters.yaml");
   await writeClustersFile(
@@ -108,19 +110,4 @@ async function writeClusters(
     ),
   );
   return clustersFile;
-}
-
-function instanceOf(name: string, index: number) {
-  return {
-    id: name,
-    account: "account-1",
-    network: "network-1",
-    state: "running",
-    providerID: `memory:///zone-a/${name}`,
-    type: "m1.large",
-    zone: "zone-a",
-    region: "region-1",
-    addresses: [{ type: "InternalIP", address: `10.0.${Math.floor(index / 250)}.${(index % 250) + 1}` }],
-    labels: {},
-  };
 }

@@ -3,8 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { AuthorizeSecurityGroupIngressCommand, CreateSecurityGroupCommand } from "@aws-sdk/client-ec2";
-import { createAwsCloud } from "#clouds/aws/cloud.ts";
-import { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { EventReason } from "#core/event.ts";
 import type { ObjectReport } from "#core/report.ts";
@@ -17,6 +15,7 @@ import type { LogLine } from "#functions/parts/log-report.ts";
 import { serviceController } from "#functions/parts/service-controller.ts";
 import { connect } from "#kube/client/connect.ts";
 import { access } from "#test/access.ts";
+import { awsWithoutWaits } from "#test/clouds/aws/aws-without-waits.ts";
 import { type Clients, clientsOf, REGION } from "#test/clouds/aws/moto/clients.ts";
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
 import { type MendedMoto, type Point, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
@@ -171,15 +170,7 @@ export async function startStage(program: MotoProgram, startPlane = startEmbedde
     });
     const lines: LogLine[] = [];
     moto.setGate(lifeline.gate);
-    const config = AwsCloudConfig.parse(cluster.cloud);
-    let nowMs = performance.now();
-    const made = createAwsCloud(config, {
-      clusterName: cluster.name,
-      now: () => nowMs,
-      sleep: async (delayMs) => {
-        nowMs += delayMs;
-      },
-    });
+    const made = awsWithoutWaits(cluster);
     try {
       const run = controllerFunction(serviceController, {
         clusters: async () => cluster,

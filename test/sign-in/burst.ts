@@ -14,6 +14,7 @@ import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { startRelay } from "#relay/relay.ts";
 import { ask } from "#test/ask.ts";
+import { runningInstance } from "#test/clouds/memory/running-instance.ts";
 import { untilTrue } from "#test/until-true.ts";
 
 /** What a burst of joining nodes is played on. */
@@ -61,7 +62,7 @@ export async function playBurst({ cluster, admin, folder, prefix, rotate }: Burs
   const join = async (count: number): Promise<void> => {
     const names = Array.from({ length: count }, () => `${prefix}-${joined++}`);
     for (const name of names) {
-      cloud.instances.set(name, instanceOf(name, cloud.instances.size));
+      cloud.instances.set(name, runningInstance(name, `10.0.0.${cloud.instances.size + 1}`));
       await ask(admin, { method: "POST", path: "/api/v1/nodes", body: joiningNode({ name }) });
     }
   };
@@ -88,19 +89,4 @@ export async function playBurst({ cluster, admin, folder, prefix, rotate }: Burs
     await history.close();
     await (await api(cluster)).close();
   }
-}
-
-function instanceOf(name: string, index: number) {
-  return {
-    id: name,
-    account: "account-1",
-    network: "network-1",
-    state: "running" as const,
-    providerID: `memory:///zone-a/${name}`,
-    type: "m1.large",
-    zone: "zone-a",
-    region: "region-1",
-    addresses: [{ type: "InternalIP", address: `10.0.0.${index + 1}` }],
-    labels: {},
-  };
 }

@@ -10,6 +10,7 @@ import { joiningNode } from "#emulators/harness/joining-node.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import { keptConnections } from "#functions/parts/kept-connections.ts";
 import { ask, askForJson } from "#test/ask.ts";
+import { runningInstance } from "#test/clouds/memory/running-instance.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import {
   AUDIENCE,
@@ -85,7 +86,7 @@ describeWithPart(
       invoke = async (cluster) => {
         joined += 1;
         const name = `${cluster}-${joined}`;
-        instances.set(name, instanceOf(name, joined));
+        instances.set(name, runningInstance(name, `10.0.0.${joined}`));
         await ask(world.admin, { method: "POST", path: "/api/v1/nodes", body: joiningNode({ name }) });
         const object = await askForJson(world.admin, { method: "GET", path: `/api/v1/nodes/${name}` });
         const event = {
@@ -162,18 +163,3 @@ describeWithPart(
     });
   },
 );
-
-function instanceOf(name: string, index: number) {
-  return {
-    id: name,
-    account: "account-1",
-    network: "network-1",
-    state: "running" as const,
-    providerID: `memory:///zone-a/${name}`,
-    type: "m1.large",
-    zone: "zone-a",
-    region: "region-1",
-    addresses: [{ type: "InternalIP", address: `10.0.0.${index}` }],
-    labels: {},
-  };
-}

@@ -8,8 +8,6 @@ import {
   DescribeTargetGroupsCommand,
   DescribeTargetHealthCommand,
 } from "@aws-sdk/client-elastic-load-balancing-v2";
-import { createAwsCloud } from "#clouds/aws/cloud.ts";
-import { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { ObjectReport } from "#core/report.ts";
 import { serviceWatch } from "#core/service/watch.ts";
@@ -18,6 +16,7 @@ import { controllerFunction } from "#functions/parts/controller-function.ts";
 import { serviceController } from "#functions/parts/service-controller.ts";
 import { connect } from "#kube/client/connect.ts";
 import { access } from "#test/access.ts";
+import { awsWithoutWaits } from "#test/clouds/aws/aws-without-waits.ts";
 import { type Clients, clientsOf, REGION } from "#test/clouds/aws/moto/clients.ts";
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
 import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
@@ -105,14 +104,7 @@ export async function startAwsBatch(program: MotoProgram): Promise<AwsBatch> {
         cloud: { provider: "aws", region: REGION, vpc: network.vpc, clusterTag: CLUSTER_TAG, ...cloud },
         ...entry,
       });
-      let nowMs = performance.now();
-      const made = createAwsCloud(AwsCloudConfig.parse(cluster.cloud), {
-        clusterName: cluster.name,
-        now: () => nowMs,
-        sleep: async (delayMs) => {
-          nowMs += delayMs;
-        },
-      });
+      const made = awsWithoutWaits(cluster);
       try {
         const run = controllerFunction(serviceController, {
           clusters: async () => cluster,

@@ -16,9 +16,8 @@ import {
   ModifyLoadBalancerAttributesCommand,
 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { createAwsCloud } from "#clouds/aws/cloud.ts";
-import { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
+import { awsWithoutWaits } from "#test/clouds/aws/aws-without-waits.ts";
 import { type Clients, clientsOf, REGION } from "#test/clouds/aws/moto/clients.ts";
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
 import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
@@ -54,16 +53,7 @@ describeWithPart("moto", "load balancers whose Service is gone, on moto", (progr
     cluster = await startCluster((folder) => startEmbeddedControlPlane({ folder }));
     under = await startOrphans(cluster, () => ({
       config: { provider: "aws", region: REGION, vpc: network.vpc, clusterTag: TAG, ...cloud },
-      make({ name, cloud: config }) {
-        let nowMs = performance.now();
-        return createAwsCloud(AwsCloudConfig.parse(config), {
-          clusterName: name,
-          now: () => nowMs,
-          sleep: async (delayMs) => {
-            nowMs += delayMs;
-          },
-        });
-      },
+      make: awsWithoutWaits,
     }));
   });
   beforeEach(async () => {
