@@ -20,7 +20,11 @@ import { ask, askForJson } from "#test/ask.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
 import { type Clients, clientsOf, REGION } from "#test/clouds/aws/moto/clients.ts";
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
-import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
+import {
+  type MendedMoto,
+  type MendedMotoOptions,
+  startMendedMoto,
+} from "#test/clouds/aws/moto/start-mended-moto.ts";
 import { CLUSTER, stockFiles, textOf, untilLeading, writeStock } from "#test/handover/stage.ts";
 import { type AwsState, readAwsState } from "#test/killing/aws-state.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
@@ -81,9 +85,10 @@ export async function startServicesStage(
   binaries: ControlPlaneBinaries,
   stock: string,
   program: MotoProgram,
+  options: MendedMotoOptions = {},
 ): Promise<ServicesStage> {
   const folder = await mkdtemp(join(tmpdir(), "services-"));
-  const moto = await startMendedMoto(program);
+  const moto = await startMendedMoto(program, options);
   const aws = clientsOf(moto.url);
   const network = await makeNetwork(aws.ec2, { clusterTag: CLUSTER });
   const plane = await startKubeApiserver({

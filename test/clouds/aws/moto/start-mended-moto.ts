@@ -31,6 +31,7 @@ import { SUBNETS } from "./mends/subnets.ts";
 import { tags } from "./mends/tags.ts";
 import { targetGroups } from "./mends/target-groups.ts";
 import { POINTS_ENVIRONMENT, pointsOf } from "./points.ts";
+import { quotasEnvironment } from "./quotas.ts";
 import { parseXml, renderXml } from "./xml.ts";
 
 /** A call that came, and what it was answered. */
@@ -82,6 +83,8 @@ export interface MendedMoto {
 }
 
 export interface MendedMotoOptions {
+  /** Of each security group, with what an account was given; AWS's and moto's own 60 without it. Not beside points. */
+  readonly rulesPerSecurityGroup?: number;
   /**
    * Whether it can be set back to what it was. What moto said is then said again without it until something changes, and nobody may
    * change moto by its own URL.
@@ -98,9 +101,10 @@ export interface Point {
 /** Starts moto_server and the proxy before it, on free ports of 127.0.0.1. */
 export async function startMendedMoto(
   program: MotoProgram,
-  { hasPoints = false }: MendedMotoOptions = {},
+  { hasPoints = false, rulesPerSecurityGroup }: MendedMotoOptions = {},
 ): Promise<MendedMoto> {
-  const moto = await startMoto(program, hasPoints ? POINTS_ENVIRONMENT : {});
+  const more = rulesPerSecurityGroup === undefined ? {} : quotasEnvironment(rulesPerSecurityGroup);
+  const moto = await startMoto(program, hasPoints ? POINTS_ENVIRONMENT : more);
   const points = pointsOf(moto.url);
   const failures = createFailures(() => performance.now());
   const invisibility = createInvisibility();
