@@ -75,6 +75,7 @@ export async function measureServices(options: ServicesBenchOptions): Promise<Se
   const { programs, contender, services, nodes, joined } = options;
   const startedAt = new Date().toISOString();
   const stage = await startServicesStage(programs.controlPlane, programs.stock, options.moto, {
+    hasPoints: true,
     rulesPerSecurityGroup: RULES_PER_SECURITY_GROUP,
   });
   const behind = clientsOf(stage.moto.motoUrl);

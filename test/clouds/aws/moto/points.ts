@@ -11,14 +11,19 @@ export interface Points {
   leave(): Promise<void>;
 }
 
-/** What a moto is started with that is to have points. */
-export const POINTS_ENVIRONMENT = {
-  PYTHONPATH: join(dirname(fileURLToPath(import.meta.url)), "points"),
-  // Its byte code is no part of the sources.
-  PYTHONDONTWRITEBYTECODE: "1",
-} as const;
+/** What a moto is started with that is to have points, and so many rules of a security group. */
+export function pointsEnvironment(rulesPerSecurityGroup?: number): Readonly<Record<string, string>> {
+  return {
+    PYTHONPATH: join(dirname(fileURLToPath(import.meta.url)), "points"),
+    // Its byte code is no part of the sources.
+    PYTHONDONTWRITEBYTECODE: "1",
+    ...(rulesPerSecurityGroup === undefined
+      ? {}
+      : { RULES_PER_SECURITY_GROUP: String(rulesPerSecurityGroup) }),
+  };
+}
 
-/** Of a moto that was started with `POINTS_ENVIRONMENT`. */
+/** Of a moto that was started with `pointsEnvironment`. */
 export function pointsOf(url: string): Points {
   let depth = 0;
   return {

@@ -30,8 +30,7 @@ import { SECURITY_GROUPS } from "./mends/security-groups.ts";
 import { SUBNETS } from "./mends/subnets.ts";
 import { tags } from "./mends/tags.ts";
 import { targetGroups } from "./mends/target-groups.ts";
-import { POINTS_ENVIRONMENT, pointsOf } from "./points.ts";
-import { quotasEnvironment } from "./quotas.ts";
+import { pointsEnvironment, pointsOf } from "./points.ts";
 import { parseXml, renderXml } from "./xml.ts";
 
 /** A call that came, and what it was answered. */
@@ -83,13 +82,13 @@ export interface MendedMoto {
 }
 
 export interface MendedMotoOptions {
-  /** Of each security group, with what an account was given; AWS's and moto's own 60 without it. Not beside points. */
-  readonly rulesPerSecurityGroup?: number;
   /**
-   * Whether it can be set back to what it was. What moto said is then said again without it until something changes, and nobody may
-   * change moto by its own URL.
+   * Whether it can be set back to what it was, and is quicker. What moto said is then said again without it until something changes, and
+   * nobody may change moto by its own URL.
    */
   readonly hasPoints?: boolean;
+  /** Of each security group, where its account was given others than AWS's and moto's own 60; only of one that has points. */
+  readonly rulesPerSecurityGroup?: number;
 }
 
 /** What there was at one time. */
@@ -103,8 +102,7 @@ export async function startMendedMoto(
   program: MotoProgram,
   { hasPoints = false, rulesPerSecurityGroup }: MendedMotoOptions = {},
 ): Promise<MendedMoto> {
-  const more = rulesPerSecurityGroup === undefined ? {} : quotasEnvironment(rulesPerSecurityGroup);
-  const moto = await startMoto(program, hasPoints ? POINTS_ENVIRONMENT : more);
+  const moto = await startMoto(program, hasPoints ? pointsEnvironment(rulesPerSecurityGroup) : {});
   const points = pointsOf(moto.url);
   const failures = createFailures(() => performance.now());
   const invisibility = createInvisibility();

@@ -27,7 +27,10 @@ const create: Mend = async (call, next, behind) => {
     return faultOf(call, "InvalidSecurityGroup", `the security group '${missing}' does not exist`);
   const twice = await zonesTwice(subnetsOf(asked), behind);
   if (twice !== undefined) return faultOf(call, "InvalidConfigurationRequest", twice);
-  const existing = (await all(behind)).find((each) => textOf(each, "LoadBalancerName") === name);
+  const found = await behind
+    .ask("elbv2", "DescribeLoadBalancers", listForm("Names.member", [name]))
+    .catch(() => undefined);
+  const [existing] = listOf(found, "LoadBalancers");
   if (existing === undefined) return mended(await next(asked), call.region);
   if (differs(asked, existing))
     return faultOf(

@@ -60,7 +60,10 @@ const COMPARED = [
 const create: Mend = async (call, next, behind) => {
   const asked = withDefaults(call);
   const name = call.parameters.text("Name") ?? "";
-  const existing = (await allGroups(behind)).find((each) => textOf(each, "TargetGroupName") === name);
+  const found = await behind
+    .ask("elbv2", "DescribeTargetGroups", listForm("Names.member", [name]))
+    .catch(() => undefined);
+  const [existing] = listOf(found, "TargetGroups");
   if (existing === undefined) return next(asked);
   const differing = COMPARED.find((key) => {
     const wanted = asked.parameters.text(key);

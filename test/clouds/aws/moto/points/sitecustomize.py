@@ -9,6 +9,8 @@ import os
 
 import moto.backends
 import moto.core.responses
+from moto.ec2.exceptions import RulesPerSecurityGroupLimitExceededError
+from moto.ec2.models.security_groups import SecurityGroupBackend
 from moto.moto_api._internal import mock_random
 from werkzeug import serving
 
@@ -59,3 +61,18 @@ def run(host, port, application, **options):
 
 
 serving.run_simple = run
+
+# Of the rules of a security group moto allows as many as AWS does to whoever has not asked for more, and there is no setting for it: in an
+# account that was given more that check knows another number.
+MOST_RULES = int(os.environ.get("RULES_PER_SECURITY_GROUP", "0"))
+
+
+def verify(self, group, current_rule_nb, ip_ranges, source_groups=None, egress=False):
+    if current_rule_nb + len(ip_ranges or []) + len(source_groups or []) > MOST_RULES:
+        raise RulesPerSecurityGroupLimitExceededError
+
+
+if MOST_RULES > 0:
+    # A moto that has renamed it would keep to its own number without a word.
+    assert hasattr(SecurityGroupBackend, "_verify_group_will_respect_rule_count_limit")
+    SecurityGroupBackend._verify_group_will_respect_rule_count_limit = verify

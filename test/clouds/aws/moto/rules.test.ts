@@ -8,7 +8,7 @@ import { startMendedMoto } from "./start-mended-moto.ts";
 describeWithPart("moto", "rules of a security group", (program) => {
   test.each([
     { account: "as it comes", options: {}, most: 60 },
-    { account: "that was given more", options: { rulesPerSecurityGroup: 70 }, most: 70 },
+    { account: "that was given more", options: { hasPoints: true, rulesPerSecurityGroup: 70 }, most: 70 },
   ])("an account $account has $most", async ({ options, most }) => {
     const moto = await startMendedMoto(program, options);
     const { ec2, close } = clientsOf(moto.url);
