@@ -7,6 +7,7 @@ import type { Node } from "#core/node/node.ts";
 import type { ObjectReport } from "#core/report.ts";
 import type { ObjectName, Resource } from "#core/resources/resource.ts";
 import type { Settings } from "#core/settings.ts";
+import type { Stop } from "#core/stop.ts";
 
 /** What every object of Kubernetes has, as far as it is read here. */
 export interface ApiObject {
@@ -65,6 +66,8 @@ export interface Watch<T extends ApiObject = ApiObject> {
    * cluster's places stay free. Without it the cluster's own limit alone holds.
    */
   readonly invocations?: number;
+  /** What it does may take something away that does not come back: a function looks at what is stopped before it begins. */
+  readonly deletes?: true;
   /** Parses a whole object or a snapshot of one; never throws. */
   parse(value: unknown): Parsed<T>;
   /** The part that decisions read. Deciding on it and on the object give the same; a snapshot's snapshot is itself. */
@@ -198,6 +201,8 @@ export interface AskContext {
   readonly now: Date;
   readonly related: RelatedObjects;
   readonly settings: Settings;
+  /** What operators have stopped; nothing without it. */
+  readonly stop?: Stop | undefined;
 }
 
 /** A question to a capability of the cloud; all questions of a batch to one capability are one call. */

@@ -15,6 +15,7 @@ import {
   type Settings,
   TaggingSettings,
 } from "#core/settings.ts";
+import { underStop } from "#core/stop.ts";
 
 /** What a document may say of its cluster's configuration; what it leaves out is as where nothing is configured. */
 const DecideSettings = z.strictObject({
@@ -99,10 +100,11 @@ export function decideDocument(
     now,
     related: event.related ?? {},
     settings,
+    stop: event.stop,
   });
   if (plan.kind === "shared") return { kind: "shared", plan };
   const policies = { dryRun: event.dryRun === true, labelsOnly: false };
-  const decided = plan.decisions.map((decision) => applyPolicies(decision, policies));
+  const decided = plan.decisions.map((decision) => underStop(applyPolicies(decision, policies), event.stop));
   const decisions = parsed.flatMap((each, index): readonly (Decision | MalformedObject)[] =>
     each.kind === "malformed" ? [{ ...each, index }] : decided.splice(0, 1),
   );

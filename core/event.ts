@@ -1,7 +1,11 @@
 import * as z from "zod";
+import { Stop } from "#core/stop.ts";
 
 /** The version of the event contract that this build speaks; an event of another one is rejected at the door. */
 export const EVENT_VERSION = 1;
+
+/** That of events whose `stop` has to be understood: a function that is older rejects them, and would delete what it was sent otherwise. */
+export const STOPPED_EVENT_VERSION = 2;
 
 /** A batch closes at this many objects … */
 export const MAX_BATCH_OBJECTS = 100;
@@ -56,7 +60,7 @@ export type ObjectHint = z.output<typeof ObjectHint>;
  * here are dropped, so that a later version may add some; what has to be understood takes another `version`.
  */
 export const Event = z.object({
-  version: z.literal(EVENT_VERSION),
+  version: z.literal([EVENT_VERSION, STOPPED_EVENT_VERSION]),
   id: z.string().min(1).max(128),
   cluster: ClusterName,
   /** The `hash` of the cluster as the sender read it. */
@@ -74,5 +78,7 @@ export const Event = z.object({
   busy: z.literal(true).optional(),
   /** Tightens: decide and report, write nothing. An event can never loosen a policy. */
   dryRun: z.literal(true).optional(),
+  /** Tightens: what operators have stopped, as the sender read it. */
+  stop: Stop.optional(),
 });
 export type Event = z.output<typeof Event>;

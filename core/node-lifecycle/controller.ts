@@ -12,8 +12,8 @@ export const nodeLifecycleController: InstanceController<Node> = {
   eventSource: NODE_LIFECYCLE_EVENT_SOURCE,
   asks: (node, { settings }) =>
     isAsked(node, settings.nodes) ? { capability: "instances", node, control: true } : undefined,
-  stateOf(batch, { settings }) {
-    const found = underState(batch, settings);
+  stateOf(batch, { settings, stop }) {
+    const found = underState(batch, settings, stop);
     if (found.length === 0) return undefined;
     return { ...STATE, counted: hasCandidate(found) ? NODES : undefined };
   },

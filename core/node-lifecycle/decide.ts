@@ -21,12 +21,13 @@ import {
 } from "#core/node-lifecycle/told.ts";
 import { NODES } from "#core/resources/resource.ts";
 import type { NodeSettings } from "#core/settings.ts";
+import { becauseOfStop, type Stop } from "#core/stop.ts";
 import { nameOf, providerIDOf } from "#core/tenant-fact.ts";
 
 type NodeSubject = Subject<Node, InstanceAnswer>;
 
 /** What decisions on the lifecycle of nodes depend on. */
-type LifecycleContext = Pick<DecisionContext, "now" | "settings" | "state" | "count" | "clock">;
+type LifecycleContext = Pick<DecisionContext, "now" | "settings" | "state" | "count" | "clock" | "stop">;
 
 /** Whether the cloud is asked about a node: never about one that is Ready. */
 export function isAsked(node: Node, settings: NodeSettings): boolean {
@@ -40,9 +41,13 @@ export function isAsked(node: Node, settings: NodeSettings): boolean {
 export function underState(
   batch: readonly NodeSubject[],
   { nodes }: { readonly nodes: NodeSettings },
+  stop?: Stop,
 ): Found[] {
-  if (!nodes.deletion.enabled) return [];
-  return foundIn(batch, nodes).filter(({ finding: { kind } }) => STATEFUL[kind]);
+  // What is announced counts as deleted: nothing is that will not be.
+  if (!nodes.deletion.enabled || stop === "deletes" || stop === "writes") return [];
+  return foundIn(batch, nodes).filter(
+    ({ finding: { kind } }) => STATEFUL[kind] && !(stop === "unproven" && kind === "missed"),
+  );
 }
 
 const STATEFUL: Readonly<Record<Finding["kind"], boolean>> = {
@@ -62,8 +67,8 @@ export function hasCandidate(found: readonly Found[]): boolean {
 
 /** Decides on a batch of nodes. A Ready node is freed of the mark of a stopped one at the most; an error deletes and marks nothing. */
 export function decideLifecycle(batch: readonly NodeSubject[], context: LifecycleContext): Plan {
-  const { now, settings, clock = "unknown", count = NOT_COUNTED } = context;
-  const found = underState(batch, settings);
+  const { now, settings, stop, clock = "unknown", count = NOT_COUNTED } = context;
+  const found = underState(batch, settings, stop);
   if (found.length === 0) return each(batch.map((subject) => decideNode(subject, batch, context)));
   const stored = readState(context.state);
   if (stored.kind === "unusable") {
@@ -78,11 +83,11 @@ export function decideLifecycle(batch: readonly NodeSubject[], context: Lifecycl
     return { kind: "shared", because, write: writeState(plan.next, stored.configMap) };
   }
   const judged = new Map(
-    found.flatMap(({ node }): [string, Decision][] => {
+    found.flatMap(({ node, finding }): [string, Decision][] => {
       const verdict = plan.verdicts.get(node.metadata.uid);
       if (verdict === undefined) return [];
       const afterSeconds = monitorAfterSeconds(node, settings.nodes, now);
-      return [[node.metadata.uid, byVerdict(node, verdict, afterSeconds)]];
+      return [[node.metadata.uid, byVerdict(node, finding, verdict, afterSeconds)]];
     }),
   );
   return each(
@@ -105,7 +110,7 @@ function foundIn(batch: readonly NodeSubject[], settings: NodeSettings): Found[]
 function decideNode(
   subject: NodeSubject,
   batch: readonly NodeSubject[],
-  { now, settings: { nodes } }: LifecycleContext,
+  { now, settings: { nodes }, stop }: LifecycleContext,
   gone?: (node: Node) => Decision | undefined,
 ): Decision {
   const { object: node, answer } = subject;
@@ -130,7 +135,11 @@ function decideNode(
       return retry(node, { code: "DeletionUnproven", message: UNPROVEN }, afterSeconds, [UNPROVEN_EVENT]);
     case "terminated":
     case "missed":
-      return gone?.(node) ?? retry(node, DISABLED, afterSeconds, []);
+      return (
+        gone?.(node) ??
+        (stop && skip(node, becauseOfStop(stop, GONE))) ??
+        retry(node, DISABLED, afterSeconds, [])
+      );
   }
 }
 
@@ -147,6 +156,7 @@ const REPLACED: Because = {
 };
 const UNPROVEN =
   "its instance is not found, and the node is not deleted: no other instance was found that would show that this is the right account and region";
+const GONE = "its instance is gone, and the node is not deleted";
 const DISABLED: Because = {
   code: "DeletionDisabled",
   message: "its instance is gone, and the cluster's configuration says that nodes are not deleted",
@@ -170,10 +180,10 @@ function decideExisting(node: Node, { id, state }: Instance, afterSeconds: numbe
   return changeOr(node, [patchNode(node, [addShutdownTaint(node)])], { because, otherwise });
 }
 
-function byVerdict(node: Node, verdict: Verdict, monitorSeconds: number): Decision {
+function byVerdict(node: Node, { kind }: Finding, verdict: Verdict, monitorSeconds: number): Decision {
   switch (verdict.kind) {
     case "delete":
-      return deleteNode(node);
+      return deleteNode(node, kind === "terminated");
     case "braked":
       return retry(node, becauseOfBrake(verdict.brake), HELD_SECONDS, [BRAKE_EVENTS[verdict.brake.limit]]);
     case "wait": {
@@ -185,7 +195,7 @@ function byVerdict(node: Node, verdict: Verdict, monitorSeconds: number): Decisi
 }
 
 /** Deletes the node as it is now: with any change it has to be looked at again. */
-function deleteNode(node: Node): Decision {
+function deleteNode(node: Node, isProven: boolean): Decision {
   const { name, uid, resourceVersion } = node.metadata;
   const write: DeleteWrite = {
     on: "cluster",
@@ -194,6 +204,7 @@ function deleteNode(node: Node): Decision {
     name,
     verb: "delete",
     precondition: { uid, resourceVersion },
+    ...(isProven ? { proven: true } : {}),
   };
   return changeOr(node, [write], {
     because: { code: "Deleted", message: "its instance does not exist in the cloud" },

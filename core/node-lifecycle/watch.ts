@@ -14,6 +14,7 @@ export const nodeLifecycleWatch: Watch<Node> = {
   functionName: "node-lifecycle",
   resource: NODES,
   scope: "batch",
+  deletes: true,
   parse: parseNode,
   snapshot: (node, { labelPrefixes }) => snapshotOf(node, labelPrefixes),
   needsWork: (node, { settings }) => needsWork(node, settings.nodes),

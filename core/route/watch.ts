@@ -10,6 +10,7 @@ export const routeWatch: Watch<ClusterObject> = {
   // Who runs the stock controller for it beside this one must not be surprised.
   onByDefault: false,
   functionName: "route",
+  deletes: true,
   related: [routeNodes],
   looks: {
     // Nothing on the namespace itself matters.

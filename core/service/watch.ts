@@ -16,6 +16,7 @@ export const serviceWatch: Watch<Service> = {
   resource: SERVICES,
   scope: "object",
   invocations: 2,
+  deletes: true,
   parse: parseService,
   snapshot: snapshotOf,
   needsWork: (service, { settings }) => needsWork(service, settings),

@@ -5,6 +5,7 @@ import type { CloudAction, Decision, Plan } from "#core/decision.ts";
 import { referenceTo, retry } from "#core/decisions.ts";
 import { applyPolicies } from "#core/policies.ts";
 import type { CloudUsage, ObjectReport } from "#core/report.ts";
+import { underStop } from "#core/stop.ts";
 import { type Answers, askCloud, isSameQuestion } from "#functions/parts/ask-cloud.ts";
 import { askContextOf, type Invocation, shareOf } from "#functions/parts/invocation.ts";
 import { logAction } from "#functions/parts/log-action.ts";
@@ -64,7 +65,10 @@ export function createBatch(
     });
 
   const underPolicies = (decision: Decision): Decision =>
-    applyPolicies(decision, { dryRun: false, labelsOnly: cluster.policies.labelsOnly });
+    underStop(
+      applyPolicies(decision, { dryRun: false, labelsOnly: cluster.policies.labelsOnly }),
+      invocation.stop,
+    );
 
   function decideOne(subject: Subject): Decision {
     const plan = decide([subject]);

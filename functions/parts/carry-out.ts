@@ -4,10 +4,12 @@ import type { Because, Decision, Plan } from "#core/decision.ts";
 import { messageOf } from "#core/message-of.ts";
 import { dryRun, labelsOnlyOfWrites } from "#core/policies.ts";
 import type { ClusterUsage, ObjectReport } from "#core/report.ts";
+import type { Stop } from "#core/stop.ts";
 import type { Batch, ReadUnder } from "#functions/parts/batch.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { askContextOf, type Invocation } from "#functions/parts/invocation.ts";
 import { countObjects, readAgain, readState } from "#functions/parts/read.ts";
+import { heldNow, heldTogether } from "#functions/parts/stopped.ts";
 import { addClusterUsage, NO_CLUSTER_USAGE } from "#functions/parts/usage.ts";
 import { applyDecisions } from "#kube/apply/apply.ts";
 import { applyShared } from "#kube/apply/apply-shared.ts";
@@ -29,12 +31,12 @@ const MAX_ROUNDS = 6;
 
 /** Plans and writes, until every object has an outcome; with a dry run says what would have been written. */
 export async function carryOut(invocation: Invocation, batch: Batch): Promise<Outcomes> {
-  const { cluster, controller, event, dependencies } = invocation;
+  const { cluster, controller, event, dependencies, stop } = invocation;
   if (batch.objects().length === 0) return nothingSent([]);
-  const isDryRun = cluster.policies.dryRun || event.dryRun === true;
+  const isDryRun = cluster.policies.dryRun || event.dryRun === true || stop === "writes";
   // Without state a plan needs no API server, and a dry run then needs none at all.
   if (isDryRun && controller.stateOf === undefined)
-    return nothingSent(withoutWriting(batch, batch.plan(undefined)));
+    return nothingSent(withoutWriting(batch, batch.plan(undefined), stop));
   const startedAt = performance.now();
   const signedIn = await signIn(dependencies, cluster);
   if (signedIn.kind === "failed") return nothingSent(allDue(batch, signedIn.because, SIGN_IN_AFTER_SECONDS));
@@ -58,7 +60,7 @@ async function rounds(
   };
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const plan = batch.plan(await readUnder(invocation, batch, transport, count));
-    if (isDryRun) return { objects: [...gone, ...withoutWriting(batch, plan)], usage };
+    if (isDryRun) return { objects: [...gone, ...withoutWriting(batch, plan, invocation.stop)], usage };
     if (plan.kind === "each") {
       const applied = await applyEach(invocation, batch, plan.decisions, transport);
       return { objects: [...gone, ...applied.objects], usage: addClusterUsage(usage, applied.usage) };
@@ -68,6 +70,8 @@ async function rounds(
       return { objects: [...gone, ...allSkipped(batch, because)], usage };
     }
     if (deadline.signal.aborted) return { objects: [...gone, ...allDue(batch, DEADLINE_REACHED, 0)], usage };
+    const held = await heldTogether(invocation, plan.because.message);
+    if (held !== undefined) return { objects: [...gone, ...allSkipped(batch, held)], usage };
     count({ writes: 1 });
     const shared = await applyShared(transport, plan.write, deadline.signal);
     if (shared.kind === "failed") {
@@ -109,17 +113,19 @@ async function readUnder(
 }
 
 async function applyEach(
-  { cluster, controller, event, deadline, now }: Invocation,
+  invocation: Invocation,
   batch: Batch,
   decisions: readonly Decision[],
   transport: Transport,
 ): Promise<Carried> {
+  const { cluster, controller, event, deadline, now } = invocation;
   return applyDecisions({
     transport,
     controller,
     items: batch.itemsOf(decisions),
     decide: batch.decider,
     act: (action, signal) => batch.act(action, signal),
+    held: (write) => heldNow(invocation, write),
     signal: deadline.signal,
     graceMs: deadline.settleMs,
     // Who says so in Events: the function.
@@ -147,8 +153,12 @@ async function signIn(dependencies: Dependencies, cluster: Cluster): Promise<Sig
   }
 }
 
-function withoutWriting(batch: Batch, plan: Plan): ObjectReport[] {
-  if (plan.kind === "each") return batch.itemsOf(plan.decisions).map(reportOfDryRun);
+function withoutWriting(batch: Batch, plan: Plan, stop: Stop | undefined): ObjectReport[] {
+  if (plan.kind === "each") {
+    const reports = batch.itemsOf(plan.decisions).map(reportOfDryRun);
+    // A dry run is for reading what would be done; a stop is not.
+    return stop === "writes" ? reports.map(({ decision: _, ...report }) => report) : reports;
+  }
   const message = `would write to ${plan.write.resource} first: ${plan.because.message}`;
   return allSkipped(batch, { code: "DryRun", message });
 }

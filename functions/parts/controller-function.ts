@@ -13,6 +13,7 @@ import { parseEvent } from "#functions/parts/parse-event.ts";
 import { objectsOf, parseObjects } from "#functions/parts/parse-objects.ts";
 import { type PlatformFunction, platformFunction } from "#functions/parts/platform-function.ts";
 import { refusalOf, reportOf } from "#functions/parts/report.ts";
+import { stopOf } from "#functions/parts/stopped.ts";
 
 /** A controller as a function: a batch of its objects in, and a report of each out. Of several the event says whose objects it has. */
 export function controllerFunction(
@@ -35,7 +36,9 @@ export function controllerFunction(
       await controller.load?.(cluster.cloud.provider);
       const objects = objectsOf(entries);
       const asked = objects.map(({ object }) => object);
-      const invocation = { dependencies, cluster, controller, event, deadline, now: dependencies.now() };
+      const now = dependencies.now();
+      const stop = await stopOf(event, controller, dependencies);
+      const invocation = { dependencies, cluster, controller, event, deadline, now, stop };
       const answers = await askCloud(invocation, asked);
       const batch = createBatch(invocation, objects, answers);
       const outcomes = withOrphans(batch, await carryOut(invocation, batch));

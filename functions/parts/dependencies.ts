@@ -1,5 +1,6 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Cluster, Clusters } from "#config/cluster.ts";
+import type { Stop } from "#core/stop.ts";
 import type { Log } from "#functions/parts/log-report.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
@@ -11,6 +12,11 @@ export interface Dependencies {
   /** The cluster's API server with the functions' identity; rejects where that cannot sign in. */
   api(cluster: Cluster): Promise<Transport>;
   now(): Date;
+  /**
+   * What operators have stopped for a cluster, not older than a few seconds; without it an event's own word counts alone. Never rejects:
+   * where that cannot be read it is what was known last, and `unproven` at the least.
+   */
+  readonly stopOf?: (cluster: string) => Promise<Stop | undefined>;
   /** Nothing is logged without it. */
   readonly log?: Log;
 }

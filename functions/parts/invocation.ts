@@ -1,6 +1,7 @@
 import { type Cluster, settingsOf } from "#config/cluster.ts";
 import type { AskContext, Controller } from "#core/controller.ts";
 import type { Event } from "#core/event.ts";
+import type { Stop } from "#core/stop.ts";
 import type { Deadline } from "#functions/parts/deadline.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 
@@ -13,11 +14,18 @@ export interface Invocation {
   readonly deadline: Deadline;
   /** The one moment at which everything in it is decided. */
   readonly now: Date;
+  /** What was stopped at that moment; nothing without it. */
+  readonly stop?: Stop | undefined;
 }
 
 /** What questions to the cloud depend on beside the object. */
-export function askContextOf({ cluster, event: { reason, related = {} }, now }: Invocation): AskContext {
-  return { reason, now, related, settings: settingsOf(cluster) };
+export function askContextOf({
+  cluster,
+  event: { reason, related = {} },
+  now,
+  stop,
+}: Invocation): AskContext {
+  return { reason, now, related, settings: settingsOf(cluster), stop };
 }
 
 /** The share of the cloud account's quotas that it may spend: the event's, or the floor of the cluster. */

@@ -122,6 +122,8 @@ async function carryOut(change: Change, progress: Progress, context: ApplyContex
       if (stop !== undefined) return { stop, done };
       guarded = true;
     }
+    const held = await context.held(write);
+    if (held !== undefined) return { stop: { kind: "skip", because: held }, done };
     const sent = await (write.on === "cloud" ? act(write, context) : send(write, progress, context));
     if (sent.kind === "stop") return { ...sent, done };
     progress.change = change;

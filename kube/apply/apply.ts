@@ -1,6 +1,6 @@
 import type { ActionAnswer } from "#core/capability.ts";
 import { isDispensable } from "#core/cluster-events.ts";
-import type { CloudAction } from "#core/decision.ts";
+import type { Because, CloudAction, Write } from "#core/decision.ts";
 import type { ClusterUsage, ObjectReport } from "#core/report.ts";
 import { applyDecision } from "#kube/apply/apply-decision.ts";
 import { createGate } from "#kube/apply/concurrency.ts";
@@ -18,6 +18,8 @@ export interface ApplyOptions {
   readonly decide: Decider;
   /** Carries out one action of the cloud; never rejects. */
   readonly act?: ((action: CloudAction, signal: AbortSignal) => Promise<ActionAnswer>) | undefined;
+  /** Why a write is held back that was to be sent now; nothing is without it. Never rejects. */
+  readonly held?: ((write: Write) => Promise<Because | undefined>) | undefined;
   /** Once aborted no request starts; those in flight are awaited for `graceMs`, and the rest is reported as due. */
   readonly signal: AbortSignal;
   /** Names this function or process in Events. */
@@ -50,6 +52,7 @@ export async function applyDecisions(options: ApplyOptions): Promise<Applied> {
     controller: options.controller,
     decide: options.decide,
     act: options.act,
+    held: options.held ?? (() => Promise.resolve(undefined)),
     gate: createGate(options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT),
     newTurn: createTurns(MAX_TURNS, options.signal),
     deadline: options.signal,

@@ -1,5 +1,5 @@
 import type { DoneWrite } from "#core/controller.ts";
-import type { Change, Write } from "#core/decision.ts";
+import type { Because, Change, Write } from "#core/decision.ts";
 import type { ApplyContext, CarriedOut, Progress } from "#kube/apply/context.ts";
 import { act, guard, type Sent, send } from "#kube/apply/steps.ts";
 import { DEADLINE_REACHED } from "#kube/apply/stop.ts";
@@ -39,12 +39,20 @@ async function sendOne(
   progress: Progress,
   context: ApplyContext,
 ): Promise<Sent> {
-  if (write.on === "cluster") return send(write, progress, context);
+  if (write.on === "cluster") {
+    const held = await context.held(write);
+    return held === undefined ? send(write, progress, context) : heldBack(held);
+  }
   const entered = await actions.enter(untilAborted(context.deadline));
   if (entered !== "entered") return { kind: "stop", stop: DEADLINE_REACHED };
   try {
-    return await act(write, context);
+    const held = await context.held(write);
+    return held === undefined ? await act(write, context) : heldBack(held);
   } finally {
     actions.leave();
   }
+}
+
+function heldBack(because: Because): Sent {
+  return { kind: "stop", stop: { kind: "skip", because } };
 }

@@ -1,6 +1,6 @@
 import type { ActionAnswer } from "#core/capability.ts";
 import type { ApiObject, Controller, DoneWrite, RefusedAction } from "#core/controller.ts";
-import type { Change, CloudAction, Decision } from "#core/decision.ts";
+import type { Because, Change, CloudAction, Decision, Write } from "#core/decision.ts";
 import type { ClusterUsage } from "#core/report.ts";
 import type { Gate } from "#kube/apply/concurrency.ts";
 import type { Stop } from "#kube/apply/stop.ts";
@@ -42,6 +42,8 @@ export interface ApplyContext {
   readonly decide: Decider;
   /** Carries out one action of the cloud; never rejects. Without it there are none to be carried out. */
   readonly act?: ((action: CloudAction, signal: AbortSignal) => Promise<ActionAnswer>) | undefined;
+  /** Why a write is held back that was to be sent now; undefined where it is not. Never rejects. */
+  readonly held: (write: Write) => Promise<Because | undefined>;
   readonly gate: Gate;
   /** Whoever has the cloud changed waits for its turn. */
   readonly newTurn: () => Turn;

@@ -151,7 +151,7 @@ describe("a document is rejected", () => {
   test.each([
     ["that is nothing", null, [""]],
     ["that is a list", [], [""]],
-    ["of another version", { ...EVENT, version: 2 }, ["version"]],
+    ["of another version", { ...EVENT, version: 3 }, ["version"]],
     ["without objects", { ...EVENT, objects: [] }, ["objects"]],
     ["with too many objects", { ...EVENT, objects: Array(101).fill(node()) }, ["objects"]],
     ["that would loosen a policy", { ...EVENT, dryRun: false }, ["dryRun"]],

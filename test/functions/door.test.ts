@@ -17,7 +17,7 @@ const rejected: readonly (readonly [given: string, event: () => unknown, named: 
     () => ({}),
     ["version: ", "id: ", "cluster: ", "clusterHash: ", "controller: ", "reason: ", "objects: "],
   ],
-  ["another version", () => node.event([object], { version: 2 }), ["version: "]],
+  ["another version", () => node.event([object], { version: 3 }), ["version: "]],
   ["no objects", () => node.event([]), ["objects: "]],
   ["101 objects", () => node.event(Array(101).fill(object)), ["objects: "]],
   ["objects that are no list", () => node.event([], { objects: { 0: object } }), ["objects: "]],

@@ -13,6 +13,7 @@ export const orphanWatch: Watch<ClusterObject> = {
   functionName: serviceWatch.functionName,
   // What is gone is told from the number of Services there are, which is read with a state alone.
   scope: "batch",
+  deletes: true,
   related: [livingServices],
   looks: {
     // Nothing on the namespace itself matters, and Services that come and go are none of its business for ten minutes.

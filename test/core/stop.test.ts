@@ -1,0 +1,227 @@
+import { describe, expect, test } from "vitest";
+import type { CloudAction, Decision, Write } from "#core/decision.ts";
+import { retry, skip, unchanged } from "#core/decisions.ts";
+import { Event } from "#core/event.ts";
+import { decideLifecycle } from "#core/node-lifecycle/decide.ts";
+import { isDeleting, isHeldBy, type Stop, tightest, underStop } from "#core/stop.ts";
+import { at, foundIn, lifecycleNode, notFound, settingsWith } from "#test/core/node-lifecycle/builders.ts";
+
+const OBJECT = { apiVersion: "v1", kind: "Service", namespace: "a", name: "web", uid: "uid-1" };
+const TARGET = {
+  on: "cluster",
+  apiVersion: "v1",
+  resource: "services",
+  namespace: "a",
+  name: "web",
+} as const;
+const PATCH: Write = {
+  ...TARGET,
+  verb: "patch",
+  precondition: [{ op: "test", path: "/metadata/uid", value: "uid-1" }],
+  patch: [{ op: "remove", path: "/metadata/finalizers/0" }],
+};
+const DELETE: Write = { ...TARGET, verb: "delete", precondition: { uid: "uid-1" } };
+const PROVEN: Write = { ...DELETE, proven: true };
+
+function action(name: string, absent?: CloudAction["precondition"]["absent"]): Write {
+  return {
+    on: "cloud",
+    capability: "loadBalancers",
+    action: name,
+    target: "a-web",
+    parameters: {},
+    precondition: { uid: "uid-1", deleting: true, ...(absent === undefined ? {} : { absent }) },
+  };
+}
+
+const ORPHANED = action("elbv2:DeleteLoadBalancer", { apiVersion: "v1", resource: "services", name: "web" });
+const ABOUT = { code: "Reconciled", message: "as it is wanted" };
+
+function changeOf(writes: readonly [Write, ...Write[]], more: Partial<Decision> = {}): Decision {
+  const change = {
+    kind: "change",
+    object: OBJECT,
+    because: ABOUT,
+    writes: [...writes],
+    warnings: [],
+    events: [],
+  };
+  return { ...change, ...more } as Decision;
+}
+
+describe("what takes something away", () => {
+  test.each([
+    "elbv2:DeleteLoadBalancer",
+    "elbv2:DeleteTargetGroup",
+    "elbv2:DeleteListener",
+    "elbv2:DeregisterTargets",
+    "elb:DeleteLoadBalancer",
+    "elb:DeleteLoadBalancerListeners",
+    "elb:DeregisterInstancesFromLoadBalancer",
+    "elb:DetachLoadBalancerFromSubnets",
+    "ec2:DeleteSecurityGroup",
+    "ec2:RevokeSecurityGroupIngress",
+    "ec2:DeleteRoute",
+    "delete",
+    "DeleteLoadBalancer",
+  ])("%s does", (name) => expect(isDeleting(action(name))).toBe(true));
+
+  test.each([
+    "ec2:DeleteTags",
+    "elbv2:RemoveTags",
+    "elbv2:CreateLoadBalancer",
+    "elbv2:RegisterTargets",
+    "elbv2:ModifyListener",
+    "ec2:ReplaceRoute",
+    "create",
+    "MarkLoadBalancer",
+  ])("%s does not", (name) => expect(isDeleting(action(name))).toBe(false));
+
+  test("of the cluster a DELETE alone does", () => {
+    expect([DELETE, PROVEN, PATCH].map(isDeleting)).toEqual([true, true, false]);
+  });
+});
+
+test.each<[Stop, boolean[]]>([
+  ["writes", [true, true, true, true, true, true]],
+  ["deletes", [false, false, true, true, true, true]],
+  ["unproven", [false, false, true, false, false, true]],
+])("a stop of %s holds back", (stop, held) => {
+  const writes = [
+    PATCH,
+    action("elbv2:CreateListener"),
+    DELETE,
+    PROVEN,
+    action("elbv2:DeleteListener"),
+    ORPHANED,
+  ];
+  expect(writes.map((write) => isHeldBy(stop, write))).toEqual(held);
+});
+
+test.each<[readonly (Stop | undefined)[], Stop | undefined]>([
+  [[], undefined],
+  [[undefined, undefined], undefined],
+  [[undefined, "unproven"], "unproven"],
+  [["unproven", "deletes"], "deletes"],
+  [["deletes", "writes", "unproven"], "writes"],
+])("of %j the tightest is %s", (stops, expected) => expect(tightest(...stops)).toBe(expected));
+
+describe("a decision", () => {
+  const create = action("elbv2:CreateListener");
+  const remove = action("elbv2:DeleteListener");
+
+  test.each<[string, Decision, Stop | undefined, unknown]>([
+    ["that writes, without a stop", changeOf([remove]), undefined, changeOf([remove])],
+    ["that takes nothing away", changeOf([create, PATCH]), "deletes", changeOf([create, PATCH])],
+    [
+      "in order ends before what takes something away",
+      changeOf([create, remove, PATCH]),
+      "deletes",
+      { kind: "change", writes: [create], events: [] },
+    ],
+    [
+      "each for itself loses what takes something away",
+      changeOf([remove, create, PATCH], { independent: true }),
+      "deletes",
+      { kind: "change", writes: [create, PATCH], independent: true },
+    ],
+    [
+      "of which nothing is left",
+      changeOf([remove, PATCH]),
+      "deletes",
+      { kind: "skip", because: { code: "Stopped" } },
+    ],
+    [
+      "of an orphan, unproven",
+      changeOf([ORPHANED]),
+      "unproven",
+      { kind: "skip", because: { code: "Stopped" } },
+    ],
+    ["on what has ended", changeOf([PROVEN]), "unproven", changeOf([PROVEN])],
+    [
+      "that writes anything, with all writes stopped",
+      changeOf([PATCH]),
+      "writes",
+      {
+        kind: "skip",
+        because: { code: "Stopped", message: /^an operator has stopped writes: would patch services a\/web/ },
+      },
+    ],
+    ["to skip stays", skip(OBJECT, ABOUT), "writes", skip(OBJECT, ABOUT)],
+    ["that nothing is left stays", unchanged(OBJECT), "deletes", unchanged(OBJECT)],
+    ["to wait stays", retry(OBJECT, ABOUT, 5), "writes", retry(OBJECT, ABOUT, 5)],
+  ])("%s", (_, decision, stop, expected) => {
+    expect(underStop(decision, stop)).toMatchObject(
+      expected === undefined ? decision : matching(expected as Record<string, unknown>),
+    );
+  });
+});
+
+/** Patterns stand for texts that match them. */
+function matching(expected: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(expected).map(([key, value]) => {
+      if (value instanceof RegExp) return [key, expect.stringMatching(value)];
+      const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+      return [key, isObject ? matching(value as Record<string, unknown>) : value];
+    }),
+  );
+}
+
+describe("nodes whose instance is gone", () => {
+  const missed = { object: lifecycleNode(0), answer: notFound("i-control"), hint: undefined };
+  const terminated = { object: lifecycleNode(1), answer: foundIn(1, "terminated"), hint: undefined };
+
+  test.each<[Stop, string | undefined, string]>([
+    // Nothing is announced, as that would count as deleted.
+    ["writes", "each", "Stopped"],
+    ["deletes", "each", "Stopped"],
+    // The one that has ended is announced: it goes.
+    ["unproven", "shared", "DeletionState"],
+  ])("with a stop of %s", (stop, kind, code) => {
+    const context = { now: at(0), settings: settingsWith({}), clock: "here", stop };
+    const count = { kind: "count", count: 10 } as const;
+    const state = {
+      kind: "object",
+      object: {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name: "serverless-ccm", uid: "u", resourceVersion: "1" },
+      },
+    } as const;
+    const plan = decideLifecycle([missed, terminated], { ...context, count, state });
+    expect(plan.kind).toBe(kind);
+    if (plan.kind === "shared") {
+      expect(plan.because.code).toBe(code);
+      expect(JSON.stringify(plan.write)).not.toContain(missed.object.metadata.uid);
+    } else expect(plan.decisions.map(({ because }) => because.code)).toEqual([code, code]);
+  });
+
+  test("unproven alone, it says so", () => {
+    const context = { now: at(0), settings: settingsWith({}), clock: "here", stop: "unproven" } as const;
+    const plan = decideLifecycle([missed], context);
+    expect(plan).toMatchObject({ decisions: [{ kind: "skip", because: { code: "Stopped" } }] });
+  });
+});
+
+describe("an event", () => {
+  const event = {
+    id: "e-1",
+    cluster: "a",
+    clusterHash: "0123456789abcdef",
+    controller: "cloud-node-controller",
+    reason: "watch",
+    objects: [{}],
+  };
+
+  test.each([
+    [1, undefined, true],
+    [1, "writes", true],
+    [2, "deletes", true],
+    [2, undefined, true],
+    [3, "deletes", false],
+    [1, "everything", false],
+  ])("of version %s with a stop of %s is taken: %s", (version, stop, isTaken) => {
+    expect(Event.safeParse({ ...event, version, stop }).success).toBe(isTaken);
+  });
+});
