@@ -52,6 +52,9 @@ export const NODE_LIFECYCLE_EVENT_SOURCE = "cloud-node-lifecycle-controller";
 /** The Lease in `kube-system` with which a relay vouches that changes in the cluster reach the functions. */
 export const RELAY_LEASE = "serverless-ccm-relay";
 
+/** Label of a Lease in a management cluster by which replicas of the relay know each other. */
+export const REPLICA_LABEL = "serverless-ccm.io/replica";
+
 /** The ConfigMap in `kube-system` that holds what deletion has to remember. */
 export const STATE_CONFIG_MAP = "serverless-ccm";
 

@@ -1,0 +1,183 @@
+import { REPLICA_LABEL } from "#core/contracts.ts";
+import { messageOf } from "#core/message-of.ts";
+import { creationPath, LEASES, objectPath, withQuery } from "#core/resources/resource.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import { type Clock, pause } from "#kube/follow/clock.ts";
+import type { ObjectKey } from "#kube/follow/object-key.ts";
+import { watchResource } from "#kube/follow/watch.ts";
+import { createLiveReplicas } from "#relay/sharding/live-replicas.ts";
+import type { Membership, MembershipNote } from "#relay/sharding/membership.ts";
+import { createOwnLease } from "#relay/sharding/own-lease.ts";
+import { type ReplicaLease, replicaLeaseOf } from "#relay/sharding/replica-lease.ts";
+
+export interface LeaseMembershipOptions {
+  readonly self: string;
+  /** Tells this process from any other that was given the same name; a few random characters. */
+  readonly identity: string;
+  /** Where the Leases are. */
+  readonly namespace: string;
+  /** Connects to the cluster that has them; tried again where it rejects. */
+  readonly connect: () => Promise<Transport>;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly note: (note: MembershipNote) => void;
+}
+
+/** One request of each replica in this time, as a leader's election takes one: twenty replicas come to 14 a second. */
+export const RENEW_MS = 1_500;
+/** A replica whose renewals have not come back for so long is none for the others by now. */
+export const CUT_OFF_MS = 10_000;
+/** What leaving may take. */
+const LEAVE_TIMEOUT_MS = 3_000;
+
+/**
+ * Replicas by Leases in one namespace, one for each, which it renews and all watch. Who lives is judged whenever a renewal of one's own
+ * has come back by the watch, and only then: whoever cannot reach the API server blames nobody, and goes on with those it knew last.
+ */
+export function joinByLease(options: LeaseMembershipOptions): Membership {
+  const { self, namespace, clock, random, note } = options;
+  const holder = `${self}_${options.identity}`;
+  const live = createLiveReplicas();
+  const listeners = new Set<() => void>();
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let known: readonly string[] | undefined;
+  let isListed = false;
+  let ownRenewal = "";
+  let cameBackMs: number | undefined;
+  const startedMs = clock.now();
+  let isCutOff = false;
+  let failure: string | undefined;
+
+  function look(): void {
+    if (signal.aborted || !isListed || cameBackMs === undefined) return;
+    const replicas = [self, ...live.names()].sort();
+    if (known?.join() === replicas.join()) return;
+    known = replicas;
+    note({ kind: "changed", replicas });
+    for (const listener of listeners) listener();
+  }
+
+  function saw(lease: ReplicaLease, { name, resourceVersion }: ObjectKey): void {
+    const nowMs = clock.now();
+    if (name !== self) live.saw(name, { renewal: lease.renewal, version: resourceVersion }, nowMs);
+    else if (lease.holder === holder && lease.renewal !== ownRenewal) {
+      ownRenewal = lease.renewal;
+      cameBackMs = nowMs;
+      if (isCutOff) note({ kind: "back" });
+      isCutOff = false;
+      live.ownCameBack(nowMs);
+    }
+    look();
+  }
+
+  function watch(transport: Transport, until: AbortSignal): Promise<void> {
+    return watchResource<{ readonly lease: ReplicaLease | undefined }>({
+      transport,
+      path: withQuery(creationPath(LEASES, namespace), `labelSelector=${encodeURIComponent(REPLICA_LABEL)}`),
+      project: (object) => ({ lease: replicaLeaseOf(object) }),
+      handler: {
+        applied({ lease }, key) {
+          if (lease !== undefined) saw(lease, key);
+        },
+        deleted({ name }) {
+          live.left(name);
+          look();
+        },
+        restarted() {},
+        note(each) {
+          if (each.kind === "failed") failure = each.message;
+          if (each.kind !== "listed") return;
+          isListed = true;
+          look();
+        },
+      },
+      clock,
+      random,
+      signal: until,
+    });
+  }
+
+  async function follow(transport: Transport): Promise<void> {
+    const own = createOwnLease({ transport, namespace, name: self, holder });
+    let watching = new AbortController();
+    let ended = watch(transport, watching.signal);
+    let hasFailed = false;
+    let taker = "";
+    while (!signal.aborted) {
+      const renewal = await own.renew(new Date(clock.now()), signal);
+      if (renewal.kind === "failed") failure = renewal.message;
+      if (renewal.kind === "taken-back" && renewal.holder !== taker) {
+        taker = renewal.holder;
+        note({ kind: "name-taken", holder: taker });
+      }
+      // The watch may wait for long after what has failed, and the server is there again.
+      if (hasFailed && renewal.kind !== "failed" && !signal.aborted) {
+        watching.abort();
+        await ended;
+        watching = new AbortController();
+        ended = watch(transport, watching.signal);
+      }
+      hasFailed = renewal.kind === "failed";
+      await clearAway(transport);
+      await wait();
+    }
+    watching.abort();
+    await own.release(AbortSignal.timeout(LEAVE_TIMEOUT_MS));
+    await ended;
+  }
+
+  /** Replicas that were killed leave their Leases behind; the first of those that live takes these away, unless they are renewed meanwhile. */
+  async function clearAway(transport: Transport): Promise<void> {
+    const left = known?.[0] === self ? live.longSilent(clock.now()) : undefined;
+    if (left === undefined || signal.aborted) return;
+    const path = objectPath(LEASES, { namespace, name: left.name });
+    const body = { preconditions: { resourceVersion: left.version } };
+    // Where it fails it is tried again.
+    await transport.send({ method: "DELETE", path, body, signal }).catch(() => undefined);
+  }
+
+  async function wait(): Promise<void> {
+    if (!isCutOff && clock.now() - (cameBackMs ?? startedMs) > CUT_OFF_MS) {
+      isCutOff = true;
+      note({ kind: "cut-off", message: failure ?? "renewals of its Lease do not come back by the watch" });
+    }
+    await pause(clock, RENEW_MS * (0.9 + 0.2 * random()), signal);
+  }
+
+  async function run(): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        const transport = await options.connect();
+        try {
+          await follow(transport);
+        } finally {
+          await transport.close();
+        }
+      } catch (error) {
+        failure = messageOf(error);
+        await wait();
+      }
+    }
+  }
+  const running = run();
+
+  return {
+    self,
+    replicas: () => known,
+    isCutOff: () => isCutOff,
+    onChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    leave() {
+      stopping.abort();
+      const timeout = AbortSignal.timeout(LEAVE_TIMEOUT_MS);
+      return Promise.race([
+        running,
+        new Promise<void>((resolve) => timeout.addEventListener("abort", () => resolve())),
+      ]);
+    },
+  };
+}
