@@ -4,7 +4,7 @@ import { letGoOfBrake, usableState } from "#cli/reset-brake.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { jsonLine } from "#core/json-line.ts";
 import { NODES } from "#core/resources/resource.ts";
-import { countObjects } from "#functions/parts/read.ts";
+import { countObjects } from "#kube/apply/read.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** The flags of `brake`. */

@@ -20,8 +20,10 @@ import type { Cluster } from "#config/cluster.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
 import type { ClusterHome } from "#config/home/home.ts";
 import { type SignInRole, signIn, signInKeyOf } from "#config/sign-in.ts";
+import { userOf } from "#core/identities.ts";
 import { nearest } from "#core/nearest.ts";
 import { shown } from "#core/shown-text.ts";
+import { actingAs } from "#kube/client/acting-as.ts";
 import { type ConnectOptions, connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
@@ -145,7 +147,8 @@ async function reachInHome(
   const clusters = wanted.map((cluster) =>
     reachable(
       cluster,
-      (role) => signInKeyOf(cluster, role),
+      // Where the relay writes, it is everybody.
+      (role) => (cluster.writes === "relay" ? role : signInKeyOf(cluster, role)),
       (role) => signInTo(cluster, role, addresses),
     ),
   );
@@ -154,6 +157,7 @@ async function reachInHome(
 
 async function signInTo(cluster: Cluster, role: SignInRole, addresses: AddressRules): Promise<Transport> {
   if (role === "relay") return connectRelay(cluster, addresses);
+  if (cluster.writes === "relay") return inStead(await connectRelay(cluster, addresses), role);
   const judgeAddress = judgeBy(addresses);
   const key = signInKeyOf(cluster, role);
   const how = key === undefined ? undefined : cluster.signIn[key];
@@ -164,6 +168,12 @@ async function signInTo(cluster: Cluster, role: SignInRole, addresses: AddressRu
     ...(await signIn(cluster, role)),
     ...boundsOf(cluster),
   });
+}
+
+/** What the relay sends in somebody's stead; where nobody in particular is asked for, the node function's. */
+function inStead(transport: Transport, role: Exclude<SignInRole, "relay">): Transport {
+  const user = userOf(role === "functions" ? "node" : role);
+  return { ...actingAs(transport, user), close: () => transport.close() };
 }
 
 function unknownCluster(name: string, file: string, { clusters }: ClustersFile): ConfigurationFault {

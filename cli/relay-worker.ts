@@ -3,6 +3,7 @@ import { connectRelay } from "#cli/connect-relay.ts";
 import { readFunctionNames } from "#cli/function-names.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { keepCluster } from "#cli/keep-cluster.ts";
+import { privateSweeps } from "#cli/private-sweeps.ts";
 import { RELAY_WORKER, type RelayWorkerData } from "#cli/relay-worker-data.ts";
 import type { Watch } from "#core/controller.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
@@ -29,5 +30,6 @@ export function runRelayWorker(data: RelayWorkerData, watches?: readonly Watch[]
     identity: data.identity,
     nodeStatusUpdateFrequencySeconds: data.nodeStatusUpdateFrequencySeconds,
     watches,
+    sweeps: privateSweeps,
   });
 }

@@ -5,8 +5,8 @@ import {
   type StoredState,
   writeState,
 } from "#core/node-lifecycle/state.ts";
-import { readState } from "#functions/parts/read.ts";
 import { applyShared } from "#kube/apply/apply-shared.ts";
+import { readState } from "#kube/apply/read.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** What a reset came to. */

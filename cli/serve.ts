@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { listenError } from "#cli/listen-error.ts";
+import { privateSweeps } from "#cli/private-sweeps.ts";
 import type { ServingSettings } from "#cli/settings.ts";
 import type { ControllerName } from "#core/event.ts";
 import { logText } from "#core/log-text.ts";
@@ -68,6 +69,8 @@ export async function serve({
     identity: randomBytes(4).toString("hex"),
     nodeStatusUpdateFrequencySeconds: serving.nodeStatusUpdateFrequencySeconds,
     onOutcome: log,
+    // Whoever sweeps here sweeps all.
+    sweep: sweep === undefined ? privateSweeps({ metrics, log }) : undefined,
   });
   const follower = follow?.(relay);
   const sweeping = sweep?.(metrics);

@@ -5,6 +5,7 @@ import type { Watch } from "#core/controller.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, pause, systemClock } from "#kube/follow/clock.ts";
+import type { ReadingTurns } from "#kube/follow/reading-turns.ts";
 import type { RelayMetrics } from "#relay/report/metrics.ts";
 import { createSweepTurns, sweepCluster } from "#sweep/sweep-cluster.ts";
 import { type SweepLine, sweepLines } from "#sweep/sweep-line.ts";
@@ -18,6 +19,8 @@ export interface SweepEveryMinuteOptions {
   readonly log: (line: SweepLine) => void;
   readonly metrics: Pick<RelayMetrics, "followSweep">;
   readonly watches?: readonly Watch[];
+  /** Shared by all that this process sweeps; its own without it. */
+  readonly turns?: ReadingTurns;
   readonly clock?: Clock;
   /** Uniform in [0, 1). */
   readonly random?: () => number;
@@ -39,7 +42,7 @@ export function sweepEveryMinute(options: SweepEveryMinuteOptions): Sweeping {
     ...{ invoker: options.invoker, clock, random, watches: options.watches },
     api: async () => transport,
     identity: `sweep-${randomBytes(4).toString("hex")}`,
-    turns: createSweepTurns(clock),
+    turns: options.turns ?? createSweepTurns(clock),
   };
 
   async function sweepOnce(): Promise<void> {

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { CloudConfig, cloudKindOf } from "#clouds/kinds.ts";
 import { CertificateAuthorityData } from "#config/certificate-authority-data.ts";
+import { checkWrites } from "#config/check-writes.ts";
 import { hashOfEntry } from "#config/cluster-hash.ts";
 import { type CheckedWriting, checkWriting } from "#config/fault-words.ts";
 import { SignIn } from "#config/sign-in/kinds.ts";
@@ -98,6 +99,8 @@ export const ClusterEntry = z.strictObject({
    */
   signIn: z.strictObject(SIGN_INS).prefault({}),
   cloud: CloudConfig,
+  /** Who writes to the API server: each function, or the relay in their stead where they have no way to it. */
+  writes: z.enum(["function", "relay"]).prefault("function"),
   controllers: z
     .array(ControllerName)
     .min(1)
@@ -115,7 +118,7 @@ export type ClusterEntry = z.input<typeof ClusterEntry>;
 /** Parses by a schema of entries, and adds the hash of what was written. */
 export function hashed<Entry extends z.ZodObject>(entry: Entry) {
   return z.unknown().transform((written, context): z.output<Entry> & { readonly hash: string } => {
-    const checked = checkAuthority(checkRouting(checkWriting(entry, written)));
+    const checked = checkWrites(checkAuthority(checkRouting(checkWriting(entry, written))));
     if (checked.kind === "valid")
       return { ...checked.value, hash: hashOfEntry(written as Record<string, unknown>) };
     for (const { path, message } of checked.faults)

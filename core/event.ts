@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { Round } from "#core/rounds.ts";
 import { Stop } from "#core/stop.ts";
 
 /** The version of the event contract that this build speaks; an event of another one is rejected at the door. */
@@ -80,5 +81,7 @@ export const Event = z.object({
   dryRun: z.literal(true).optional(),
   /** Tightens: what operators have stopped, as the sender read it. */
   stop: Stop.optional(),
+  /** In a cluster whose relay writes, what it has read for decisions that were asked for before; elsewhere it is not looked at. */
+  round: Round.optional(),
 });
 export type Event = z.output<typeof Event>;

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { Because, Decision } from "#core/decision.ts";
 import { ClusterName, ControllerName, MAX_SAID } from "#core/event.ts";
+import { HandedBack } from "#core/handed-back.ts";
 
 /** Something in the cloud that nothing in the cluster has a use for any more. */
 export const Orphan = z.object({
@@ -73,5 +74,7 @@ export const Report = z.object({
   objects: z.array(ObjectReport),
   durations: z.object({ cloudMs: z.number(), clusterMs: z.number(), totalMs: z.number() }),
   usage: z.object({ cloud: CloudUsage, cluster: ClusterUsage }),
+  /** In a cluster whose relay writes: what that has to do before there is an entry for each object. */
+  handedBack: HandedBack.optional(),
 });
 export type Report = z.output<typeof Report>;

@@ -1,6 +1,6 @@
 import { RELAY_LEASE, STATE_CONFIG_MAP, SYSTEM_NAMESPACE } from "#core/contracts.ts";
 import { KUBELET_SERVING_SIGNER } from "#core/csr/csr.ts";
-import type { Identity } from "#core/identities.ts";
+import { type Identity, userOf } from "#core/identities.ts";
 
 /** A controller that is off by default, and has its manifests in a folder of its name in infra/rbac. */
 export const OPTIONAL_CONTROLLERS = [
@@ -24,6 +24,8 @@ export interface Right {
   readonly name?: string;
   /** Needed where this controller is on, and granted by manifests of its own. */
   readonly controller?: OptionalController;
+  /** Needed where the relay writes in the functions' stead, and granted by manifests of its own. */
+  readonly writes?: "relay";
 }
 
 type What = Omit<Right, "verb">;
@@ -56,6 +58,8 @@ const SERVED_CLUSTER: What = { ...CLUSTER, controller: "service-lb-controller" }
 const ROUTES = { controller: "node-route-controller" } as const;
 /** Events on what has a namespace stand there, and Services are in all of them. */
 const EVENTS_ANYWHERE: What = { group: "", resource: "events", controller: "service-lb-controller" };
+/** In whose stead a relay writes and sweeps, where functions cannot reach the cluster. */
+const STOOD_FOR = ["node", "node-lifecycle", "csr", "sweep"] as const satisfies readonly Identity[];
 const TAGGED_NODES: What = { ...NODES, controller: "tagging" };
 const TAGGED_CLUSTER: What = { ...CLUSTER, controller: "tagging" };
 
@@ -69,6 +73,9 @@ export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
     ...verbs(SERVED_CLUSTER, "list", "watch"),
     ...verbs({ ...CLUSTER, ...ROUTES }, "list", "watch"),
     ...verbs(TAGGED_CLUSTER, "list", "watch"),
+    ...STOOD_FOR.flatMap((identity) =>
+      verbs({ group: "", resource: "users", name: userOf(identity), writes: "relay" }, "impersonate"),
+    ),
   ],
   node: [
     ...verbs(NODES, "get", "patch"),

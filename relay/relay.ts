@@ -7,6 +7,7 @@ import { createReadingTurns } from "#kube/follow/reading-turns.ts";
 import { type ClusterRelay, startClusterRelay } from "#relay/cluster-relay.ts";
 import { createGate } from "#relay/delivery/create-gate.ts";
 import type { Gate } from "#relay/delivery/gate.ts";
+import { writingInvoker } from "#relay/delivery/writing-invoker.ts";
 import { type ConfigurationFault, type FollowedCluster, notFollowed } from "#relay/followed-cluster.ts";
 import { createLogLimit, type LogLimit } from "#relay/report/log-limit.ts";
 import type { RelayMetrics } from "#relay/report/metrics.ts";
@@ -33,6 +34,8 @@ export interface RelayOptions {
   readonly metrics?: RelayMetrics | undefined;
   /** Whether it vouches, by a Lease in each cluster, for what happens there reaching the functions. */
   readonly vouches?: boolean | undefined;
+  /** Starts what sweeps a cluster that the relay alone can reach; without it, or another's doing, it is not swept. */
+  readonly sweep?: ((swept: SweptCluster) => Sweeping) | undefined;
   /** One structured line for every outcome, ready for the log. */
   /** Told whose object it is before each is looked at; for whoever must know what a process was at that ended. */
   readonly onHandle?: ((cluster: string) => void) | undefined;
@@ -42,6 +45,19 @@ export interface RelayOptions {
   readonly clock?: Clock;
   /** Uniform in [0, 1). */
   readonly random?: () => number;
+}
+
+/** A cluster that is swept beside the relay, and how events about it reach the functions. */
+export interface SweptCluster extends RelayCluster {
+  readonly invoker: Pick<Invoker, "invoke">;
+}
+
+/** What sweeps clusters now and then. */
+export interface Sweeping {
+  /** Nothing new starts any more. */
+  stop(): void;
+  /** What is in flight is given up; resolves when nothing of it goes on. */
+  close(): Promise<void>;
 }
 
 /** A running relay. It closes the transports of its clusters; the invoker is closed by whoever made it. */
@@ -93,6 +109,11 @@ export function startRelay(options: RelayOptions): Relay {
   function add({ cluster, transport }: RelayCluster): void {
     if (followed.has(cluster.name)) throw new Error(`cluster ${cluster.name} is followed already`);
     const { note, log } = teller(cluster);
+    const { watches, sweep } = options;
+    const writes = cluster.writes === "relay";
+    const invoker = writes
+      ? writingInvoker({ cluster, transport, invoker: options.invoker, clock, watches })
+      : options.invoker;
     const relay = startClusterRelay({
       cluster,
       clusterHash: cluster.hash,
@@ -100,7 +121,7 @@ export function startRelay(options: RelayOptions): Relay {
       // Small, and for the clock: a renewal waits for nobody's lists.
       lease: options.vouches === true ? transport : undefined,
       gate,
-      invoker: options.invoker,
+      invoker,
       clock,
       random,
       refreshSeconds: options.nodeStatusUpdateFrequencySeconds,
@@ -110,14 +131,15 @@ export function startRelay(options: RelayOptions): Relay {
         // The counter is the process's, so a name that had to be cut makes no two ids the same.
         return `${name.slice(0, 80)}.${options.identity.slice(0, 24)}.${events}`;
       },
-      watches: options.watches,
+      watches,
       onObject: onHandle && (() => onHandle(cluster.name)),
     });
-    followed.set(cluster.name, { relay, transport, log });
+    const sweeping = writes ? sweep?.({ cluster, transport, invoker }) : undefined;
+    followed.set(cluster.name, { relay, transport, log, sweeping });
   }
 
-  async function end(name: string, { relay, transport, log }: Followed): Promise<void> {
-    await relay.close();
+  async function end(name: string, { relay, transport, log, sweeping }: Followed): Promise<void> {
+    await Promise.all([relay.close(), sweeping?.close()]);
     followed.delete(name);
     log.close();
     await transport.close();
@@ -146,6 +168,7 @@ export function startRelay(options: RelayOptions): Relay {
     async remove(name, signal) {
       const leaving = followed.get(name);
       if (leaving === undefined) return;
+      leaving.sweeping?.stop();
       await Promise.race([leaving.relay.drain(), fired(signal)]);
       await end(name, leaving);
       await options.metrics?.forget(name);
@@ -155,6 +178,7 @@ export function startRelay(options: RelayOptions): Relay {
       else faults.set(name, fault);
     },
     async drain(signal) {
+      for (const { sweeping } of followed.values()) sweeping?.stop();
       const done = Promise.all([...followed.values()].map(({ relay }) => relay.drain())).then(() => true);
       return Promise.race([done, fired(signal).then(() => false)]);
     },
@@ -168,6 +192,7 @@ interface Followed {
   readonly relay: ClusterRelay;
   readonly transport: Transport;
   readonly log: LogLimit;
+  readonly sweeping: Sweeping | undefined;
 }
 
 interface Teller {

@@ -3,6 +3,7 @@ import type { Check, CheckContext, Signer } from "#cli/doctor/check.ts";
 import { nameOfIdentityCheck } from "#cli/doctor/identity.ts";
 import { widerThan } from "#cli/doctor/wider-rights.ts";
 import { someOf } from "#cli/some-of.ts";
+import type { Cluster } from "#config/cluster.ts";
 import { failed, ok, warning } from "#core/finding.ts";
 import { RIGHTS, type Right } from "#core/rights.ts";
 import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
@@ -13,7 +14,7 @@ export function permissionsOf(signer: Signer): Check {
     name: `permissions of ${signer.name}`,
     needs: ["api-server", nameOfIdentityCheck(signer.name)],
     async run(context, signal) {
-      const needed = neededBy(signer, context.reached.cluster.controllers);
+      const needed = neededBy(signer, context.reached.cluster);
       const allowed = await Promise.all(needed.map((right) => isAllowed(context, signer, right, signal)));
       const missing = needed.filter((_, index) => allowed[index] !== true);
       if (missing.length > 0) return failed(`may not ${someOf(missing.map(wordsOf), MAX_NAMED)}`, GRANT);
@@ -26,14 +27,18 @@ export function permissionsOf(signer: Signer): Check {
 }
 
 const GRANT =
-  "kubectl apply -f infra/rbac/ (and infra/rbac/csr-approver/, infra/rbac/service-lb-controller/, infra/rbac/node-route-controller/, infra/rbac/tagging/ with these controllers); see whether the bindings name this user";
+  "kubectl apply -f infra/rbac/ (and infra/rbac/csr-approver/, infra/rbac/service-lb-controller/, infra/rbac/node-route-controller/, infra/rbac/tagging/ with these controllers, infra/rbac/writes-relay/ with writes: relay); see whether the bindings name this user";
 const NARROW = "bind nothing but the roles of infra/rbac to it, and those of controllers that are on";
 
 /** What the identities that sign in so need for these controllers, each once. */
-export function neededBy({ identities }: Signer, controllers: readonly string[]): readonly Right[] {
+export function neededBy(
+  { identities }: Signer,
+  { controllers, writes: writer }: Pick<Cluster, "controllers" | "writes">,
+): readonly Right[] {
   const needed = identities
     .flatMap((identity) => RIGHTS[identity])
-    .filter(({ controller }) => controller === undefined || controllers.includes(controller));
+    .filter(({ controller }) => controller === undefined || controllers.includes(controller))
+    .filter(({ writes }) => writes === undefined || writes === writer);
   return [...new Map(needed.map((right) => [wordsOf(right), right])).values()];
 }
 

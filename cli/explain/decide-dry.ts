@@ -73,7 +73,8 @@ export async function reportOfDryRun(
   facts: Pick<Event, "reason" | "objects" | "related">,
 ): Promise<DryDecision["report"]> {
   const decide = controllerFunction(controller, {
-    clusters: async () => cluster,
+    // Decided and reported here, whoever would write it: nobody does.
+    clusters: async () => ({ ...cluster, writes: "function" }),
     cloud: async () => cloud,
     api: () => api(signInRoleOf(controller.functionName)),
     now: () => new Date(),

@@ -51,6 +51,7 @@ export function createJudge(cluster: Cluster, cloud: Cloud): Judge {
     },
     deadline: { signal: AbortSignal.timeout(ASK_TIMEOUT_MS), settleMs: 0 },
     now: new Date(),
+    clock: "shadow",
   });
 
   async function plan(

@@ -35,6 +35,19 @@ export function authorizeSigner(user: ControlPlaneUser, name: string, signerName
   );
 }
 
+/** Throws the Refusal of kube-apiserver, unless the user may act as another. */
+export function authorizeImpersonation(user: ControlPlaneUser, name: string): void {
+  if (user.groups.includes("system:masters")) return;
+  const may = rightsOfUser(user).some((right) => right.verb === "impersonate" && right.name === name);
+  if (may) return;
+  throw new Refusal(
+    403,
+    "Forbidden",
+    `users "${name}" is forbidden: User "${user.name}" cannot impersonate resource "users" in API group "" at the cluster scope`,
+    { details: { name, kind: "users" } },
+  );
+}
+
 /** What the manifests of infra/rbac grant, those of controllers that are off by default included. */
 function rightsOfUser({ name }: ControlPlaneUser): readonly Right[] {
   const identity = IDENTITIES.find((each) => userOf(each) === name);

@@ -2,7 +2,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Representation, representationFor } from "#emulators/api-server/accept.ts";
-import { authorize } from "#emulators/api-server/authorize.ts";
+import { authorize, authorizeImpersonation } from "#emulators/api-server/authorize.ts";
 import type { Behaviours } from "#emulators/api-server/behaviours.ts";
 import { discoveryDocument, HEALTH_PATHS } from "#emulators/api-server/discovery.ts";
 import { getObject, listObjects, renderList } from "#emulators/api-server/read.ts";
@@ -75,10 +75,11 @@ function authenticate({ users }: HandlerContext, request: ServerRequest): Contro
   return impersonated(user, request);
 }
 
-/** Who an administrator says it acts as; others may not, and are who they are here: nobody of ours tries. */
+/** Who somebody says to act as, where it may. */
 function impersonated(user: ControlPlaneUser, { headers }: ServerRequest): ControlPlaneUser {
   const { "impersonate-user": name, "impersonate-group": groups = "" } = headers;
-  if (typeof name !== "string" || !user.groups.includes("system:masters")) return user;
+  if (typeof name !== "string") return user;
+  authorizeImpersonation(user, name);
   return { name, groups: String(groups).split(/,\s*/) };
 }
 

@@ -6,9 +6,9 @@ import type { InstanceAnswer } from "#core/instance.ts";
 import { isSameJson } from "#core/json-patch.ts";
 import { messageOf } from "#core/message-of.ts";
 import type { CloudUsage } from "#core/report.ts";
+import { addUsage, NO_CLOUD_USAGE } from "#core/usage.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { askContextOf, type Invocation, shareOf } from "#functions/parts/invocation.ts";
-import { addUsage, NO_CLOUD_USAGE } from "#functions/parts/usage.ts";
 
 /** What the cloud said of the objects that it was asked about. */
 export interface Answers {

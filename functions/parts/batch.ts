@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { ActionAnswer } from "#core/capability.ts";
 import type { ApiObject, ObjectCount, ReadState, Subject } from "#core/controller.ts";
 import type { CloudAction, Decision, Plan } from "#core/decision.ts";
@@ -6,11 +5,11 @@ import { referenceTo, retry } from "#core/decisions.ts";
 import { applyPolicies } from "#core/policies.ts";
 import type { CloudUsage, ObjectReport } from "#core/report.ts";
 import { underStop } from "#core/stop.ts";
+import { addUsage } from "#core/usage.ts";
 import { type Answers, askCloud, isSameQuestion } from "#functions/parts/ask-cloud.ts";
 import { askContextOf, type Invocation, shareOf } from "#functions/parts/invocation.ts";
 import { logAction } from "#functions/parts/log-action.ts";
 import type { ObjectEntry } from "#functions/parts/parse-objects.ts";
-import { addUsage } from "#functions/parts/usage.ts";
 import type { ApplyItem, Decider } from "#kube/apply/context.ts";
 
 /** What a batch is decided under, as it was read. */
@@ -61,7 +60,7 @@ export function createBatch(
       ...askContextOf(invocation),
       state: lastRead?.state,
       count: lastRead?.count,
-      clock: CLOCK,
+      clock: invocation.clock,
     });
 
   const underPolicies = (decision: Decision): Decision =>
@@ -169,8 +168,5 @@ export function createBatch(
     cloudUsage: () => usage,
   };
 }
-
-/** Names this process: all its invocations go by the same clock. */
-const CLOCK = randomUUID().slice(0, 8);
 
 const CHANGED = { code: "Conflict", message: "the object is not as it was read with its batch" } as const;

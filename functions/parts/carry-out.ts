@@ -5,15 +5,15 @@ import { messageOf } from "#core/message-of.ts";
 import { dryRun, labelsOnlyOfWrites } from "#core/policies.ts";
 import type { ClusterUsage, ObjectReport } from "#core/report.ts";
 import type { Stop } from "#core/stop.ts";
+import { addClusterUsage, NO_CLUSTER_USAGE } from "#core/usage.ts";
 import type { Batch, ReadUnder } from "#functions/parts/batch.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { askContextOf, type Invocation } from "#functions/parts/invocation.ts";
-import { countObjects, readAgain, readState } from "#functions/parts/read.ts";
 import { heldNow, heldTogether } from "#functions/parts/stopped.ts";
-import { addClusterUsage, NO_CLUSTER_USAGE } from "#functions/parts/usage.ts";
 import { applyDecisions } from "#kube/apply/apply.ts";
 import { applyShared } from "#kube/apply/apply-shared.ts";
 import type { ApplyItem } from "#kube/apply/context.ts";
+import { countObjects, readAgain, readState } from "#kube/apply/read.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** What became of the objects, and what it took. */
@@ -136,7 +136,8 @@ async function applyEach(
   });
 }
 
-function nothingSent(objects: readonly ObjectReport[]): Outcomes {
+/** Nothing was sent to the cluster. */
+export function nothingSent(objects: readonly ObjectReport[]): Outcomes {
   return { objects, usage: NO_CLUSTER_USAGE, durationMs: 0 };
 }
 
@@ -153,7 +154,8 @@ async function signIn(dependencies: Dependencies, cluster: Cluster): Promise<Sig
   }
 }
 
-function withoutWriting(batch: Batch, plan: Plan, stop: Stop | undefined): ObjectReport[] {
+/** What a dry run says of a plan, and a stop of writes. */
+export function withoutWriting(batch: Batch, plan: Plan, stop: Stop | undefined): ObjectReport[] {
   if (plan.kind === "each") {
     const reports = batch.itemsOf(plan.decisions).map(reportOfDryRun);
     // A dry run is for reading what would be done; a stop is not.
@@ -188,7 +190,8 @@ function allDue(batch: Batch, because: Because, afterSeconds: number): ObjectRep
     .map(({ index, object }) => ({ ...about(index, object), outcome: "retry", because, afterSeconds }));
 }
 
-function allSkipped(batch: Batch, because: Because): ObjectReport[] {
+/** The whole batch is left as it is. */
+export function allSkipped(batch: Batch, because: Because): ObjectReport[] {
   return batch
     .objects()
     .map(({ index, object }) => ({ ...about(index, object), outcome: "skipped", because }));

@@ -4,11 +4,13 @@ import type { Event } from "#core/event.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
 import { askCloud } from "#functions/parts/ask-cloud.ts";
 import { type Batch, createBatch } from "#functions/parts/batch.ts";
-import { carryOut, type Outcomes } from "#functions/parts/carry-out.ts";
+import { carryOut } from "#functions/parts/carry-out.ts";
 import { deadlineOf, type FunctionContext } from "#functions/parts/deadline.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { findCluster } from "#functions/parts/find-cluster.ts";
+import { type Decided, handBack } from "#functions/parts/hand-back.ts";
 import { logReport } from "#functions/parts/log-report.ts";
+import { decidedAt } from "#functions/parts/moment.ts";
 import { parseEvent } from "#functions/parts/parse-event.ts";
 import { objectsOf, parseObjects } from "#functions/parts/parse-objects.ts";
 import { type PlatformFunction, platformFunction } from "#functions/parts/platform-function.ts";
@@ -36,18 +38,20 @@ export function controllerFunction(
       await controller.load?.(cluster.cloud.provider);
       const objects = objectsOf(entries);
       const asked = objects.map(({ object }) => object);
-      const now = dependencies.now();
+      const moment = decidedAt(event, cluster, dependencies.now());
       const stop = await stopOf(event, controller, dependencies);
-      const invocation = { dependencies, cluster, controller, event, deadline, now, stop };
+      const invocation = { dependencies, cluster, controller, event, deadline, ...moment, stop };
       const answers = await askCloud(invocation, asked);
       const batch = createBatch(invocation, objects, answers);
-      const outcomes = withOrphans(batch, await carryOut(invocation, batch));
+      const decided: Decided =
+        cluster.writes === "relay" ? handBack(invocation, batch) : await carryOut(invocation, batch);
+      const outcomes = withOrphans(batch, decided);
       return reportOf(event, entries, { ...answers, usage: batch.cloudUsage() }, outcomes, startedAt);
     });
   return platformFunction(handler);
 }
 
-function withOrphans(batch: Batch, outcomes: Outcomes): Outcomes {
+function withOrphans(batch: Batch, outcomes: Decided): Decided {
   const objects = outcomes.objects.map((report): ObjectReport => {
     const orphans = batch.orphansOf(report.index);
     return orphans === undefined ? report : { ...report, orphans };

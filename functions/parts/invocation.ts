@@ -14,6 +14,8 @@ export interface Invocation {
   readonly deadline: Deadline;
   /** The one moment at which everything in it is decided. */
   readonly now: Date;
+  /** By whose clock. */
+  readonly clock: string;
   /** What was stopped at that moment; nothing without it. */
   readonly stop?: Stop | undefined;
 }

@@ -28,7 +28,8 @@ export function logReport(log: Log = () => undefined): MiddlewareObj<unknown, Re
         log({ level: "warn", event: "OrphanedLoadBalancer", ...common, ...orphan });
       const { awsRequestId: requestId } = request.context;
       const counts = { objects: objects.length, outcomes: countOutcomes(objects) };
-      log({ level: "info", event: "Report", ...common, requestId, ...counts, durations, usage });
+      const handedBack = report.handedBack?.next.kind;
+      log({ level: "info", event: "Report", ...common, requestId, ...counts, handedBack, durations, usage });
     },
     onError(request) {
       const { name, message } = request.error ?? new Error("no error was given");

@@ -1,17 +1,17 @@
 import type { Event } from "#core/event.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
+import { NO_CLUSTER_USAGE } from "#core/usage.ts";
 import { type Answers, NO_ANSWERS } from "#functions/parts/ask-cloud.ts";
-import type { Outcomes } from "#functions/parts/carry-out.ts";
 import type { Refused } from "#functions/parts/find-cluster.ts";
+import type { Decided } from "#functions/parts/hand-back.ts";
 import type { Entry, MalformedEntry } from "#functions/parts/parse-objects.ts";
-import { NO_CLUSTER_USAGE } from "#functions/parts/usage.ts";
 
 /** The report of a batch: an entry for each object of the event, in its order. `startedAt` is of `performance.now()`. */
 export function reportOf(
   event: Event,
   entries: readonly Entry[],
   answers: Answers,
-  outcomes: Outcomes,
+  outcomes: Decided,
   startedAt: number,
 ): Report {
   const malformed = entries.flatMap((entry) => (entry.kind === "malformed" ? [malformedReport(entry)] : []));
@@ -24,6 +24,7 @@ export function reportOf(
     objects: [...malformed, ...outcomes.objects].sort((a, b) => a.index - b.index),
     durations: { cloudMs: answers.durationMs, clusterMs: outcomes.durationMs, totalMs },
     usage: { cloud: answers.usage, cluster: outcomes.usage },
+    ...(outcomes.handedBack === undefined ? {} : { handedBack: outcomes.handedBack }),
   };
 }
 

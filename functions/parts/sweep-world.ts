@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
+import type { Cluster } from "#config/cluster.ts";
 import { WATCHES } from "#core/watches.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { clustersOfHome } from "#functions/parts/clusters-of-home.ts";
@@ -20,6 +21,9 @@ const MAX_SOCKETS = 100;
 /** The functions' own time-out as serverless.yml deploys them, in milliseconds. */
 const FUNCTION_TIMEOUT_MS = 30_000;
 
+/** The relay sweeps where it writes: no function has a way there. */
+const isReached = ({ writes }: Cluster): boolean => writes !== "relay";
+
 /** What the platform answers an invocation that it has taken, and carries out by itself. */
 const ACCEPTED = 202;
 
@@ -33,8 +37,8 @@ export function sweepWorld(environment: Readonly<Record<string, string | undefin
   const lambda = new LambdaClient({ maxAttempts: 3 });
   const names = new Map(WATCHES.map(({ name, functionName }) => [name, functionName]));
   return {
-    clusters: () => clusters.all(),
-    clustersNamed: (names) => clusters.named(names),
+    clusters: async () => (await clusters.all()).filter(isReached),
+    clustersNamed: async (names) => (await clusters.named(names)).filter(isReached),
     api: keptConnections({ role: OWN_NAME, most: MAX_KEPT, answersAlone: false, judgeAddress }),
     invoker: createLambdaInvoker({
       functionName: (controller) => nameOfSibling(ownName, OWN_NAME, names.get(controller) ?? controller),

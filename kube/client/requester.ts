@@ -143,6 +143,7 @@ function start(
     "user-agent": context.userAgent,
   };
   if (authorization !== undefined) headers["authorization"] = authorization;
+  if (request.actAs !== undefined) headers["impersonate-user"] = request.actAs;
   if (request.compressed === true) headers["accept-encoding"] = "gzip";
   if (body !== undefined) {
     headers["content-type"] = request.contentType ?? "application/json";

@@ -14,6 +14,8 @@ export interface ApiRequest {
   /** Bytes that the answer to `send` may have, decompressed, and JSON values; never more bytes than the transport's own bound. */
   readonly maxBytes?: number;
   readonly maxValues?: number;
+  /** The user in whose stead it is sent, which whoever signs in has to have the right to (`impersonate`). */
+  readonly actAs?: string;
   readonly signal?: AbortSignal;
   /** Milliseconds until the whole answer must be there; 10,000 without it. Ignored by `stream` once headers are there. */
   readonly timeoutMs?: number;

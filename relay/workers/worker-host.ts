@@ -2,8 +2,8 @@ import type { Cluster } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { type Relay, startRelay } from "#relay/relay.ts";
-import { createRelayMetrics } from "#relay/report/metrics.ts";
+import { type Relay, type RelayOptions, startRelay } from "#relay/relay.ts";
+import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
 import { createHandling } from "#relay/workers/handling.ts";
 import { createLogBatches } from "#relay/workers/log-batches.ts";
 import type { FromWorker, LogLine, ToWorker, WorkerStart } from "#relay/workers/messages.ts";
@@ -43,6 +43,11 @@ export interface WorkerHostOptions {
   readonly nodeStatusUpdateFrequencySeconds: number;
   /** The controllers that there are; those of this build without it. */
   readonly watches?: readonly Watch[] | undefined;
+  /** What sweeps clusters that the relay alone can reach; without it they are not swept. */
+  readonly sweeps?: (options: {
+    readonly metrics: Pick<RelayMetrics, "followSweep">;
+    readonly log: (line: LogLine) => void;
+  }) => NonNullable<RelayOptions["sweep"]>;
 }
 
 type Want = Extract<ToWorker, { readonly kind: "want" }>;
@@ -84,6 +89,7 @@ export function startWorkerHost(options: WorkerHostOptions): void {
     onHandle: handled,
     onOutcome: log.add,
     watches: options.watches,
+    sweep: options.sweeps?.({ metrics, log: log.add }),
   });
   const status = tellStatus(relay.status, (changed, gone) => post({ kind: "status", changed, gone }));
 

@@ -75,7 +75,7 @@ export async function lookAtOnce(
     where.kind === "forgotten" || (where.kind === "absent" && detail.state === "terminated");
   const chosen = isForgotten ? entries.slice(0, MAX_CLUSTERS) : ownersOf(where, entries);
   if (chosen.length === 0) return dropped(...whyNobody(where));
-  const enabled = chosen.filter(({ cluster }) => cluster.controllers.includes(nodeLifecycleWatch.name));
+  const enabled = chosen.filter(({ cluster }) => isLookedAt(cluster));
   const sought = { id, account, isOwners: !isForgotten, instanceIdOf: aws.instanceIdOf };
   const counts: number[] = [];
   for (let at = 0; at < enabled.length && !signal.aborted; at += AT_ONCE) {
@@ -114,6 +114,11 @@ export async function lookAtOnce(
       return failed("SignInUnusable", messageOf(error));
     }
   }
+}
+
+/** Of a cluster whose relay writes no function can read the nodes: there the relay looks in its turn. */
+function isLookedAt({ controllers, writes }: Cluster): boolean {
+  return controllers.includes(nodeLifecycleWatch.name) && writes !== "relay";
 }
 
 function ownersOf(where: Whereabouts, entries: readonly AwsEntry[]): readonly AwsEntry[] {

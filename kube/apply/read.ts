@@ -1,13 +1,18 @@
 import * as z from "zod";
-import type { ApiObject, Controller, ObjectCount, ReadState, StateReference } from "#core/controller.ts";
+import type { ApiObject, ObjectCount, ReadState, StateReference, Watch } from "#core/controller.ts";
 import type { ObjectReport } from "#core/report.ts";
 import { collectionPath, type Resource } from "#core/resources/resource.ts";
-import type { ObjectEntry } from "#functions/parts/parse-objects.ts";
 import { readObject } from "#kube/apply/requests.ts";
 import { classifyAnswer, classifyFailure, parseJson } from "#kube/client/answer.ts";
 import { untilAborted } from "#kube/client/on-abort.ts";
 import { createSlots } from "#kube/client/slots.ts";
 import type { Transport } from "#kube/client/transport.ts";
+
+/** An object of a batch; `index` is its place in the event. */
+export interface BatchEntry {
+  readonly index: number;
+  readonly object: ApiObject;
+}
 
 /** Objects of a batch as they are now; one with a report is not decided on any more. */
 export interface ReadBatch {
@@ -72,12 +77,12 @@ const CountedList = z.looseObject({
 /** Reads the objects of a batch again, after a write that they all had to wait for. */
 export async function readAgain(
   transport: Transport,
-  controller: Controller,
-  entries: readonly ObjectEntry[],
+  controller: Pick<Watch, "parse" | "resource">,
+  entries: readonly BatchEntry[],
   signal: AbortSignal,
 ): Promise<ReadBatch> {
   const slots = createSlots(() => MAX_AT_ONCE, entries.length);
-  const read = async (entry: ObjectEntry): Promise<ReadEntry> => {
+  const read = async (entry: BatchEntry): Promise<ReadEntry> => {
     if ((await slots.enter(untilAborted(signal))) !== "entered")
       return due(entry, "DeadlineReached", "not read in time");
     try {
@@ -91,8 +96,8 @@ export async function readAgain(
 
 async function readEntry(
   transport: Transport,
-  controller: Controller,
-  entry: ObjectEntry,
+  controller: Pick<Watch, "parse" | "resource">,
+  entry: BatchEntry,
   signal: AbortSignal,
 ): Promise<ReadEntry> {
   const { name, uid } = entry.object.metadata;
@@ -106,12 +111,12 @@ async function readEntry(
   return withReport(entry, { outcome: "skipped", because });
 }
 
-function due(entry: ObjectEntry, code: string, message: string): ReadEntry {
+function due(entry: BatchEntry, code: string, message: string): ReadEntry {
   return withReport(entry, { outcome: "retry", because: { code, message }, afterSeconds: 2 });
 }
 
 function withReport(
-  { index, object }: ObjectEntry,
+  { index, object }: BatchEntry,
   part: Pick<ObjectReport, "outcome" | "because" | "afterSeconds">,
 ): ReadEntry {
   const { namespace, name, uid } = object.metadata;

@@ -1,0 +1,39 @@
+import { sweepEveryMinute } from "#cli/sweep-every-minute.ts";
+import { userOf } from "#core/identities.ts";
+import { actingAs } from "#kube/client/acting-as.ts";
+import { systemClock } from "#kube/follow/clock.ts";
+import type { RelayOptions } from "#relay/relay.ts";
+import type { RelayMetrics } from "#relay/report/metrics.ts";
+import { createSweepTurns } from "#sweep/sweep-cluster.ts";
+import type { SweepLine } from "#sweep/sweep-line.ts";
+
+export interface PrivateSweepsOptions {
+  readonly metrics: Pick<RelayMetrics, "followSweep">;
+  readonly log: (line: SweepLine) => void;
+}
+
+/**
+ * Sweeps, in the relay's own process, the clusters that no function can reach: once a minute each, with rights of the sweep's and by lists
+ * of its own. It finds what the relay's watches have missed; a relay that is gone it cannot find.
+ */
+export function privateSweeps({ metrics, log }: PrivateSweepsOptions): NonNullable<RelayOptions["sweep"]> {
+  const turns = createSweepTurns(systemClock);
+  const overdue = new Map<string, () => ReadonlyMap<string, number>>();
+  let isFollowed = false;
+  return ({ cluster, transport, invoker }) => {
+    if (!isFollowed) metrics.followSweep(() => new Map([...overdue.values()].flatMap((read) => [...read()])));
+    isFollowed = true;
+    const sweeping = sweepEveryMinute({
+      ...{ cluster, invoker, log, turns },
+      transport: actingAs(transport, userOf("sweep")),
+      metrics: { followSweep: (read) => overdue.set(cluster.name, read) },
+    });
+    return {
+      stop: sweeping.stop,
+      async close() {
+        await sweeping.close();
+        overdue.delete(cluster.name);
+      },
+    };
+  };
+}
