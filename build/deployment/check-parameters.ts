@@ -47,6 +47,7 @@ const CHECKS: readonly ((deployment: Deployment) => readonly string[])[] = [
     "signInRoleArn",
     "alarmTopicArn",
   ].map(arns),
+  ...["signInSecrets", "signInRoleArn"].map(placeholders),
   ({ given: { alarmTopicArn: topic }, region }) =>
     topic !== undefined && !new RegExp(`^arn:[^:]+:sns:${region}:\\d{12}:[^:]+$`).test(topic)
       ? [`alarmTopicArn: "${topic}" is not the ARN of an SNS topic of ${region}, where the alarms are`]
@@ -88,6 +89,13 @@ function arns(name: string): (deployment: Deployment) => string[] {
           : `${name}: "${arn}" is no ARN; it begins with arn:${partition}:`,
       );
   };
+}
+
+function placeholders(name: string): (deployment: Deployment) => string[] {
+  return ({ given: { [name]: list = "" } }) =>
+    splitList(list)
+      .filter((arn) => /[{}]/.test(arn.replaceAll("{function}", "")))
+      .map((arn) => `${name}: "${arn}": nothing but {function} stands in braces`);
 }
 
 /** The partition that a region is in. */

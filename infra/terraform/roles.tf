@@ -4,6 +4,7 @@ resource "aws_iam_role" "function" {
   name               = "${local.prefix}-${each.key}"
   description        = each.value.description
   assume_role_policy = jsonencode(local.trust_policy)
+  tags               = { serverless-ccm-function = each.key }
 }
 
 resource "aws_iam_role_policy" "function" {

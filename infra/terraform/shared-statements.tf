@@ -20,7 +20,7 @@ locals {
     sign-in-secrets = [{
       Effect   = "Allow"
       Action   = ["secretsmanager:GetSecretValue", "ssm:GetParameter"]
-      Resource = var.sign_in_secrets
+      Resource = [for arn in var.sign_in_secrets : replace(arn, "{function}", local.own_name)]
     }]
     sign-in-keys = [{
       Effect   = "Allow"
@@ -35,7 +35,7 @@ locals {
     sign-in-roles = [{
       Effect   = "Allow"
       Action   = "sts:AssumeRole"
-      Resource = var.sign_in_role_arn
+      Resource = replace(coalesce(var.sign_in_role_arn, "none"), "{function}", local.own_name)
     }]
     web-identity = [{
       Effect   = "Allow"
@@ -100,6 +100,9 @@ locals {
     web-identity    = length(var.web_identity_audiences) > 0
     network         = length(var.vpc_subnet_ids) > 0
   }
+
+  # The function whose role asks, by the role's own tag: one policy for all of them lets each read what is its own.
+  own_name = "$${aws:PrincipalTag/serverless-ccm-function}"
 
   clusters_arn = "arn:${local.partition}:ssm:${local.region}:${local.account}:parameter${coalesce(var.clusters_path, "/none")}"
 

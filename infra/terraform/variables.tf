@@ -78,13 +78,17 @@ variable "assume_role_arn" {
 }
 
 variable "sign_in_secrets" {
-  description = "Secrets and SecureStrings (ARNs, or patterns with *) that entries name by reference."
+  description = "Secrets and SecureStrings (ARNs, or patterns with *) that entries name by reference; {function} in them is the name of whichever function reads."
   type        = list(string)
   default     = []
 
   validation {
     condition     = alltrue([for arn in var.sign_in_secrets : can(regex("^arn:[^:]+:(secretsmanager|ssm):", arn))])
     error_message = "sign_in_secrets are ARNs of secrets and parameters: arn:aws:secretsmanager:… or arn:aws:ssm:…."
+  }
+  validation {
+    condition     = alltrue([for arn in var.sign_in_secrets : !can(regex("[{}]", replace(arn, "{function}", "")))])
+    error_message = "sign_in_secrets: nothing but {function} stands in braces."
   }
 }
 
@@ -100,13 +104,17 @@ variable "sign_in_keys" {
 }
 
 variable "sign_in_role_arn" {
-  description = "The role (or a pattern with *) that is assumed to sign in to clusters or to read secrets."
+  description = "The role (or a pattern with *) that is assumed to sign in to clusters or to read secrets; {function} in it is the name of whichever function assumes it."
   type        = string
   default     = null
 
   validation {
     condition     = startswith(coalesce(var.sign_in_role_arn, "arn:"), "arn:")
     error_message = "sign_in_role_arn is the ARN of a role, or a pattern of such: arn:aws:iam::ACCOUNT:role/NAME."
+  }
+  validation {
+    condition     = !can(regex("[{}]", replace(coalesce(var.sign_in_role_arn, "arn:"), "{function}", "")))
+    error_message = "sign_in_role_arn: nothing but {function} stands in braces."
   }
 }
 

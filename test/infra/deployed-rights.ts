@@ -32,7 +32,8 @@ export function resolveValue(value: Template, place: Place, queuePrefix: string)
       .replaceAll(`\${AWS::Partition}`, place.partition)
       .replaceAll(`\${AWS::Region}`, place.region)
       .replaceAll(`\${AWS::AccountId}`, place.account);
-  if ("Fn::Split" in value) return value["Fn::Split"][1].split(value["Fn::Split"][0]);
+  if ("Fn::Split" in value) return resolve(value["Fn::Split"][1]).split(value["Fn::Split"][0]);
+  if ("Fn::Join" in value) return resolve(value["Fn::Join"][1]).join(value["Fn::Join"][0]);
   if ("Fn::GetAtt" in value) {
     const [name, attribute] = value["Fn::GetAtt"];
     const queue = QUEUES[`${name}.${attribute}`];

@@ -2,18 +2,26 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { FUNCTION_IDENTITIES } from "#core/identities.ts";
+import { resolveValue } from "#test/infra/deployed-rights.ts";
 import { makePackagingFolder, type Packaged, type PackagingFolder } from "#test/infra/packaged-template.ts";
+import { fits } from "#test/infra/trusts.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { ROOT } from "../../build/bundle.ts";
 
 const run = promisify(execFile);
 
-const SECRETS = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:tenants/*";
-const PARAMETERS = "arn:aws:ssm:eu-central-1:123456789012:parameter/tenants/*";
+const PLACE = { partition: "aws", region: "eu-central-1", account: "123456789012" };
+const SECRETS = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:tenants/{function}/*";
+const PARAMETERS = "arn:aws:ssm:eu-central-1:123456789012:parameter/tenants/{function}/*";
 const KEY = "arn:aws:kms:eu-central-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef";
-const ROLES = "arn:aws:iam::123456789012:role/tenants/*";
+const ROLES = "arn:aws:iam::123456789012:role/tenants/{function}/*";
+
+/** Whichever function asks, as AWS knows it. */
+const ASKING = `\${aws:PrincipalTag/serverless-ccm-function}`;
 
 const split = (text: string): object => ({ "Fn::Split": [",", text] });
+const named = (text: string): object => ({ "Fn::Join": [ASKING, { "Fn::Split": ["{function}", text] }] });
 
 /** By parameters, the policies that they make, each with its one statement. */
 const ROWS: readonly [Readonly<Record<string, string>>, Readonly<Record<string, object>>][] = [
@@ -24,7 +32,7 @@ const ROWS: readonly [Readonly<Record<string, string>>, Readonly<Record<string, 
       SignInSecretsPolicy: {
         Effect: "Allow",
         Action: ["secretsmanager:GetSecretValue", "ssm:GetParameter"],
-        Resource: split(`${SECRETS},${PARAMETERS}`),
+        Resource: { "Fn::Split": [",", named(`${SECRETS},${PARAMETERS}`)] },
       },
       SignInKeysPolicy: {
         Effect: "Allow",
@@ -37,7 +45,7 @@ const ROWS: readonly [Readonly<Record<string, string>>, Readonly<Record<string, 
   [
     { signInRoleArn: ROLES, webIdentityAudiences: "*.clusters.example,blue", webIdentityMaxSeconds: "900" },
     {
-      SignInRolesPolicy: { Effect: "Allow", Action: "sts:AssumeRole", Resource: ROLES },
+      SignInRolesPolicy: { Effect: "Allow", Action: "sts:AssumeRole", Resource: named(ROLES) },
       WebIdentityPolicy: {
         Effect: "Allow",
         Action: "sts:GetWebIdentityToken",
@@ -81,6 +89,33 @@ describeWithPart("aws-tools", "what the functions may, to sign in", ({ cfnLint }
     }
   });
 
+  test("is what is its own, where {function} stands for its name", () => {
+    const { resources } = packaged[1] as Packaged;
+    const read = resolveValue(resources.SignInSecretsPolicy.Properties.PolicyDocument.Statement, PLACE, "");
+    const assumed = packaged[2]?.resources.SignInRolesPolicy.Properties.PolicyDocument.Statement;
+    const assume = resolveValue(assumed, PLACE, "");
+    const owners = FUNCTION_IDENTITIES.map((owner) => ({
+      owner,
+      arns: [SECRETS, PARAMETERS, ROLES].map((arn) =>
+        arn.replace("{function}", owner).replace("*", "blue-AbCdEf"),
+      ),
+    }));
+    const roles = Object.keys(resources).filter((name) => resources[name].Type === "AWS::IAM::Role");
+    expect(roles).toHaveLength(FUNCTION_IDENTITIES.length);
+    for (const role of roles) {
+      const { Tags } = resources[role].Properties;
+      expect(Tags).toEqual([{ Key: "serverless-ccm-function", Value: expect.any(String) }]);
+      const reader = String(Tags[0].Value);
+      expect(role).toBe(`${pascal(reader)}FunctionRole`);
+      const patterns = [...read, ...assume].flatMap(({ Resource }) => [Resource].flat().map(String));
+      for (const { owner, arns } of owners)
+        for (const arn of arns) {
+          const isAllowed = patterns.some((pattern) => fits(pattern.replaceAll(ASKING, reader), arn));
+          expect(isAllowed, `${reader} and ${arn}`).toBe(owner === reader);
+        }
+    }
+  });
+
   test("is a template that CloudFormation takes", async () => {
     const files = packaged.map(({ file }) => file);
     const linted = await run(cfnLint.program, [...cfnLint.args, ...LINT, "--template", ...files]).then(
@@ -105,3 +140,8 @@ describeWithPart("aws-tools", "what the functions may, to sign in", ({ cfnLint }
     expect([...new Set(named)].toSorted()).toEqual([...granted, ...keys].toSorted());
   });
 });
+
+/** As in Ec2Events. */
+function pascal(name: string): string {
+  return name.replaceAll(/(^|-)(\w)/g, (_, __, letter: string) => letter.toUpperCase());
+}

@@ -51,7 +51,8 @@ function listOf(value: unknown): string[] {
   return value === undefined ? [] : [value].flat().map(String);
 }
 
-function fits(pattern: string, text: string): boolean {
+/** Whether a pattern with asterisks fits a text, as AWS compares them. */
+export function fits(pattern: string, text: string): boolean {
   const parts = pattern.split("*").map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`));
   return new RegExp(`^${parts.join(".*")}$`).test(text);
 }

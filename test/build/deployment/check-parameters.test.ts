@@ -7,6 +7,7 @@ const KNOWN = [
   "controllers",
   "fips",
   "signInKeys",
+  "signInRoleArn",
   "signInSecrets",
   "sweepEveryMinute",
   "vpcSecurityGroupIds",
@@ -22,6 +23,19 @@ const ROWS: readonly [Readonly<Record<string, string>>, string, readonly string[
   [{ controllers: "all", fips: "false" }, "eu-central-1", []],
   [{ alarmTopicArn: "arn:aws-cn:sns:cn-north-1:123456789012:us" }, "cn-north-1", []],
   [{ assumeRoleArn: "arn:*:iam::*:role/ccm" }, "us-gov-west-1", []],
+  [
+    {
+      signInSecrets: "arn:aws:ssm:{function}/*,arn:aws:ssm:b",
+      signInRoleArn: "arn:aws:iam::1:role/{function}",
+    },
+    "us-east-1",
+    [],
+  ],
+  [
+    { signInSecrets: "arn:aws:ssm:{function}/*,arn:aws:ssm:{role}/*" },
+    "us-east-1",
+    ['signInSecrets: "arn:aws:ssm:{role}/*": nothing but {function} stands in braces'],
+  ],
   [{ controler: "node" }, "us-east-1", ["controler is no parameter; there are alarmTopicArn, assume"]],
   [{ controllers: "" }, "us-east-1", ['controllers: there is no ""; write all, or a list of node, csr']],
   [{ controllers: "node,sweep" }, "us-east-1", ['controllers: there is no "sweep"']],

@@ -52,7 +52,7 @@ const SAME = [
 ] as const;
 
 /** What the module makes of its values, which are compared on their own: attributes and the expressions that they are. */
-const MADE_OF: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const MADE_OF: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   "aws_cloudwatch_log_group.function": { name: `/aws/lambda/\${local.prefix}-\${each.key}` },
   "aws_lambda_function.function": {
     function_name: `\${local.prefix}-\${each.key}`,
@@ -69,6 +69,7 @@ const MADE_OF: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "aws_iam_role.function": {
     for_each: `\${local.functions}`,
     assume_role_policy: `\${jsonencode(local.trust_policy)}`,
+    tags: { "serverless-ccm-function": `\${each.key}` },
   },
   "aws_iam_role_policy.function": {
     for_each: `\${local.functions}`,
