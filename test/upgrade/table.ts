@@ -1,0 +1,43 @@
+import type { StepResult } from "#test/upgrade/steps.ts";
+
+const COLUMNS: readonly (readonly [string, (result: StepResult) => string])[] = [
+  ["relay", ({ relay }) => relay],
+  ["functions", ({ functions }) => functions],
+  ["nodes that came up", ({ up }) => String(up)],
+  ["naked", ({ naked }) => String(naked)],
+  ["writes on these", ({ writesOnThem }) => String(writesOnThem)],
+  ["on nodes of before", ({ writesOnOthers }) => String(writesOnOthers)],
+  ["refused", ({ refused }) => String(refused)],
+  ["deletion that was under way carried on", ({ carriedOn }) => carriedOn],
+  ["invocations", ({ invocations }) => String(invocations)],
+  ["failed or refused whole", ({ failed }) => String(failed)],
+  ["errors in the log", ({ errors }) => String(errors)],
+];
+
+/** The steps as a table of Markdown, a row each. */
+export function tableOfSteps(results: readonly StepResult[]): string {
+  const lines = [COLUMNS.map(([title]) => title), COLUMNS.map(() => "---")];
+  for (const result of results) lines.push(COLUMNS.map(([, cell]) => cell(result)));
+  return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+/** What is not as it should be, a line each. */
+export function faultsOfSteps(results: readonly StepResult[], nodes: number): string[] {
+  return results.flatMap((result) => {
+    const { up, naked, writesOnThem, writesOnOthers, refused, carriedOn, invocations, failed, errors } =
+      result;
+    const expected: readonly (readonly [string, boolean])[] = [
+      [`${up} of ${nodes} nodes came up`, up === nodes],
+      [`${naked} nodes were naked`, naked === 0],
+      [`${writesOnThem} writes for ${nodes} nodes`, writesOnThem === 2 * nodes || result.shared === true],
+      [`${writesOnOthers} writes on nodes of before`, writesOnOthers === 0],
+      [`${refused} writes were refused`, refused === 0 || result.shared === true],
+      [`the deletion that was under way: ${carriedOn}`, carriedOn === "yes" || carriedOn === "–"],
+      ["nothing was invoked", invocations > 0],
+      [`${failed} invocations failed or were refused whole`, failed === 0],
+      [`${errors} errors in the log`, errors === 0],
+    ];
+    const where = `relay ${result.relay}, functions ${result.functions}`;
+    return expected.filter(([, holds]) => !holds).map(([what]) => `${where}: ${what}`);
+  });
+}

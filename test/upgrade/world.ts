@@ -1,0 +1,116 @@
+import { createHash } from "node:crypto";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parse, stringify } from "yaml";
+import { registerNodes } from "#cli/demo/nodes.ts";
+import type { ClusterEntry } from "#config/cluster.ts";
+import { DeletionState, STATE, STATE_KEY } from "#core/node-lifecycle/state.ts";
+import { creationPath, objectPath } from "#core/resources/resource.ts";
+import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
+import type { Ec2Server } from "#emulators/ec2/server.ts";
+import { clusterEntryOf } from "#emulators/harness/clusters-file.ts";
+import type { ControlPlane } from "#emulators/harness/control-plane.ts";
+import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
+import { connect } from "#kube/client/connect.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import { untilTrue } from "#test/until-true.ts";
+
+/** A cluster, and its machines in the cloud. */
+export interface World {
+  readonly plane: ControlPlane;
+  readonly admin: Transport;
+  readonly history: NodeHistory;
+  readonly entry: ClusterEntry;
+  /** Nodes register at once; resolves with their names when all are schedulable. */
+  join(count: number): Promise<string[]>;
+  /** EC2 knows nothing of the machine any more, and answers that it is not found. */
+  lose(node: string): void;
+  terminate(node: string): void;
+  untilDeleted(node: string): Promise<void>;
+  /** What deletion remembers, as it is written down in the cluster. */
+  state(): Promise<DeletionState | undefined>;
+  uidOf(node: string): string;
+  close(): Promise<void>;
+}
+
+const UP_TIMEOUT_MS = 120_000;
+
+/** Between two answers that a machine is gone: long enough for versions to change in between. */
+const GRACE_SECONDS = 15;
+
+/** Starts a cluster without nodes, as `infra/state` prepares it, whose machines are in a network of their own. */
+export async function createWorld(folder: string, name: string, ec2: Ec2Server): Promise<World> {
+  await mkdir(folder, { recursive: true });
+  const plane = await startEmbeddedControlPlane({ folder: join(folder, "control-plane") });
+  const vpc = `vpc-${createHash("sha256").update(name).digest("hex").slice(0, 17)}`;
+  const token = (await readFile(plane.tokenFile("admin"), "utf8")).trim();
+  const admin = connect({
+    server: plane.server,
+    certificateAuthority: await readFile(plane.certificateAuthorityFile, "utf8"),
+    authorization: async () => `Bearer ${token}`,
+  });
+  const manifest = new URL("../../infra/state/config-map.yaml", import.meta.url);
+  const body: unknown = parse(await readFile(manifest, "utf8"));
+  await admin.send({ method: "POST", path: creationPath(STATE, STATE.at.namespace), body });
+  const history = await recordNodeHistory(admin);
+  const machines = new Map<string, string>();
+  const recordOf = (node: string) => [...history.records.values()].find((each) => each.name === node);
+  const idOf = (node: string): string => machines.get(node) ?? missing(node);
+  return {
+    plane,
+    admin,
+    history,
+    entry: clusterEntryOf(plane, {
+      name,
+      cloud: { provider: "aws", region: ec2.region, vpc },
+      nodes: { deletion: { graceSeconds: GRACE_SECONDS } },
+    }),
+    async join(count) {
+      const added = ec2.addInstances(Array.from({ length: count }, () => ({ vpcId: vpc })));
+      for (const { id, privateDnsName } of added) machines.set(privateDnsName, id);
+      const names = new Set(added.map(({ privateDnsName }) => privateDnsName));
+      await registerNodes(
+        admin,
+        added.map(({ id, availabilityZone, privateDnsName }) => ({
+          name: privateDnsName,
+          providerID: `aws:///${availabilityZone}/${id}`,
+        })),
+      );
+      const up = () => [...names].every((each) => recordOf(each)?.schedulableAt !== undefined);
+      await history.until(`${count} nodes to come up`, up, UP_TIMEOUT_MS);
+      return [...names];
+    },
+    lose: (node) => ec2.remove(idOf(node)),
+    terminate: (node) => ec2.terminate(idOf(node)),
+    untilDeleted: (node) =>
+      history.until(`${node} to be deleted`, () => recordOf(node)?.deleted === true, UP_TIMEOUT_MS),
+    async state() {
+      const { body: text } = await admin.send({ method: "GET", path: objectPath(STATE, STATE.at) });
+      const written = (JSON.parse(text) as { data?: Record<string, string> }).data?.[STATE_KEY];
+      return written === undefined ? undefined : DeletionState.parse(JSON.parse(written));
+    },
+    uidOf: (node) => recordOf(node)?.uid ?? missing(node),
+    async close() {
+      await history.close();
+      await admin.close();
+      await plane.close();
+    },
+  };
+}
+
+/** Waits until the cluster remembers that this node's machine was not found; since when. */
+export async function untilMissed(world: World, node: string): Promise<string> {
+  const uid = world.uidOf(node);
+  const first = async () => (await world.state())?.absences[uid]?.first;
+  await untilTrue(`${node} to be missed`, async () => (await first()) !== undefined, UP_TIMEOUT_MS);
+  return (await first()) ?? missing(node);
+}
+
+/** Writes the clusters file of a stage. */
+export async function writeClusters(file: string, ...worlds: readonly World[]): Promise<void> {
+  await writeFile(file, stringify({ clusters: worlds.map(({ entry }) => entry) }, { lineWidth: 0 }));
+}
+
+function missing(node: string): never {
+  throw new Error(`nothing is known of ${node}`);
+}
