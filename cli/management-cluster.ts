@@ -1,5 +1,6 @@
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { readKubeconfig } from "#cli/kubeconfig.ts";
+import type { Environment } from "#clouds/kind.ts";
 import { ClustersFileError, placeOf } from "#config/clusters-file.ts";
 import type { ClusterHome } from "#config/home/home.ts";
 import {
@@ -52,6 +53,16 @@ function openManagementCluster(reference: string, defaults: EntryDefaults): Clus
   if (parsed === undefined) return undefined;
   const { namespace } = parsed;
   return kubernetesHome({ reference, namespace, defaults, connect: () => connectManagement(reference) });
+}
+
+/** The namespace of this process's pod, where the reference means the cluster around it; undefined where that cannot be told. */
+export async function namespaceOfPod(
+  { kubeconfig }: ManagementReference,
+  environment: Environment,
+): Promise<string | undefined> {
+  if (kubeconfig !== undefined || !environment["KUBERNETES_SERVICE_HOST"]) return undefined;
+  const text = await readOfPod("namespace").catch(() => undefined);
+  return text?.trim() || undefined;
 }
 
 /** Where a pod finds what it signs in with. */

@@ -19,6 +19,7 @@ import { systemClock } from "#kube/follow/clock.ts";
 import { createGate } from "#relay/delivery/create-gate.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
 import { withSlowed } from "#relay/report/slowed.ts";
+import { isAllOfOthers, type Shard } from "#relay/sharding/shard.ts";
 import { mergeMetrics, mergeValues } from "#relay/workers/merge-metrics.ts";
 import { createWorkerMetrics } from "#relay/workers/metrics.ts";
 import { createPool } from "#relay/workers/pool.ts";
@@ -32,6 +33,8 @@ export interface RelayInWorkersOptions {
   /** Where the API servers of its clusters may be. */
   readonly addresses: AddressRules;
   readonly content: ClustersFile;
+  /** Of the clusters, where other replicas follow the rest. */
+  readonly shard: Shard | undefined;
   readonly serving: ServingSettings;
   readonly workersFor: WorkersFor;
   /** Where the functions are; what the AWS SDK finds without it. */
@@ -45,8 +48,9 @@ const LONGEST_INVOCATION_MS = FUNCTION_TIMEOUT_MS + 5_000;
 
 /** The clusters of a home in worker threads, until a signal ends it; what they cannot stop stays in this thread. */
 export async function relayInWorkers(options: RelayInWorkersOptions): Promise<void> {
-  const { flags, home, content, serving, invoker } = options;
-  if (!(await isAnyUsable(content.clusters, options.addresses))) sayThatNoneIsUsable(home.name);
+  const { flags, home, content, shard, serving, invoker } = options;
+  const isUsable = isAllOfOthers(content, shard) || (await isAnyUsable(content.clusters, options.addresses));
+  if (!isUsable) sayThatNoneIsUsable(home.name);
   const clock = systemClock;
   const workerMetrics = createWorkerMetrics();
   const gate = createGate({ clock, random: Math.random });
@@ -88,6 +92,7 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
       values: async () => mergeValues(await own(), await pool.metrics()),
     },
     serving,
+    shard,
     clusters: content.clusters.length,
     stop: () => follower.stop(),
     async close() {

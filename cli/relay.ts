@@ -14,6 +14,7 @@ import { openAnyHome } from "#cli/management-cluster.ts";
 import { relayInWorkers } from "#cli/relay-in-workers.ts";
 import { log, type ServeOptions, serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
+import { readSharding, type ShardFlags } from "#cli/sharding.ts";
 import {
   sayDoubts,
   sayThatFlagsWin,
@@ -30,9 +31,10 @@ import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { RelayCluster } from "#relay/relay.ts";
+import { isAllOfOthers, type Shard } from "#relay/sharding/shard.ts";
 
 /** The flags of `relay`, beyond those it shares with `run`. */
-export interface RelayFlags extends Flags, FunctionFlags {
+export interface RelayFlags extends Flags, FunctionFlags, ShardFlags {
   readonly clustersFile?: string | undefined;
   /** Those that stand on the command line, such as `--kubeconfig`; defaults aside. */
   readonly given: ReadonlySet<string>;
@@ -55,6 +57,7 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
   const region = await readLambdaRegion(flags.region, faults);
   const workersFor = readWorkers(flags.workers, faults);
   const source = clusterSourceOf(flags.clustersFile, flags.given, process.env, faults);
+  const join = await readSharding(flags, process.env, faults);
   const makeInvoker = () =>
     createLambdaInvoker({
       functionName,
@@ -63,6 +66,7 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
       client: region === undefined ? {} : { region },
     });
   if (source.kind === "flags") {
+    if (join !== undefined) faults.push(NOTHING_TO_SHARE);
     const { cluster, relayAccess } = await readClusterSettings(flags, process.env, faults);
     refuseOneFunction(flags, [cluster]);
     if (source.unread !== undefined) sayThatFlagsWin(source.unread);
@@ -78,28 +82,40 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
   if (faults.length > 0) throw new ConfigurationError(faults);
   refuseOneFunction(flags, content.clusters);
   if (flags.dryRun) sayThatItIsDry();
+  const shard = await join?.(log);
+  const sharded = shard?.of(home);
+  const own: Own = { home: sharded ?? home, content: sharded?.own(content) ?? content, shard };
   const invoker = makeInvoker();
   if (workersFor !== undefined) {
-    return relayInWorkers({ flags, program, home, addresses, content, serving, workersFor, region, invoker });
+    return relayInWorkers({ flags, program, ...own, addresses, serving, workersFor, region, invoker });
   }
   await serve({
-    ...(await clustersOfHome(flags, home, addresses, content)),
-    invoker,
-    serving,
-    dryRun: invoker.dryRun,
+    ...(await clustersOfHome(flags, own, addresses)),
+    ...{ invoker, serving, shard, dryRun: invoker.dryRun },
   });
+}
+
+const NOTHING_TO_SHARE: ConfigurationFault = {
+  name: "--shard-by, --shard-replicas",
+  message: "share the clusters of a home; there is one cluster by flags, so give --clusters-file",
+};
+
+/** What of a home is this process's. */
+interface Own {
+  readonly home: ClusterHome;
+  readonly content: ClustersFile;
+  readonly shard: Shard | undefined;
 }
 
 /** The clusters to begin with, all in this thread, and how they change. */
 async function clustersOfHome(
   { dryRun }: RelayFlags,
-  home: ClusterHome,
+  { home, content, shard }: Own,
   addresses: AddressRules,
-  content: ClustersFile,
 ): Promise<Pick<ServeOptions, "clusters" | "follow">> {
   const connectOne = (cluster: Cluster): Promise<Transport> => connectRelay(cluster, addresses);
   const clusters = await connectAll(content, connectOne);
-  if (clusters.length === 0) sayThatNoneIsUsable(home.name);
+  if (clusters.length === 0 && !isAllOfOthers(content, shard)) sayThatNoneIsUsable(home.name);
   const follow: ServeOptions["follow"] = (started) =>
     followClusters({
       ...{ home, content, followed: clusters, dryRun, log, onHangup },

@@ -13,6 +13,8 @@ import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts"
 import { createProcessMetrics, servedTogether } from "#relay/report/process-metrics.ts";
 import { withSlowed } from "#relay/report/slowed.ts";
 import { startRelayServer } from "#relay/server.ts";
+import type { Shard } from "#relay/sharding/shard.ts";
+import { createShardMetrics } from "#relay/sharding/shard-metrics.ts";
 import packageJson from "../package.json" with { type: "json" };
 
 /** What a relay process has; `serve` closes the invoker and, with the relay, the transports when it ends. */
@@ -27,6 +29,8 @@ export interface ServeOptions {
   readonly serving: ServingSettings;
   /** Where functions are invoked over a network, whether they could be. */
   readonly dryRun?: PlatformCheckOptions["dryRun"];
+  /** Of the clusters, where other replicas follow the rest; it is left before anything else ends. */
+  readonly shard?: Shard | undefined;
 }
 
 /** What sweeps clusters now and then. */
@@ -56,6 +60,7 @@ export async function serve({
   sweep,
   serving,
   dryRun,
+  shard,
 }: ServeOptions): Promise<void> {
   const metrics = createRelayMetrics();
   const gate = createGate({ clock: systemClock, random: Math.random });
@@ -79,6 +84,7 @@ export async function serve({
     metrics,
     serving,
     dryRun,
+    shard,
     clusters: clusters.length,
     stop() {
       follower?.stop();
@@ -97,6 +103,7 @@ export interface Served extends Pick<ServeOptions, "serving"> {
   readonly relay: Pick<Relay, "status" | "drain">;
   readonly metrics: Pick<RelayMetrics, "text" | "values" | "contentType" | "followPlatform">;
   readonly dryRun: ServeOptions["dryRun"] | undefined;
+  readonly shard?: Shard | undefined;
   /** How many it began with. */
   readonly clusters: number;
   /** Nothing is added or changed any more. */
@@ -107,7 +114,7 @@ export interface Served extends Pick<ServeOptions, "serving"> {
 
 /** Serves its endpoints until SIGTERM or SIGINT, and ends it then. */
 export async function serveUntilSignal(served: Served): Promise<void> {
-  const { relay, metrics, serving, dryRun } = served;
+  const { relay, metrics, serving, dryRun, shard } = served;
   // Before anything is said: whoever reads it may end the relay at once.
   const { first, second } = endingSignals();
   const platform = dryRun && checkPlatform({ dryRun, controllers: () => controllersOf(relay.status()), log });
@@ -115,9 +122,14 @@ export async function serveUntilSignal(served: Served): Promise<void> {
   try {
     const server = await startRelayServer({
       relay,
-      metrics: servedTogether(metrics, createProcessMetrics(packageJson.version)),
+      metrics: servedTogether(
+        metrics,
+        ...(shard === undefined ? [] : [createShardMetrics(shard.status)]),
+        createProcessMetrics(packageJson.version),
+      ),
       values: metrics.values,
       platform: platform?.state,
+      shard: shard?.status,
       bindAddress: serving.bindAddress,
       port: serving.port,
     }).catch((error: unknown) => {
@@ -127,12 +139,14 @@ export async function serveUntilSignal(served: Served): Promise<void> {
     const signal = await first;
     log({ level: "info", event: "Draining", signal });
     served.stop();
+    // The others begin while this one finishes.
+    await shard?.leave();
     const finished = await relay.drain(AbortSignal.any([AbortSignal.timeout(DRAIN_TIMEOUT_MS), second]));
     log({ level: finished ? "info" : "warn", event: "Drained", finished });
     await server.close();
   } finally {
     served.stop();
-    await Promise.all([served.close(), platform?.close()]);
+    await Promise.all([served.close(), platform?.close(), shard?.leave()]);
   }
 }
 

@@ -24,6 +24,11 @@ export const LOG_EVENTS = {
   ClusterRemoved: "the cluster is followed no longer",
   ClusterFailed: "a fault of serverless-ccm kept the cluster from being followed",
   ConfigurationDoubtful: "what is configured may be meant, and is most likely a mistake",
+  ReplicasChanged: "these `replicas` share the clusters from now on; this one is `replica`",
+  ReplicaCutOff:
+    "the others cannot hear of this `replica` any more, and follow its clusters, too; it goes on with what it has",
+  ReplicaBack: "the others hear of this `replica` again",
+  ReplicaNameTaken: "another process has the name of this `replica`: both follow the same clusters",
   WorkerDied:
     "a `worker` ended, for this `reason`; its `clusters` start again in another one; `cluster` is the one whose doing it was, where that is known",
   Quarantined:
@@ -85,6 +90,8 @@ export const LogLine = z.strictObject({
   uid: text("of the object"),
   instance: text("an instance of the cloud, by its id"),
   state: text("of the instance, as the cloud names it"),
+  replica: text("this process among those that share the clusters of a home"),
+  replicas: fact(z.array(z.string()), "all of those that live, this one included"),
   worker: count("a thread of the relay"),
   deaths: count("how often it ended its worker"),
   eventId: text("the `id` of the event that a function was sent; relay and function name the same"),

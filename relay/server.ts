@@ -9,6 +9,7 @@ import { CONTENT_SECURITY_POLICY } from "#relay/page/parts.ts";
 import type { Relay } from "#relay/relay.ts";
 import type { ServedMetrics } from "#relay/report/process-metrics.ts";
 import { clustersPage, type Page, readinessOf, readinessOfAll } from "#relay/report/readiness.ts";
+import type { ShardStatus } from "#relay/sharding/shard.ts";
 import type { Metrics } from "#relay/workers/messages.ts";
 
 export interface RelayServerOptions {
@@ -18,6 +19,8 @@ export interface RelayServerOptions {
   readonly values: () => Promise<Metrics>;
   /** How the platform is reached that carries out the work; not asked for where there is nothing to reach. */
   readonly platform?: (() => PlatformState | undefined) | undefined;
+  /** How its shard stands, where it shares the clusters with other replicas. */
+  readonly shard?: (() => ShardStatus) | undefined;
   readonly clock?: Clock | undefined;
   readonly bindAddress: string;
   /** 0 for any free one. */
@@ -33,8 +36,8 @@ export interface RelayServer {
 
 /** Serves a page of all clusters at /, and /healthz, /readyz, /readyz/clusters, /readyz/clusters/NAME and /metrics; rejects where the address or port cannot be had. */
 export async function startRelayServer(options: RelayServerOptions): Promise<RelayServer> {
-  const { relay, platform, values, clock = systemClock } = options;
-  const page = createPage({ status: relay.status, values, platform, clock });
+  const { relay, platform, shard, values, clock = systemClock } = options;
+  const page = createPage({ status: relay.status, values, platform, shard, clock });
   const server = createServer((request, response) => {
     if (request.method !== "GET" && request.method !== "HEAD")
       return answer(response, 405, "only GET is answered\n");
@@ -70,9 +73,9 @@ export async function startRelayServer(options: RelayServerOptions): Promise<Rel
 
 const CLUSTER_PATH = /^\/readyz\/clusters\/([^/]+)$/;
 
-function pageOf(path: string, { relay, platform }: RelayServerOptions): Page {
+function pageOf(path: string, { relay, platform, shard }: RelayServerOptions): Page {
   if (path === "/healthz") return { status: 200, text: "ok" };
-  if (path === "/readyz") return readinessOfAll(relay.status(), platform?.());
+  if (path === "/readyz") return readinessOfAll(relay.status(), platform?.(), shard?.());
   if (path === "/readyz/clusters") return clustersPage(relay.status());
   const name = CLUSTER_PATH.exec(path)?.[1];
   if (name === undefined) return { status: 404, text: "not found\n" };

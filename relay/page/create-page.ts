@@ -2,6 +2,7 @@ import type { Clock } from "#kube/follow/clock.ts";
 import type { PlatformState } from "#relay/delivery/check-platform.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import { renderPage } from "#relay/page/page.ts";
+import type { ShardStatus } from "#relay/sharding/shard.ts";
 import type { Metrics } from "#relay/workers/messages.ts";
 
 /** Where a page finds what it shows. */
@@ -9,6 +10,8 @@ export interface PageOptions {
   readonly status: () => readonly FollowedCluster[];
   readonly values: () => Promise<Metrics>;
   readonly platform: (() => PlatformState | undefined) | undefined;
+  /** How its shard stands, where it shares the clusters with other replicas. */
+  readonly shard?: (() => ShardStatus) | undefined;
   readonly clock: Clock;
 }
 
@@ -16,13 +19,13 @@ export interface PageOptions {
 const FRESH_MS = 5_000;
 
 /** Answers with the page; those who ask at about the same time get the same one. */
-export function createPage({ status, values, platform, clock }: PageOptions): () => Promise<string> {
+export function createPage({ status, values, platform, shard, clock }: PageOptions): () => Promise<string> {
   let made: { readonly atMs: number; readonly page: Promise<string> } | undefined;
   return () => {
     const nowMs = clock.now();
     if (made !== undefined && nowMs - made.atMs < FRESH_MS) return made.page;
     const page = values().then((metrics) =>
-      renderPage({ clusters: status(), platform: platform?.(), metrics, nowMs }),
+      renderPage({ clusters: status(), platform: platform?.(), shard: shard?.(), metrics, nowMs }),
     );
     made = { atMs: nowMs, page };
     // One that failed is nobody else's.

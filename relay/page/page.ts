@@ -4,12 +4,14 @@ import { factsOf, gaugeOf } from "#relay/page/cluster-facts.ts";
 import { clusterRow, isTroubled } from "#relay/page/cluster-row.ts";
 import { html, textOf } from "#relay/page/html.ts";
 import { SCRIPT, STYLE } from "#relay/page/parts.ts";
+import { type ShardStatus, wordsOfShard } from "#relay/sharding/shard.ts";
 import type { Metrics } from "#relay/workers/messages.ts";
 
 /** What a page is made of. */
 export interface PageFacts {
   readonly clusters: readonly FollowedCluster[];
   readonly platform: PlatformState | undefined;
+  readonly shard?: ShardStatus | undefined;
   readonly metrics: Metrics;
   readonly nowMs: number;
 }
@@ -18,7 +20,7 @@ export interface PageFacts {
 export const MAX_ROWS = 1_000;
 
 /** All clusters on a page of HTML: those with trouble first, then those with work, then by name. */
-export function renderPage({ clusters, platform, metrics, nowMs }: PageFacts): string {
+export function renderPage({ clusters, platform, shard, metrics, nowMs }: PageFacts): string {
   const facts = factsOf(metrics);
   const ordered = clusters
     .map((cluster) => ({ cluster, rank: rankOf(cluster) }))
@@ -47,7 +49,7 @@ export function renderPage({ clusters, platform, metrics, nowMs }: PageFacts): s
 <body>
 <main>
 <h1>${ready} of ${clusters.length} clusters ready</h1>
-<p>${pending} objects need work; ${gaugeOf(metrics, "serverless_ccm_waiting_invocations") ?? 0} controllers of clusters wait for leave to invoke; functions: ${platformWords}. As of ${new Date(nowMs).toISOString()}.</p>
+<p>${pending} objects need work; ${gaugeOf(metrics, "serverless_ccm_waiting_invocations") ?? 0} controllers of clusters wait for leave to invoke; functions: ${platformWords}${shard === undefined ? "" : `; ${wordsOfShard(shard)}`}. As of ${new Date(nowMs).toISOString()}.</p>
 <table>
 <thead><tr><th>Cluster</th><th>State</th><th>Objects</th><th>Pending</th><th>In flight</th><th>What waits, why, since when (UTC)</th><th>Gap</th><th>Budget</th><th>Brake</th><th>Joining to schedulable</th></tr></thead>
 <tbody>

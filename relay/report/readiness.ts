@@ -2,6 +2,7 @@ import { shown } from "#core/shown-text.ts";
 import type { LimitInForce } from "#kube/client/limit-name.ts";
 import type { PlatformState } from "#relay/delivery/check-platform.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
+import { type ShardStatus, wordsOfShard } from "#relay/sharding/shard.ts";
 
 /** An answer in words. */
 export interface Page {
@@ -14,11 +15,24 @@ const MAX_MESSAGE_CHARACTERS = 1_024;
 const MAX_LINE_CHARACTERS = 256;
 const MAX_CLUSTERS = 10_000;
 
-/** Whether the process is of use: it serves its only cluster, or one of several, on a platform that can be reached. */
+/**
+ * Whether the process is of use: it serves its only cluster, or one of several, on a platform that can be reached. A replica that shares
+ * the clusters with others says which of them it is, and is of use without a cluster, too.
+ */
 export function readinessOfAll(
   clusters: readonly FollowedCluster[],
   platform: PlatformState | undefined,
+  shard?: ShardStatus,
 ): Page {
+  if (shard === undefined) return readinessOfThese(clusters, platform);
+  const words = wordsOfShard(shard);
+  if (shard.replicas === undefined) return unready(words);
+  const isNobodyIts = clusters.length === 0 && shard.own === 0 && shard.all > 0;
+  const page = isNobodyIts ? OK : readinessOfThese(clusters, platform);
+  return { status: page.status, text: `${page.text.trimEnd()}; ${words}\n` };
+}
+
+function readinessOfThese(clusters: readonly FollowedCluster[], platform: PlatformState | undefined): Page {
   if (platform?.reachable === false)
     return unready(
       `the function platform cannot be reached: ${shown(platform.message, MAX_MESSAGE_CHARACTERS)}`,

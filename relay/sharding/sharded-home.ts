@@ -7,6 +7,8 @@ import { namesIn, shardOf } from "#relay/sharding/shard-of.ts";
 
 /** A home of which other replicas follow the rest. */
 export interface ShardedHome extends ClusterHome {
+  /** What of that content is this replica's now. */
+  own(content: ClustersFile): ClustersFile;
   /** How many clusters are this replica's, and how many there are, as last read. */
   count(): ShardCount;
 }
@@ -68,6 +70,7 @@ export function shardedHome(
       unsubscribe();
       cancel();
     },
+    own: take,
     count: () => count,
   };
 }

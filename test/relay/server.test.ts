@@ -3,6 +3,7 @@ import type { PlatformState } from "#relay/delivery/check-platform.ts";
 import type { ConfigurationFault, FollowedCluster } from "#relay/followed-cluster.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
 import { type RelayServer, startRelayServer } from "#relay/server.ts";
+import type { ShardStatus } from "#relay/sharding/shard.ts";
 
 const servers: RelayServer[] = [];
 afterEach(async () => {
@@ -30,6 +31,7 @@ async function serve(
   faults: Readonly<Record<string, ConfigurationFault>> = {},
   differences: Readonly<Record<string, Partial<FollowedCluster>>> = {},
   platform?: () => PlatformState | undefined,
+  shard?: ShardStatus,
 ): Promise<RelayServer> {
   const status = () =>
     Object.entries(clusters).map(([name, ready]) => ({
@@ -40,7 +42,7 @@ async function serve(
   metrics.follow(status);
   const relay = { status };
   const server = await startRelayServer({
-    ...{ relay, metrics, values: metrics.values, platform },
+    ...{ relay, metrics, values: metrics.values, platform, shard: shard && (() => shard) },
     bindAddress: "127.0.0.1",
     port: 0,
   });
@@ -99,6 +101,34 @@ describe("startRelayServer", () => {
       expect([answer.status, await answer.text()]).toEqual([status, expect.stringContaining(text)]);
     },
   );
+
+  const SHARD: ShardStatus = { self: "a", replicas: ["a", "b"], isCutOff: false, own: 2, all: 5 };
+  test.each<[string, Record<string, boolean>, Partial<ShardStatus>, number, string]>([
+    ["has some of the clusters", MANY, {}, 200, "ok; replica a of a, b: 2 of 5 clusters\n"],
+    [
+      "has one that is not ready",
+      { one: false },
+      { own: 1 },
+      503,
+      "403: no; replica a of a, b: 1 of 5 clusters\n",
+    ],
+    ["has none, as all are others'", {}, { own: 0 }, 200, "ok; replica a of a, b: 0 of 5 clusters\n"],
+    [
+      "has some, and cannot begin",
+      {},
+      {},
+      503,
+      "no cluster is followed; replica a of a, b: 2 of 5 clusters\n",
+    ],
+    ["has none, as there are none", {}, { own: 0, all: 0 }, 503, "no cluster is followed; replica a"],
+    ["does not know who lives", {}, { replicas: undefined }, 503, "replica a: it is not known yet"],
+    ["is cut off", MANY, { isCutOff: true }, 200, "cut off from the others, it goes on with what it has\n"],
+  ])("a replica that %s", async (_, clusters, difference, status, text) => {
+    const server = await serve(clusters, {}, {}, undefined, { ...SHARD, ...difference });
+    const answer = await fetch(`${server.url}/readyz`);
+    expect([answer.status, await answer.text()]).toEqual([status, expect.stringContaining(text)]);
+    expect(await (await fetch(server.url)).text()).toContain("replica a");
+  });
 
   test.each([
     [

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { createRelayMetrics, DELAY_BUCKETS, type RelayMetrics } from "#relay/report/metrics.ts";
 import { createProcessMetrics } from "#relay/report/process-metrics.ts";
+import { createShardMetrics } from "#relay/sharding/shard-metrics.ts";
 import { createWorkerMetrics } from "#relay/workers/metrics.ts";
 
 const reference = await readFile(new URL("../../../docs/reference/metrics.md", import.meta.url), "utf8");
@@ -14,6 +15,9 @@ function createWhole(): RelayMetrics {
   return metrics;
 }
 
+const createOfShard = () =>
+  createShardMetrics(() => ({ self: "a", replicas: ["a", "b"], isCutOff: false, own: 2, all: 5 }));
+
 const rowsOf = (heading: string): readonly string[] =>
   reference
     .split("\n## ")
@@ -24,6 +28,7 @@ const rowsOf = (heading: string): readonly string[] =>
 test.each([
   ["Clusters", createWhole],
   ["Workers", createWorkerMetrics],
+  ["Replicas", createOfShard],
 ])(
   "the reference lists every metric of %s with its type, labels and help, and no other",
   (heading, create) => {
@@ -38,12 +43,24 @@ test.each([
 test.each([
   ["clusters", createWhole],
   ["workers", createWorkerMetrics],
+  ["replicas", createOfShard],
 ])("what is defined of %s is what is served", async (_, create) => {
   const metrics = create();
   const served = [...(await metrics.text()).matchAll(/^# HELP (\w+) (.+)\n# TYPE \1 (\w+)$/gm)];
   expect(served.map(([, name, help, type]) => ({ name, help, type }))).toEqual(
     metrics.definitions.map(({ name, help, type }) => ({ name, help, type })),
   );
+});
+
+test("a shard's metrics say which replica it is, of how many, and what is its", async () => {
+  const lines = (await createOfShard().text()).split("\n").filter((line) => !line.startsWith("#"));
+  expect(lines.filter((line) => line !== "")).toEqual([
+    'serverless_ccm_replica_info{replica="a"} 1',
+    "serverless_ccm_replicas 2",
+    "serverless_ccm_replica_cut_off 0",
+    "serverless_ccm_shard_clusters 2",
+    "serverless_ccm_home_clusters 5",
+  ]);
 });
 
 test("the reference says which buckets there are", () => {
