@@ -42,6 +42,9 @@ export const OUR_MANIFESTS: readonly string[] = ["rbac", "state"].map((folder) =
   fileURLToPath(new URL(`../../infra/${folder}`, import.meta.url)),
 );
 
+/** What lets the relay write in the functions' stead. */
+export const WRITES_RELAY: string = fileURLToPath(new URL("../../infra/rbac/writes-relay", import.meta.url));
+
 /** Policies that hold each identity to what it does. */
 export const ADMISSION_POLICIES: string = fileURLToPath(new URL("../../infra/admission", import.meta.url));
 

@@ -1,9 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { createInProcessInvoker, type FunctionHandler } from "#cli/invoke-in-process.ts";
 import { createMemoryCloud, type MemoryInstance, type MemoryInstances } from "#clouds/memory/cloud.ts";
 import { Cluster } from "#config/cluster.ts";
 import { INSTANCE_ANNOTATION, NODE_LIFECYCLE_EVENT_SOURCE } from "#core/contracts.ts";
+import { Event } from "#core/event.ts";
 import type { Node } from "#core/node/node.ts";
 import { nodeLifecycleController } from "#core/node-lifecycle/controller.ts";
 import { type DeletionState, readState, STATE, STATE_KEY } from "#core/node-lifecycle/state.ts";
@@ -13,6 +15,8 @@ import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { joiningNode } from "#emulators/harness/joining-node.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
+import { systemClock } from "#kube/follow/clock.ts";
+import { writingInvoker } from "#relay/delivery/writing-invoker.ts";
 import { runningInstance } from "#test/clouds/memory/running-instance.ts";
 import { createLife } from "#test/functions/life.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
@@ -29,8 +33,15 @@ interface Invocation {
 const START_MS = Date.now();
 const SHUTDOWN = { key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" };
 
-/** Deletion by the function, as its own identity, on one API server. */
-export function describeDeletion(title: string, start: (folder: string) => Promise<ControlPlane>): void {
+/**
+ * Deletion by the function, as its own identity, on one API server; or by a function that cannot reach that, with the relay writing in
+ * its stead.
+ */
+export function describeDeletion(
+  title: string,
+  start: (folder: string) => Promise<ControlPlane>,
+  writes: Cluster["writes"] = "function",
+): void {
   describe(`the lifecycle of nodes on ${title}`, () => {
     let cluster: ClusterUnderTest;
     let admin: Transport;
@@ -42,11 +53,12 @@ export function describeDeletion(title: string, start: (folder: string) => Promi
     beforeAll(async () => {
       cluster = await startCluster(start);
       admin = await cluster.transport("admin");
-      lifecycle = await cluster.transport("node-lifecycle");
+      lifecycle = await cluster.transport(writes === "relay" ? "relay" : "node-lifecycle");
       entry = Cluster.parse({
         name: "tenant-a",
         server: "https://127.0.0.1",
         cloud: { provider: "memory", instancesFile: "unused" },
+        writes,
       });
     });
     afterAll(() => cluster?.close());
@@ -136,7 +148,8 @@ export function describeDeletion(title: string, start: (folder: string) => Promi
       const run = controllerFunction(nodeLifecycleController, {
         clusters: async () => entry,
         cloud: async () => createMemoryCloud(world),
-        api: async () => api,
+        api: () =>
+          writes === "relay" ? Promise.reject(new Error("no route to host")) : Promise.resolve(api),
         now: () => new Date(START_MS + atSeconds * 1_000),
       });
       const event = {
@@ -148,10 +161,19 @@ export function describeDeletion(title: string, start: (folder: string) => Promi
         reason: "monitor",
         objects: (batch ?? (await nodes())).slice(0, 100),
       };
+      if (writes === "relay") return throughRelay(Event.parse(event), api, run);
       return run(JSON.parse(JSON.stringify(event)), {
         awsRequestId: "1",
         getRemainingTimeInMillis: () => 30_000,
       });
+    }
+
+    async function throughRelay(event: Event, transport: Transport, run: FunctionHandler): Promise<Report> {
+      const invoker = createInProcessInvoker(new Map([[nodeLifecycleController.name, run]]), 30_000);
+      const writing = writingInvoker({ cluster: entry, transport, invoker, clock: systemClock });
+      const invocation = await writing.invoke(event, new AbortController().signal);
+      if (invocation.kind === "failed") throw new Error(`${invocation.code}: ${invocation.message}`);
+      return invocation.report;
     }
 
     const codesOf = (report: Report): string[] => [

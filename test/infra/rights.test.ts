@@ -8,7 +8,13 @@ import { readManifests, readRoles, rightsOf } from "#test/e2e/granted-rights.ts"
 
 const RBAC = fileURLToPath(new URL("../../infra/rbac/", import.meta.url));
 /** Those of controllers that are off by default have one each. */
-const FOLDERS = ["", ...OPTIONAL_CONTROLLERS.map((controller) => `${controller}/`)];
+const OF = [undefined, ...OPTIONAL_CONTROLLERS, "writes-relay"] as const;
+const FOLDERS = OF.map((of) => (of === undefined ? "" : `${of}/`));
+
+/** The folder that grants it; undefined for what is always needed. */
+function folderOf({ controller, writes }: Right): (typeof OF)[number] {
+  return writes === "relay" ? "writes-relay" : controller;
+}
 
 const Binding = z.looseObject({
   kind: z.enum(["ClusterRoleBinding", "RoleBinding"]),
@@ -34,15 +40,12 @@ function written(rights: readonly Right[]): string[] {
 }
 
 describe.each(IDENTITIES)("infra/rbac about %s", (identity) => {
-  test.each([undefined, ...OPTIONAL_CONTROLLERS])(
-    "grants exactly the rights that it needs for %s",
-    async (of) => {
-      const isOf = (file: string): boolean => (file.includes("/") ? file.split("/")[0] : undefined) === of;
-      const files = (await filesOf(identity)).filter(isOf);
-      const needed = RIGHTS[identity].filter(({ controller }) => controller === of);
-      expect(written(rightsOf(await readRoles(...files)))).toEqual(written(needed));
-    },
-  );
+  test.each(OF)("grants exactly the rights that it needs for %s", async (of) => {
+    const isOf = (file: string): boolean => (file.includes("/") ? file.split("/")[0] : undefined) === of;
+    const files = (await filesOf(identity)).filter(isOf);
+    const needed = RIGHTS[identity].filter((right) => folderOf(right) === of);
+    expect(written(rightsOf(await readRoles(...files)))).toEqual(written(needed));
+  });
 
   test("binds every role of it to its user, and to nobody else", async () => {
     const files = await filesOf(identity);
@@ -75,14 +78,14 @@ test("the page about the roles has the rights of each", async () => {
   const page = await readFile(`${RBAC}README.md`, "utf8");
   const rows = [...page.matchAll(/^\| `(serverless-ccm-[a-z0-9-]+)` +\| (\[.*?) +\| (.*?) +\|$/gm)];
   const listed = rows.map(([, user, files, rights]) => ({ user, files, rights }));
-  const expected = (of: Right["controller"]) =>
+  const expected = (of: (typeof OF)[number]) =>
     IDENTITIES.flatMap((identity) => {
-      const rights = RIGHTS[identity].filter(({ controller }) => controller === of);
+      const rights = RIGHTS[identity].filter((right) => folderOf(right) === of);
       const file = `${of === undefined ? "" : `${of}/`}${identity}.yaml`;
       if (rights.length === 0) return [];
       return [{ user: userOf(identity), files: `[${file}](${file})`, rights: inWords(rights) }];
     });
-  expect(listed).toEqual([undefined, ...OPTIONAL_CONTROLLERS].flatMap(expected));
+  expect(listed).toEqual(OF.flatMap(expected));
 });
 
 /** As in `nodes`: get, patch; `configmaps` of `kube-system/serverless-ccm`: get, update. */

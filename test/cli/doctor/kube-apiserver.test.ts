@@ -170,10 +170,8 @@ test("whoever has a sign-in, or a controller, is looked at, and needs what its c
   expect(signers.map(({ name }) => name)).toEqual(["relay", "node"]);
   const [relay] = signers;
   if (relay === undefined) throw new Error("there is no relay");
-  const needs = (controllers: readonly string[]) =>
-    neededBy(relay, { controllers, writes: "function" } as unknown as Cluster).filter(
-      ({ resource }) => resource === "certificatesigningrequests",
-    ).length;
+  const needs = (controllers: string[]) =>
+    neededBy(relay, { controllers, writes: "function" }).filter(({ resource }) => resource === "certificatesigningrequests").length;
   expect([needs(["cloud-node-controller"]), needs(["csr-approver"])]).toEqual([0, 2]);
 });
 
