@@ -1,0 +1,128 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "vitest";
+import * as z from "zod";
+import type { ControlPlaneBinaries } from "#emulators/harness/kube-apiserver.ts";
+import { connect } from "#kube/client/connect.ts";
+import { ownerOf } from "#relay/sharding/owner-of.ts";
+import { access } from "#test/access.ts";
+import { replicasOf, untilFollowed } from "#test/sharding/replicas.ts";
+import { startTenants } from "#test/sharding/tenants.ts";
+import { untilTrue } from "#test/until-true.ts";
+import { buildCommandLine } from "../../build/build.ts";
+
+export interface Play {
+  readonly clusters: number;
+  /** So many of them, the one with the Leases first, on real API servers. */
+  readonly real?: { readonly count: number; readonly binaries: ControlPlaneBinaries };
+  /** Milliseconds between two nodes that join. */
+  readonly everyMs: number;
+  readonly say: (line: string) => void;
+}
+
+const LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+const Leases = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }) })) });
+
+/**
+ * Three replicas share clusters that nodes join all the time; one is killed, one is added, one is ended. After each of these all follow
+ * what is theirs by their names, and in the end each node that has joined is up, and was written twice.
+ */
+export async function playSharding({ clusters, real, everyMs, say }: Play): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "sharding-"));
+  const tenants = await startTenants(folder, clusters, real);
+  const [first = ""] = tenants.names;
+  const leases = tenants.planeOf(first);
+  const admin = connect(await access(leases, "admin"));
+  await buildCommandLine(join(folder, "dist"));
+  const program = join(folder, "dist/serverless-ccm.mjs");
+  const replicas = replicasOf(tenants, await leases.kubeconfig("admin"), program);
+  const leaseNames = async (): Promise<string[]> =>
+    Leases.parse(JSON.parse((await admin.send({ method: "GET", path: LEASES })).body)).items.map(
+      ({ metadata }) => metadata.name,
+    );
+  const owned = (name: string, among: readonly string[]): string[] =>
+    tenants.names.filter((cluster) => ownerOf(cluster, among) === name);
+  async function shares(): Promise<string> {
+    return [...(await replicas.followed())].map(([name, { length }]) => `${name} ${length}`).join(", ");
+  }
+  let timer: NodeJS.Timeout | undefined;
+  let joining: Promise<void> = Promise.resolve();
+  let next = 0;
+  function joinSteadily(): void {
+    timer = setInterval(() => {
+      const cluster = tenants.names[next % clusters] ?? first;
+      next += 1;
+      joining = joining.then(() => tenants.register(cluster));
+    }, everyMs);
+  }
+
+  try {
+    joinSteadily();
+    const begunMs = performance.now();
+    await Promise.all([
+      replicas.start("a", "--workers=2"),
+      replicas.start("b"),
+      replicas.start("c", "--workers=0"),
+    ]);
+    await untilFollowed(replicas, "at first");
+    say(`three replicas: ${await shares()}; ${seconds(begunMs)} after their start`);
+    expect(await leaseNames()).toEqual(["a", "b", "c"]);
+    for (const name of ["a", "b", "c"]) {
+      const { length } = owned(name, ["a", "b", "c"]);
+      const words = `replica ${name} of a, b, c: ${length} of ${clusters} clusters`;
+      expect(await replicas.readiness(name)).toContain(words);
+      expect(await replicas.metric(name, "serverless_ccm_shard_clusters")).toBe(length);
+    }
+
+    const killedMs = performance.now();
+    await replicas.end("b", "SIGKILL");
+    await tenants.register(owned("b", ["a", "b", "c"])[0] ?? first);
+    const takenOver = untilFollowed(replicas, "after one was killed");
+    await takenOver;
+    say(`b killed: ${await shares()}; all of its clusters followed ${seconds(killedMs)} later`);
+    expect(await leaseNames()).toEqual(["a", "b", "c"]);
+
+    const addedMs = performance.now();
+    await replicas.start("d");
+    await untilFollowed(replicas, "after one was added");
+    say(`d added: ${await shares()}; all as computed ${seconds(addedMs)} later, 10 s of which both follow`);
+
+    const endedMs = performance.now();
+    const ended = replicas.end("c", "SIGTERM");
+    await untilFollowed(replicas, "after one was ended");
+    say(`c ended: ${await shares()}; all of its clusters followed ${seconds(endedMs)} later`);
+    expect(await ended).toBe(0);
+    expect(await leaseNames()).toEqual(["a", "b", "d"]);
+    for (const name of ["a", "d"]) {
+      const changes = replicas.linesOf(name).filter(({ event }) => event === "ReplicasChanged");
+      expect(changes.at(-1)).toMatchObject({ replica: name, replicas: ["a", "d"] });
+    }
+
+    clearInterval(timer);
+    await joining;
+    await untilTrue("all nodes to be up", async () => (await tenants.notUp()).length === 0, 120_000);
+    const writes = await tenants.writesOfNodes();
+    expect(writes).toHaveLength(tenants.registered());
+    expect(new Set(writes)).toEqual(new Set([2]));
+    say(`${tenants.registered()} nodes joined meanwhile, all are up, each was written twice`);
+    for (const name of ["a", "d"]) expect(await replicas.end(name, "SIGTERM")).toBe(0);
+    // What was killed left its Lease behind.
+    expect(await leaseNames()).toEqual(["b"]);
+    const renewals = (await leases.record()).filter(
+      ({ resource, verb }) => resource === "leases" && verb === "update",
+    );
+    say(`${renewals.length} renewals of Leases in ${seconds(begunMs)}`);
+  } finally {
+    clearInterval(timer);
+    await joining.catch(() => undefined);
+    await replicas.close();
+    await admin.close();
+    await tenants.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function seconds(sinceMs: number): string {
+  return `${((performance.now() - sinceMs) / 1_000).toFixed(1)} s`;
+}
