@@ -214,6 +214,10 @@ export const EVENTS = {
         sentence: `The cloud does not find the node's instance, and no other node would be left: ${HELD}`,
         when: "No node would have been left.",
       },
+      Fleet: {
+        sentence: `The cloud does not find the node's instance, and deletions are held back: ${HELD}`,
+        when: "The brake of the fleet is pulled, or its record cannot be used.",
+      },
     },
   },
   DeletionStateUnusable: {

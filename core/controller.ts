@@ -4,6 +4,7 @@ import type { ControllerName, EventReason, ObjectHint } from "#core/event.ts";
 import type { Fault } from "#core/faults.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
+import type { FleetStanding } from "#core/node-lifecycle/fleet-brake.ts";
 import type { ObjectReport } from "#core/report.ts";
 import type { ObjectName, Resource } from "#core/resources/resource.ts";
 import type { Settings } from "#core/settings.ts";
@@ -234,6 +235,8 @@ export interface DecisionContext extends AskContext {
   readonly count?: ObjectCount | undefined;
   /** Names the process whose clock `now` is of: times that several of them wrote are not compared to the second. */
   readonly clock?: string | undefined;
+  /** What the brake of the fleet has let and held so far; undefined where there is none. */
+  readonly fleet?: FleetStanding | undefined;
 }
 
 /** Related objects of an event, by the plural of their resource. */

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { isTold, told } from "#core/cluster-events.ts";
+import type { UnprovenDeletion } from "#core/node-lifecycle/fleet-brake.ts";
 
 /** Why something was decided: a stable code for machines, a sentence for people. */
 export const Because = z.strictObject({ code: z.string().min(1), message: z.string() });
@@ -190,4 +191,10 @@ export type Change = Extract<Decision, { readonly kind: "change" }>;
  */
 export type Plan =
   | { readonly kind: "each"; readonly decisions: readonly Decision[] }
-  | { readonly kind: "shared"; readonly because: Because; readonly write: ClusterWrite };
+  | {
+      readonly kind: "shared";
+      readonly because: Because;
+      readonly write: ClusterWrite;
+      /** Deletions that it announces and that nothing proves: whatever they share with other clusters lets them first. */
+      readonly unproven?: readonly UnprovenDeletion[];
+    };

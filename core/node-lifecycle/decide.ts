@@ -15,6 +15,7 @@ import { readState, writeState } from "#core/node-lifecycle/state.ts";
 import {
   BRAKE_EVENTS,
   becauseOfBrake,
+  FLEET_EVENTS,
   UNPROVEN_EVENT,
   UNUSABLE_EVENTS,
   WAIT_MESSAGES,
@@ -27,7 +28,10 @@ import { nameOf, providerIDOf } from "#core/tenant-fact.ts";
 type NodeSubject = Subject<Node, InstanceAnswer>;
 
 /** What decisions on the lifecycle of nodes depend on. */
-type LifecycleContext = Pick<DecisionContext, "now" | "settings" | "state" | "count" | "clock" | "stop">;
+type LifecycleContext = Pick<
+  DecisionContext,
+  "now" | "settings" | "state" | "count" | "clock" | "stop" | "fleet"
+>;
 
 /** Whether the cloud is asked about a node: never about one that is Ready. */
 export function isAsked(node: Node, settings: NodeSettings): boolean {
@@ -67,7 +71,7 @@ export function hasCandidate(found: readonly Found[]): boolean {
 
 /** Decides on a batch of nodes. A Ready node is freed of the mark of a stopped one at the most; an error deletes and marks nothing. */
 export function decideLifecycle(batch: readonly NodeSubject[], context: LifecycleContext): Plan {
-  const { now, settings, stop, clock = "unknown", count = NOT_COUNTED } = context;
+  const { now, settings, stop, clock = "unknown", count = NOT_COUNTED, fleet } = context;
   const found = underState(batch, settings, stop);
   if (found.length === 0) return each(batch.map((subject) => decideNode(subject, batch, context)));
   const stored = readState(context.state);
@@ -77,10 +81,12 @@ export function decideLifecycle(batch: readonly NodeSubject[], context: Lifecycl
     const held = (node: Node): Decision => retry(node, because, HELD_SECONDS, [UNUSABLE_EVENTS[code]]);
     return each(batch.map((subject) => decideNode(subject, batch, context, held)));
   }
-  const plan = planDeletions(found, stored.state, { now, clock, count, settings: settings.nodes.deletion });
+  const { deletion } = settings.nodes;
+  const plan = planDeletions(found, stored.state, { now, clock, count, fleet, settings: deletion });
   if (plan.next !== undefined) {
     const because = { code: "DeletionState", message: plan.purpose };
-    return { kind: "shared", because, write: writeState(plan.next, stored.configMap) };
+    const { next, unproven } = plan;
+    return { kind: "shared", because, write: writeState(next, stored.configMap), unproven };
   }
   const judged = new Map(
     found.flatMap(({ node, finding }): [string, Decision][] => {
@@ -96,6 +102,7 @@ export function decideLifecycle(batch: readonly NodeSubject[], context: Lifecycl
 }
 
 const HELD_SECONDS = 60;
+const CONTENDED_SECONDS = 5;
 const NOT_COUNTED = { kind: "unknown", message: "nobody has counted them" } as const;
 
 function foundIn(batch: readonly NodeSubject[], settings: NodeSettings): Found[] {
@@ -186,6 +193,12 @@ function byVerdict(node: Node, { kind }: Finding, verdict: Verdict, monitorSecon
       return deleteNode(node, kind === "terminated");
     case "braked":
       return retry(node, becauseOfBrake(verdict.brake), HELD_SECONDS, [BRAKE_EVENTS[verdict.brake.limit]]);
+    case "held": {
+      const { hold } = verdict;
+      // Whoever came too late because of others has another try at once.
+      const afterSeconds = hold.code === "FleetBrakeContended" ? CONTENDED_SECONDS : HELD_SECONDS;
+      return retry(node, hold, afterSeconds, [...FLEET_EVENTS[hold.code]]);
+    }
     case "wait": {
       const message = `the node is not deleted yet: ${WAIT_MESSAGES[verdict.code]}`;
       const afterSeconds = Math.max(1, Math.min(Math.ceil(verdict.afterSeconds), monitorSeconds));

@@ -11,6 +11,7 @@ import {
 } from "#core/node-lifecycle/absences.ts";
 import { brakeOf, isUnderWay, rememberedDeletions } from "#core/node-lifecycle/brake.ts";
 import type { Finding } from "#core/node-lifecycle/finding.ts";
+import type { FleetHold, FleetStanding, UnprovenDeletion } from "#core/node-lifecycle/fleet-brake.ts";
 import {
   type Brake,
   type Deletion,
@@ -33,7 +34,9 @@ export type Verdict =
   | { readonly kind: "delete" }
   /** Not yet: until then, because of what. */
   | { readonly kind: "wait"; readonly code: WaitCode; readonly afterSeconds: number }
-  | { readonly kind: "braked"; readonly brake: Brake };
+  | { readonly kind: "braked"; readonly brake: Brake }
+  /** It would be, were it not for what all clusters share. */
+  | { readonly kind: "held"; readonly hold: FleetHold };
 
 /** Why a node whose instance is gone is not deleted yet. */
 export type WaitCode =
@@ -49,12 +52,15 @@ export interface DeletionPlan {
   readonly next: DeletionState | undefined;
   /** What the write is for. */
   readonly purpose: string;
+  /** Of the deletions that the write announces those that nothing proves. */
+  readonly unproven: readonly UnprovenDeletion[];
 }
 
 /** What deletion is decided on beside the nodes. */
 export interface PlanContext extends Reading {
   readonly settings: DeletionSettings;
   readonly count: ObjectCount;
+  readonly fleet: FleetStanding | undefined;
 }
 
 /** Plans the deletions of a batch under the state that all who delete in the cluster share. */
@@ -82,11 +88,12 @@ export function planDeletions(
   const isNews = intended.added > 0 || intended.brake !== known.brake || known.absences !== state.absences;
   const isBraked = intended.brake !== undefined;
   if (!isNews && (isBraked || !isWorthWriting(known, missed, context)))
-    return { verdicts, next: undefined, purpose: "" };
+    return { verdicts, next: undefined, purpose: "", unproven: [] };
   const remembered = rememberedAbsences(known.absences, now);
   return {
     verdicts,
     purpose: purposeOf(intended, missed.length),
+    unproven: intended.unproven,
     next: {
       ...known,
       written: now.toISOString(),
@@ -117,10 +124,16 @@ function verdictOf(
     if (left > 0) return { kind: "wait", code: "InstanceMissed", afterSeconds: left };
   }
   if (isMine) return { kind: "delete" };
-  if (deletion === undefined) return "intend";
-  const lives = INTENT_SECONDS - secondsSince(deletion.at, context.now);
-  if (lives <= 0 || lives > 2 * INTENT_SECONDS) return "intend";
-  return { kind: "wait", code: "DeletionIntended", afterSeconds: lives };
+  const lives = deletion === undefined ? 0 : INTENT_SECONDS - secondsSince(deletion.at, context.now);
+  if (lives > 0 && lives <= 2 * INTENT_SECONDS)
+    return { kind: "wait", code: "DeletionIntended", afterSeconds: lives };
+  const hold = finding.kind === "missed" ? holdOn(uid, context.fleet) : undefined;
+  return hold === undefined ? "intend" : { kind: "held", hold };
+}
+
+/** Why one whose end nothing proves is not to be announced; whoever was let before that goes on. */
+function holdOn(uid: string, fleet: FleetStanding | undefined): FleetHold | undefined {
+  return fleet?.granted.has(uid) ? undefined : fleet?.held;
 }
 
 /** Whether the intent was written by this very decision, a moment ago. */
@@ -132,6 +145,7 @@ interface Intended {
   readonly verdicts: ReadonlyMap<string, Verdict>;
   readonly deletions: DeletionState["deletions"];
   readonly added: number;
+  readonly unproven: readonly UnprovenDeletion[];
   readonly brake: Brake | undefined;
 }
 
@@ -139,7 +153,7 @@ interface Intended {
 function intend(wanted: readonly Found[], state: DeletionState, context: PlanContext): Intended {
   const { count, now, clock, settings } = context;
   const verdicts = new Map<string, Verdict>();
-  const nothing = { verdicts, deletions: state.deletions, added: 0, brake: state.brake };
+  const nothing = { verdicts, deletions: state.deletions, added: 0, unproven: [], brake: state.brake };
   const wait = (each: Found, code: WaitCode, afterSeconds: number): void => {
     verdicts.set(each.node.metadata.uid, { kind: "wait", code, afterSeconds });
   };
@@ -154,6 +168,7 @@ function intend(wanted: readonly Found[], state: DeletionState, context: PlanCon
     ([uid, deletion]) => isUnderWay(deletion, now) && !own.has(uid),
   ).length;
   const nodes = count.count;
+  const unproven: UnprovenDeletion[] = [];
   let { deletions } = state;
   let pulled: Omit<Brake, "waiting"> | undefined;
   let added = 0;
@@ -181,9 +196,11 @@ function intend(wanted: readonly Found[], state: DeletionState, context: PlanCon
       }
     } else leaving += 1;
     added += 1;
+    if (each.finding.kind === "missed") unproven.push({ uid, counted });
     deletions = tried;
   }
-  return { verdicts, deletions, added, brake: pulled === undefined ? state.brake : { ...pulled, waiting } };
+  const brake = pulled === undefined ? state.brake : { ...pulled, waiting };
+  return { verdicts, deletions, added, unproven, brake };
 }
 
 const UNKNOWN_AFTER_SECONDS = 30;

@@ -1,5 +1,6 @@
 import { tell } from "#core/cluster-events.ts";
 import type { Because, ClusterEvent } from "#core/decision.ts";
+import type { FleetHoldCode } from "#core/node-lifecycle/fleet-brake.ts";
 import type { WaitCode } from "#core/node-lifecycle/plan.ts";
 import type { Brake, BrakeLimit, UnusableCode } from "#core/node-lifecycle/state.ts";
 
@@ -16,6 +17,13 @@ export const BRAKE_EVENTS: Readonly<Record<BrakeLimit, ClusterEvent>> = {
   TenMinutes: tell("DeletionBrakePulled", "TenMinutes", {}),
   Day: tell("DeletionBrakePulled", "Day", {}),
   AllNodes: tell("DeletionBrakePulled", "AllNodes", {}),
+};
+
+/** The same of one that is held for the sake of all clusters; people in this one are not told what is in others. */
+export const FLEET_EVENTS: Readonly<Record<FleetHoldCode, readonly ClusterEvent[]>> = {
+  FleetBrakeEngaged: [tell("DeletionBrakePulled", "Fleet", {})],
+  FleetBrakeUnusable: [tell("DeletionBrakePulled", "Fleet", {})],
+  FleetBrakeContended: [],
 };
 
 /** The same of one that may well be gone, which nothing proves. */

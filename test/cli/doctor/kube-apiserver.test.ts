@@ -171,7 +171,9 @@ test("whoever has a sign-in, or a controller, is looked at, and needs what its c
   const [relay] = signers;
   if (relay === undefined) throw new Error("there is no relay");
   const needs = (controllers: string[]) =>
-    neededBy(relay, { controllers, writes: "function" }).filter(({ resource }) => resource === "certificatesigningrequests").length;
+    neededBy(relay, { controllers, writes: "function" }).filter(
+      ({ resource }) => resource === "certificatesigningrequests",
+    ).length;
   expect([needs(["cloud-node-controller"]), needs(["csr-approver"])]).toEqual([0, 2]);
 });
 

@@ -1,9 +1,17 @@
 import type { ObjectCount, Subject } from "#core/controller.ts";
-import type { ClusterEvent, ClusterWrite, Decision } from "#core/decision.ts";
+import type { ClusterEvent, ClusterWrite, Decision, Plan } from "#core/decision.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { isSameJson } from "#core/json-patch.ts";
 import type { Node } from "#core/node/node.ts";
 import { nodeLifecycleController } from "#core/node-lifecycle/controller.ts";
+import {
+  admit,
+  type FleetStanding,
+  holdOfFleetBrake,
+  NOT_ASKED,
+  type UnprovenDeletion,
+} from "#core/node-lifecycle/fleet-brake.ts";
+import { fleetRecordText, readFleetRecord } from "#core/node-lifecycle/fleet-record.ts";
 import { type DeletionState, readState, STATE_KEY } from "#core/node-lifecycle/state.ts";
 import type { Settings } from "#core/settings.ts";
 import { carriedOut } from "#test/core/node/carry-out.ts";
@@ -38,8 +46,25 @@ export interface DeletedNode {
   readonly nodesBefore: number;
 }
 
+/** What clusters of a fleet share, as one of them sees it. */
+export interface FleetMember {
+  readonly cluster: string;
+  readonly store: FleetStore;
+}
+
+/** A record that is compared and swapped. */
+export interface FleetStore {
+  readonly current: () => { readonly text: string; readonly version: number };
+  /** Whether nobody was first. */
+  readonly swap: (text: string, version: number) => boolean;
+}
+
 /** A cluster whose nodes' lives are decided on as the function does it, step by step, so that several passes can be interleaved. */
-export function createWorld(nodes: readonly Node[], settings: Settings = settingsWith()) {
+export function createWorld(
+  nodes: readonly Node[],
+  settings: Settings = settingsWith(),
+  fleet?: FleetMember,
+) {
   const listed = new Map(nodes.map((node) => [node.metadata.uid, node]));
   const deleted: DeletedNode[] = [];
   let version = 1_000;
@@ -109,6 +134,7 @@ export function createWorld(nodes: readonly Node[], settings: Settings = setting
       return [{ object, answer: isAsked ? answers.get(uid) : undefined, hint: undefined }];
     });
     const outcomes = new Map<string, Outcome>();
+    let standing = NOT_ASKED;
     yield "asked";
     for (let round = 0; round < 6 && batch.length > 0; round += 1) {
       const reference = nodeLifecycleController.stateOf?.(batch, ask);
@@ -116,15 +142,25 @@ export function createWorld(nodes: readonly Node[], settings: Settings = setting
       if (reference !== undefined) reads += 1;
       yield "state read";
       const count: ObjectCount = world.count ?? { kind: "count", count: listed.size };
-      const plan = nodeLifecycleController.decide(batch, {
-        ...ask,
-        clock,
-        ...(reference === undefined
-          ? {}
-          : { state: read === undefined ? { kind: "absent" } : { kind: "object", object: read } }),
-        ...(reference?.counted === undefined ? {} : { count }),
-      });
+      const decide = (): Plan =>
+        nodeLifecycleController.decide(batch, {
+          ...ask,
+          clock,
+          fleet: fleet && standing,
+          ...(reference === undefined
+            ? {}
+            : { state: read === undefined ? { kind: "absent" } : { kind: "object", object: read } }),
+          ...(reference?.counted === undefined ? {} : { count }),
+        });
+      let plan = decide();
       yield "decided";
+      if (fleet !== undefined && plan.kind === "shared") {
+        const asked = (plan.unproven ?? []).filter(({ uid }) => !standing.granted.has(uid));
+        if (asked.length > 0) {
+          standing = yield* claim(fleet, asked, standing, now);
+          if (standing.held !== undefined) plan = decide();
+        }
+      }
       if (plan.kind === "each") {
         for (const [index, decision] of plan.decisions.entries()) {
           const subject = batch[index];
@@ -151,6 +187,27 @@ export function createWorld(nodes: readonly Node[], settings: Settings = setting
       yield "read again";
     }
     return outcomes;
+  }
+
+  /** As the function does it, three tries at the most. */
+  function* claim(
+    { cluster, store }: FleetMember,
+    deletions: readonly UnprovenDeletion[],
+    { granted }: FleetStanding,
+    now: Date,
+  ): Generator<string, FleetStanding> {
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const { text, version: read } = store.current();
+      const stored = readFleetRecord(text);
+      if (stored.kind === "unusable")
+        return { granted, held: { code: "FleetBrakeUnusable", message: stored.message } };
+      yield "fleet read";
+      const { granted: more, brake, next } = admit(stored.record, { cluster, deletions, now });
+      if (next !== undefined && !store.swap(fleetRecordText(next), read)) continue;
+      yield "fleet swapped";
+      return { granted: new Set([...granted, ...more]), held: brake && holdOfFleetBrake(brake) };
+    }
+    return { granted, held: { code: "FleetBrakeContended", message: "others were first" } };
   }
 
   /** Compare and swap: one who is late changes nothing. */
