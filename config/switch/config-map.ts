@@ -77,6 +77,12 @@ export function configMapSwitch({ reference, namespace, connect }: ConfigMapSwit
           if (edited === undefined) return;
           const answer = await sendWrite(transport, writeOf(found, textOfStops(edited)), signal);
           if (answer.kind === "applied") return;
+          if (found === undefined && answer.kind === "gone")
+            throw new StopSwitchError(
+              "NotWritten",
+              reference,
+              `was not changed: make the namespace ${namespace}`,
+            );
           if (answer.kind !== "conflict" && answer.kind !== "exists" && answer.kind !== "gone")
             throw new StopSwitchError("NotWritten", reference, `was not changed: ${answer.message}`);
         }

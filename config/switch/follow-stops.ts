@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { StopSwitchError } from "#config/switch/error.ts";
-import { stopLines } from "#config/switch/stop-lines.ts";
+import { stopLines, UNREAD } from "#config/switch/stop-lines.ts";
 import { type StopEntry, stopIn } from "#config/switch/stops.ts";
 import type { StopSwitch } from "#config/switch/switch.ts";
 import { messageOf } from "#core/message-of.ts";
@@ -46,16 +46,15 @@ const TIMEOUT_MS = 4_000;
 /** Nobody has looked for so long: the process slept, and knows nothing of now. */
 const OLD_MS = 20_000;
 
-/** What nobody has read yet. */
-const UNREAD: StopsRead = {
+const NOTHING_YET: StopsRead = {
   stopped: [],
-  unreadable: { code: "Unread", message: "it has not been read yet" },
+  unreadable: { code: UNREAD, message: "it has not been read yet" },
 };
 
 /** Reads a switch every five seconds, until the signal fires. What was known goes on where it cannot be read. */
 export function followStops(options: FollowStopsOptions): StopsFollower {
   const { stopSwitch, signal, log, clock = systemClock, random = Math.random } = options;
-  const held = createStops(UNREAD);
+  const held = createStops(NOTHING_YET);
   let readMs = clock.now();
 
   async function look(): Promise<void> {

@@ -42,6 +42,9 @@ export function createStopLook(options: StopLookOptions): (cluster: string) => P
     const read = readStops(stopSwitch, known.stopped, AbortSignal.timeout(timeoutMs), cluster).then(
       (next) => {
         if (reading.get(cluster)?.startedMs === startedMs) reading.delete(cluster);
+        // What was overtaken by a later one tells nothing new.
+        const latest = kept.get(cluster);
+        if (latest !== undefined && latest.atMs > startedMs) return latest.read;
         for (const line of stopLines(stopSwitch.name, known, next)) log({ cluster, ...line });
         kept.delete(cluster);
         kept.set(cluster, { read: next, atMs: startedMs });

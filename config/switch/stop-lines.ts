@@ -1,6 +1,9 @@
 import type { StopsRead } from "#config/switch/follow-stops.ts";
 import type { StopEntry } from "#config/switch/stops.ts";
 
+/** The code of what nobody has tried to read yet. */
+export const UNREAD = "Unread";
+
 /** One line of a log, as `LogLine` of the core has it but for the time. */
 type Line = Readonly<Record<string, unknown>>;
 
@@ -28,7 +31,9 @@ function troubleLines(home: string, before: StopsRead, { unreadable }: StopsRead
     const { code, message } = unreadable;
     return [{ level: "error", event: "StopSwitchUnreadable", home, code, message }];
   }
-  return before.unreadable === undefined ? [] : [{ level: "info", event: "StopSwitchRead", home }];
+  return before.unreadable === undefined || before.unreadable.code === UNREAD
+    ? []
+    : [{ level: "info", event: "StopSwitchRead", home }];
 }
 
 function lineOf(

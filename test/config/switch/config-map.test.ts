@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { configMapSwitch } from "#config/switch/config-map.ts";
+import { type ManagementStage, startManagement } from "#test/config/home/kubernetes/management-stage.ts";
+import { describeRecord, describeSwitch, type OwnedSwitch } from "#test/config/switch/contract.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+
+let stage: ManagementStage;
+let namespaces = 0;
+
+async function ownConfigMap(): Promise<OwnedSwitch> {
+  namespaces += 1;
+  const namespace = `ops-${namespaces}`;
+  const metadata = { name: namespace };
+  await stage.ask("POST", "/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
+  let isBroken = false;
+  const write = async (text: string): Promise<void> => {
+    const metadata = { name: "serverless-ccm-stop", namespace };
+    const body = { apiVersion: "v1", kind: "ConfigMap", metadata, data: { stop: text } };
+    await stage.ask("POST", `/api/v1/namespaces/${namespace}/configmaps`, body);
+  };
+  return {
+    open: () =>
+      configMapSwitch({
+        reference: "kubernetes:",
+        namespace,
+        async connect() {
+          if (isBroken) throw new Error("connection refused");
+          return { ...stage.admin, close: async () => {} };
+        },
+      }),
+    async break() {
+      isBroken = true;
+    },
+    async mend() {
+      isBroken = false;
+    },
+    spoil: () => write("{}"),
+    later: () => write('{"version":2}'),
+    close: async () => {},
+  };
+}
+
+describeWithPart("control-plane", "a switch of a management cluster", (binaries) => {
+  beforeAll(async () => {
+    stage = await startManagement(binaries);
+  });
+  afterAll(() => stage?.close());
+
+  describeSwitch("a ConfigMap", ownConfigMap);
+  describeRecord("a ConfigMap", ownConfigMap);
+
+  test("where the namespace is missing, that is said", async () => {
+    const connect = async () => ({ ...stage.admin, close: async () => {} });
+    const nowhere = configMapSwitch({ reference: "kubernetes:", namespace: "nowhere", connect });
+    const signal = new AbortController().signal;
+    expect(await nowhere.read(signal)).toEqual([]);
+    await expect(nowhere.change({ kind: "stop", entry: { what: "deletes" } }, signal)).rejects.toThrow(
+      "the stop switch kubernetes: was not changed: make the namespace nowhere",
+    );
+  });
+});
