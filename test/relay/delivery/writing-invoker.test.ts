@@ -1,0 +1,155 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Decision } from "#core/decision.ts";
+import type { HandedBack } from "#core/handed-back.ts";
+import { Node } from "#core/node/node.ts";
+import type { Report } from "#core/report.ts";
+import { systemClock } from "#kube/follow/clock.ts";
+import { writingInvoker } from "#relay/delivery/writing-invoker.ts";
+import { ask } from "#test/ask.ts";
+import { type PrivateCluster, startPrivateCluster } from "#test/relay/delivery/private-cluster.ts";
+import { untilTrue } from "#test/until-true.ts";
+
+let world: PrivateCluster;
+beforeEach(async () => {
+  world = await startPrivateCluster();
+});
+afterEach(() => world.close());
+
+const named = (count: number): string[] => Array.from({ length: count }, (_, index) => `node-${index + 1}`);
+
+async function writers(): Promise<readonly string[]> {
+  const records = (await world.plane.record()).filter(
+    ({ verb, user }) => verb === "patch" && user !== "admin",
+  );
+  return [
+    ...new Set(records.map(({ user, resource, subresource = "" }) => `${user} ${resource}/${subresource}`)),
+  ].sort();
+}
+
+describe("a cluster whose API server no function reaches", () => {
+  test("300 nodes come up, written by the relay in the node function's stead; the function never tries", async () => {
+    await world.startRelay();
+    await world.join(...named(300));
+    await world.untilUp(300);
+    expect(world.tries()).toBe(0);
+    expect(await writers()).toEqual(["serverless-ccm-node nodes/", "serverless-ccm-node nodes/status"]);
+    const records = [...world.history.records.values()];
+    expect(records.filter(({ naked, deleted }) => naked || deleted)).toEqual([]);
+    expect(world.history.hole).toBeUndefined();
+  });
+
+  test("a relay that is ended in the middle of it loses nothing: the next one brings up the rest", async () => {
+    const first = await world.startRelay();
+    await world.join(...named(300));
+    await untilTrue("some nodes to come up", () => world.up() >= 40, 60_000);
+    await first.close();
+    const before = world.up();
+    await world.startRelay();
+    await world.untilUp(300);
+    expect(before).toBeLessThan(300);
+    expect([...world.history.records.values()].filter(({ naked, deleted }) => naked || deleted)).toEqual([]);
+  });
+
+  test("a node that changes between decision and write is decided on again", async () => {
+    const taint = { key: "example.com/own", effect: "NoSchedule" };
+    let invocations = 0;
+    world.forge = async (report) => {
+      invocations += 1;
+      if (invocations > 1) return report;
+      const body = [{ op: "add", path: "/spec/taints/0", value: taint }];
+      const contentType = "application/json-patch+json";
+      await ask(world.admin, { method: "PATCH", path: "/api/v1/nodes/node-1", body, contentType });
+      return report;
+    };
+    await world.startRelay();
+    await world.join("node-1");
+    await world.untilUp(1);
+    expect(invocations).toBeGreaterThan(1);
+    const node = Node.parse(await ask(world.admin, { method: "GET", path: "/api/v1/nodes/node-1" }));
+    expect(node.spec.taints).toContainEqual(taint);
+    expect(world.lines).toContainEqual(
+      expect.objectContaining({ name: "node-1", because: expect.objectContaining({ code: "Conflict" }) }),
+    );
+  });
+});
+
+type Decisions = Extract<HandedBack["next"], { readonly kind: "decisions" }>;
+
+/** The report with its first decision as somebody else has made it. */
+function withForged(
+  report: Report,
+  forge: (decision: Extract<Decision, { kind: "change" }>) => unknown,
+): Report {
+  const { handedBack } = report;
+  if (handedBack?.next.kind !== "decisions") return report;
+  const items = handedBack.next.items.map(({ index, decision }, place) => ({
+    index,
+    decision: place === 0 && decision.kind === "change" ? forge(decision) : decision,
+  }));
+  return { ...report, handedBack: { ...handedBack, next: { kind: "decisions", items } as Decisions } };
+}
+
+describe("a function that has become somebody else's", () => {
+  test.each<[string, (report: Report) => Report, string]>([
+    [
+      "decides on another node",
+      (report) =>
+        withForged(report, (decision) => ({ ...decision, object: { ...decision.object, name: "node-9" } })),
+      "another object",
+    ],
+    [
+      "writes to another node",
+      (report) =>
+        withForged(report, (decision) => ({
+          ...decision,
+          writes: decision.writes.map((write) => ({ ...write, name: "node-9" })),
+        })),
+      "another object was sent",
+    ],
+    [
+      "deletes",
+      (report) =>
+        withForged(report, (decision) => {
+          const { uid, name } = decision.object;
+          const target = { on: "cluster", apiVersion: "v1", resource: "nodes", name };
+          return { ...decision, writes: [{ ...target, verb: "delete", precondition: { uid } }] };
+        }),
+      "delete of nodes",
+    ],
+    [
+      "answers for another cluster",
+      (report) => ({ ...report, cluster: "tenant-b" }),
+      "another event, cluster",
+    ],
+  ])("%s: nothing of its report is done, and it is said", async (_, forge, why) => {
+    world.forge = forge;
+    await world.startRelay();
+    await world.join("node-1", "node-2");
+    await untilTrue("the refusal to be said", () => refusals().length > 0, 60_000);
+    expect(refusals()[0]?.["message"]).toContain(why);
+    expect(world.up()).toBe(0);
+    expect(await writers()).toEqual([]);
+    world.forge = (report) => report;
+    await world.untilUp(2);
+  });
+
+  const refusals = () =>
+    world.lines.filter(({ event, code }) => event === "InvocationFailed" && code === "DecisionsRefused");
+});
+
+test("a controller for which no relay writes is said to be one", async () => {
+  const options = { cluster: world.cluster, transport: world.admin, clock: systemClock };
+  const invoker = writingInvoker({
+    ...options,
+    invoker: { invoke: () => Promise.reject(new Error("invoked")) },
+  });
+  const event = {
+    ...{ version: 1 as const, id: "event-1", cluster: "tenant-a", clusterHash: world.cluster.hash },
+    ...{ controller: "service-lb-controller", reason: "watch" as const, objects: [{}] },
+  };
+  expect(await invoker.invoke(event, new AbortController().signal)).toMatchObject({
+    kind: "failed",
+    code: "NotSupported",
+    message: "with writes: relay nobody writes for service-lb-controller",
+  });
+});
