@@ -8,7 +8,7 @@ import { type LabelContext, labelsFromInstance } from "#core/node/labels.ts";
 import type { Node } from "#core/node/node.ts";
 import { problemOf, retryAfterProblem } from "#core/node/problems.ts";
 import { providedNodeIpUnchanged } from "#core/node/provided-node-ip.ts";
-import { setProviderId, warningsOfProviderId } from "#core/node/provider-id.ts";
+import { providerIdUnchanged, setProviderId, warningsOfProviderId } from "#core/node/provider-id.ts";
 import { removeUninitialized } from "#core/node/taints.ts";
 
 /**
@@ -26,10 +26,11 @@ export function initialize(
   if (desired.kind === "problem") return retryAfterProblem(node, desired.problem, now);
   const labels = labelsFromInstance(node, instance, settings);
   const addresses = setAddresses(node, desired.addresses);
+  const sameInstance = { tests: [providerIdUnchanged(node)], operations: [] };
   return changeOr(
     node,
     [
-      patchNode(node, [addresses], "status"),
+      patchNode(node, [addresses, sameInstance], "status"),
       patchNode(node, [
         // The addresses just written hold only for the annotation as it was read.
         { tests: [providedNodeIpUnchanged(node)], operations: [] },
@@ -39,6 +40,7 @@ export function initialize(
         setProviderId(node, instance),
         setInstanceAnnotation(node, instance),
         removeUninitialized(node),
+        sameInstance,
       ]),
     ],
     {

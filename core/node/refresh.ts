@@ -8,6 +8,7 @@ import { type LabelContext, labelsKept, reconcileLabels } from "#core/node/label
 import type { Node } from "#core/node/node.ts";
 import { type Problem, problemOf, retryAfterProblem } from "#core/node/problems.ts";
 import { providedNodeIpUnchanged } from "#core/node/provided-node-ip.ts";
+import { providerIdUnchanged } from "#core/node/provider-id.ts";
 import type { LabelSettings } from "#core/settings.ts";
 import { providerIDOf, successorIn } from "#core/tenant-fact.ts";
 
@@ -72,12 +73,13 @@ function refreshFrom(node: Node, instance: Instance, settings: LabelSettings): D
   const labels = hasEnded
     ? { edit: reconcileLabels(node), warnings: [] }
     : labelsKept(node, instance, settings);
+  const sameInstance = { tests: [providerIdUnchanged(node)], operations: [] };
   const guard = { tests: [providedNodeIpUnchanged(node)], operations: [] };
   return changeOr(
     node,
     [
-      patchNode(node, [...edits, guard], "status"),
-      patchNode(node, [labels.edit, addInstanceAnnotation(node, instance)]),
+      patchNode(node, [...edits, guard, sameInstance], "status"),
+      patchNode(node, [labels.edit, addInstanceAnnotation(node, instance), sameInstance]),
     ],
     {
       because: { code: "Refreshed", message: `brought in line with instance ${instance.id}` },

@@ -58,6 +58,7 @@ describe("a node that has just registered", () => {
         precondition: [
           { op: "test", path: "/metadata/uid", value: uid },
           { op: "test", path: "/status/addresses", value: [hostname("node-a")] },
+          { op: "test", path: "/spec/providerID", value: null },
         ],
         patch: [{ op: "add", path: "/status/addresses", value: [internal("10.0.1.17"), hostname("node-a")] }],
       },
@@ -384,6 +385,21 @@ describe("addresses", () => {
       path: "/metadata/annotations/alpha.kubernetes.io~1provided-node-ip",
       value: "10.0.1.17",
     });
+  });
+});
+
+describe("the instance that was looked at", () => {
+  const OTHERS_ID = "aws:///eu-central-1a/i-0bbbbbbbbbbbbbbbb";
+  test.each([
+    ["none", undefined, null],
+    ["none, in other words", "", null],
+    ["another", OTHERS_ID, OTHERS_ID],
+  ])("has to be what the node says, in every patch: %s", (_, providerID, value) => {
+    const subject = node({ spec: { taints: [TAINT], ...(providerID === undefined ? {} : { providerID }) } });
+    const { writes } = change(subject, found());
+    expect(writes).toHaveLength(2);
+    for (const { precondition } of writes)
+      expect(precondition).toContainEqual({ op: "test", path: "/spec/providerID", value });
   });
 });
 

@@ -163,6 +163,7 @@ describe("a refresh", () => {
     expect(patchesOf(decision)[0]?.precondition.slice(1)).toEqual([
       { op: "test", path: "/status/addresses", value: [internal("10.0.1.17")] },
       { op: "test", path: "/metadata/annotations", value: null },
+      { op: "test", path: "/spec/providerID", value: "aws:///eu-central-1a/i-0a1b2c3d4e5f60718" },
     ]);
   });
 
@@ -360,6 +361,7 @@ describe("labels of an initialized node, by what the cloud says", () => {
     const bare = decide({ ...initialized(), metadata }, found());
     expect(patchesOf(bare)[0]?.precondition.slice(1)).toEqual([
       { op: "test", path: "/metadata/labels", value: null },
+      { op: "test", path: "/spec/providerID", value: "aws:///eu-central-1a/i-0a1b2c3d4e5f60718" },
     ]);
     const some = decide(
       initialized({ metadata: { labels: { [TYPE]: "m7g.large" }, annotations: {} } }),
@@ -370,6 +372,7 @@ describe("labels of an initialized node, by what the cloud says", () => {
       { op: "test", path: "/metadata/labels/node.kubernetes.io~1instance-type", value: "m7g.large" },
       { op: "test", path: "/metadata/labels/topology.k8s.aws~1zone-id", value: null },
       { op: "test", path: "/metadata/annotations/serverless-ccm.io~1instance", value: null },
+      { op: "test", path: "/spec/providerID", value: "aws:///eu-central-1a/i-0a1b2c3d4e5f60718" },
     ]);
   });
 });
