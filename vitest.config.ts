@@ -19,6 +19,7 @@ export default defineConfig({
         "delivery/**",
         "relay/**",
         "sweep/**",
+        "tracing/**",
         "cli/**",
         "emulators/**",
       ],

@@ -276,7 +276,7 @@ program
 
 // A relay's worker threads are started with this program, as it is one file or many.
 if (isMainThread) await main();
-else (await import("#cli/relay-worker.ts")).runRelayWorker(workerData);
+else await (await import("#cli/relay-worker.ts")).runRelayWorker(workerData);
 
 async function main(): Promise<void> {
   try {

@@ -5,7 +5,9 @@ import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { keepCluster } from "#cli/keep-cluster.ts";
 import { privateSweeps } from "#cli/private-sweeps.ts";
 import { RELAY_WORKER, type RelayWorkerData } from "#cli/relay-worker-data.ts";
+import { startTracing } from "#cli/start-tracing.ts";
 import type { Watch } from "#core/controller.ts";
+import { logText } from "#core/log-text.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { startWorkerHost } from "#relay/workers/worker-host.ts";
 
@@ -13,18 +15,21 @@ import { startWorkerHost } from "#relay/workers/worker-host.ts";
 const MAX_SOCKETS = 10_000;
 
 /** Some of a relay's clusters, in this worker thread, until the main thread ends it; `watches` are those of this build without it. */
-export function runRelayWorker(data: RelayWorkerData, watches?: readonly Watch[]): void {
+export async function runRelayWorker(data: RelayWorkerData, watches?: readonly Watch[]): Promise<void> {
   if (parentPort === null || data.kind !== RELAY_WORKER) throw new Error("this is no worker of a relay");
+  const port = parentPort;
+  const tracing = await startTracing(process.env, log);
+  const invoker = createLambdaInvoker({
+    // The flags have been found well in the main thread.
+    functionName: readFunctionNames(data, []),
+    functionTimeoutMs: FUNCTION_TIMEOUT_MS,
+    maxInFlight: MAX_SOCKETS,
+    client: data.region === undefined ? {} : { region: data.region },
+  });
   startWorkerHost({
-    port: parentPort,
+    port,
     start: data.start,
-    invoker: createLambdaInvoker({
-      // The flags have been found well in the main thread.
-      functionName: readFunctionNames(data, []),
-      functionTimeoutMs: FUNCTION_TIMEOUT_MS,
-      maxInFlight: MAX_SOCKETS,
-      client: data.region === undefined ? {} : { region: data.region },
-    }),
+    invoker: tracing.invoker(invoker),
     connect: (cluster) => connectRelay(cluster, data.addresses),
     keep: (name, options) => keepCluster(name, options, undefined),
     identity: data.identity,
@@ -32,4 +37,9 @@ export function runRelayWorker(data: RelayWorkerData, watches?: readonly Watch[]
     watches,
     sweeps: privateSweeps,
   });
+}
+
+/** Standard error is the main thread's, where its lines go, too. */
+function log(line: Readonly<Record<string, unknown>>): void {
+  process.stderr.write(`${logText(line, new Date())}\n`);
 }

@@ -22,6 +22,7 @@ import {
   sayThatNoneIsUsable,
   sayThatNothingIsReadAgain,
 } from "#cli/start-notes.ts";
+import { startTracing } from "#cli/start-tracing.ts";
 import { readWorkers } from "#cli/workers.ts";
 import type { AddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
@@ -72,7 +73,8 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
     if (source.unread !== undefined) sayThatFlagsWin(source.unread);
     sayThatNothingIsReadAgain();
     sayDoubts(cluster);
-    const invoker = makeInvoker();
+    const tracing = await startTracing(process.env, log);
+    const invoker = tracing.invoker(makeInvoker());
     const clusters = [{ cluster, transport: connect(relayAccess) }];
     return serve({ clusters, invoker, serving, dryRun: invoker.dryRun });
   }
@@ -89,9 +91,10 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
   if (workersFor !== undefined) {
     return relayInWorkers({ flags, program, ...own, addresses, serving, workersFor, region, invoker });
   }
+  const tracing = await startTracing(process.env, log);
   await serve({
     ...(await clustersOfHome(flags, own, addresses)),
-    ...{ invoker, serving, shard, dryRun: invoker.dryRun },
+    ...{ invoker: tracing.invoker(invoker), serving, shard, dryRun: invoker.dryRun },
   });
 }
 

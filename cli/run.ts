@@ -6,6 +6,7 @@ import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
 import { log, serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
 import { sayDoubts, sayThatNothingIsReadAgain } from "#cli/start-notes.ts";
+import { startTracing } from "#cli/start-tracing.ts";
 import { sweepEveryMinute } from "#cli/sweep-every-minute.ts";
 import { loadCloud } from "#clouds/kinds.ts";
 import { faultsOf } from "#core/faults.ts";
@@ -35,6 +36,7 @@ export async function run(flags: RunFlags): Promise<void> {
   const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name }).catch((cause) => {
     throw new ConfigurationError(faultsOfCloud(cause));
   });
+  const tracing = await startTracing(process.env, log, "serverless-ccm");
   const shared = connect(functionsAccess);
   const own = new Map<string, Transport>(
     [...functionAccess].map(([name, access]) => [name, connect(access)] as const),
@@ -44,6 +46,7 @@ export async function run(flags: RunFlags): Promise<void> {
     cloud: async () => cloud,
     api: async () => own.get(functionName) ?? shared,
     now: () => new Date(),
+    tracer: tracing.functions,
     // The relay's own lines are about the objects of a report; changes of the cloud are in no report.
     log: (line) => {
       if (line["event"] === "CloudAction") log(line);
@@ -56,7 +59,7 @@ export async function run(flags: RunFlags): Promise<void> {
   );
   const transport = connect(relayAccess);
   const sweepApi = own.get(SWEEP) ?? shared;
-  const invoker = createInProcessInvoker(new Map(functions), FUNCTION_TIMEOUT_MS);
+  const invoker = tracing.invoker(createInProcessInvoker(new Map(functions), FUNCTION_TIMEOUT_MS));
   try {
     await serve({
       clusters: [{ cluster, transport }],

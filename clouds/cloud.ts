@@ -4,6 +4,18 @@ import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import type { CloudUsage } from "#core/report.ts";
 
+/** A request to the cloud, as it has just ended. */
+export interface CloudRequest {
+  /** The API's own name of it, by which calls are counted. */
+  readonly operation: string;
+  readonly durationMs: number;
+  /** What it failed with; undefined where the cloud answered. */
+  readonly code: string | undefined;
+}
+
+/** Told of each request, as soon as it has ended; must not throw. */
+export type OnCloudRequest = (request: CloudRequest) => void;
+
 /** What comes with one batch: when to stop, and how much of the account's quotas it may spend. */
 export interface CloudCall {
   /** Once aborted no new request starts, and what is not answered yet is answered with the error `Aborted`. */
@@ -20,6 +32,7 @@ export interface CloudCall {
    * all. Without it of none; a node that is to be initialized is always told those that it lacks.
    */
   readonly labels?: "missing" | "all" | undefined;
+  readonly onRequest?: OnCloudRequest | undefined;
 }
 
 /** `answers` has the length and the order of the nodes asked for. */
@@ -29,7 +42,7 @@ export interface InstancesResult {
 }
 
 /** What an action may take, and whom it is for. */
-export type ActionCall = Pick<CloudCall, "signal" | "share">;
+export type ActionCall = Pick<CloudCall, "signal" | "share" | "onRequest">;
 
 /** What questions to a capability were answered with, in their order, and what it took. */
 export interface ObservationsResult {

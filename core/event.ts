@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { Round } from "#core/rounds.ts";
 import { Stop } from "#core/stop.ts";
+import { TraceParent } from "#core/trace-context.ts";
 
 /** The version of the event contract that this build speaks; an event of another one is rejected at the door. */
 export const EVENT_VERSION = 1;
@@ -77,6 +78,8 @@ export const Event = z.object({
   hints: z.record(z.string(), ObjectHint).optional(),
   /** More objects wait, or come faster than they are done: what none of them needs, such as Normal Events, is left out. */
   busy: z.literal(true).optional(),
+  /** The span of this delivery as W3C's `traceparent`, where the sender traces. It decides nothing. */
+  trace: TraceParent,
   /** Tightens: decide and report, write nothing. An event can never loosen a policy. */
   dryRun: z.literal(true).optional(),
   /** Tightens: what operators have stopped, as the sender read it. */

@@ -64,6 +64,9 @@ export const LOG_EVENTS = {
   InstanceChanged:
     "EC2 told of an `instance` that ends (`state`): its nodes (`objects`) were looked at, at once",
   InstanceChangeDropped: "EC2 told of an `instance` of which nothing is to be done (`code`)",
+  TracingOff: "the environment asks for traces in a way that cannot be followed: nothing is traced",
+  TracesDropped:
+    "so many `spans` were not sent since that was last said, the last of them for this reason (`code`)",
 } as const;
 
 const fact = <Schema extends z.ZodType>(schema: Schema, meaning: string): z.ZodOptional<Schema> =>
@@ -155,5 +158,6 @@ export const LogLine = z.strictObject({
   file: text("of clusters"),
   signal: text("that ends the process"),
   finished: fact(z.boolean(), "before the time was up"),
+  spans: count("of traces"),
 });
 export type LogLine = z.output<typeof LogLine>;

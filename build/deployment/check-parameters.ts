@@ -39,6 +39,10 @@ const CHECKS: readonly ((deployment: Deployment) => readonly string[])[] = [
           `fips: ${region} has no FIPS endpoints of EC2, Lambda and STS; deploy to a region that has, or leave it out`,
         ]
       : [],
+  ({ given: { otlpEndpoint: url } }) =>
+    url !== undefined && url !== "" && !/^https?:\/\/[^@]+$/.test(url)
+      ? ["otlpEndpoint: not the URL of an OTLP endpoint over HTTP, without a password: http://HOST:4318"]
+      : [],
   ...[
     "clustersLayerArn",
     "assumeRoleArn",

@@ -65,10 +65,11 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
     provider: "aws",
     capabilities: { loadBalancers, routes, tags },
     async instances(nodes, call) {
-      const { signal, share } = call;
+      const { signal, share, onRequest } = call;
       // What was asked ahead of need, and not needed, ends with the batch: a function may be frozen after its answer.
       const done = new AbortController();
-      const session = createSession({ ec2, budget, sleep, signal: AbortSignal.any([signal, done.signal]) });
+      const untilDone = AbortSignal.any([signal, done.signal]);
+      const session = createSession({ ec2, budget, sleep, signal: untilDone, onRequest });
       const leave = budget.enter(share);
       try {
         const answers = await answer(nodes, session, cluster, sources, call);

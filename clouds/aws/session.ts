@@ -2,6 +2,7 @@ import { type Budget, MAX_TOKEN_WAIT_MS } from "#clouds/aws/budget.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
 import { abortedFault, classify, type Fault, type Outcome } from "#clouds/aws/errors.ts";
 import type { Operation } from "#clouds/aws/quotas.ts";
+import type { OnCloudRequest } from "#clouds/cloud.ts";
 import { ok } from "#clouds/outcome.ts";
 import type { Sleep } from "#clouds/sleep.ts";
 import type { CloudUsage } from "#core/report.ts";
@@ -12,6 +13,7 @@ export interface SessionParts<Api = Ec2> {
   readonly budget: Budget;
   readonly sleep: Sleep;
   readonly signal: AbortSignal;
+  readonly onRequest?: OnCloudRequest | undefined;
   /** How long one request waits for its token at most; `MAX_TOKEN_WAIT_MS` without it. */
   readonly maxTokenWaitMs?: number;
 }
@@ -45,6 +47,7 @@ export function createSession<Api = Ec2>({
   budget,
   sleep,
   signal,
+  onRequest,
   maxTokenWaitMs = MAX_TOKEN_WAIT_MS,
 }: SessionParts<Api>): Session<Api> {
   const calls: Record<string, number> = {};
@@ -78,12 +81,18 @@ export function createSession<Api = Ec2>({
     const missing = await token(operation, signal);
     if (missing !== undefined) return { kind: "fault", fault: missing };
     calls[operation] = (calls[operation] ?? 0) + 1;
+    const startedMs = performance.now();
+    const ended = (code: string | undefined): void =>
+      onRequest?.({ operation, durationMs: performance.now() - startedMs, code });
     try {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
-      return ok(await unlessAborted(request(ec2, limit), limit));
+      const result = await unlessAborted(request(ec2, limit), limit);
+      ended(undefined);
+      return ok(result);
     } catch (error) {
-      if (signal.aborted) return { kind: "fault", fault: abortedFault(operation) };
-      const found = classify(error, operation);
+      const found = signal.aborted ? abortedFault(operation) : classify(error, operation);
+      ended(found.code);
+      if (signal.aborted) return { kind: "fault", fault: found };
       if (found.code === "Throttled") {
         throttled += 1;
         budget.throttled(operation);

@@ -77,8 +77,8 @@ export function createDigitalOceanCloud(
   };
   return {
     provider: "digitalocean",
-    async instances(nodes, { signal, share, control: isControlWanted }) {
-      const meter = createMeter();
+    async instances(nodes, { signal, share, control: isControlWanted, onRequest }) {
+      const meter = createMeter(onRequest);
       const allAnswer = (answer: InstanceAnswer) => ({
         answers: nodes.map(() => answer),
         usage: meter.usage(),

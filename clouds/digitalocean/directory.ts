@@ -75,6 +75,7 @@ function shared(waiting: ReadonlySet<Meter>): Meter {
     called: (operation) => first()?.called(operation),
     throttled: () => first()?.throttled(),
     waited: (ms) => first()?.waited(ms),
+    ended: (request) => first()?.ended(request),
   };
 }
 

@@ -68,17 +68,24 @@ export function createApi(parts: ApiParts): Api {
     if (turn.signal.aborted) return { kind: "fault", fault: aborted(request) };
     const noTurn = await turnOf(request, turn);
     if (noTurn !== undefined) return { kind: "fault", fault: noTurn };
-    turn.meter.called(request.operation);
+    const { operation } = request;
+    turn.meter.called(operation);
+    const startedMs = performance.now();
+    const ended = (outcome: Outcome<unknown>): Outcome<unknown> => {
+      const code = outcome.kind === "ok" ? undefined : outcome.fault.code;
+      turn.meter.ended({ operation, durationMs: performance.now() - startedMs, code });
+      return outcome;
+    };
     const headers = { accept: "application/json", "user-agent": userAgent, authorization: header };
     try {
       const answer = await client.get(request.path, headers, turn.signal);
       const isThrottled = answer.status === 429;
       if (isThrottled) turn.meter.throttled();
       budget.observe(readRateLimit(answer, wallClock()), isThrottled);
-      return classify(answer, request.template, readError);
+      return ended(classify(answer, request.template, readError));
     } catch (error) {
-      if (turn.signal.aborted) return { kind: "fault", fault: aborted(request) };
-      return { kind: "fault", fault: unanswered(error, request.template) };
+      if (turn.signal.aborted) return ended({ kind: "fault", fault: aborted(request) });
+      return ended({ kind: "fault", fault: unanswered(error, request.template) });
     }
   };
 

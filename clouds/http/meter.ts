@@ -1,3 +1,4 @@
+import type { CloudRequest, OnCloudRequest } from "#clouds/cloud.ts";
 import type { CloudUsage } from "#core/report.ts";
 
 /** Counts what one batch asks of a cloud. */
@@ -5,10 +6,12 @@ export interface Meter {
   called(operation: string): void;
   throttled(): void;
   waited(ms: number): void;
+  /** Of a request that was called. */
+  ended(request: CloudRequest): void;
 }
 
-/** A meter at zero, and what it shows. */
-export function createMeter(): Meter & { usage(): CloudUsage } {
+/** A meter at zero, and what it shows; `onRequest` is told of each request. */
+export function createMeter(onRequest?: OnCloudRequest): Meter & { usage(): CloudUsage } {
   const calls: Record<string, number> = {};
   let throttled = 0;
   let waitedMs = 0;
@@ -22,6 +25,7 @@ export function createMeter(): Meter & { usage(): CloudUsage } {
     waited(ms) {
       waitedMs += ms;
     },
+    ended: (request) => onRequest?.(request),
     usage: () => ({ calls: { ...calls }, throttled, waitedMs }),
   };
 }

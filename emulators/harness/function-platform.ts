@@ -7,7 +7,9 @@ import { fileURLToPath } from "node:url";
 import { freePort } from "#emulators/harness/free-port.ts";
 
 /** What handlers find in their environment: the platform passes on nothing but these. */
-export type FunctionEnvironment = Readonly<Partial<Record<"CLUSTERS_FILE" | `AWS_${string}`, string>>>;
+export type FunctionEnvironment = Readonly<
+  Partial<Record<"CLUSTERS_FILE" | "OTEL_EXPORTER_OTLP_ENDPOINT" | `AWS_${string}`, string>>
+>;
 
 export interface FunctionPlatformOptions {
   /** For the platform's own files; made if it is not there, and the caller's to remove after `close`. */
@@ -85,7 +87,7 @@ async function prepareFolder(folder: string, project: string): Promise<void> {
 }
 
 function spawnPlatform(options: FunctionPlatformOptions, project: string, port: number): ChildProcess {
-  const { CLUSTERS_FILE, ...environment } = options.environment;
+  const { CLUSTERS_FILE, OTEL_EXPORTER_OTLP_ENDPOINT, ...environment } = options.environment;
   const args = [
     join(project, SERVERLESS),
     "offline",
@@ -100,6 +102,8 @@ function spawnPlatform(options: FunctionPlatformOptions, project: string, port: 
     "sweepEveryMinute=false",
   ];
   if (CLUSTERS_FILE !== undefined) args.push("--param", `clustersFile=${CLUSTERS_FILE}`);
+  if (OTEL_EXPORTER_OTLP_ENDPOINT !== undefined)
+    args.push("--param", `otlpEndpoint=${OTEL_EXPORTER_OTLP_ENDPOINT}`);
   const child = spawn(process.execPath, args, {
     cwd: options.folder,
     // Nothing of the caller's own AWS settings gets through.

@@ -16,15 +16,18 @@ import { objectsOf, parseObjects } from "#functions/parts/parse-objects.ts";
 import { type PlatformFunction, platformFunction } from "#functions/parts/platform-function.ts";
 import { refusalOf, reportOf } from "#functions/parts/report.ts";
 import { stopOf } from "#functions/parts/stopped.ts";
+import { traceInvocations } from "#functions/parts/trace-invocations.ts";
 
 /** A controller as a function: a batch of its objects in, and a report of each out. Of several the event says whose objects it has. */
 export function controllerFunction(
   carried: Controller | readonly Controller[],
   dependencies: Dependencies,
 ): PlatformFunction {
+  const tracing = traceInvocations(dependencies.tracer);
   const controllers = new Map([carried].flat().map((each) => [each.name, each]));
   const handler = middy<Event, Report>({ timeoutEarlyInMillis: 0 }) // the deadline is ours
     .use(parseEvent([...controllers.keys()]))
+    .use(tracing.middleware)
     .use(logReport(dependencies.log))
     .handler(async (event: Event, context: FunctionContext): Promise<Report> => {
       const startedAt = performance.now();
@@ -40,7 +43,8 @@ export function controllerFunction(
       const asked = objects.map(({ object }) => object);
       const moment = decidedAt(event, cluster, dependencies.now());
       const stop = await stopOf(event, controller, dependencies);
-      const invocation = { dependencies, cluster, controller, event, deadline, ...moment, stop };
+      const traced = tracing.traced(dependencies, event);
+      const invocation = { dependencies: traced, cluster, controller, event, deadline, ...moment, stop };
       const answers = await askCloud(invocation, asked);
       const batch = createBatch(invocation, objects, answers);
       const decided: Decided =

@@ -1,6 +1,7 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Cluster, Clusters } from "#config/cluster.ts";
 import type { Stop } from "#core/stop.ts";
+import type { FunctionTracer } from "#functions/parts/function-tracer.ts";
 import type { Log } from "#functions/parts/log-report.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
@@ -19,4 +20,6 @@ export interface Dependencies {
   readonly stopOf?: (cluster: string) => Promise<Stop | undefined>;
   /** Nothing is logged without it. */
   readonly log?: Log;
+  /** Nothing is traced without it. */
+  readonly tracer?: FunctionTracer | undefined;
 }

@@ -1,6 +1,7 @@
 import { signInRoleOf } from "#config/sign-in.ts";
 import type { Controller } from "#core/controller.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { functionTracer } from "#functions/parts/function-tracer.ts";
 import { lambdaDependencies } from "#functions/parts/lambda-dependencies.ts";
 import type { PlatformFunction } from "#functions/parts/platform-function.ts";
 
@@ -13,6 +14,9 @@ export async function lambdaFunction(
   ...beside: readonly Controller[]
 ): Promise<PlatformFunction> {
   const dependencies = lambdaDependencies(signInRoleOf(controller.functionName), process.env);
-  await dependencies.prepare();
-  return controllerFunction([controller, ...beside], dependencies);
+  const [tracer] = await Promise.all([
+    functionTracer(controller.functionName, process.env, dependencies.log),
+    dependencies.prepare(),
+  ]);
+  return controllerFunction([controller, ...beside], { ...dependencies, tracer });
 }

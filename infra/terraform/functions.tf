@@ -66,9 +66,10 @@ locals {
 
   environment = {
     # Facts and identity never come from the metadata service: outside the cluster it answers for the wrong machine.
-    AWS_EC2_METADATA_DISABLED = "true"
-    AWS_USE_FIPS_ENDPOINT     = tostring(var.fips)
-    CLUSTERS_FILE             = var.clusters_path == null ? var.clusters_file : "ssm:${var.clusters_path}/"
-    ALLOWED_NETWORKS          = join(",", var.allowed_networks)
+    AWS_EC2_METADATA_DISABLED   = "true"
+    AWS_USE_FIPS_ENDPOINT       = tostring(var.fips)
+    CLUSTERS_FILE               = var.clusters_path == null ? var.clusters_file : "ssm:${var.clusters_path}/"
+    ALLOWED_NETWORKS            = join(",", var.allowed_networks)
+    OTEL_EXPORTER_OTLP_ENDPOINT = var.otlp_endpoint
   }
 }

@@ -194,3 +194,14 @@ variable "fips" {
     error_message = "fips: this region has no FIPS endpoints of EC2, Lambda and STS; deploy to a region that has, or leave it out."
   }
 }
+
+variable "otlp_endpoint" {
+  description = "Where the functions send traces, as OTLP over HTTP; none without it."
+  type        = string
+  default     = ""
+
+  validation {
+    condition     = var.otlp_endpoint == "" || can(regex("^https?://[^@]+$", var.otlp_endpoint))
+    error_message = "otlp_endpoint is the URL of an OTLP endpoint over HTTP, without a password: http://HOST:4318."
+  }
+}

@@ -60,6 +60,11 @@ const refused = [
   ["emulators", "#cli/main.ts"],
   ["emulators", "#clouds/cloud.ts"],
   ["cli", "#functions/node.ts"],
+  ["clouds", "#tracing/tracer.ts"],
+  ["kube", "#tracing/tracer.ts"],
+  ["tracing", "#functions/parts/dependencies.ts"],
+  ["tracing", "#relay/relay.ts"],
+  ["tracing", "#clouds/cloud.ts"],
 ] as const;
 
 const allowed = [
@@ -75,6 +80,9 @@ const allowed = [
   ["functions", "#sweep/sweep-cluster.ts"],
   ["functions", "#delivery/invoker.ts"],
   ["delivery", "#core/event.ts"],
+  ["delivery", "#tracing/tracer.ts"],
+  ["functions", "#tracing/tracer.ts"],
+  ["tracing", "#core/trace-context.ts"],
   ["delivery", "#config/cluster.ts"],
   ["delivery", "@aws-sdk/client-lambda"],
   ["sweep", "#delivery/invoker.ts"],

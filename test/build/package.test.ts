@@ -33,6 +33,7 @@ describe("serverless package", () => {
         AWS_USE_FIPS_ENDPOINT: "false",
         CLUSTERS_FILE: "/opt/clusters.yaml",
         ALLOWED_NETWORKS: "",
+        OTEL_EXPORTER_OTLP_ENDPOINT: "",
       });
     }
   });

@@ -20,6 +20,7 @@ import { createZoneTypes } from "#clouds/aws/load-balancers/observe/zone-types.t
 import { observeHoldings } from "#clouds/aws/load-balancers/orphans/observe-holdings.ts";
 import { observeOrphans } from "#clouds/aws/load-balancers/orphans/observe-orphans.ts";
 import { createSession, type Session } from "#clouds/aws/session.ts";
+import type { ActionCall } from "#clouds/cloud.ts";
 import type { Observation } from "#core/capability.ts";
 import { messageOf } from "#core/message-of.ts";
 import { HoldingsQuestion } from "#core/service/holdings.ts";
@@ -30,11 +31,11 @@ export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): C
   const zoneTypes = createZoneTypes(world.now);
   const enter = createEntrance(budget);
   const gathered = createGatheredRevokes(sleep);
-  const sessionOf = (signal: AbortSignal, maxTokenWaitMs: number): Session<Api> =>
-    createSession({ ec2: api, budget, sleep, signal, maxTokenWaitMs });
+  const sessionOf = ({ signal, onRequest }: ActionCall, maxTokenWaitMs: number): Session<Api> =>
+    createSession({ ec2: api, budget, sleep, signal, onRequest, maxTokenWaitMs });
   return {
     async observe(questions, call) {
-      const session = sessionOf(call.signal, MAX_WAIT_MS);
+      const session = sessionOf(call, MAX_WAIT_MS);
       if (questions.length === 0) return { answers: [], usage: session.usage() };
       const leave = enter(call);
       try {
@@ -64,7 +65,7 @@ export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): C
       const leave = enter(call);
       try {
         return await gathered(action, call.signal, (each) =>
-          perform(each, ALLOWED, sessionOf(call.signal, MAX_TOKEN_WAIT_MS)),
+          perform(each, ALLOWED, sessionOf(call, MAX_TOKEN_WAIT_MS)),
         );
       } finally {
         leave();

@@ -12,6 +12,7 @@ import { ROUTE_ACTIONS, ROUTE_COMMANDS, ROUTE_SERVICES } from "#clouds/aws/route
 import { observeRoutes, Question, type RouteSessions } from "#clouds/aws/routes/observe.ts";
 import { requestOf } from "#clouds/aws/routes/requests.ts";
 import { createSession, type Session } from "#clouds/aws/session.ts";
+import type { ActionCall } from "#clouds/cloud.ts";
 import type { CapabilityErrorCode, Observation } from "#core/capability.ts";
 import { messageOf } from "#core/message-of.ts";
 import type { CloudUsage } from "#core/report.ts";
@@ -21,8 +22,8 @@ import type { RouteState } from "#core/route/state.ts";
 export function createRoutes(world: AwsWorld, ec2: Ec2, api: Api = apiOf(world)): ClosableCapability {
   const { cluster, budget, sleep } = world;
   const enter = createEntrance(budget);
-  const sessionOf = (signal: AbortSignal): Session<Api> =>
-    createSession({ ec2: api, budget, sleep, signal, maxTokenWaitMs: MAX_WAIT_MS });
+  const sessionOf = ({ signal, onRequest }: ActionCall): Session<Api> =>
+    createSession({ ec2: api, budget, sleep, signal, onRequest, maxTokenWaitMs: MAX_WAIT_MS });
 
   async function answer(question: unknown, sessions: RouteSessions): Promise<Observation> {
     const parsed = Question.safeParse(question);
@@ -37,10 +38,10 @@ export function createRoutes(world: AwsWorld, ec2: Ec2, api: Api = apiOf(world))
 
   return {
     async observe(questions, call) {
-      const { signal } = call;
+      const { signal, onRequest } = call;
       const sessions = {
-        routes: sessionOf(signal),
-        instances: createSession({ ec2, budget, sleep, signal }),
+        routes: sessionOf(call),
+        instances: createSession({ ec2, budget, sleep, signal, onRequest }),
       };
       const leave = enter(call);
       try {
@@ -52,7 +53,7 @@ export function createRoutes(world: AwsWorld, ec2: Ec2, api: Api = apiOf(world))
       }
     },
     async act({ capability, action, parameters }, call) {
-      const session = sessionOf(call.signal);
+      const session = sessionOf(call);
       const request = requestOf(action, parameters);
       if (request === undefined) {
         const message = `routes have no action ${action} with these parameters`;

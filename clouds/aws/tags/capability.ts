@@ -35,7 +35,7 @@ export function createTags({
   });
   return {
     async observe(questions, call) {
-      const session = createSession({ ec2, budget, sleep, signal: call.signal });
+      const session = createSession({ ec2, budget, sleep, signal: call.signal, onRequest: call.onRequest });
       const leave = enter(call);
       try {
         const answers: Observation[] = [];
@@ -52,6 +52,7 @@ export function createTags({
         budget,
         sleep,
         signal: call.signal,
+        onRequest: call.onRequest,
         maxTokenWaitMs: MAX_WAIT_MS,
       });
       const leave = enter(call);

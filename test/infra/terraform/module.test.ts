@@ -41,6 +41,7 @@ const ROWS = [
       vpcSubnetIds: "subnet-1,subnet-2",
       vpcSecurityGroupIds: "sg-1",
       sweepEveryMinute: "false",
+      otlpEndpoint: "http://collector:4318",
     },
     variables: {
       controllers: ["node", "node-lifecycle", "service"],
@@ -55,6 +56,7 @@ const ROWS = [
       vpc_subnet_ids: ["subnet-1", "subnet-2"],
       vpc_security_group_ids: ["sg-1"],
       sweep_every_minute: false,
+      otlp_endpoint: "http://collector:4318",
     },
   },
   {

@@ -16,4 +16,4 @@ const spinning = (watch: Watch): Watch => ({
   },
 });
 
-runRelayWorker(workerData, WATCHES.map(spinning));
+await runRelayWorker(workerData, WATCHES.map(spinning));

@@ -1,0 +1,112 @@
+import type { MiddlewareObj } from "@middy/core";
+import type { Event } from "#core/event.ts";
+import type { Report } from "#core/report.ts";
+import { parseTraceParent } from "#core/trace-context.ts";
+import type { Dependencies } from "#functions/parts/dependencies.ts";
+import type { FunctionTracer } from "#functions/parts/function-tracer.ts";
+import { tracedCloud } from "#functions/parts/traced-cloud.ts";
+import { tracedTransport } from "#functions/parts/traced-transport.ts";
+import { createRequestSpans, type RequestSpans } from "#tracing/request-spans.ts";
+import { cut } from "#tracing/span.ts";
+import type { ActiveSpan } from "#tracing/tracer.ts";
+
+/** How the invocations of a function are traced. */
+export interface TracedInvocations {
+  /** A span for each event that came through the door, sent before the answer goes. */
+  readonly middleware: MiddlewareObj<Event, Report>;
+  /** What a function touches, each request to cloud and API server recorded within the event's span; as they are where nothing is. */
+  traced(dependencies: Dependencies, event: Event): Dependencies;
+}
+
+/** Traces invocations where there is a tracer, and does nothing where there is none. */
+export function traceInvocations(tracer: FunctionTracer | undefined): TracedInvocations {
+  if (tracer === undefined) return { middleware: {}, traced: (dependencies) => dependencies };
+  const traces = new WeakMap<Event, Traced>();
+
+  async function end(event: Event, attributes: Attributes, error?: string): Promise<void> {
+    const trace = traces.get(event);
+    if (trace === undefined) return;
+    traces.delete(event);
+    trace.requests.end();
+    trace.span.end(attributes, error);
+    await tracer?.flush();
+  }
+
+  return {
+    middleware: {
+      before({ event, context }) {
+        const { trace, cluster, controller, id, reason, objects } = event;
+        const span = tracer.start({
+          name: "function",
+          kind: "server",
+          parent: trace === undefined ? undefined : parseTraceParent(trace),
+          attributes: {
+            "k8s.cluster.name": cut(cluster),
+            "serverless_ccm.controller": controller,
+            "serverless_ccm.reason": reason,
+            "serverless_ccm.objects": objects.length,
+            "serverless_ccm.event_id": id,
+            "faas.invocation_id": context.awsRequestId,
+          },
+        });
+        traces.set(event, { span, requests: createRequestSpans(span) });
+      },
+      async after({ event, response }) {
+        await end(event, response ? attributesOf(response) : {});
+      },
+      async onError({ event, error }) {
+        await end(event, {}, error?.name ?? "Error");
+      },
+    },
+    traced(dependencies, event) {
+      const trace = traces.get(event);
+      return trace?.span.context.sampled === true ? tracedWithin(dependencies, trace.requests) : dependencies;
+    },
+  };
+}
+
+interface Traced {
+  readonly span: ActiveSpan;
+  readonly requests: RequestSpans;
+}
+
+type Attributes = Readonly<Record<string, number>>;
+
+function tracedWithin(dependencies: Dependencies, requests: RequestSpans): Dependencies {
+  return {
+    ...dependencies,
+    async cloud(cluster) {
+      const cloud = await dependencies.cloud(cluster);
+      return tracedCloud(cloud, ({ operation, durationMs, code }) =>
+        requests.single({
+          name: operation,
+          kind: "client",
+          startMs: Date.now() - durationMs,
+          durationMs,
+          attributes: {
+            "cloud.provider": cloud.provider,
+            "serverless_ccm.throttled": code === "Throttled",
+          },
+          error: code,
+        }),
+      );
+    },
+    async api(cluster) {
+      return tracedTransport(await dependencies.api(cluster), requests.alike);
+    },
+  };
+}
+
+/** What became of the objects, and what was waited for. */
+function attributesOf({ objects, durations, usage }: Report): Attributes {
+  const of = (outcome: string): number => objects.filter((each) => each.outcome === outcome).length;
+  return {
+    "serverless_ccm.changed": of("changed"),
+    "serverless_ccm.unchanged": of("unchanged"),
+    "serverless_ccm.skipped": of("skipped"),
+    "serverless_ccm.retry": of("retry"),
+    "serverless_ccm.cloud_ms": durations.cloudMs,
+    "serverless_ccm.cloud_waited_ms": usage.cloud.waitedMs,
+    "serverless_ccm.cluster_ms": durations.clusterMs,
+  };
+}
