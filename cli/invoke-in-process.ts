@@ -12,15 +12,17 @@ export interface FunctionContext {
 /** A function as the platform sees it: JSON in, JSON out; a throw is a failed invocation. */
 export type FunctionHandler = (event: unknown, context: FunctionContext) => Promise<unknown>;
 
+/** The functions by their controllers; a `Map` is one. */
+export interface FunctionsByController {
+  get(controller: ControllerName): FunctionHandler | undefined | Promise<FunctionHandler | undefined>;
+}
+
 /**
  * An invoker that runs the functions in this process, under the platform's own rules: what passes is JSON, each
  * invocation has `timeoutMs`, and a throw is a `FunctionError`. A function that overruns is left to end by itself, as
  * the deadline inside it makes it do, and its objects stay in flight until then.
  */
-export function createInProcessInvoker(
-  functions: ReadonlyMap<ControllerName, FunctionHandler>,
-  timeoutMs: number,
-): Invoker {
+export function createInProcessInvoker(functions: FunctionsByController, timeoutMs: number): Invoker {
   let invocations = 0;
   return {
     async invoke(event): Promise<Invocation> {
@@ -31,7 +33,7 @@ export function createInProcessInvoker(
         getRemainingTimeInMillis: () => Math.max(0, deadline - performance.now()),
       };
       try {
-        const invoked = functions.get(event.controller);
+        const invoked = await functions.get(event.controller);
         if (invoked === undefined) return missing(event.controller);
         const answer = await invoked(JSON.parse(JSON.stringify(event)), context);
         return invocationOf(answer);

@@ -4,6 +4,7 @@ import { Command, CommanderError, Option } from "commander";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import { MAX_NODES, MIN_NODES } from "#cli/demo/node-range.ts";
 import { outliveHangups } from "#cli/hangup.ts";
+import { RUN_WORKER } from "#cli/relay-worker-data.ts";
 import { keepHeapSmall } from "#cli/small-heap.ts";
 import { messageOf } from "#core/message-of.ts";
 import { shown } from "#core/shown-text.ts";
@@ -28,29 +29,22 @@ const program = new Command("serverless-ccm")
   .configureHelp({ showGlobalOptions: false, subcommandTerm: (command) => command.name() })
   .exitOverride();
 
-withFunctionKubeconfig(withClusterOptions(program.command("run")))
+withHome(withFunctionKubeconfig(withClusterOptions(program.command("run"))))
   .summary("relay and functions in one process")
-  .description("Watches one cluster and initializes its nodes, relay and functions in this one process.")
-  .action(async (flags) => {
+  .description("Watches clusters and does their work, relay and functions in this one process.")
+  .action(async (flags, command: Command) => {
     outliveHangups();
     keepHeapSmall();
-    await (await import("#cli/run.ts")).run(flags);
+    const { run } = await import("#cli/run.ts");
+    await run({ ...flags, given: givenTo(command) }, import.meta.url);
   });
 
-withClusterOptions(program.command("relay"))
+withHome(withClusterOptions(program.command("relay")))
   .summary("watches clusters and invokes the deployed functions")
   .description("Watches clusters and invokes the functions that are deployed to AWS Lambda.")
-  .option("--clusters-file <file>", "a YAML file, ssm:/PATH/ or kubernetes:[FILE] (default: $CLUSTERS_FILE)")
-  // In docs/reference/configuration.md; its help is a screen full without them.
-  .addOption(new Option("--allowed-networks <list>", ALLOWED_NETWORKS).hideHelp())
-  .addOption(new Option("--cluster-defaults <file>", CLUSTER_DEFAULTS).hideHelp())
-  .addOption(new Option("--shard-by <reference>", "shares clusters by Leases of kubernetes:").hideHelp())
-  .addOption(new Option("--shard-replicas <list>", "shares clusters among these").hideHelp())
-  .addOption(new Option("--shard-name <name>", "which replica this is (default: $POD_NAME)").hideHelp())
   .option("--function-prefix <prefix>", "functions are named <prefix>node, …")
   .option("--function-arn <arn>", "the node function, by name or ARN")
   .option("--region <region>", "where the functions are (default: $AWS_REGION, or the AWS profile's)")
-  .option("--workers <count>", "threads for the clusters of a file; 0: none (default: by their number)")
   .action(async (flags, command: Command) => {
     outliveHangups();
     keepHeapSmall();
@@ -274,8 +268,9 @@ program
   .option("--json", "the whole bill as JSON")
   .action(async (flags) => (await import("#cli/cost.ts")).cost(flags, process.stdout));
 
-// A relay's worker threads are started with this program, as it is one file or many.
+// The worker threads of relay and run are started with this program, as it is one file or many.
 if (isMainThread) await main();
+else if (workerData?.kind === RUN_WORKER) await (await import("#cli/run-worker.ts")).runRunWorker(workerData);
 else await (await import("#cli/relay-worker.ts")).runRelayWorker(workerData);
 
 async function main(): Promise<void> {
@@ -361,6 +356,24 @@ function withReach(command: Command): Command {
   return command.addHelpText(
     "after",
     "\nA cluster by flags is described by those that `serverless-ccm run` has for it.",
+  );
+}
+
+/** Where the clusters of `relay` and `run` are described, where that is no flags. */
+function withHome(command: Command): Command {
+  return (
+    command
+      .option(
+        "--clusters-file <file>",
+        "a YAML file, ssm:/PATH/ or kubernetes:[FILE] (default: $CLUSTERS_FILE)",
+      )
+      // In docs/reference/configuration.md; the help is a screen full without them.
+      .addOption(new Option("--allowed-networks <list>", ALLOWED_NETWORKS).hideHelp())
+      .addOption(new Option("--cluster-defaults <file>", CLUSTER_DEFAULTS).hideHelp())
+      .addOption(new Option("--shard-by <reference>", "shares clusters by Leases of kubernetes:").hideHelp())
+      .addOption(new Option("--shard-replicas <list>", "shares clusters among these").hideHelp())
+      .addOption(new Option("--shard-name <name>", "which replica this is (default: $POD_NAME)").hideHelp())
+      .option("--workers <count>", "threads for the clusters of a file; 0: none (default: by their number)")
   );
 }
 

@@ -18,15 +18,15 @@ export interface PrivateSweepsOptions {
  */
 export function privateSweeps({ metrics, log }: PrivateSweepsOptions): NonNullable<RelayOptions["sweep"]> {
   const turns = createSweepTurns(systemClock);
-  const overdue = new Map<string, () => ReadonlyMap<string, number>>();
+  const overdue = new Map<string, number>();
   let isFollowed = false;
   return ({ cluster, transport, invoker }) => {
-    if (!isFollowed) metrics.followSweep(() => new Map([...overdue.values()].flatMap((read) => [...read()])));
+    if (!isFollowed) metrics.followSweep(() => overdue);
     isFollowed = true;
     const sweeping = sweepEveryMinute({
       ...{ cluster, invoker, log, turns },
-      transport: actingAs(transport, userOf("sweep")),
-      metrics: { followSweep: (read) => overdue.set(cluster.name, read) },
+      api: async () => actingAs(transport, userOf("sweep")),
+      onOverdue: (nodes) => void overdue.set(cluster.name, nodes),
     });
     return {
       stop: sweeping.stop,

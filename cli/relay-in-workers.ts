@@ -4,43 +4,38 @@ import { connectRelay } from "#cli/connect-relay.ts";
 import { followClusters } from "#cli/follow-clusters.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { onHangup } from "#cli/hangup.ts";
-import type { RelayFlags } from "#cli/relay.ts";
-import { RELAY_WORKER, type RelayWorkerData } from "#cli/relay-worker-data.ts";
+import type { OpenedClusters } from "#cli/opened-clusters.ts";
+import type { CommonWorkerData, RelayWorkerData, RunWorkerData } from "#cli/relay-worker-data.ts";
 import { log, serveUntilSignal } from "#cli/serve.ts";
 import type { ServingSettings } from "#cli/settings.ts";
 import { sayThatNoneIsUsable } from "#cli/start-notes.ts";
 import type { WorkersFor } from "#cli/workers.ts";
 import type { AddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
-import type { ClustersFile } from "#config/clusters-file.ts";
-import type { ClusterHome } from "#config/home/home.ts";
 import type { LambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { createGate } from "#relay/delivery/create-gate.ts";
+import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
 import { withSlowed } from "#relay/report/slowed.ts";
-import { isAllOfOthers, type Shard } from "#relay/sharding/shard.ts";
+import { isAllOfOthers } from "#relay/sharding/shard.ts";
 import { mergeMetrics, mergeValues } from "#relay/workers/merge-metrics.ts";
 import { createWorkerMetrics } from "#relay/workers/metrics.ts";
 import { createPool } from "#relay/workers/pool.ts";
 import type { Spawn } from "#relay/workers/running-worker.ts";
 
 export interface RelayInWorkersOptions {
-  readonly flags: RelayFlags;
+  readonly opened: OpenedClusters;
   /** URL of the module that a worker is started with. */
   readonly program: string;
-  readonly home: ClusterHome;
-  /** Where the API servers of its clusters may be. */
-  readonly addresses: AddressRules;
-  readonly content: ClustersFile;
-  /** Of the clusters, where other replicas follow the rest. */
-  readonly shard: Shard | undefined;
   readonly serving: ServingSettings;
   readonly workersFor: WorkersFor;
-  /** Where the functions are; what the AWS SDK finds without it. */
-  readonly region: string | undefined;
-  /** Looks at whether functions can be invoked; workers have one each of their own to invoke them. */
-  readonly invoker: LambdaInvoker;
+  /** A dry run for all clusters, whatever their entries say. */
+  readonly dryRun: boolean;
+  /** What a worker is started with. */
+  readonly workerOf: (common: CommonWorkerData) => RelayWorkerData | RunWorkerData;
+  /** Looks at whether deployed functions can be invoked; workers have one each of their own to invoke them. Without it they have the functions. */
+  readonly platform?: LambdaInvoker | undefined;
 }
 
 /** How long after its place was given a function may still be at work: its own time-out, and what it takes to start. */
@@ -48,8 +43,9 @@ const LONGEST_INVOCATION_MS = FUNCTION_TIMEOUT_MS + 5_000;
 
 /** The clusters of a home in worker threads, until a signal ends it; what they cannot stop stays in this thread. */
 export async function relayInWorkers(options: RelayInWorkersOptions): Promise<void> {
-  const { flags, home, content, shard, serving, invoker } = options;
-  const isUsable = isAllOfOthers(content, shard) || (await isAnyUsable(content.clusters, options.addresses));
+  const { serving, platform } = options;
+  const { home, content, addresses, shard } = options.opened;
+  const isUsable = isAllOfOthers(content, shard) || (await isAnyUsable(content.clusters, addresses));
   if (!isUsable) sayThatNoneIsUsable(home.name);
   const clock = systemClock;
   const workerMetrics = createWorkerMetrics();
@@ -67,6 +63,7 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
   const status = withSlowed(pool.status, gate.status);
   metrics.follow(status);
   metrics.followGate(gate.status);
+  metrics.followSweep(() => overdueIn(pool.status()));
   workerMetrics.follow(() => ({
     workers: pool.workers(),
     quarantined: new Map(pool.status().map(({ name }) => [name, pool.isQuarantined(name)])),
@@ -80,11 +77,11 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
       want: (cluster) => pool.want(name, cluster, already !== undefined),
       setEntryFault: (fault) => pool.setEntryFault(name, fault),
     }),
-    ...{ dryRun: flags.dryRun, log, onHangup },
+    ...{ dryRun: options.dryRun, log, onHangup },
   });
   await serveUntilSignal({
     relay: { drain: pool.drain, status },
-    dryRun: invoker.dryRun,
+    dryRun: platform?.dryRun,
     metrics: {
       followPlatform: metrics.followPlatform,
       contentType: metrics.contentType,
@@ -97,7 +94,7 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
     stop: () => follower.stop(),
     async close() {
       await pool.close();
-      await Promise.all([follower.stopped, invoker.close()]);
+      await Promise.all([follower.stopped, platform?.close()]);
     },
   });
 }
@@ -119,26 +116,30 @@ async function isAnyUsable(clusters: readonly Cluster[], addresses: AddressRules
 const OLD_GENERATION_MEBIBYTES = 256;
 const YOUNG_GENERATION_MEBIBYTES = 12;
 
-function spawnWith({ flags, program, serving, region, addresses }: RelayInWorkersOptions): Spawn {
+function spawnWith({ opened, program, serving, workerOf }: RelayInWorkersOptions): Spawn {
   const identity = randomBytes(4).toString("hex");
   return (start) => {
-    const data: RelayWorkerData = {
-      kind: RELAY_WORKER,
+    const workerData = workerOf({
       start,
-      functionPrefix: flags.functionPrefix,
-      functionArn: flags.functionArn,
-      region,
-      addresses,
+      addresses: opened.addresses,
       identity: `${identity}-${start.id}`,
       nodeStatusUpdateFrequencySeconds: serving.nodeStatusUpdateFrequencySeconds,
-    };
+    });
     return new Worker(new URL(program), {
-      name: `relay-worker-${start.id}`,
-      workerData: data,
+      name: `${workerData.kind}-${start.id}`,
+      workerData,
       resourceLimits: {
         maxOldGenerationSizeMb: OLD_GENERATION_MEBIBYTES,
         maxYoungGenerationSizeMb: YOUNG_GENERATION_MEBIBYTES,
       },
     });
   };
+}
+
+/** By cluster, what the sweeps of the workers have found. */
+function overdueIn(clusters: readonly FollowedCluster[]): ReadonlyMap<string, number> {
+  const found = clusters.flatMap(({ name, overdue }) =>
+    overdue === undefined ? [] : ([[name, overdue]] as const),
+  );
+  return new Map(found);
 }

@@ -2,17 +2,27 @@ import type { FunctionFlags } from "#cli/function-names.ts";
 import type { AddressRules } from "#config/address-rules.ts";
 import type { WorkerStart } from "#relay/workers/messages.ts";
 
-/** Tells our own workers from any other thread. */
+/** Tell our own workers from any other thread: those that invoke deployed functions, and those that have the functions themselves. */
 export const RELAY_WORKER = "relay-worker";
+export const RUN_WORKER = "run-worker";
 
-/** What a relay's worker is started with; plain data. */
-export interface RelayWorkerData extends FunctionFlags {
-  readonly kind: typeof RELAY_WORKER;
+/** What every worker is started with; plain data. */
+export interface CommonWorkerData {
   readonly start: WorkerStart;
-  /** Where the functions are; what the AWS SDK finds without it. */
-  readonly region: string | undefined;
   /** Where API servers may be. */
   readonly addresses: AddressRules;
   readonly identity: string;
   readonly nodeStatusUpdateFrequencySeconds: number;
+}
+
+/** Of a relay. */
+export interface RelayWorkerData extends CommonWorkerData, FunctionFlags {
+  readonly kind: typeof RELAY_WORKER;
+  /** Where the functions are; what the AWS SDK finds without it. */
+  readonly region: string | undefined;
+}
+
+/** Of `run`. */
+export interface RunWorkerData extends CommonWorkerData {
+  readonly kind: typeof RUN_WORKER;
 }

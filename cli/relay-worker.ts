@@ -3,11 +3,11 @@ import { connectRelay } from "#cli/connect-relay.ts";
 import { readFunctionNames } from "#cli/function-names.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { keepCluster } from "#cli/keep-cluster.ts";
+import { logToStandardError } from "#cli/log-to-standard-error.ts";
 import { privateSweeps } from "#cli/private-sweeps.ts";
 import { RELAY_WORKER, type RelayWorkerData } from "#cli/relay-worker-data.ts";
 import { startTracing } from "#cli/start-tracing.ts";
 import type { Watch } from "#core/controller.ts";
-import { logText } from "#core/log-text.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { startWorkerHost } from "#relay/workers/worker-host.ts";
 
@@ -18,7 +18,7 @@ const MAX_SOCKETS = 10_000;
 export async function runRelayWorker(data: RelayWorkerData, watches?: readonly Watch[]): Promise<void> {
   if (parentPort === null || data.kind !== RELAY_WORKER) throw new Error("this is no worker of a relay");
   const port = parentPort;
-  const tracing = await startTracing(process.env, log);
+  const tracing = await startTracing(process.env, logToStandardError);
   const invoker = createLambdaInvoker({
     // The flags have been found well in the main thread.
     functionName: readFunctionNames(data, []),
@@ -28,18 +28,13 @@ export async function runRelayWorker(data: RelayWorkerData, watches?: readonly W
   });
   startWorkerHost({
     port,
-    start: data.start,
-    invoker: tracing.invoker(invoker),
-    connect: (cluster) => connectRelay(cluster, data.addresses),
-    keep: (name, options) => keepCluster(name, options, undefined),
-    identity: data.identity,
+    ...{ start: data.start, identity: data.identity, watches },
     nodeStatusUpdateFrequencySeconds: data.nodeStatusUpdateFrequencySeconds,
-    watches,
+    connect: (cluster) => connectRelay(cluster, data.addresses),
     sweeps: privateSweeps,
+    work: () => ({
+      invoker: tracing.invoker(invoker),
+      keep: (name, options) => keepCluster(name, options, undefined),
+    }),
   });
-}
-
-/** Standard error is the main thread's, where its lines go, too. */
-function log(line: Readonly<Record<string, unknown>>): void {
-  process.stderr.write(`${logText(line, new Date())}\n`);
 }

@@ -1,36 +1,68 @@
 import * as z from "zod";
+import { clusterSourceOf } from "#cli/cluster-source.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { readFunctionAccess } from "#cli/function-kubeconfigs.ts";
-import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
-import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
+import { type FunctionAccess, readFunctionAccess } from "#cli/function-kubeconfigs.ts";
+import { createInProcessFunctions } from "#cli/in-process-functions.ts";
+import { type HomeFlags, NOTHING_TO_SHARE, openClusters } from "#cli/opened-clusters.ts";
+import { runClusters } from "#cli/run-clusters.ts";
 import { log, serve } from "#cli/serve.ts";
-import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
-import { sayDoubts, sayThatNothingIsReadAgain } from "#cli/start-notes.ts";
+import {
+  type ClusterSettings,
+  type Flags,
+  readClusterSettings,
+  readServingSettings,
+  type ServingSettings,
+} from "#cli/settings.ts";
+import { readSharding } from "#cli/sharding.ts";
+import { sayDoubts, sayThatFlagsWin, sayThatNothingIsReadAgain } from "#cli/start-notes.ts";
 import { startTracing } from "#cli/start-tracing.ts";
 import { sweepEveryMinute } from "#cli/sweep-every-minute.ts";
+import { readWorkers } from "#cli/workers.ts";
 import { loadCloud } from "#clouds/kinds.ts";
+import type { SignInRole } from "#config/sign-in.ts";
 import { faultsOf } from "#core/faults.ts";
 import { messageOf } from "#core/message-of.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
-import { loadControllers } from "#functions/parts/controllers.ts";
-import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import type { RelayMetrics } from "#relay/report/metrics.ts";
 
 /** The flags of `run`, as typed. */
-export interface RunFlags extends Flags {
+export interface RunFlags extends Flags, HomeFlags {
+  readonly dryRun: boolean;
   readonly functionKubeconfig?: readonly string[];
 }
 
-/** The function whose part `run` plays once a minute. */
-const SWEEP = "sweep";
-
-/** Relay and functions in this process, for one cluster, until a signal ends it. */
-export async function run(flags: RunFlags): Promise<void> {
+/** Relay and functions in this process, until a signal ends it; `program` is what worker threads are started with. */
+export async function run(flags: RunFlags, program: string): Promise<void> {
   const faults: ConfigurationFault[] = [];
   const serving = readServingSettings(flags, faults);
-  const functionAccess = await readFunctionAccess(flags.functionKubeconfig ?? [], faults);
-  const { cluster, relayAccess, functionsAccess } = await readClusterSettings(flags, process.env, faults);
+  const workersFor = readWorkers(flags.workers, faults);
+  const source = clusterSourceOf(flags.clustersFile, flags.given, process.env, faults);
+  const join = await readSharding(flags, process.env, faults);
+  if (source.kind === "flags") {
+    if (join !== undefined) faults.push(NOTHING_TO_SHARE);
+    const functionAccess = await readFunctionAccess(flags.functionKubeconfig ?? [], faults);
+    const settings = await readClusterSettings(flags, process.env, faults);
+    if (source.unread !== undefined) sayThatFlagsWin(source.unread);
+    return runOne(settings, functionAccess, serving);
+  }
+  if (flags.functionKubeconfig !== undefined) faults.push(FUNCTION_KUBECONFIG);
+  const opened = await openClusters(source.file, flags, join, faults);
+  await runClusters({ opened, program, serving, workersFor, dryRun: flags.dryRun });
+}
+
+const FUNCTION_KUBECONFIG: ConfigurationFault = {
+  name: "--function-kubeconfig",
+  message:
+    "describes one cluster, and has no place beside a clusters file: there it is signIn.NAME of each entry",
+};
+
+/** The one cluster that flags describe, in this thread. */
+async function runOne(
+  { cluster, relayAccess, functionsAccess }: ClusterSettings,
+  functionAccess: FunctionAccess,
+  serving: ServingSettings,
+): Promise<void> {
   sayThatNothingIsReadAgain();
   sayDoubts(cluster);
   const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name }).catch((cause) => {
@@ -38,33 +70,31 @@ export async function run(flags: RunFlags): Promise<void> {
   });
   const tracing = await startTracing(process.env, log, "serverless-ccm");
   const shared = connect(functionsAccess);
-  const own = new Map<string, Transport>(
+  const own = new Map<SignInRole, Transport>(
     [...functionAccess].map(([name, access]) => [name, connect(access)] as const),
   );
-  const dependenciesOf = (functionName: string): Dependencies => ({
+  const apiOf = async (role: SignInRole): Promise<Transport> => own.get(role) ?? shared;
+  const functions = createInProcessFunctions({
     clusters: async (name) => (name === cluster.name ? cluster : undefined),
     cloud: async () => cloud,
-    api: async () => own.get(functionName) ?? shared,
-    now: () => new Date(),
+    api: (_, role) => apiOf(role),
+    log,
     tracer: tracing.functions,
-    // The relay's own lines are about the objects of a report; changes of the cloud are in no report.
-    log: (line) => {
-      if (line["event"] === "CloudAction") log(line);
-    },
   });
-  const controllers = await loadControllers(cluster.controllers);
-  const functions = controllers.map(
-    (controller) =>
-      [controller.name, controllerFunction(controller, dependenciesOf(controller.functionName))] as const,
-  );
+  await functions.load(cluster.controllers);
   const transport = connect(relayAccess);
-  const sweepApi = own.get(SWEEP) ?? shared;
-  const invoker = tracing.invoker(createInProcessInvoker(new Map(functions), FUNCTION_TIMEOUT_MS));
+  const invoker = tracing.invoker(functions);
   try {
     await serve({
       clusters: [{ cluster, transport }],
       invoker,
-      sweep: (metrics) => sweepEveryMinute({ cluster, transport: sweepApi, invoker, log, metrics }),
+      sweep(metrics: Pick<RelayMetrics, "followSweep">) {
+        const overdue = new Map<string, number>();
+        metrics.followSweep(() => overdue);
+        const onOverdue = (nodes: number): void => void overdue.set(cluster.name, nodes);
+        const api = (): Promise<Transport> => apiOf("sweep");
+        return sweepEveryMinute({ cluster, api, invoker, log, onOverdue });
+      },
       serving,
     });
   } finally {

@@ -65,6 +65,7 @@ export async function serve({
   const metrics = createRelayMetrics();
   const gate = createGate({ clock: systemClock, random: Math.random });
   metrics.followGate(gate.status);
+  const swept = sweptTogether(metrics);
   const relay = startRelay({
     clusters,
     gate,
@@ -74,11 +75,10 @@ export async function serve({
     identity: randomBytes(4).toString("hex"),
     nodeStatusUpdateFrequencySeconds: serving.nodeStatusUpdateFrequencySeconds,
     onOutcome: log,
-    // Whoever sweeps here sweeps all.
-    sweep: sweep === undefined ? privateSweeps({ metrics, log }) : undefined,
+    sweep: privateSweeps({ metrics: swept, log }),
   });
   const follower = follow?.(relay);
-  const sweeping = sweep?.(metrics);
+  const sweeping = sweep?.(swept);
   await serveUntilSignal({
     relay: { drain: relay.drain, status: withSlowed(relay.status, gate.status) },
     metrics,
@@ -96,6 +96,17 @@ export async function serve({
       await Promise.all([invoker.close(), follower?.stopped]);
     },
   });
+}
+
+/** Several that sweep, each its own clusters. */
+function sweptTogether(metrics: Pick<RelayMetrics, "followSweep">): Pick<RelayMetrics, "followSweep"> {
+  const all: (() => ReadonlyMap<string, number>)[] = [];
+  return {
+    followSweep(overdue) {
+      all.push(overdue);
+      if (all.length === 1) metrics.followSweep(() => new Map(all.flatMap((read) => [...read()])));
+    },
+  };
 }
 
 /** A relay that runs, wherever its clusters live. */

@@ -10,6 +10,8 @@ export interface ConfigurationFault {
 export interface FollowedCluster extends ClusterStatus {
   /** What is wrong with how it is configured now; what was known of it before goes on, where anything was. */
   readonly configurationFault: ConfigurationFault | undefined;
+  /** Nodes that the last list of its sweep found waiting, where whoever follows it sweeps it as well. */
+  readonly overdue?: number | undefined;
 }
 
 /** How a cluster fares of which nothing is known but that it cannot be followed. */

@@ -2,6 +2,7 @@ import type { Cluster } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import { type Relay, type RelayOptions, startRelay } from "#relay/relay.ts";
 import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
 import { createHandling } from "#relay/workers/handling.ts";
@@ -32,12 +33,28 @@ export interface KeepOptions {
   readonly signal: AbortSignal;
 }
 
+/** What a worker gives to what works in it. */
+export interface WorkerParts {
+  /** The same transport; should the worker die of what comes of it, that was the cluster's doing. */
+  readonly mark: (transport: Transport, cluster: Cluster) => Transport;
+  readonly log: (line: LogLine) => void;
+}
+
+/** What works in a worker. */
+export interface WorkerWork {
+  readonly invoker: Invoker;
+  readonly keep: (name: string, options: KeepOptions) => Keeper;
+  /** What goes on beside the relay. */
+  readonly beside?: { stop(): void; close(): Promise<void> } | undefined;
+  /** By cluster, what a sweep beside the relay has found. */
+  readonly overdue?: (() => ReadonlyMap<string, number>) | undefined;
+}
+
 export interface WorkerHostOptions {
   readonly port: MainPort;
   readonly start: WorkerStart;
-  readonly invoker: Invoker;
+  readonly work: (parts: WorkerParts) => WorkerWork;
   readonly connect: (cluster: Cluster) => Promise<Transport>;
-  readonly keep: (name: string, options: KeepOptions) => Keeper;
   /** Tells this worker's events from those of any other. */
   readonly identity: string;
   readonly nodeStatusUpdateFrequencySeconds: number;
@@ -54,7 +71,7 @@ type Want = Extract<ToWorker, { readonly kind: "want" }>;
 
 /** Runs a relay in a worker: the clusters are those that the main thread wants, and what they do is told to it. */
 export function startWorkerHost(options: WorkerHostOptions): void {
-  const { port, invoker } = options;
+  const { port } = options;
   const post = (message: FromWorker): void => port.postMessage(message);
   const gate = createRemoteGate(post);
   const handling = createHandling(options.start.handling);
@@ -69,6 +86,13 @@ export function startWorkerHost(options: WorkerHostOptions): void {
   function handled(name: string): void {
     const index = indexes.get(name);
     if (index !== undefined) handling.begin(index);
+  }
+
+  const { invoker, keep, beside, overdue } = options.work({ mark, log: log.add });
+  const found = overdue === undefined ? [] : [overdue];
+
+  function mark(transport: Transport, { name }: Cluster): Transport {
+    return handling.take(transport, indexes.get(name) ?? 0);
   }
 
   const relay = startRelay({
@@ -89,21 +113,24 @@ export function startWorkerHost(options: WorkerHostOptions): void {
     onHandle: handled,
     onOutcome: log.add,
     watches: options.watches,
-    sweep: options.sweeps?.({ metrics, log: log.add }),
+    // What is found is told with how clusters fare: gauges are the main thread's.
+    sweep: options.sweeps?.({ metrics: { followSweep: (read) => void found.push(read) }, log: log.add }),
   });
-  const status = tellStatus(relay.status, (changed, gone) => post({ kind: "status", changed, gone }));
+  const statusOf = (): readonly FollowedCluster[] => {
+    const all = new Map(found.flatMap((read) => [...read()]));
+    return relay.status().map((each) => ({ ...each, overdue: all.get(each.name) }));
+  };
+  const status = tellStatus(statusOf, (changed, gone) => post({ kind: "status", changed, gone }));
 
   async function connect(cluster: Cluster): Promise<Transport> {
-    const transport = await options.connect(cluster);
-    return handling.take(transport, indexes.get(cluster.name) ?? 0);
+    return mark(await options.connect(cluster), cluster);
   }
 
   async function want({ name, turn, cluster, index, isKnown }: Want): Promise<void> {
     indexes.set(name, index);
     turns.set(name, turn);
     if (isKnown) known.add(name);
-    const keeper =
-      keepers.get(name) ?? options.keep(name, { relay, connect, log: say, signal: stopping.signal });
+    const keeper = keepers.get(name) ?? keep(name, { relay, connect, log: say, signal: stopping.signal });
     keepers.set(name, keeper);
     await keeper.want(cluster);
     if (cluster === undefined && turns.get(name) === turn) {
@@ -123,6 +150,7 @@ export function startWorkerHost(options: WorkerHostOptions): void {
 
   async function drain(): Promise<void> {
     stopping.abort();
+    beside?.stop();
     // Whoever waits for it has the time limit.
     await relay.drain(new AbortController().signal);
     log.flush();
@@ -133,6 +161,7 @@ export function startWorkerHost(options: WorkerHostOptions): void {
   async function close(): Promise<void> {
     stopping.abort();
     status.stop();
+    await beside?.close();
     await relay.close();
     await invoker.close();
     log.close();

@@ -49,9 +49,12 @@ async function start(): Promise<World> {
     ...{ clusters: [{ cluster, transport }], invoker: functions, identity: "test", clock },
     ...{ nodeStatusUpdateFrequencySeconds: 100_000, vouches: true, random: () => 0.5 },
   });
+  const overdue = new Map<string, number>();
+  metrics.followSweep(() => overdue);
   const sweeping: Sweeping = sweepEveryMinute({
-    ...{ cluster, transport, invoker: functions, clock, metrics, random: () => 0.5 },
+    ...{ cluster, api: async () => transport, invoker: functions, clock, random: () => 0.5 },
     log: (line) => lines.push(line),
+    onOverdue: (nodes) => void overdue.set(cluster.name, nodes),
   });
   open.push(relay, sweeping);
   await clock.advance(0);

@@ -1,0 +1,48 @@
+import { connectFunction } from "#cli/connect-identity.ts";
+import { clustersInThread, type OpenedClusters } from "#cli/opened-clusters.ts";
+import { relayInWorkers } from "#cli/relay-in-workers.ts";
+import { RUN_WORKER } from "#cli/relay-worker-data.ts";
+import { createRunParts } from "#cli/run-parts.ts";
+import { log, serve } from "#cli/serve.ts";
+import type { ServingSettings } from "#cli/settings.ts";
+import { startTracing } from "#cli/start-tracing.ts";
+import type { WorkersFor } from "#cli/workers.ts";
+
+export interface RunClustersOptions {
+  readonly opened: OpenedClusters;
+  /** URL of the module that a worker is started with. */
+  readonly program: string;
+  readonly serving: ServingSettings;
+  /** Undefined where all clusters are to live in this thread. */
+  readonly workersFor: WorkersFor | undefined;
+  /** A dry run for all clusters, whatever their entries say. */
+  readonly dryRun: boolean;
+}
+
+/**
+ * The clusters of a home with their functions and their sweep, until a signal ends it. In worker threads a cluster's functions run in the
+ * thread of its relay, so that whatever its API server answers reaches no cluster of another thread.
+ */
+export async function runClusters({ workersFor, ...options }: RunClustersOptions): Promise<void> {
+  if (workersFor !== undefined)
+    return relayInWorkers({
+      ...options,
+      workersFor,
+      workerOf: (common) => ({ ...common, kind: RUN_WORKER }),
+    });
+  const { opened, serving, dryRun } = options;
+  const tracing = await startTracing(process.env, log, "serverless-ccm");
+  const { followed, functions, sweeping } = createRunParts({
+    connect: (cluster, role) => connectFunction(cluster, role, opened.addresses),
+    ...{ log, tracing },
+  });
+  await serve({
+    ...(await clustersInThread(opened, dryRun, followed)),
+    invoker: functions,
+    sweep(metrics) {
+      metrics.followSweep(sweeping.overdue);
+      return sweeping;
+    },
+    serving,
+  });
+}

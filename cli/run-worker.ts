@@ -1,0 +1,36 @@
+import { parentPort } from "node:worker_threads";
+import { connectFunction } from "#cli/connect-identity.ts";
+import { connectRelay } from "#cli/connect-relay.ts";
+import { keepCluster } from "#cli/keep-cluster.ts";
+import { logToStandardError } from "#cli/log-to-standard-error.ts";
+import { privateSweeps } from "#cli/private-sweeps.ts";
+import { RUN_WORKER, type RunWorkerData } from "#cli/relay-worker-data.ts";
+import { createRunParts } from "#cli/run-parts.ts";
+import { startTracing } from "#cli/start-tracing.ts";
+import { startWorkerHost } from "#relay/workers/worker-host.ts";
+
+/** Some of the clusters of `run`, with their functions and their sweep, in this worker thread, until the main thread ends it. */
+export async function runRunWorker(data: RunWorkerData): Promise<void> {
+  if (parentPort === null || data.kind !== RUN_WORKER) throw new Error("this is no worker of run");
+  const port = parentPort;
+  const tracing = await startTracing(process.env, logToStandardError, "serverless-ccm");
+  startWorkerHost({
+    ...{ port, start: data.start, identity: data.identity },
+    nodeStatusUpdateFrequencySeconds: data.nodeStatusUpdateFrequencySeconds,
+    connect: (cluster) => connectRelay(cluster, data.addresses),
+    sweeps: privateSweeps,
+    work({ mark, log }) {
+      const { followed, functions, sweeping } = createRunParts({
+        connect: async (cluster, role) => mark(await connectFunction(cluster, role, data.addresses), cluster),
+        ...{ log, tracing },
+      });
+      return {
+        invoker: functions,
+        keep: (name, options) =>
+          keepCluster(name, { ...options, relay: followed.of(options.relay) }, undefined),
+        beside: sweeping,
+        overdue: sweeping.overdue,
+      };
+    },
+  });
+}

@@ -1,0 +1,215 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
+import { createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { ClusterEntry } from "#config/cluster.ts";
+import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
+import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import type { ControlPlane } from "#emulators/harness/control-plane.ts";
+import { startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
+import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
+import { connect } from "#kube/client/connect.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import { access } from "#test/access.ts";
+import { instanceOf, register } from "#test/cli/fake-stock.ts";
+import { type Running, runProgram, startProgram } from "#test/cli/program.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+import { untilTrue } from "#test/until-true.ts";
+
+/** A control plane, as its administrator sees it. */
+interface Tenant {
+  readonly name: string;
+  readonly plane: ControlPlane;
+  readonly admin: Transport;
+  readonly history: NodeHistory;
+}
+
+let folder: string;
+let file: string;
+let program: Running | undefined;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "run-clusters-"));
+  file = join(folder, "clusters.yaml");
+  const instances = [1, 2, 3, 4, 5].map(instanceOf);
+  await writeFile(join(folder, "instances.json"), JSON.stringify({ instances }));
+});
+afterAll(() => rm(folder, { recursive: true }));
+afterEach(async () => {
+  await program?.end("SIGKILL");
+  program = undefined;
+});
+
+async function tenantOf(name: string, plane: ControlPlane): Promise<Tenant> {
+  const admin = connect(await access(plane, "admin"));
+  return { name, plane, admin, history: await recordNodeHistory(admin) };
+}
+
+const embedded = async (name: string): Promise<Tenant> =>
+  tenantOf(name, await startEmbeddedControlPlane({ folder: join(folder, name) }));
+
+async function end({ history, admin, plane }: Tenant): Promise<void> {
+  await history.close();
+  await admin.close();
+  await plane.close();
+}
+
+const entry = ({ name, plane }: Pick<Tenant, "name" | "plane">, difference: Partial<ClusterEntry> = {}) =>
+  clusterEntryOf(plane, {
+    name,
+    cloud: { provider: "memory", instancesFile: join(folder, "instances.json") },
+    ...difference,
+  });
+
+function start(...flags: readonly string[]): Running {
+  program = startProgram(["run", `--clusters-file=${file}`, "--port=0", ...flags]);
+  return program;
+}
+
+async function page(path: string): Promise<[number, string]> {
+  const { url } = (await program?.line("Serving")) ?? {};
+  const answer = await fetch(`${url}${path}`);
+  return [answer.status, await answer.text()];
+}
+
+const isUp = ({ history }: Tenant, count: number): boolean => history.schedulable >= count;
+
+async function allUp(tenants: readonly Tenant[], count: number): Promise<void> {
+  const left = (): string[] => tenants.filter((each) => !isUp(each, count)).map(({ name }) => name);
+  await untilTrue("every node to come up", () => left().length === 0, 90_000).catch((cause) => {
+    throw new Error(`no node came up in ${left().join(", ")}`, { cause });
+  });
+}
+
+const naked = (tenants: readonly Tenant[]): string[] =>
+  tenants.flatMap(({ name, history }) =>
+    [...history.records.values()].filter((node) => node.naked).map((node) => `${name}/${node.name}`),
+  );
+
+describeWithPart("control-plane", "run with twenty-one clusters", (binaries) => {
+  let tenants: readonly Tenant[];
+  let silent: Server;
+
+  beforeAll(async () => {
+    const names = Array.from({ length: 18 }, (_, index) => `tenant-${index}`);
+    const real = startKubeApiserver({ folder: join(folder, "real"), binaries });
+    tenants = [...(await Promise.all(names.map(embedded))), await tenantOf("real", await real)];
+    // It takes whatever it is sent.
+    silent = createServer((socket) => void socket.on("error", () => {}).resume());
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  }, 120_000);
+  afterAll(async () => {
+    await Promise.all(tenants.map(end));
+    await new Promise((resolve) => silent.close(resolve));
+  });
+
+  const except = (name: string): readonly Tenant[] => tenants.filter((each) => each.name !== name);
+  const join1 = (all: readonly Tenant[], number: number): Promise<unknown> =>
+    Promise.all(all.map(({ admin }) => register(admin, number)));
+
+  /** All of these, one whose entry is faulty, and one that never answers. */
+  async function write(all: readonly Tenant[]): Promise<void> {
+    const [any] = tenants;
+    if (any === undefined) throw new Error("there is no cluster");
+    const { port } = silent.address() as AddressInfo;
+    await writeClustersFile(
+      file,
+      entry({ ...any, name: "faulty" }, { server: "http://plain" }),
+      entry({ ...any, name: "silent" }, { server: `https://127.0.0.1:${port}` }),
+      ...all.map((each) => entry(each)),
+    );
+  }
+
+  test("brings up the nodes of all that can be reached, follows the file, and takes up again where it was killed", async () => {
+    await write(except("tenant-17"));
+    await join1(tenants, 1);
+    start("--workers=3");
+    await allUp(except("tenant-17"), 1);
+    expect(await page("/readyz/clusters/faulty")).toEqual([503, expect.stringContaining("NotConfigured: ")]);
+    expect((await page("/readyz/clusters/silent"))[0]).toBe(503);
+    expect((await page("/metrics"))[1]).toContain("\nserverless_ccm_workers 3\n");
+
+    await write(except("tenant-0"));
+    await untilTrue("tenant-0 to be gone", async () => (await page("/readyz/clusters/tenant-0"))[0] === 404);
+    await join1(tenants, 2);
+    await allUp(except("tenant-0"), 2);
+
+    await join1(tenants, 3);
+    expect(await program?.end("SIGKILL")).toBeNull();
+    start("--workers=3");
+    await join1(tenants, 4);
+    await allUp(except("tenant-0"), 4);
+    expect(await program?.end("SIGTERM")).toBe(0);
+    expect(naked(tenants)).toEqual([]);
+    // Nobody follows it any more.
+    expect(tenants.find(({ name }) => name === "tenant-0")?.history.schedulable).toBe(1);
+    const writers = new Set(
+      (await tenants.find(({ name }) => name === "tenant-1")?.plane.record())
+        ?.filter(({ verb, resource, user }) => user !== "admin" && verb === "patch" && resource === "nodes")
+        .map(({ user }) => user),
+    );
+    expect([...writers]).toEqual(["serverless-ccm-node"]);
+  }, 240_000);
+});
+
+describe("run with a clusters file", () => {
+  let blue: Tenant;
+  beforeEach(async () => {
+    blue = await embedded("blue");
+  });
+  afterEach(() => end(blue));
+
+  test.each(["--workers=0", "--workers=1"])("brings up nodes and ends with 0 (%s)", async (workers) => {
+    await writeClustersFile(file, entry(blue));
+    start(workers);
+    await register(blue.admin, 1);
+    await allUp([blue], 1);
+    await untilTrue("blue to be ready", async () => (await page("/readyz"))[0] === 200);
+    expect(await program?.end("SIGTERM")).toBe(0);
+    expect(naked([blue])).toEqual([]);
+  });
+
+  test("writes nothing with --dry-run", async () => {
+    await writeClustersFile(file, entry(blue));
+    await register(blue.admin, 1);
+    start("--dry-run");
+    const object = await program?.line("Object");
+    expect(object).toMatchObject({ name: "node-1", outcome: "skipped", because: { code: "DryRun" } });
+    const writes = (await blue.plane.record()).filter(
+      ({ user, verb }) => user !== "admin" && verb !== "list" && verb !== "watch",
+    );
+    expect(writes).toEqual([]);
+  });
+
+  test("says of a function that cannot sign in what to add, and does the rest", async () => {
+    const { node: _, ...signIn } = entry(blue).signIn ?? {};
+    await writeClustersFile(file, entry(blue, { signIn }));
+    await register(blue.admin, 1);
+    start();
+    expect(await program?.line("Object")).toMatchObject({
+      cluster: "blue",
+      outcome: "retry",
+      because: { code: "SignInFailed", message: expect.stringContaining("signIn.node or signIn.functions") },
+    });
+    await writeClustersFile(file, entry(blue));
+    await allUp([blue], 1);
+  });
+});
+
+test("run refuses flags of one cluster beside a clusters file, each by its name", async () => {
+  await writeFile(file, "clusters: []");
+  const flags = ["--kubeconfig=k", "--function-kubeconfig=node=k", "--cloud-provider=aws", "--workers=x"];
+  const { code, stderr } = await runProgram(["run", `--clusters-file=${file}`, ...flags]);
+  expect(code).toBe(2);
+  expect(stderr.split("\n").map((line) => line.trim().replace(/: .*/, ""))).toEqual([
+    "serverless-ccm",
+    "--workers",
+    "--cloud-provider",
+    "--kubeconfig",
+    "--function-kubeconfig",
+    expect.stringContaining("clusters.yaml:1:1"),
+    "",
+  ]);
+});
