@@ -7,6 +7,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import * as z from "zod";
 import { DRAIN_TIMEOUT_MS } from "#cli/serve.ts";
+import { connect } from "#kube/client/connect.ts";
+import { systemClock } from "#kube/follow/clock.ts";
+import { joinByLease } from "#relay/sharding/lease-membership.ts";
+import type { MembershipNote } from "#relay/sharding/membership.ts";
+import { access } from "#test/access.ts";
 import { startProgram } from "#test/cli/program.ts";
 import { type ManagementStage, startManagement } from "#test/config/home/kubernetes/management-stage.ts";
 import {
@@ -21,11 +26,14 @@ import {
   resourcesOf,
 } from "#test/infra/management-manifests.ts";
 import { describeWithPart, testWithPart } from "#test/setup/parts.ts";
+import { untilTrue } from "#test/until-true.ts";
 
 const run = promisify(execFile);
 const HOME = join(MANAGEMENT, "kubernetes-home");
+const SHARDING = join(MANAGEMENT, "sharding");
 const base = await manifestsOf(MANAGEMENT);
 const home = await manifestsOf(HOME);
+const sharding = await manifestsOf(SHARDING);
 const deployment = deploymentOf(base);
 const labels = deployment.template.metadata.labels;
 
@@ -46,7 +54,7 @@ describeWithPart("control-plane", "the manifests of infra/management, on a real 
     return [answer.status, answer.status < 300 ? "" : JSON.parse(answer.body).message];
   }
 
-  test.each([...base, ...home].map((each) => [each.kind, each.metadata.name, each] as const))(
+  test.each([...base, ...home, ...sharding].map((each) => [each.kind, each.metadata.name, each] as const))(
     "%s %s is taken, every field of it",
     async (_kind, _name, manifest) => {
       const [code, said] = await apply(manifest);
@@ -63,21 +71,27 @@ describeWithPart("control-plane", "the manifests of infra/management, on a real 
   });
 
   testWithPart("kubectl")(
-    "kubectl makes of it what is taken, with clusters found there as well",
+    "kubectl makes of it what is taken, with clusters found there and shared as well",
     async () => {
       const folder = await mkdtemp(join(tmpdir(), "overlay-"));
       try {
-        const overlay = { resources: [relative(folder, MANAGEMENT)], components: [relative(folder, HOME)] };
+        const components = [HOME, SHARDING].map((component) => relative(folder, component));
+        const overlay = { resources: [relative(folder, MANAGEMENT)], components };
         await writeFile(join(folder, "kustomization.yaml"), stringify(overlay));
         const { stdout } = await run("kubectl", ["kustomize", folder]);
         const made = manifestsIn(stdout);
-        expect(made).toHaveLength(base.length + home.length);
+        expect(made).toHaveLength(base.length + home.length + sharding.length);
         for (const manifest of made) expect((await apply(manifest))[1]).toBe("");
-        const { spec } = deploymentOf(made).template;
-        expect(spec.automountServiceAccountToken).toBe(true);
-        expect(spec.containers[0].args).toContain(
-          "--cluster-defaults=/etc/serverless-ccm/cluster-defaults.yaml",
-        );
+        const { replicas, template } = deploymentOf(made);
+        const [{ args, env }] = template.spec.containers;
+        expect([replicas, template.spec.automountServiceAccountToken]).toEqual([3, true]);
+        expect(args).toContain("--cluster-defaults=/etc/serverless-ccm/cluster-defaults.yaml");
+        expect(args).toContain("--shard-by=kubernetes:");
+        expect(args).toContain("--shard-name=$(POD_NAME)");
+        expect(env).toContainEqual({
+          name: "POD_NAME",
+          valueFrom: { fieldRef: { fieldPath: "metadata.name" } },
+        });
         const settings = made.find(
           ({ kind, metadata }) => kind === "ConfigMap" && metadata.name === "serverless-ccm-relay",
         );
@@ -130,12 +144,12 @@ describeWithPart("control-plane", "the manifests of infra/management, on a real 
   });
 
   const Review = z.object({ status: z.object({ allowed: z.boolean() }) });
-  async function mayRelay(verb: string, resource: string, group = ""): Promise<boolean> {
-    const { name = "", namespace } = oneOf("ServiceAccount", base).metadata;
+  const { name: account = "", namespace: ours = "" } = oneOf("ServiceAccount", base).metadata;
+  async function mayRelay(verb: string, resource: string, group = "", where?: string): Promise<boolean> {
     const spec = {
-      user: `system:serviceaccount:${namespace}:${name}`,
-      groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
-      resourceAttributes: { verb, group, resource },
+      user: `system:serviceaccount:${ours}:${account}`,
+      groups: ["system:serviceaccounts", `system:serviceaccounts:${ours}`, "system:authenticated"],
+      resourceAttributes: { verb, group, resource, ...(where === undefined ? {} : { namespace: where }) },
     };
     const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
     const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
@@ -157,12 +171,52 @@ describeWithPart("control-plane", "the manifests of infra/management, on a real 
     for (const resource of ["configmaps", "nodes", "pods", "serviceaccounts"])
       expect([resource, await mayRelay("get", resource)]).toEqual([resource, false]);
   });
+
+  test("replicas know each other by what their ServiceAccount may do, in their own namespace alone", async () => {
+    expect(await mayRelay("list", "leases", COORDINATION, ours)).toBe(false);
+    for (const each of sharding) expect((await apply(each, ""))[1]).toBe("");
+    const path = `/api/v1/namespaces/${ours}/serviceaccounts/${account}/token`;
+    const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+    const answer = z.object({ status: z.object({ token: z.string() }) });
+    const { token } = answer.parse(JSON.parse(await stage.ask("POST", path, request))).status;
+    const options = { ...(await access(stage.plane, "admin")), authorization: async () => `Bearer ${token}` };
+    const notes: MembershipNote[] = [];
+    const [a, b] = ["a", "b"].map((self) =>
+      joinByLease({
+        ...{ self, identity: "1", namespace: ours, clock: systemClock, random: Math.random },
+        connect: async () => connect(options),
+        note: (note) => void notes.push(note),
+      }),
+    );
+    await untilTrue(`both to know: ${JSON.stringify(notes)}`, () =>
+      [a, b].every((each) => each?.replicas()?.join() === "a,b"),
+    );
+    await b?.leave();
+    await untilTrue("the other to know", () => a?.replicas()?.join() === "a");
+    await a?.leave();
+    const leases = await stage.ask("GET", `/apis/${COORDINATION}/v1/namespaces/${ours}/leases`);
+    expect(JSON.parse(leases).items).toEqual([]);
+
+    const [role] = sharding.filter(({ kind }) => kind === "Role");
+    expect(role).toMatchObject({
+      rules: [{ verbs: ["get", "list", "watch", "create", "update", "delete"] }],
+    });
+    for (const verb of ["list", "update"]) {
+      expect([verb, await mayRelay(verb, "leases", COORDINATION, "kube-system")]).toEqual([verb, false]);
+      expect([verb, await mayRelay(verb, "configmaps", "", ours)]).toEqual([verb, false]);
+    }
+  });
 });
 
-test.each([MANAGEMENT, HOME])("the kustomization of %s names each file beside it", async (folder) => {
-  const files = (await readdir(folder)).filter((name) => /\.yaml$/.test(name));
-  expect([...(await resourcesOf(folder)), "kustomization.yaml"].toSorted()).toEqual(files.toSorted());
-});
+const COORDINATION = "coordination.k8s.io";
+
+test.each([MANAGEMENT, HOME, SHARDING])(
+  "the kustomization of %s names each file beside it",
+  async (folder) => {
+    const files = (await readdir(folder)).filter((name) => /\.yaml$/.test(name));
+    expect([...(await resourcesOf(folder)), "kustomization.yaml"].toSorted()).toEqual(files.toSorted());
+  },
+);
 
 test("what selects relays selects these", () => {
   expect(deployment.selector.matchLabels).toEqual(labels);

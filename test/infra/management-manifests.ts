@@ -23,6 +23,8 @@ const RESOURCES: Readonly<Record<string, string>> = {
   Namespace: "namespaces",
   NetworkPolicy: "networkpolicies",
   PodDisruptionBudget: "poddisruptionbudgets",
+  Role: "roles",
+  RoleBinding: "rolebindings",
   Service: "services",
   ServiceAccount: "serviceaccounts",
 };
@@ -70,6 +72,7 @@ const Pod = z.looseObject({
   containers: z.tuple([
     z.looseObject({
       args: z.array(z.string()),
+      env: z.array(z.looseObject({ name: z.string() })),
       securityContext: z.looseObject({}),
       livenessProbe: z.object({ httpGet: z.looseObject({ path: z.string() }) }).loose(),
       readinessProbe: z.object({ httpGet: z.looseObject({ path: z.string() }) }).loose(),
@@ -80,6 +83,7 @@ const Pod = z.looseObject({
 
 const Deployment = z.object({
   spec: z.object({
+    replicas: z.number(),
     selector: z.object({ matchLabels: z.record(z.string(), z.string()) }),
     template: z.object({ metadata: z.object({ labels: z.record(z.string(), z.string()) }), spec: Pod }),
   }),
