@@ -109,6 +109,8 @@ async function untilKnown(membership: Membership): Promise<void> {
   unsubscribe();
 }
 
+const GOES_ON = "it goes on with the clusters it has, and the others follow them, too";
+
 function lineOf(replica: string, note: MembershipNote): Readonly<Record<string, unknown>> {
   switch (note.kind) {
     case "changed":
@@ -118,7 +120,7 @@ function lineOf(replica: string, note: MembershipNote): Readonly<Record<string, 
         level: "warn",
         event: "ReplicaCutOff",
         replica,
-        message: `${note.message}; it goes on with the clusters it has, and the others follow them, too`,
+        message: `${note.message}; ${note.wasHeard ? GOES_ON : "it follows nothing until it can make its Lease"}`,
       };
     case "back":
       return { level: "info", event: "ReplicaBack", replica };

@@ -26,7 +26,7 @@ export const LOG_EVENTS = {
   ConfigurationDoubtful: "what is configured may be meant, and is most likely a mistake",
   ReplicasChanged: "these `replicas` share the clusters from now on; this one is `replica`",
   ReplicaCutOff:
-    "the others cannot hear of this `replica` any more, and follow its clusters, too; it goes on with what it has",
+    "the others cannot hear of this `replica`, and follow its clusters, too; it goes on with what it has, which is nothing if they never could",
   ReplicaBack: "the others hear of this `replica` again",
   ReplicaNameTaken: "another process has the name of this `replica`: both follow the same clusters",
   WorkerDied:

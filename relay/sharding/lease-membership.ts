@@ -141,7 +141,8 @@ export function joinByLease(options: LeaseMembershipOptions): Membership {
   async function wait(): Promise<void> {
     if (!isCutOff && clock.now() - (cameBackMs ?? startedMs) > CUT_OFF_MS) {
       isCutOff = true;
-      note({ kind: "cut-off", message: failure ?? "renewals of its Lease do not come back by the watch" });
+      const message = failure ?? "renewals of its Lease do not come back by the watch";
+      note({ kind: "cut-off", message, wasHeard: cameBackMs !== undefined });
     }
     await pause(clock, RENEW_MS * (0.9 + 0.2 * random()), signal);
   }

@@ -15,8 +15,8 @@ export interface Membership {
 /** What there is to tell of a membership. */
 export type MembershipNote =
   | { readonly kind: "changed"; readonly replicas: readonly string[] }
-  /** It has not been heard by the others for a while; what failed last. */
-  | { readonly kind: "cut-off"; readonly message: string }
+  /** It has not been heard by the others for a while, or never yet; what failed last. */
+  | { readonly kind: "cut-off"; readonly message: string; readonly wasHeard: boolean }
   | { readonly kind: "back" }
   /** Another process has the name of this one. */
   | { readonly kind: "name-taken"; readonly holder: string };

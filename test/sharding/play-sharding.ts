@@ -18,6 +18,8 @@ export interface Play {
   readonly real?: { readonly count: number; readonly binaries: ControlPlaneBinaries };
   /** Milliseconds between two nodes that join. */
   readonly everyMs: number;
+  /** Whether one is also halted and goes on, as a machine that is moved. */
+  readonly halts?: boolean;
   readonly say: (line: string) => void;
 }
 
@@ -28,7 +30,7 @@ const Leases = z.object({ items: z.array(z.object({ metadata: z.object({ name: z
  * Three replicas share clusters that nodes join all the time; one is killed, one is added, one is ended. After each of these all follow
  * what is theirs by their names, and in the end each node that has joined is up, and was written twice.
  */
-export async function playSharding({ clusters, real, everyMs, say }: Play): Promise<void> {
+export async function playSharding({ clusters, real, everyMs, halts, say }: Play): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "sharding-"));
   const tenants = await startTenants(folder, clusters, real);
   const [first = ""] = tenants.names;
@@ -36,7 +38,12 @@ export async function playSharding({ clusters, real, everyMs, say }: Play): Prom
   const admin = connect(await access(leases, "admin"));
   await buildCommandLine(join(folder, "dist"));
   const program = join(folder, "dist/serverless-ccm.mjs");
-  const replicas = replicasOf(tenants, await leases.kubeconfig("admin"), program);
+  const kubeconfig = await leases.kubeconfig("admin");
+  const replicas = replicasOf(
+    tenants,
+    () => [`--shard-by=kubernetes:${kubeconfig}?namespace=default`],
+    program,
+  );
   const leaseNames = async (): Promise<string[]> =>
     Leases.parse(JSON.parse((await admin.send({ method: "GET", path: LEASES })).body)).items.map(
       ({ metadata }) => metadata.name,
@@ -53,7 +60,7 @@ export async function playSharding({ clusters, real, everyMs, say }: Play): Prom
     timer = setInterval(() => {
       const cluster = tenants.names[next % clusters] ?? first;
       next += 1;
-      joining = joining.then(() => tenants.register(cluster));
+      joining = joining.then(async () => void (await tenants.register(cluster)));
     }, everyMs);
   }
 
@@ -77,16 +84,29 @@ export async function playSharding({ clusters, real, everyMs, say }: Play): Prom
 
     const killedMs = performance.now();
     await replicas.end("b", "SIGKILL");
-    await tenants.register(owned("b", ["a", "b", "c"])[0] ?? first);
-    const takenOver = untilFollowed(replicas, "after one was killed");
-    await takenOver;
+    const [orphaned = first] = owned("b", ["a", "b", "c"]);
+    const node = await tenants.register(orphaned);
+    await untilTrue("a node of its clusters to be up", () => tenants.isUp(orphaned, node));
+    const upAfter = seconds(killedMs);
+    await untilFollowed(replicas, "after one was killed");
     say(`b killed: ${await shares()}; all of its clusters followed ${seconds(killedMs)} later`);
+    say(`a node that joined one of them as b was killed was up after ${upAfter}`);
     expect(await leaseNames()).toEqual(["a", "b", "c"]);
 
     const addedMs = performance.now();
     await replicas.start("d");
     await untilFollowed(replicas, "after one was added");
     say(`d added: ${await shares()}; all as computed ${seconds(addedMs)} later, 10 s of which both follow`);
+
+    if (halts === true) {
+      const haltedMs = performance.now();
+      replicas.halt("d", true);
+      await untilFollowed(replicas, "after one was halted");
+      say(`d halted: ${await shares()}; all of its clusters followed ${seconds(haltedMs)} later`);
+      replicas.halt("d", false);
+      await untilFollowed(replicas, "after it goes on");
+      say(`d goes on: ${await shares()}`);
+    }
 
     const endedMs = performance.now();
     const ended = replicas.end("c", "SIGTERM");

@@ -8,7 +8,9 @@ export interface Replicas {
   start(name: string, ...flags: readonly string[]): Promise<void>;
   /** Resolves with the exit code. */
   end(name: string, signal: "SIGTERM" | "SIGKILL"): Promise<number | null>;
-  /** Whether each of the replicas that run follows the clusters that follow from their names, all of them ready, and no other. */
+  /** Halts a process as it is, or lets it go on. */
+  halt(name: string, isHalted: boolean): void;
+  /** Whether each of the replicas that run, and are not halted, follows the clusters that follow from their names, all of them ready, and no other. */
   follow(): Promise<boolean>;
   /** As `/readyz` says it. */
   readiness(name: string): Promise<string>;
@@ -21,19 +23,25 @@ export interface Replicas {
 }
 
 /** What is built is started, as its workers are. */
-export function replicasOf(tenants: Tenants, kubeconfig: string, program: string): Replicas {
+export function replicasOf(
+  tenants: Tenants,
+  shardFlags: (name: string) => readonly string[],
+  program: string,
+): Replicas {
   const running = new Map<string, Running>();
+  const halted = new Set<string>();
   const programOf = (name: string): Running => {
     const found = running.get(name);
     if (found === undefined) throw new Error(`replica ${name} does not run`);
     return found;
   };
+  const going = (): string[] => [...running.keys()].filter((name) => !halted.has(name));
   async function page(name: string, path: string): Promise<string> {
     const { url } = await programOf(name).line("Serving");
     return (await fetch(`${url}${path}`)).text();
   }
   async function followed(): Promise<ReadonlyMap<string, readonly string[]>> {
-    const lines = [...running.keys()].map(
+    const lines = going().map(
       async (name) =>
         [name, (await page(name, "/readyz/clusters")).split("\n").filter((line) => line !== "")] as const,
     );
@@ -48,9 +56,9 @@ export function replicasOf(tenants: Tenants, kubeconfig: string, program: string
         AWS_SECRET_ACCESS_KEY: "x",
         AWS_ENDPOINT_URL_LAMBDA: tenants.lambda.url,
       };
-      const shard = [`--shard-by=kubernetes:${kubeconfig}?namespace=default`, `--shard-name=${name}`];
-      const all = [`--clusters-file=${tenants.file}`, "--function-prefix=x-", "--port=0", ...shard, ...flags];
-      running.set(name, startProgram(["relay", ...all], environment, program));
+      const common = [`--clusters-file=${tenants.file}`, "--function-prefix=x-", "--port=0"];
+      const all = ["relay", ...common, `--shard-name=${name}`, ...shardFlags(name), ...flags];
+      running.set(name, startProgram(all, environment, program));
       await programOf(name).line("Serving");
     },
     async end(name, signal) {
@@ -58,8 +66,13 @@ export function replicasOf(tenants: Tenants, kubeconfig: string, program: string
       running.delete(name);
       return ended;
     },
+    halt(name, isHalted) {
+      programOf(name).child.kill(isHalted ? "SIGSTOP" : "SIGCONT");
+      if (isHalted) halted.add(name);
+      else halted.delete(name);
+    },
     async follow() {
-      const names = [...running.keys()];
+      const names = going();
       const expected = Map.groupBy(tenants.names, (cluster) => ownerOf(cluster, names));
       const found = await followed();
       return names.every((name) => {

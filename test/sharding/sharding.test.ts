@@ -1,6 +1,13 @@
-import { describe, test } from "vitest";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { playSharding } from "#test/sharding/play-sharding.ts";
+import { replicasOf, untilFollowed } from "#test/sharding/replicas.ts";
+import { startTenants } from "#test/sharding/tenants.ts";
+import { untilTrue } from "#test/until-true.ts";
+import { buildCommandLine } from "../../build/build.ts";
 
 const say = (): void => {};
 
@@ -14,4 +21,32 @@ describeWithPart("control-plane", "the same with Leases on a real API server,", 
   test("which is one of the clusters, too", async () => {
     await playSharding({ clusters: 6, real: { count: 1, binaries }, everyMs: 200, say });
   }, 240_000);
+});
+
+describe("two replicas by a list", () => {
+  test("follow what is theirs, also where the other one is gone", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "sharding-list-"));
+    const tenants = await startTenants(folder, 4, undefined);
+    await buildCommandLine(join(folder, "dist"));
+    const program = join(folder, "dist/serverless-ccm.mjs");
+    const replicas = replicasOf(tenants, () => ["--shard-replicas=a,b"], program);
+    try {
+      await Promise.all([replicas.start("a", "--workers=0"), replicas.start("b")]);
+      await untilFollowed(replicas, "at first");
+      const shares = await replicas.followed();
+      const [own] = shares.get("b") ?? [];
+      expect(shares.get("a")?.length).toBeGreaterThan(0);
+      expect(own).toMatch(/^tenant-\d ok$/);
+      expect(await replicas.end("a", "SIGTERM")).toBe(0);
+      const cluster = own?.replace(" ok", "") ?? "";
+      const node = await tenants.register(cluster);
+      await untilTrue("a node of the other's to be up", () => tenants.isUp(cluster, node));
+      expect((await replicas.followed()).get("b")).toEqual(shares.get("b"));
+      expect(await replicas.readiness("b")).toContain("replica b of a, b: ");
+    } finally {
+      await replicas.close();
+      await tenants.close();
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
 });

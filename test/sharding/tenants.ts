@@ -23,8 +23,9 @@ export interface Tenants {
   readonly file: string;
   readonly lambda: LambdaServer;
   planeOf(name: string): ControlPlane;
-  /** Registers a node, whose instance is there. */
-  register(cluster: string): Promise<void>;
+  /** Registers a node, whose instance is there; resolves to its name. */
+  register(cluster: string): Promise<string>;
+  isUp(cluster: string, node: string): Promise<boolean>;
   registered(): number;
   /** Nodes that are not up: tainted yet, or without an address. */
   notUp(): Promise<readonly string[]>;
@@ -92,6 +93,11 @@ export async function startTenants(
       const body = joiningNode({ name, providerID: `memory:///zone-a/${name}` });
       const answer = await of(admins, cluster).send({ method: "POST", path: "/api/v1/nodes", body });
       if (answer.status !== 201) throw new Error(`${cluster}/${name}: ${answer.status} ${answer.body}`);
+      return name;
+    },
+    async isUp(cluster, node) {
+      const { body } = await of(admins, cluster).send({ method: "GET", path: `/api/v1/nodes/${node}` });
+      return isUp(Node.parse(JSON.parse(body)));
     },
     registered: () => registered,
     async notUp() {
