@@ -6,6 +6,7 @@ import type { Event } from "#core/event.ts";
 import type { HandedBack } from "#core/handed-back.ts";
 import type { ClusterUsage, ObjectReport, Report } from "#core/report.ts";
 import type { Moment, Round } from "#core/rounds.ts";
+import { becauseOfStop, type Stop, tightest } from "#core/stop.ts";
 import { addClusterUsage, addUsage, NO_CLOUD_USAGE, NO_CLUSTER_USAGE } from "#core/usage.ts";
 import type { WrittenAs } from "#core/written-by-relay.ts";
 import type { Invocation, Invoker } from "#delivery/invoker.ts";
@@ -29,6 +30,8 @@ export interface WritingRounds {
   readonly unwanted: AbortSignal;
   /** Nothing is sent to the cluster any more once it fires. */
   readonly signal: AbortSignal;
+  /** What operators have stopped for a cluster, as it can be read now. */
+  readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
 }
 
 /** Of one event at most: a function that asks for more is not ours, or writers do not let each other be. */
@@ -87,6 +90,7 @@ export async function writeInRounds(event: Event, rounds: WritingRounds): Promis
     if (next.kind === "decisions") {
       const written = await writeDecisions(next.items, batch.objects(), event, {
         ...{ cluster, watch, transport, signal, writtenAs: rounds.as, now: new Date(clock.now()) },
+        stopOf: rounds.stopOf,
       });
       usage = addClusterUsage(usage, written.usage);
       return ended(batch.placed(written.objects));
@@ -94,6 +98,10 @@ export async function writeInRounds(event: Event, rounds: WritingRounds): Promis
     const due = (because: Because, afterSeconds: number): Invocation =>
       ended(batch.due(because, afterSeconds));
     if (next.kind === "shared") {
+      const stop = tightest(event.stop, await rounds.stopOf?.(event.cluster));
+      // It announces what was decided under another stop.
+      if (stop !== event.stop && stop !== undefined)
+        return due(becauseOfStop(stop, next.because.message), HELD_SECONDS);
       const shared = await applyShared(transport, next.write, signal);
       count({ writes: 1, conflicts: shared.kind === "conflict" ? 1 : 0 });
       if (shared.kind === "failed") return due(shared.because, shared.afterSeconds);
@@ -110,6 +118,9 @@ export async function writeInRounds(event: Event, rounds: WritingRounds): Promis
     under = { reference, round: await readRound(reference, moment, rounds, count) };
   }
 }
+
+/** Until a batch is decided on anew that was decided under another stop. */
+const HELD_SECONDS = 5;
 
 const DEADLINE_REACHED: Because = {
   code: "DeadlineReached",
@@ -136,9 +147,10 @@ function faultOf(
   batch: SentBatch,
   under: ReadUnder | undefined,
 ): string | undefined {
-  const { policies } = cluster;
-  if (handedBack.next.kind === "shared" && (policies.dryRun || event.dryRun === true || policies.labelsOnly))
-    return `${handedBack.next.write.resource} ${handedBack.next.write.name} is not written under the cluster's policies`;
+  const { dryRun, labelsOnly } = cluster.policies;
+  const isHeld = dryRun || event.dryRun === true || labelsOnly || event.stop === "writes";
+  if (handedBack.next.kind === "shared" && isHeld)
+    return `${handedBack.next.write.resource} ${handedBack.next.write.name} is not written under what holds for the event`;
   const sent: Sent = {
     identity: as.identity,
     resource: watch.resource,

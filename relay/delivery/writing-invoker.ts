@@ -1,6 +1,7 @@
 import type { Cluster } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
 import { userOf } from "#core/identities.ts";
+import type { Stop } from "#core/stop.ts";
 import { WATCHES } from "#core/watches.ts";
 import { type WrittenAs, writtenAs } from "#core/written-by-relay.ts";
 import type { Invoker } from "#delivery/invoker.ts";
@@ -17,6 +18,8 @@ export interface WritingInvokerOptions {
   /** What carries events to functions, which decide and write nothing. */
   readonly invoker: Pick<Invoker, "invoke">;
   readonly clock: Clock;
+  /** What operators have stopped for a cluster, as it can be read now; without it an event's own word counts alone. Never rejects. */
+  readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
   /** The controllers that there are; those of this build without it. */
   readonly watches?: readonly Watch[] | undefined;
   /** As whom what a controller decides is written; as in this build without it. */
@@ -47,6 +50,7 @@ export function writingInvoker(options: WritingInvokerOptions): Pick<Invoker, "i
       try {
         return await writeInRounds(event, {
           ...{ cluster, watch, as, invoker, clock },
+          stopOf: options.stopOf,
           transport: actingAs(options.transport, userOf(as.identity), bounds),
           unwanted: signal,
           signal: AbortSignal.any([signal, late.signal]),

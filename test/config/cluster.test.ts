@@ -7,6 +7,8 @@ const AUTHORITY = Buffer.from((await createCertificateAuthority()).certificate).
 const AWS = { provider: "aws", region: "eu-central-1", vpc: "vpc-0123456789abcdef0" };
 const ENTRY = { name: "tenant-a", server: "https://a.example.com:6443", cloud: AWS };
 
+const TOKEN = { kind: "token-file", file: "/run/token" };
+
 describe("a cluster", () => {
   test("needs no more than a name, a server and a cloud", () => {
     expect(Cluster.parse(ENTRY)).toMatchObject({
@@ -39,10 +41,29 @@ describe("a cluster", () => {
       { certificateAuthorityData: AUTHORITY, certificateAuthorityFile: "/ca.crt" },
       ["certificateAuthorityData"],
     ],
+    ["a writer that there is not", { writes: "both" }, ["writes"]],
+    [
+      "a controller of the cloud where the relay writes",
+      { writes: "relay", controllers: ["cloud-node-controller", "service-lb-controller", "tagging"] },
+      ["controllers[1]", "controllers[2]"],
+    ],
+    [
+      "a function's sign-in where the relay writes",
+      { writes: "relay", signIn: { relay: TOKEN, functions: TOKEN, node: TOKEN } },
+      ["signIn.functions", "signIn.node"],
+    ],
     ["a password in the server's URL", { server: "https://me:s3cret@a.example.com" }, ["server"]],
   ])("is refused with %s", (_, difference, paths) => {
     const { error } = Cluster.safeParse({ ...ENTRY, ...difference });
     expect(error && faultsOf(error).map(({ path }) => path)).toEqual(paths);
+  });
+
+  test("may be written by its relay alone, which is part of what relay and functions agree on", () => {
+    const controllers = ["cloud-node-controller", "cloud-node-lifecycle-controller", "csr-approver"];
+    const entry = { ...ENTRY, controllers, signIn: { relay: TOKEN } };
+    expect(Cluster.parse({ ...entry, writes: "relay" })).toMatchObject({ writes: "relay" });
+    expect(Cluster.parse(entry).writes).toBe("function");
+    expect(Cluster.parse({ ...entry, writes: "relay" }).hash).not.toBe(Cluster.parse(entry).hash);
   });
 
   test.each([

@@ -27,6 +27,10 @@ export interface PrivateCluster {
   readonly admin: Transport;
   readonly history: NodeHistory;
   readonly lines: readonly OutcomeLine[];
+  /** Carries events to the function; what comes back is not written yet. */
+  readonly invoker: Invoker;
+  /** The relay's way to the API server; whoever asks for it closes it. */
+  connect(): Promise<Transport>;
   /** How often the function has tried to reach the API server. */
   tries(): number;
   /** What becomes of the function's reports on their way to the relay. */
@@ -78,7 +82,8 @@ export async function startPrivateCluster(): Promise<PrivateCluster> {
   const up = (): number =>
     [...history.records.values()].filter(({ schedulableAt }) => schedulableAt !== undefined).length;
   const made: PrivateCluster = {
-    ...{ plane, cluster, admin, history, lines, up },
+    ...{ plane, cluster, admin, history, lines, invoker, up },
+    connect: async () => connect(await access(plane, "relay")),
     tries: () => tries,
     forge: (report) => report,
     startRelay: async () => {

@@ -5,7 +5,7 @@ import { Node } from "#core/node/node.ts";
 import type { Report } from "#core/report.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { writingInvoker } from "#relay/delivery/writing-invoker.ts";
-import { ask } from "#test/ask.ts";
+import { ask, askForJson } from "#test/ask.ts";
 import { type PrivateCluster, startPrivateCluster } from "#test/relay/delivery/private-cluster.ts";
 import { untilTrue } from "#test/until-true.ts";
 
@@ -65,8 +65,8 @@ describe("a cluster whose API server no function reaches", () => {
     await world.join("node-1");
     await world.untilUp(1);
     expect(invocations).toBeGreaterThan(1);
-    const node = Node.parse(await ask(world.admin, { method: "GET", path: "/api/v1/nodes/node-1" }));
-    expect(node.spec.taints).toContainEqual(taint);
+    const node = await askForJson(world.admin, { method: "GET", path: "/api/v1/nodes/node-1" });
+    expect(Node.parse(node).spec.taints).toContainEqual(taint);
     expect(world.lines).toContainEqual(
       expect.objectContaining({ name: "node-1", because: expect.objectContaining({ code: "Conflict" }) }),
     );

@@ -1,0 +1,50 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { privateSweeps } from "#cli/private-sweeps.ts";
+import { systemClock } from "#kube/follow/clock.ts";
+import { writingInvoker } from "#relay/delivery/writing-invoker.ts";
+import type { Sweeping } from "#relay/relay.ts";
+import { createManualClock } from "#test/kube/follow/manual-clock.ts";
+import { type PrivateCluster, startPrivateCluster } from "#test/relay/delivery/private-cluster.ts";
+import { untilTrue } from "#test/until-true.ts";
+
+let world: PrivateCluster;
+beforeEach(async () => {
+  world = await startPrivateCluster();
+});
+afterEach(() => world.close());
+
+test("what the watches of a relay have missed comes up by its own sweep, which lists as the sweep would", async () => {
+  const transport = await world.connect();
+  const { cluster, invoker } = world;
+  const clock = createManualClock(Date.now());
+  const lines: Record<string, unknown>[] = [];
+  const reads: (() => ReadonlyMap<string, number>)[] = [];
+  const sweep = privateSweeps({
+    metrics: { followSweep: (read) => reads.push(read) },
+    log: (line) => lines.push({ ...line }),
+    clock,
+  });
+  const idle = { ...cluster, name: "tenant-b", policies: { ...cluster.policies, dryRun: true } };
+  const started: Sweeping[] = [cluster, idle].map((each) =>
+    sweep({
+      cluster: each,
+      transport,
+      invoker: writingInvoker({ cluster, transport, invoker, clock: systemClock }),
+    }),
+  );
+  await world.join("node-1", "node-2");
+  await clock.advance(60_000);
+  await world.untilUp(2);
+  await untilTrue("the sweep to end", () => lines.some((line) => line["cluster"] === "tenant-a"));
+  expect(lines.find((line) => line["cluster"] === "tenant-a")).toMatchObject({
+    ...{ event: "SweepFinished", mode: "full", listed: 2, objects: 2, unreported: 0 },
+  });
+  expect(reads).toHaveLength(1);
+  const records = await world.plane.record();
+  expect(
+    records.filter(({ verb, user }) => verb === "list" && user !== "admin").map(({ user }) => user),
+  ).toContain("serverless-ccm-sweep");
+  for (const sweeping of started) await sweeping.close();
+  expect(reads[0]?.().size).toBe(0);
+  await transport.close();
+});
