@@ -23,6 +23,7 @@ import { type SignInRole, signIn, signInKeyOf } from "#config/sign-in.ts";
 import { userOf } from "#core/identities.ts";
 import { nearest } from "#core/nearest.ts";
 import { shown } from "#core/shown-text.ts";
+import { writtenAs } from "#core/written-by-relay.ts";
 import { actingAs } from "#kube/client/acting-as.ts";
 import { type ConnectOptions, connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
@@ -147,8 +148,7 @@ async function reachInHome(
   const clusters = wanted.map((cluster) =>
     reachable(
       cluster,
-      // Where the relay writes, it is everybody.
-      (role) => (cluster.writes === "relay" ? role : signInKeyOf(cluster, role)),
+      (role) => (cluster.writes === "relay" ? stoodFor(cluster, role) : signInKeyOf(cluster, role)),
       (role) => signInTo(cluster, role, addresses),
     ),
   );
@@ -168,6 +168,12 @@ async function signInTo(cluster: Cluster, role: SignInRole, addresses: AddressRu
     ...(await signIn(cluster, role)),
     ...boundsOf(cluster),
   });
+}
+
+/** Where the relay writes, it is everybody whom it stands for. */
+function stoodFor({ controllers }: Cluster, role: SignInRole): SignInRole | undefined {
+  if (role === "relay" || role === "sweep" || role === "functions") return role;
+  return controllers.some((name) => writtenAs(name)?.identity === role) ? role : undefined;
 }
 
 /** What the relay sends in somebody's stead; where nobody in particular is asked for, the node function's. */

@@ -55,6 +55,7 @@ interface AuditEvent {
   readonly stage: "ResponseStarted" | "ResponseComplete" | "Panic";
   readonly verb: string;
   readonly user?: { readonly username?: string };
+  readonly impersonatedUser?: { readonly username?: string };
   readonly objectRef?: { readonly resource?: string; readonly subresource?: string; readonly name?: string };
   readonly responseStatus?: { readonly code?: number; readonly message?: string };
   readonly stageTimestamp: string;
@@ -66,7 +67,8 @@ function recordOf(event: AuditEvent): AuditRecord | undefined {
   // A watch counts from its first answer on; its end may be the server's own.
   if (stage !== (verb === "watch" ? "ResponseStarted" : "ResponseComplete")) return undefined;
   return {
-    user: event.user?.username ?? "",
+    // In whose stead it was sent, as the embedded one records it, too.
+    user: event.impersonatedUser?.username ?? event.user?.username ?? "",
     verb,
     resource: objectRef.resource,
     ...(objectRef.subresource === undefined ? {} : { subresource: objectRef.subresource }),

@@ -8,7 +8,7 @@ import type { Cluster } from "#config/cluster.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
 import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
+import { type KubeApiserver, startKubeApiserver, WRITES_RELAY } from "#emulators/harness/kube-apiserver.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { runProgram } from "#test/cli/program.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
@@ -21,6 +21,7 @@ describeWithPart("control-plane", "doctor on a real API server", (binaries) => {
   let folder: string;
   let file: string;
   let cluster: ClusterUnderTest;
+  let plane: KubeApiserver;
   let admin: Transport;
   let ec2: Ec2Server;
   let region: string;
@@ -30,9 +31,10 @@ describeWithPart("control-plane", "doctor on a real API server", (binaries) => {
     ec2 = await startEc2();
     region = ec2.region;
     ec2.addInstance();
-    cluster = await startCluster((planeFolder) =>
-      startKubeApiserver({ folder: planeFolder, binaries, manifests: ["infra/rbac", STATE] }),
-    );
+    cluster = await startCluster(async (planeFolder) => {
+      plane = await startKubeApiserver({ folder: planeFolder, binaries, manifests: ["infra/rbac", STATE] });
+      return plane;
+    });
     admin = await cluster.transport("admin");
     const providerID = `aws:///${ec2.zones[0]?.name}/i-0123456789abcdef0`;
     await cluster.join({ name: "node-1", providerID });
@@ -127,6 +129,32 @@ describeWithPart("control-plane", "doctor on a real API server", (binaries) => {
       "may not list nodes, watch nodes",
     );
     expect(findings.find(({ check }) => check === "kubelets")).toMatchObject({ outcome: "failed" });
+  });
+
+  test("where the relay writes, it finds everybody by the relay's sign-in alone, once that may act as them", async () => {
+    const written = join(folder, "written.yaml");
+    const cloud = { provider: "aws" as const, region, vpc: DEFAULT_VPC_ID };
+    const entry = clusterEntryOf(cluster.plane, { name: "tenant-a", cloud, writes: "relay" });
+    await writeClustersFile(written, { ...entry, signIn: { relay: entry.signIn?.relay } });
+    const before = await doctor("--clusters-file", written);
+    expect(before.code).toBe(1);
+    expect(messageOf(before.findings, "permissions of relay")).toContain("may not impersonate users");
+    expect(messageOf(before.findings, "identity of node")).toContain("cannot impersonate");
+    await plane.apply(WRITES_RELAY);
+    const after = await doctor("--clusters-file", written);
+    expect(after.findings.filter(({ outcome }) => outcome === "failed" || outcome === "warning")).toEqual([]);
+    expect(messageOf(after.findings, "identity of node-lifecycle")).toBe(
+      "signs in as serverless-ccm-node-lifecycle",
+    );
+    expect(messageOf(after.findings, "permissions of sweep")).toContain("and nothing else");
+    // In this cluster functions write.
+    const wider = await doctor();
+    expect(messageOf(wider.findings, "permissions of relay")).toContain("and more: impersonate users");
+    for (const path of ["clusterrolebindings", "clusterroles"])
+      await admin.send({
+        method: "DELETE",
+        path: `/apis/rbac.authorization.k8s.io/v1/${path}/serverless-ccm-relay-writes`,
+      });
   });
 
   async function doctor(...flags: readonly string[]) {
