@@ -80,13 +80,7 @@ export const UpdateWrite = z.strictObject({
 export type UpdateWrite = z.output<typeof UpdateWrite>;
 
 /** Sent with the precondition in its options. */
-export const DeleteWrite = z.strictObject({
-  ...target,
-  verb: z.literal("delete"),
-  precondition: Identity,
-  /** The cloud shows that what the object stands for has ended; without it, it was only not found. */
-  proven: z.literal(true).optional(),
-});
+export const DeleteWrite = z.strictObject({ ...target, verb: z.literal("delete"), precondition: Identity });
 export type DeleteWrite = z.output<typeof DeleteWrite>;
 
 /** One write to the cluster, of one object. A write without a precondition cannot be expressed. */

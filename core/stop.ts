@@ -28,7 +28,10 @@ export function isDeleting(write: Write): boolean {
   return /^(delete|deregister|detach|revoke)/i.test(operation) && !operation.endsWith("Tags");
 }
 
-/** Whether a stop holds a write back. */
+/**
+ * Whether a stop holds a write back that was decided under it. Which nodes are deleted while nobody knows what is stopped their own
+ * controller decides; in the cloud, what goes for want of an object stays.
+ */
 export function isHeldBy(stop: Stop, write: Write): boolean {
   switch (stop) {
     case "writes":
@@ -36,8 +39,14 @@ export function isHeldBy(stop: Stop, write: Write): boolean {
     case "deletes":
       return isDeleting(write);
     case "unproven":
-      return isDeleting(write) && !isProven(write);
+      return isDeleting(write) && write.on === "cloud" && write.precondition.absent !== undefined;
   }
+}
+
+/** Whether a write is held back by what holds `now`, where it was decided under `before`. */
+export function isHeldSince(before: Stop | undefined, now: Stop | undefined, write: Write): boolean {
+  if (now === undefined) return false;
+  return isHeldBy(now, write) || (now !== before && isDeleting(write));
 }
 
 /** The decision as a stop leaves it: what it holds back goes, and what would only come after that. */
@@ -83,10 +92,4 @@ function withoutWrites(decision: Decision): Decision {
   const dry = dryRun(decision);
   if (decision.kind !== "change") return dry;
   return { kind: "skip", object: dry.object, because: becauseOfStop("writes", dry.because.message) };
-}
-
-/** Whether a deletion goes by the end of the very thing, as its owner showed it, and not by what was not found. */
-function isProven(write: Write): boolean {
-  if (write.on === "cloud") return write.precondition.absent === undefined;
-  return write.verb === "delete" && write.proven === true;
 }

@@ -89,11 +89,11 @@ export function decideLifecycle(batch: readonly NodeSubject[], context: Lifecycl
     return { kind: "shared", because, write: writeState(next, stored.configMap), unproven };
   }
   const judged = new Map(
-    found.flatMap(({ node, finding }): [string, Decision][] => {
+    found.flatMap(({ node }): [string, Decision][] => {
       const verdict = plan.verdicts.get(node.metadata.uid);
       if (verdict === undefined) return [];
       const afterSeconds = monitorAfterSeconds(node, settings.nodes, now);
-      return [[node.metadata.uid, byVerdict(node, finding, verdict, afterSeconds)]];
+      return [[node.metadata.uid, byVerdict(node, verdict, afterSeconds)]];
     }),
   );
   return each(
@@ -187,10 +187,10 @@ function decideExisting(node: Node, { id, state }: Instance, afterSeconds: numbe
   return changeOr(node, [patchNode(node, [addShutdownTaint(node)])], { because, otherwise });
 }
 
-function byVerdict(node: Node, { kind }: Finding, verdict: Verdict, monitorSeconds: number): Decision {
+function byVerdict(node: Node, verdict: Verdict, monitorSeconds: number): Decision {
   switch (verdict.kind) {
     case "delete":
-      return deleteNode(node, kind === "terminated");
+      return deleteNode(node);
     case "braked":
       return retry(node, becauseOfBrake(verdict.brake), HELD_SECONDS, [BRAKE_EVENTS[verdict.brake.limit]]);
     case "held": {
@@ -208,7 +208,7 @@ function byVerdict(node: Node, { kind }: Finding, verdict: Verdict, monitorSecon
 }
 
 /** Deletes the node as it is now: with any change it has to be looked at again. */
-function deleteNode(node: Node, isProven: boolean): Decision {
+function deleteNode(node: Node): Decision {
   const { name, uid, resourceVersion } = node.metadata;
   const write: DeleteWrite = {
     on: "cluster",
@@ -217,7 +217,6 @@ function deleteNode(node: Node, isProven: boolean): Decision {
     name,
     verb: "delete",
     precondition: { uid, resourceVersion },
-    ...(isProven ? { proven: true } : {}),
   };
   return changeOr(node, [write], {
     because: { code: "Deleted", message: "its instance does not exist in the cloud" },

@@ -1,7 +1,7 @@
 import type { Controller } from "#core/controller.ts";
 import type { Because, Write } from "#core/decision.ts";
 import type { Event } from "#core/event.ts";
-import { becauseOfStop, isDeleting, isHeldBy, type Stop, tightest } from "#core/stop.ts";
+import { becauseOfStop, isDeleting, isHeldSince, type Stop, tightest } from "#core/stop.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import type { Invocation } from "#functions/parts/invocation.ts";
 
@@ -27,7 +27,7 @@ export async function heldNow(invocation: Invocation, write: Write): Promise<Bec
   const isOld = dependencies.now().getTime() - now.getTime() >= GOOD_MS;
   const isLookedAt = isOld || isDeleting(write);
   const current = tightest(stop, isLookedAt ? await dependencies.stopOf?.(event.cluster) : undefined);
-  return current !== undefined && isHeldBy(current, write) ? becauseOfStop(current) : undefined;
+  return current !== undefined && isHeldSince(stop, current, write) ? becauseOfStop(current) : undefined;
 }
 
 /** The same for a write that announces what a batch is going to do: nothing is announced that was decided under another stop. */

@@ -3,7 +3,7 @@ import type { CloudAction, Decision, Write } from "#core/decision.ts";
 import { retry, skip, unchanged } from "#core/decisions.ts";
 import { Event } from "#core/event.ts";
 import { decideLifecycle } from "#core/node-lifecycle/decide.ts";
-import { isDeleting, isHeldBy, type Stop, tightest, underStop } from "#core/stop.ts";
+import { isDeleting, isHeldBy, isHeldSince, type Stop, tightest, underStop } from "#core/stop.ts";
 import { at, foundIn, lifecycleNode, notFound, settingsWith } from "#test/core/node-lifecycle/builders.ts";
 
 const OBJECT = { apiVersion: "v1", kind: "Service", namespace: "a", name: "web", uid: "uid-1" };
@@ -21,7 +21,6 @@ const PATCH: Write = {
   patch: [{ op: "remove", path: "/metadata/finalizers/0" }],
 };
 const DELETE: Write = { ...TARGET, verb: "delete", precondition: { uid: "uid-1" } };
-const PROVEN: Write = { ...DELETE, proven: true };
 
 function action(name: string, absent?: CloudAction["precondition"]["absent"]): Write {
   return {
@@ -78,24 +77,28 @@ describe("what takes something away", () => {
   ])("%s does not", (name) => expect(isDeleting(action(name))).toBe(false));
 
   test("of the cluster a DELETE alone does", () => {
-    expect([DELETE, PROVEN, PATCH].map(isDeleting)).toEqual([true, true, false]);
+    expect([DELETE, PATCH].map(isDeleting)).toEqual([true, false]);
   });
 });
 
 test.each<[Stop, boolean[]]>([
-  ["writes", [true, true, true, true, true, true]],
-  ["deletes", [false, false, true, true, true, true]],
-  ["unproven", [false, false, true, false, false, true]],
+  ["writes", [true, true, true, true, true]],
+  ["deletes", [false, false, true, true, true]],
+  ["unproven", [false, false, false, false, true]],
 ])("a stop of %s holds back", (stop, held) => {
-  const writes = [
-    PATCH,
-    action("elbv2:CreateListener"),
-    DELETE,
-    PROVEN,
-    action("elbv2:DeleteListener"),
-    ORPHANED,
-  ];
+  const writes = [PATCH, action("elbv2:CreateListener"), DELETE, action("elbv2:DeleteListener"), ORPHANED];
   expect(writes.map((write) => isHeldBy(stop, write))).toEqual(held);
+});
+
+test.each<[Stop | undefined, Stop | undefined, boolean[]]>([
+  [undefined, undefined, [false, false, false]],
+  ["unproven", "unproven", [false, false, true]],
+  // It was decided as if somebody knew.
+  [undefined, "unproven", [false, true, true]],
+  ["unproven", "deletes", [false, true, true]],
+  ["deletes", "writes", [true, true, true]],
+])("what was decided under %s, and is to be sent under %s, is held back", (before, now, held) => {
+  expect([PATCH, DELETE, ORPHANED].map((write) => isHeldSince(before, now, write))).toEqual(held);
 });
 
 test.each<[readonly (Stop | undefined)[], Stop | undefined]>([
@@ -137,7 +140,7 @@ describe("a decision", () => {
       "unproven",
       { kind: "skip", because: { code: "Stopped" } },
     ],
-    ["on what has ended", changeOf([PROVEN]), "unproven", changeOf([PROVEN])],
+    ["of a node, that its controller decided under it", changeOf([DELETE]), "unproven", changeOf([DELETE])],
     [
       "that writes anything, with all writes stopped",
       changeOf([PATCH]),
