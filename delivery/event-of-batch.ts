@@ -7,7 +7,9 @@ import {
   type EventReason,
   type ObjectHint,
   type RelatedList,
+  STOPPED_EVENT_VERSION,
 } from "#core/event.ts";
+import type { Stop } from "#core/stop.ts";
 
 /** An object of a batch. */
 export interface BatchedObject {
@@ -30,13 +32,19 @@ export interface EventFacts {
   readonly related: Readonly<Record<string, RelatedList>> | undefined;
   /** Whether the cluster has as much in flight as it may, or more than this batch to send. */
   readonly busy: boolean;
+  /** What operators have stopped for the cluster; nothing without it. */
+  readonly stop?: Stop | undefined;
+  /** Whether the controller takes things away (`Watch.deletes`). */
+  readonly deletes?: boolean | undefined;
 }
 
 /** The event of a batch; its hints are of those objects of which something is known. */
 export function eventOf(facts: EventFacts, objects: readonly BatchedObject[]): Event {
   const hints = hintsOf(objects);
+  const { stop } = facts;
   return {
-    version: EVENT_VERSION,
+    // A function that does not know the key would drop it, and delete.
+    version: stop === "deletes" && facts.deletes ? STOPPED_EVENT_VERSION : EVENT_VERSION,
     id: facts.id,
     cluster: facts.cluster.name,
     clusterHash: facts.clusterHash,
@@ -47,7 +55,9 @@ export function eventOf(facts: EventFacts, objects: readonly BatchedObject[]): E
     ...(facts.share === undefined ? {} : { budget: { share: facts.share } }),
     ...(hints === undefined ? {} : { hints }),
     ...(facts.busy ? { busy: true as const } : {}),
-    ...(facts.cluster.policies.dryRun ? { dryRun: true as const } : {}),
+    // One that does not know what is stopped knows what a dry run is.
+    ...(facts.cluster.policies.dryRun || stop === "writes" ? { dryRun: true as const } : {}),
+    ...(stop === undefined ? {} : { stop }),
   };
 }
 

@@ -1,7 +1,9 @@
 import { type Cluster, quotaKeyOf, watchContextOf } from "#config/cluster.ts";
+import type { Stops } from "#config/switch/follow-stops.ts";
 import type { Watch } from "#core/controller.ts";
 import type { ControllerName } from "#core/event.ts";
 import { followedPath, type ObjectName, type Resource } from "#core/resources/resource.ts";
+import { becauseOfStop, type Stop } from "#core/stop.ts";
 import { WATCHES, watchesOf } from "#core/watches.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import type { LimitInForce } from "#kube/client/limit-name.ts";
@@ -12,7 +14,7 @@ import { type ControllerRelay, createControllerRelay } from "#relay/controller-r
 import type { Gate } from "#relay/delivery/gate.ts";
 import { parsingOnce } from "#relay/feed/parse-once.ts";
 import { type FeedSubscriber, type ResourceFeed, startResourceFeed } from "#relay/feed/resource-feed.ts";
-import { renewLease } from "#relay/lease/renew-lease.ts";
+import { renewLease, type Vouching } from "#relay/lease/renew-lease.ts";
 import { vouchingOf } from "#relay/lease/vouching.ts";
 import { createAnswerLimit } from "#relay/report/answer-limit.ts";
 import type { ClusterNote, RelayNote } from "#relay/report/note.ts";
@@ -35,6 +37,8 @@ export interface ClusterRelayOptions {
   readonly note: (note: RelayNote) => void;
   /** The way to the API server on which the Lease is renewed; without it none is. */
   readonly lease?: Transport | undefined;
+  /** What operators have stopped; nothing without it. */
+  readonly stops?: Pick<Stops, "of" | "onChange"> | undefined;
   /** The controllers that there are; those of this build without it. */
   readonly watches?: readonly Watch[] | undefined;
   /** Called before each object is looked at. */
@@ -51,6 +55,8 @@ export interface ClusterStatus extends PendingCounts {
   readonly failure: { readonly code: string; readonly message: string } | undefined;
   /** The limits that are in force now, each once; what they leave out heals by itself. */
   readonly limited: readonly LimitInForce[];
+  /** What operators have stopped, where that is something. */
+  readonly stop?: Stop | undefined;
   readonly controllers: readonly ControllerStatus[];
 }
 
@@ -82,6 +88,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
   const drained: (() => void)[] = [];
   let wakes = false;
   let cancelTimer: () => void = () => {};
+  let stop = stopOf();
 
   const quotaKey = quotaKeyOf(cluster);
   const note = (value: ClusterNote): void => options.note({ cluster: cluster.name, ...value });
@@ -99,6 +106,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
         if (told !== undefined) note(told);
       },
       wake,
+      stopOf,
       onTurn: pump,
       isFull: () => cluster.limits.invocations > 1 && invocations() >= cluster.limits.invocations,
     }),
@@ -127,9 +135,23 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
           ...options,
           transport: options.lease,
           signal: following.signal,
-          vouching: () => vouchingOf(feeds.values(), controllers, clock.now()),
+          // Nothing is written, this Lease included; and whoever sweeps writes nothing either.
+          vouching: () =>
+            stopOf() === "writes" ? WRITES_STOPPED : vouchingOf(feeds.values(), controllers, clock.now()),
           note,
         });
+
+  const stopListening = options.stops?.onChange(() => {
+    const before = stop;
+    stop = stopOf();
+    if (before === undefined || before === stop) return;
+    for (const controller of controllers) controller.resume();
+    wake();
+  });
+
+  function stopOf(): Stop | undefined {
+    return options.stops?.of(cluster.name);
+  }
 
   function invocations(): number {
     let sum = 0;
@@ -195,6 +217,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
 
   function stopFollowing(): void {
     following.abort();
+    stopListening?.();
     cancelTimer();
     answers.close();
     for (const controller of controllers) controller.stop();
@@ -217,6 +240,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
           followed.length === 0
             ? NOTHING_TO_DO
             : followed.map((feed) => feed.failure()).find((failure) => failure !== undefined),
+        ...(stopOf() === undefined ? {} : { stop: stopOf() }),
         limited: eachOnce([...followed.flatMap((feed) => feed.limited()), ...answers.limited()]),
         ...sumOf(each),
         controllers: each,
@@ -234,6 +258,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
   };
 }
 
+const WRITES_STOPPED: Vouching = { kind: "doubts", because: becauseOfStop("writes") };
 const NOTHING_TO_DO = { code: "NoController", message: "none of the cluster's controllers is known here" };
 
 /** Of two whose batches close, the one with less in flight is first; then the one that has waited longer for its turn. */

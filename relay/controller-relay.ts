@@ -2,6 +2,7 @@ import type { Cluster } from "#config/cluster.ts";
 import type { Watch, WatchContext } from "#core/controller.ts";
 import type { EventReason } from "#core/event.ts";
 import type { ObjectName, Resource } from "#core/resources/resource.ts";
+import type { Stop } from "#core/stop.ts";
 import { fillBatch } from "#delivery/fill-batch.ts";
 import { type Invocation, type Invoker, isRefusal } from "#delivery/invoker.ts";
 import { periodOf } from "#delivery/period-of.ts";
@@ -45,6 +46,8 @@ export interface ControllerRelayOptions {
   readonly wake: () => void;
   /** There may be leave for an invocation: looks at what is due, at once. */
   readonly onTurn: () => void;
+  /** What operators have stopped for the cluster now. */
+  readonly stopOf: () => Stop | undefined;
   /** Whether as much is in flight as the cluster allows, where that is more than one. */
   readonly isFull: () => boolean;
 }
@@ -76,6 +79,8 @@ export interface ControllerRelay {
   closesInMs(queue: Queue, freeSlots: number, nowMs: number): number | undefined;
   /** Sends the batch that closes now, or stands in the queue for leave to; false where there was nothing to send after all. */
   send(queue: Queue): boolean;
+  /** Something that was stopped is so no longer: what waits for that is due. */
+  resume(): void;
   /** Nothing is looked at any more … */
   stop(): void;
   /** … and what is in flight is given up. */
@@ -240,6 +245,8 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
       related: lists,
       // A cluster with one slot has nothing but the queue to tell by.
       busy: pending.queue("work").ready > 0 || options.isFull(),
+      stop: options.stopOf(),
+      deletes: watch.deletes,
     };
     const delivery = await deliver(options.invoker, facts, objects, abort.signal);
     const endedMs = clock.now();
@@ -291,6 +298,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
       return closesInMs(state, LINGER[queue]);
     },
     send,
+    resume: () => pending.wakeAll(clock.now()),
     stop() {
       gate.forget(onTurn);
       related.close();

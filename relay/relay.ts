@@ -1,4 +1,5 @@
 import type { Cluster } from "#config/cluster.ts";
+import type { Stops } from "#config/switch/follow-stops.ts";
 import type { Watch } from "#core/controller.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import type { Transport } from "#kube/client/transport.ts";
@@ -36,6 +37,8 @@ export interface RelayOptions {
   readonly vouches?: boolean | undefined;
   /** Starts what sweeps a cluster that the relay alone can reach; without it, or another's doing, it is not swept. */
   readonly sweep?: ((swept: SweptCluster) => Sweeping) | undefined;
+  /** What operators have stopped; nothing without it. */
+  readonly stops?: Pick<Stops, "of" | "onChange"> | undefined;
   /** One structured line for every outcome, ready for the log. */
   /** Told whose object it is before each is looked at; for whoever must know what a process was at that ended. */
   readonly onHandle?: ((cluster: string) => void) | undefined;
@@ -112,7 +115,10 @@ export function startRelay(options: RelayOptions): Relay {
     const { watches, sweep } = options;
     const writes = cluster.writes === "relay";
     const invoker = writes
-      ? writingInvoker({ cluster, transport, invoker: options.invoker, clock, watches })
+      ? writingInvoker({
+          ...{ cluster, transport, invoker: options.invoker, clock, watches },
+          stopOf: () => options.stops?.of(cluster.name),
+        })
       : options.invoker;
     const relay = startClusterRelay({
       cluster,
@@ -132,6 +138,7 @@ export function startRelay(options: RelayOptions): Relay {
         return `${name.slice(0, 80)}.${options.identity.slice(0, 24)}.${events}`;
       },
       watches,
+      stops: options.stops,
       onObject: onHandle && (() => onHandle(cluster.name)),
     });
     const sweeping = writes ? sweep?.({ cluster, transport, invoker }) : undefined;

@@ -2,6 +2,7 @@ import type { Cluster } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
 import { MAX_BATCH_OBJECTS } from "#core/event.ts";
 import type { Report } from "#core/report.ts";
+import type { Stop } from "#core/stop.ts";
 import { eventOf } from "#delivery/event-of-batch.ts";
 import { fillBatch } from "#delivery/fill-batch.ts";
 import { invokeUntil } from "#delivery/invoke-until.ts";
@@ -28,6 +29,8 @@ export interface SenderOptions {
   readonly giveUp: AbortSignal;
   /** Of the cluster: its invocations in flight, over all controllers. */
   readonly slots: Slots;
+  /** What operators have stopped for the cluster; nothing without it. Never rejects. */
+  readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
   /** What decisions read of others; complete by now. */
   readonly sources: readonly RelatedSource[];
 }
@@ -119,7 +122,9 @@ export function createSender(options: SenderOptions): Sender {
     lists: ReturnType<typeof related>["lists"],
   ): Promise<void> {
     const facts = { cluster, clusterHash: cluster.hash, controller: watch.name, reason: "sweep" } as const;
-    const event = eventOf({ ...facts, id: options.nextEventId(), related: lists, busy: false }, objects);
+    const stopped = { stop: await options.stopOf?.(cluster.name), deletes: watch.deletes };
+    const id = options.nextEventId();
+    const event = eventOf({ ...facts, ...stopped, id, related: lists, busy: false }, objects);
     let invocation: Invocation;
     for (let refusals = 0; ; refusals += 1) {
       invocations += 1;

@@ -2,6 +2,7 @@ import type { Cluster } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
 import type { Because } from "#core/decision.ts";
 import { messageOf } from "#core/message-of.ts";
+import type { Stop } from "#core/stop.ts";
 import { WATCHES, watchesOf } from "#core/watches.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import type { Transport } from "#kube/client/transport.ts";
@@ -24,6 +25,8 @@ export interface SweepWorld {
   readonly identity: string;
   /** Lists take turns, over all clusters, as each page takes memory. */
   readonly turns: ReadingTurns;
+  /** What operators have stopped for a cluster; nothing without it. Never rejects. */
+  readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
   /** The controllers that there are; those of this build without it. */
   readonly watches?: readonly Watch[] | undefined;
 }
@@ -46,7 +49,7 @@ export interface SweepTime {
 /** What became of one cluster's sweep. */
 export interface ClusterSweep {
   readonly cluster: string;
-  /** `none` where nothing was to be done: under a dry run. */
+  /** `none` where nothing was to be done: under a dry run, and while writes are stopped. */
   readonly mode: SweepMode | "none";
   readonly lease: LeaseRead["kind"] | undefined;
   /** Objects seen in lists. */
@@ -79,7 +82,8 @@ export async function sweepCluster(
     durationMs: world.clock.now() - startedMs,
   });
   // Nothing may be done, and so nothing can be late.
-  if (cluster.policies.dryRun) return ended({ mode: "none" });
+  if (cluster.policies.dryRun || (await world.stopOf?.(cluster.name)) === "writes")
+    return ended({ mode: "none" });
   if (time.signal.aborted) return ended({ because: DEADLINE_REACHED });
   try {
     const transport = await world.api(cluster);

@@ -12,7 +12,7 @@ import { createSender, type Sender, type SenderOptions, type SentCounts } from "
 export interface EverythingOptions
   extends Pick<
     SenderOptions,
-    "cluster" | "invoker" | "nextEventId" | "clock" | "random" | "signal" | "giveUp"
+    "cluster" | "invoker" | "nextEventId" | "clock" | "random" | "signal" | "giveUp" | "stopOf"
   > {
   readonly transport: Transport;
   /** Those of the cluster's controllers that there are. */

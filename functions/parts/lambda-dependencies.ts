@@ -7,6 +7,7 @@ import { clustersOfHome } from "#functions/parts/clusters-of-home.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { keptConnections } from "#functions/parts/kept-connections.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
+import { stopLookOf } from "#functions/parts/stop-look-of.ts";
 
 /** Clusters for which a warm function keeps a connection, and configurations for which it keeps a cloud. */
 const MAX_KEPT = 32;
@@ -30,6 +31,7 @@ export function lambdaDependencies(
 ): LambdaDependencies {
   const clouds = createBoundedCache<Cloud>(MAX_KEPT, (cloud) => cloud.close());
   const { clusters, judgeAddress } = clustersOfHome(environment);
+  const stopOf = stopLookOf(environment);
   const cloudOf = ({ name, cloud }: Cluster): Promise<Cloud> =>
     clouds.get(JSON.stringify([name, cloud]), () => loadCloud(cloud, { clusterName: name }));
   return {
@@ -37,6 +39,7 @@ export function lambdaDependencies(
     cloud: cloudOf,
     api: keptConnections({ role, most: MAX_KEPT, answersAlone: true, judgeAddress }),
     now: () => new Date(),
+    ...(stopOf === undefined ? {} : { stopOf }),
     log: logToStandardOutput,
     async prepare() {
       const all = await clusters.ahead().catch(() => []);

@@ -7,6 +7,7 @@ import { clustersOfHome } from "#functions/parts/clusters-of-home.ts";
 import { keptConnections } from "#functions/parts/kept-connections.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
 import { nameOfSibling } from "#functions/parts/name-of-sibling.ts";
+import { stopLookOf } from "#functions/parts/stop-look-of.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import type { DispatchWorld } from "#sweep/dispatch.ts";
 import { MAX_SHARD_CLUSTERS } from "#sweep/payload.ts";
@@ -52,6 +53,7 @@ export function sweepWorld(environment: Readonly<Record<string, string | undefin
       if (StatusCode !== ACCEPTED)
         throw new Error(`Lambda answered ${StatusCode} to an invocation of ${ownName}`);
     },
+    stopOf: stopLookOf(environment),
     clock: systemClock,
     random: Math.random,
     identity: `sweep-${randomBytes(4).toString("hex")}`,

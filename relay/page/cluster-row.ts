@@ -32,8 +32,14 @@ export function clusterRow(cluster: FollowedCluster, facts: ClusterFacts | undef
 
 /** Whether somebody may want to look. */
 export function isTroubled(cluster: FollowedCluster): boolean {
-  const { ready, configurationFault, limited } = cluster;
-  return !ready || configurationFault !== undefined || limited.length > 0 || waitingOf(cluster).some(isLong);
+  const { ready, configurationFault, limited, stop } = cluster;
+  return (
+    stop !== undefined ||
+    !ready ||
+    configurationFault !== undefined ||
+    limited.length > 0 ||
+    waitingOf(cluster).some(isLong)
+  );
 }
 
 interface Reason extends WaitingCount {

@@ -107,6 +107,14 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
       set({ cluster }, Number(configurationFault !== undefined)),
   );
   gauge(
+    "stopped",
+    "1 while an operator has stopped this for the cluster; unproven: nobody can read what is stopped, and deletions that are not proven by themselves wait.",
+    ["cluster", "what"],
+    ({ name: cluster, stop: what }, set) => {
+      if (what !== undefined) set({ cluster, what }, 1);
+    },
+  );
+  gauge(
     "cluster_limited",
     "1 while the limit of the cluster is in force.",
     ["cluster", "limit"],

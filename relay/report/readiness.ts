@@ -1,4 +1,5 @@
 import { shown } from "#core/shown-text.ts";
+import type { Stop } from "#core/stop.ts";
 import type { LimitInForce } from "#kube/client/limit-name.ts";
 import type { PlatformState } from "#relay/delivery/check-platform.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
@@ -67,8 +68,9 @@ const OK: Page = { status: 200, text: "ok" };
 const HARMLESS: ReadonlySet<LimitInForce["limit"]> = new Set(["logLines", "unresponsive"]);
 
 function ready(cluster: FollowedCluster): Page {
-  const { configurationFault: fault, limited } = cluster;
+  const { configurationFault: fault, limited, stop } = cluster;
   const remarks = [
+    ...(stop === undefined ? [] : [wordsOfStop(stop)]),
     ...(fault === undefined ? [] : [`as it was configured before: ${codeAndMessage(fault)}`]),
     ...(limited.length === 0 ? [] : [limitsOf(cluster)]),
   ];
@@ -87,6 +89,7 @@ function unready(text: string): Page {
 /** How a cluster fares, in words of which each message is cut to so many characters. */
 export function stateOf(cluster: FollowedCluster, maxCharacters = MAX_LINE_CHARACTERS): string {
   if (!cluster.ready) return `not ready: ${why(cluster, maxCharacters)}`;
+  if (cluster.stop !== undefined) return wordsOfStop(cluster.stop);
   if (cluster.limited.length > 0) return limitsOf(cluster, maxCharacters);
   const fault = cluster.configurationFault;
   return fault === undefined ? "ok" : `misconfigured: ${codeAndMessage(fault, maxCharacters)}`;
@@ -98,6 +101,12 @@ function why({ failure }: FollowedCluster, maxCharacters?: number): string {
 
 function limitsOf({ limited }: FollowedCluster, maxCharacters = MAX_MESSAGE_CHARACTERS): string {
   return `limited: ${limited.map(({ limit, message }) => `${limit}: ${shown(message, maxCharacters)}`).join("; ")}`;
+}
+
+function wordsOfStop(stop: Stop): string {
+  return stop === "unproven"
+    ? "what is stopped cannot be read: deletions that are not proven by themselves wait"
+    : `stopped: ${stop}`;
 }
 
 /** Messages may hold what a cluster's own server said. */

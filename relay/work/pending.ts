@@ -84,6 +84,8 @@ export interface Pending {
    * reason to, and one in flight follows after its report.
    */
   wake(uid: string, nowMs: number): void;
+  /** The same of all objects: what kept them waiting is over. */
+  wakeAll(nowMs: number): void;
   /** Moves what has become due to its queue; answers with objects whose newest state is to be read. */
   advance(nowMs: number): readonly KnownObject[];
   nextMs(): number | undefined;
@@ -136,6 +138,9 @@ export function createPending(watch: Pick<Watch, "looks" | "monitors">, random: 
       );
     },
     wake: (uid, nowMs) => change(uid, nowMs, (entry) => woken(entry, nowMs)),
+    wakeAll(nowMs) {
+      for (const entry of entries.all()) entries.put(woken(entry, nowMs), nowMs);
+    },
     advance(nowMs) {
       const waited = entries.due(nowMs);
       for (const entry of waited) entries.put(overdue(entry, nowMs), nowMs);

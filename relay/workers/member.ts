@@ -1,4 +1,5 @@
 import type { Cluster } from "#config/cluster.ts";
+import type { StopsRead } from "#config/switch/follow-stops.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { Gate } from "#relay/delivery/gate.ts";
 import { createGateServer } from "#relay/workers/gate-server.ts";
@@ -33,6 +34,8 @@ export interface Member {
   isDrained(): boolean;
   /** Says what a cluster is to be there. */
   want(name: string, turn: number, cluster: Cluster | undefined, isKnown: boolean): void;
+  /** Says what is stopped. */
+  tellStops(read: StopsRead): void;
   drain(): void;
   metrics(): Promise<Metrics>;
   /** Once a second. */
@@ -99,6 +102,7 @@ export function startMember(id: number, options: MemberOptions, handler: MemberH
       const index = known === -1 ? names.push(name) - 1 : known;
       worker.send({ kind: "want", name, index, turn, cluster, isKnown });
     },
+    tellStops: (read) => worker.send({ kind: "stops", read }),
     drain: () => worker.send({ kind: "drain" }),
     metrics: () => metrics.ask(),
     turn: () => worker.turn(),

@@ -1,5 +1,6 @@
 import type { MetricObjectWithValues, MetricValue } from "prom-client";
 import type { Cluster } from "#config/cluster.ts";
+import type { StopsRead } from "#config/switch/follow-stops.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import type { GateFromWorker, GateToWorker } from "#relay/workers/gate-messages.ts";
 
@@ -16,6 +17,8 @@ export type ToWorker =
       /** That it comes is no news: it was followed before, in another worker. */
       readonly isKnown: boolean;
     }
+  /** What operators have stopped, as the main thread has read it. */
+  | { readonly kind: "stops"; readonly read: StopsRead }
   /** Answered with `pong`. */
   | { readonly kind: "ping" }
   /** Answered with `metrics` of the same id. */

@@ -1,4 +1,5 @@
 import type { Cluster } from "#config/cluster.ts";
+import type { Stops } from "#config/switch/follow-stops.ts";
 import { messageOf } from "#core/message-of.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import type { ConfigurationFault, FollowedCluster } from "#relay/followed-cluster.ts";
@@ -12,6 +13,8 @@ export interface PoolOptions extends Omit<MemberOptions, "clock"> {
   /** How many workers so many clusters have while nothing goes wrong. */
   readonly workersFor: (clusters: number) => number;
   readonly onDeath?: (reason: DeathReason) => void;
+  /** What operators have stopped, which workers are told; nothing without it. */
+  readonly stops?: Pick<Stops, "read" | "onChange"> | undefined;
   readonly clock?: MemberOptions["clock"];
   /** Uniform in [0, 1). */
   readonly random?: () => number;
@@ -46,7 +49,7 @@ const TURN_MS = 1_000;
 
 /** Starts with no cluster and no worker. */
 export function createPool(options: PoolOptions): Pool {
-  const { log, clock = systemClock, random = Math.random, turnMs = TURN_MS } = options;
+  const { log, stops, clock = systemClock, random = Math.random, turnMs = TURN_MS } = options;
   const assignment = createAssignment({ workersFor: options.workersFor, random });
   const wanted = new Map<string, Wanted>();
   /** As the log was told. */
@@ -57,6 +60,9 @@ export function createPool(options: PoolOptions): Pool {
   let isStopping = false;
   let onDrained = (): void => {};
   const timer = setInterval(turn, turnMs);
+  const stopListening = stops?.onChange(() => {
+    for (const member of members.values()) member.tellStops(stops.read());
+  });
 
   function turn(): void {
     for (const member of members.values()) member.turn();
@@ -130,7 +136,10 @@ export function createPool(options: PoolOptions): Pool {
 
   function start(id: number): void {
     try {
-      members.set(id, startMember(id, { ...options, clock }, handler));
+      const member = startMember(id, { ...options, clock }, handler);
+      // Before any cluster: what is stopped is so from the first event on.
+      if (stops !== undefined) member.tellStops(stops.read());
+      members.set(id, member);
     } catch (error) {
       log({ level: "error", event: "WorkerDied", worker: id, reason: "start", message: messageOf(error) });
       options.onDeath?.("start");
@@ -258,6 +267,7 @@ export function createPool(options: PoolOptions): Pool {
       isStopping = true;
       for (const one of wanted.values()) one.settled();
       clearInterval(timer);
+      stopListening?.();
       const all = [...members.values()];
       members.clear();
       await Promise.all(all.map((member) => member.end()));

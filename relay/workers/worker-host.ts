@@ -1,4 +1,5 @@
 import type { Cluster } from "#config/cluster.ts";
+import { createStops } from "#config/switch/follow-stops.ts";
 import type { Watch } from "#core/controller.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import type { Transport } from "#kube/client/transport.ts";
@@ -82,6 +83,8 @@ export function startWorkerHost(options: WorkerHostOptions): void {
   const turns = new Map<string, number>();
   const known = new Set<string>();
   const stopping = new AbortController();
+  // The main thread says otherwise before it wants anything, where there is a switch.
+  const stops = createStops({ stopped: [] });
 
   function handled(name: string): void {
     const index = indexes.get(name);
@@ -115,6 +118,7 @@ export function startWorkerHost(options: WorkerHostOptions): void {
     watches: options.watches,
     // What is found is told with how clusters fare: gauges are the main thread's.
     sweep: options.sweeps?.({ metrics: { followSweep: (read) => void found.push(read) }, log: log.add }),
+    stops,
   });
   const statusOf = (): readonly FollowedCluster[] => {
     const all = new Map(found.flatMap((read) => [...read()]));
@@ -172,6 +176,9 @@ export function startWorkerHost(options: WorkerHostOptions): void {
     switch (message.kind) {
       case "want":
         void want(message);
+        break;
+      case "stops":
+        stops.set(message.read);
         break;
       case "ping":
         post({ kind: "pong" });

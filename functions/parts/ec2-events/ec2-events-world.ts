@@ -6,6 +6,7 @@ import type { Ec2EventsWorld } from "#functions/parts/ec2-events/look-at-once.ts
 import { keptConnections } from "#functions/parts/kept-connections.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
 import { nameOfSibling } from "#functions/parts/name-of-sibling.ts";
+import { stopLookOf } from "#functions/parts/stop-look-of.ts";
 
 /** Clusters for which a warm function keeps a connection. */
 const MAX_KEPT = 32;
@@ -46,6 +47,7 @@ export function ec2EventsWorld(environment: Readonly<Record<string, string | und
       events += 1;
       return `${name.slice(0, 96)}.${identity}.${events}`;
     },
+    stopOf: stopLookOf(environment),
     log: logToStandardOutput,
   };
 }

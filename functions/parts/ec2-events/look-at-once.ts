@@ -4,6 +4,7 @@ import type { Because } from "#core/decision.ts";
 import { messageOf } from "#core/message-of.ts";
 import type { Node } from "#core/node/node.ts";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
+import type { Stop } from "#core/stop.ts";
 import { eventOf } from "#delivery/event-of-batch.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import { type AwsEntry, clustersOf } from "#functions/parts/ec2-events/clusters-of.ts";
@@ -19,6 +20,8 @@ export interface Ec2EventsWorld {
   aws(): Promise<Locator & { readonly instanceIdOf: (providerID: string) => string | undefined }>;
   readonly invoker: Pick<Invoker, "invoke">;
   nextEventId(cluster: Cluster): string;
+  /** What operators have stopped for a cluster; nothing without it. Never rejects. */
+  readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
   readonly log: Log;
 }
 
@@ -142,7 +145,7 @@ async function tell(
   cluster: Cluster,
   nodes: readonly Node[],
   { detail }: StateChange,
-  { invoker, nextEventId, log }: Ec2EventsWorld,
+  { invoker, nextEventId, stopOf, log }: Ec2EventsWorld,
   signal: AbortSignal,
 ): Promise<number> {
   const watch = nodeLifecycleWatch;
@@ -157,6 +160,8 @@ async function tell(
       reason: "monitor",
       related: undefined,
       busy: false,
+      stop: await stopOf?.(cluster.name),
+      deletes: watch.deletes,
     },
     nodes.map((node) => ({ uid: node.metadata.uid, snapshot: watch.snapshot(node, context) })),
   );
