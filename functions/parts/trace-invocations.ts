@@ -12,15 +12,15 @@ import type { ActiveSpan } from "#tracing/tracer.ts";
 
 /** How the invocations of a function are traced. */
 export interface TracedInvocations {
-  /** A span for each event that came through the door, sent before the answer goes. */
-  readonly middleware: MiddlewareObj<Event, Report>;
+  /** A span for each event that came through the door, sent before the answer goes; none where nothing is traced. */
+  readonly middleware: MiddlewareObj<Event, Report>[];
   /** What a function touches, each request to cloud and API server recorded within the event's span; as they are where nothing is. */
   traced(dependencies: Dependencies, event: Event): Dependencies;
 }
 
 /** Traces invocations where there is a tracer, and does nothing where there is none. */
 export function traceInvocations(tracer: FunctionTracer | undefined): TracedInvocations {
-  if (tracer === undefined) return { middleware: {}, traced: (dependencies) => dependencies };
+  if (tracer === undefined) return { middleware: [], traced: (dependencies) => dependencies };
   const traces = new WeakMap<Event, Traced>();
 
   async function end(event: Event, attributes: Attributes, error?: string): Promise<void> {
@@ -33,31 +33,33 @@ export function traceInvocations(tracer: FunctionTracer | undefined): TracedInvo
   }
 
   return {
-    middleware: {
-      before({ event, context }) {
-        const { trace, cluster, controller, id, reason, objects } = event;
-        const span = tracer.start({
-          name: "function",
-          kind: "server",
-          parent: trace === undefined ? undefined : parseTraceParent(trace),
-          attributes: {
-            "k8s.cluster.name": cut(cluster),
-            "serverless_ccm.controller": controller,
-            "serverless_ccm.reason": reason,
-            "serverless_ccm.objects": objects.length,
-            "serverless_ccm.event_id": id,
-            "faas.invocation_id": context.awsRequestId,
-          },
-        });
-        traces.set(event, { span, requests: createRequestSpans(span) });
+    middleware: [
+      {
+        before({ event, context }) {
+          const { trace, cluster, controller, id, reason, objects } = event;
+          const span = tracer.start({
+            name: "function",
+            kind: "server",
+            parent: trace === undefined ? undefined : parseTraceParent(trace),
+            attributes: {
+              "k8s.cluster.name": cut(cluster),
+              "serverless_ccm.controller": controller,
+              "serverless_ccm.reason": reason,
+              "serverless_ccm.objects": objects.length,
+              "serverless_ccm.event_id": id,
+              "faas.invocation_id": context.awsRequestId,
+            },
+          });
+          traces.set(event, { span, requests: createRequestSpans(span) });
+        },
+        async after({ event, response }) {
+          await end(event, response ? attributesOf(response) : {});
+        },
+        async onError({ event, error }) {
+          await end(event, {}, error?.name ?? "Error");
+        },
       },
-      async after({ event, response }) {
-        await end(event, response ? attributesOf(response) : {});
-      },
-      async onError({ event, error }) {
-        await end(event, {}, error?.name ?? "Error");
-      },
-    },
+    ],
     traced(dependencies, event) {
       const trace = traces.get(event);
       return trace?.span.context.sampled === true ? tracedWithin(dependencies, trace.requests) : dependencies;

@@ -16,6 +16,9 @@ const run = promisify(execFile);
 
 const MAX_MINIFIED_BYTES = 1_000_000;
 
+/** Of what is loaded where the environment asks for traces, and nowhere else; OpenTelemetry's own SDK has 57 KB (0018). */
+const MAX_TRACING_BYTES = 8_000;
+
 /** Every package of which a function may hold something. Further ones are a decision: what they cost each cold start is in 0003. */
 const ALLOWED_PACKAGES = [
   "@aws-sdk/client-ec2",
@@ -75,7 +78,7 @@ const PACKAGES_OF_ONE: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-const ALLOWED_FOLDERS = ["clouds", "config", "core", "functions", "kube"];
+const ALLOWED_FOLDERS = ["clouds", "config", "core", "functions", "kube", "tracing"];
 
 /** What one function alone may hold as well. */
 const FOLDERS_OF_ONE: Readonly<Record<string, readonly string[]>> = {
@@ -175,6 +178,17 @@ describe("a function's bundle", () => {
       ]);
     }
     expect(inputsOf(name).flatMap(packageOf)).not.toContain("@kubernetes/client-node");
+  });
+
+  test.each(names.filter(hasController))("%s: brings what records and sends traces on demand", (name) => {
+    const outputs = bundles.get(name) ?? {};
+    const loaded = inputsLoadedWith(outputs, `functions/${name}.ts`);
+    const isOnDemand = (input: string): boolean =>
+      /^tracing\/(tracer|otlp|post|settings|sampler)\.ts$/.test(input);
+    expect(loaded.filter(isOnDemand)).toEqual([]);
+    expect(inputsOf(name).filter(isOnDemand)).toHaveLength(5);
+    const bytes = bytesOf(outputs, isOnDemand);
+    expect(bytes).toBeLessThanOrEqual(MAX_TRACING_BYTES);
   });
 
   test("ec2-events: brings what it asks EC2 with on demand, and no cloud beside it", () => {
@@ -299,4 +313,10 @@ function inputsLoadedWith(outputs: Metafile["outputs"], entry: string): string[]
     }
   }
   return [...loaded].flatMap((path) => inputsIn(outputs[path] as Output));
+}
+
+/** What these inputs come to, minified. */
+function bytesOf(outputs: Metafile["outputs"], isMeant: (input: string) => boolean): number {
+  const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
+  return inputs.reduce((sum, [path, { bytesInOutput }]) => sum + (isMeant(path) ? bytesInOutput : 0), 0);
 }
