@@ -2,6 +2,7 @@ import type { ActionAnswer } from "#core/capability.ts";
 import type { ApiObject, ObjectCount, ReadState, Subject } from "#core/controller.ts";
 import type { CloudAction, Decision, Plan } from "#core/decision.ts";
 import { referenceTo, retry } from "#core/decisions.ts";
+import type { FleetStanding } from "#core/node-lifecycle/fleet-brake.ts";
 import { applyPolicies } from "#core/policies.ts";
 import type { CloudUsage, ObjectReport } from "#core/report.ts";
 import { underStop } from "#core/stop.ts";
@@ -16,6 +17,7 @@ import type { ApplyItem, Decider } from "#kube/apply/context.ts";
 export interface ReadUnder {
   readonly state: ReadState;
   readonly count: ObjectCount | undefined;
+  readonly fleet?: FleetStanding | undefined;
 }
 
 /** What is known of the objects of one event by now, and how to decide on them. */
@@ -60,6 +62,7 @@ export function createBatch(
       ...askContextOf(invocation),
       state: lastRead?.state,
       count: lastRead?.count,
+      fleet: lastRead?.fleet,
       clock: invocation.clock,
     });
 

@@ -2,12 +2,14 @@ import type { Cluster } from "#config/cluster.ts";
 import type { ApiObject } from "#core/controller.ts";
 import type { Because, Decision, Plan } from "#core/decision.ts";
 import { messageOf } from "#core/message-of.ts";
+import type { FleetStanding } from "#core/node-lifecycle/fleet-brake.ts";
 import { dryRun, labelsOnlyOfWrites } from "#core/policies.ts";
 import type { ClusterUsage, ObjectReport } from "#core/report.ts";
 import type { Stop } from "#core/stop.ts";
 import { addClusterUsage, NO_CLUSTER_USAGE } from "#core/usage.ts";
 import type { Batch, ReadUnder } from "#functions/parts/batch.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
+import { createFleetGate } from "#functions/parts/fleet-gate.ts";
 import { askContextOf, type Invocation } from "#functions/parts/invocation.ts";
 import { heldNow, heldTogether } from "#functions/parts/stopped.ts";
 import { applyDecisions } from "#kube/apply/apply.ts";
@@ -54,12 +56,16 @@ async function rounds(
 ): Promise<Carried> {
   const { cluster, controller, deadline } = invocation;
   const gone: ObjectReport[] = [];
+  const fleet = createFleetGate(invocation);
   let usage = NO_CLUSTER_USAGE;
   const count = (more: Partial<ClusterUsage>): void => {
     usage = addClusterUsage(usage, { ...NO_CLUSTER_USAGE, ...more });
   };
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const plan = batch.plan(await readUnder(invocation, batch, transport, count));
+    const under = await readUnder(invocation, batch, transport, count);
+    const planUnder = (fleet?: FleetStanding): Plan => batch.plan(under && { ...under, fleet });
+    // What will not be written is not let, and does not count.
+    const plan = isDryRun || cluster.policies.labelsOnly ? planUnder() : await fleet.planned(planUnder);
     if (isDryRun) return { objects: [...gone, ...withoutWriting(batch, plan, invocation.stop)], usage };
     if (plan.kind === "each") {
       const applied = await applyEach(invocation, batch, plan.decisions, transport);

@@ -48,7 +48,7 @@ export function controllerFunction(
       const answers = await askCloud(invocation, asked);
       const batch = createBatch(invocation, objects, answers);
       const decided: Decided =
-        cluster.writes === "relay" ? handBack(invocation, batch) : await carryOut(invocation, batch);
+        cluster.writes === "relay" ? await handBack(invocation, batch) : await carryOut(invocation, batch);
       const outcomes = withOrphans(batch, decided);
       return reportOf(event, entries, { ...answers, usage: batch.cloudUsage() }, outcomes, startedAt);
     });

@@ -1,5 +1,6 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Cluster, Clusters } from "#config/cluster.ts";
+import type { FleetBrake } from "#config/fleet-brake/fleet-brake.ts";
 import type { Stop } from "#core/stop.ts";
 import type { FunctionTracer } from "#functions/parts/function-tracer.ts";
 import type { Log } from "#functions/parts/log-report.ts";
@@ -22,4 +23,6 @@ export interface Dependencies {
   readonly log?: Log;
   /** Nothing is traced without it. */
   readonly tracer?: FunctionTracer | undefined;
+  /** What lets deletions that nothing proves, over all clusters of a fleet; without it each cluster's own brake alone holds. */
+  readonly fleetBrake?: FleetBrake | undefined;
 }

@@ -1,9 +1,12 @@
 import type { StateReference } from "#core/controller.ts";
+import type { Plan } from "#core/decision.ts";
 import type { HandedBack } from "#core/handed-back.ts";
+import type { FleetStanding } from "#core/node-lifecycle/fleet-brake.ts";
 import { labelsOnlyOfWrites } from "#core/policies.ts";
 import type { Round } from "#core/rounds.ts";
 import type { Batch } from "#functions/parts/batch.ts";
 import { allSkipped, nothingSent, type Outcomes, withoutWriting } from "#functions/parts/carry-out.ts";
+import { createFleetGate } from "#functions/parts/fleet-gate.ts";
 import { askContextOf, type Invocation } from "#functions/parts/invocation.ts";
 
 /** What became of the objects that need nothing more, and what is left to whoever can reach the cluster. */
@@ -12,7 +15,7 @@ export interface Decided extends Outcomes {
 }
 
 /** Plans, and writes nothing: the function of a cluster whose relay writes has no way to it and nothing to sign in with. */
-export function handBack(invocation: Invocation, batch: Batch): Decided {
+export async function handBack(invocation: Invocation, batch: Batch): Promise<Decided> {
   const { cluster, controller, event, now, clock, stop } = invocation;
   if (batch.objects().length === 0) return nothingSent([]);
   const isDryRun = cluster.policies.dryRun || event.dryRun === true || stop === "writes";
@@ -23,7 +26,11 @@ export function handBack(invocation: Invocation, batch: Batch): Decided {
   const reference = controller.stateOf?.(batch.subjects(), askContextOf(invocation));
   if (reference !== undefined && !isRead(reference, event.round)) return left(readingOf(reference));
   const { state, count } = event.round ?? {};
-  const plan = batch.plan(reference === undefined || state === undefined ? undefined : { state, count });
+  const under = reference === undefined || state === undefined ? undefined : { state, count };
+  const planUnder = (fleet?: FleetStanding): Plan => batch.plan(under && { ...under, fleet });
+  // What will not be written is not let, and does not count.
+  const isUnwritten = isDryRun || cluster.policies.labelsOnly;
+  const plan = isUnwritten ? planUnder() : await createFleetGate(invocation).planned(planUnder);
   if (isDryRun) return nothingSent(withoutWriting(batch, plan, stop));
   if (plan.kind === "each") {
     const items = batch.itemsOf(plan.decisions).map(({ index, decision }) => ({ index, decision }));
