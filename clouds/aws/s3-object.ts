@@ -67,14 +67,10 @@ export function createS3Object({ bucket, key, region: wanted }: S3Location) {
       redirect: "manual",
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
-    if (Number(response.headers.get("content-length") ?? 0) > MAX_BYTES) {
-      await response.body?.cancel();
-      throw new Error(`the object has more than ${MAX_BYTES} bytes`);
-    }
     return {
       status: response.status,
       etag: response.headers.get("etag") ?? undefined,
-      text: await response.text(),
+      text: await textOf(response),
     };
   }
 
@@ -89,6 +85,18 @@ export function createS3Object({ bucket, key, region: wanted }: S3Location) {
         },
       }),
   };
+}
+
+/** Reads as much of an answer as there may be; rejects where there is more. */
+async function textOf({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length;
+    if (bytes > MAX_BYTES) throw new Error(`the object has more than ${MAX_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
 }
 
 interface Place {

@@ -4,6 +4,9 @@ import { parse } from "yaml";
 import { createInProcessInvoker, type FunctionHandler } from "#cli/invoke-in-process.ts";
 import { createMemoryCloud, type MemoryInstance, type MemoryInstances } from "#clouds/memory/cloud.ts";
 import { Cluster } from "#config/cluster.ts";
+import { createFleetBrake, type FleetBrake } from "#config/fleet-brake/fleet-brake.ts";
+import { memoryRecord } from "#config/fleet-brake/memory-record.ts";
+import type { RecordStore } from "#config/fleet-brake/record-store.ts";
 import { INSTANCE_ANNOTATION, NODE_LIFECYCLE_EVENT_SOURCE } from "#core/contracts.ts";
 import { Event } from "#core/event.ts";
 import type { Node } from "#core/node/node.ts";
@@ -14,6 +17,7 @@ import { creationPath, objectPath } from "#core/resources/resource.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { joiningNode } from "#emulators/harness/joining-node.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
+import type { Log, LogLine } from "#functions/parts/log-report.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { writingInvoker } from "#relay/delivery/writing-invoker.ts";
@@ -28,6 +32,11 @@ interface Invocation {
   readonly atSeconds?: number;
   readonly between?: Between;
   readonly nodes?: readonly Node[];
+  readonly fleetBrake?: FleetBrake;
+  readonly log?: Log;
+  /** As which cluster of a fleet. */
+  readonly as?: string;
+  readonly dryRun?: boolean;
 }
 
 const START_MS = Date.now();
@@ -137,7 +146,14 @@ export function describeDeletion(
     };
 
     /** Invokes the function as a new process would be. */
-    async function invoke({ atSeconds = 0, between, nodes: batch }: Invocation = {}): Promise<Report> {
+    async function invoke({
+      atSeconds = 0,
+      between,
+      nodes: batch,
+      as = entry.name,
+      dryRun = false,
+      ...further
+    }: Invocation = {}): Promise<Report> {
       const api: Transport = {
         ...lifecycle,
         send: (request) => {
@@ -146,16 +162,18 @@ export function describeDeletion(
         },
       };
       const run = controllerFunction(nodeLifecycleController, {
-        clusters: async () => entry,
+        clusters: async () => ({ ...entry, name: as }),
         cloud: async () => createMemoryCloud(world),
         api: () =>
           writes === "relay" ? Promise.reject(new Error("no route to host")) : Promise.resolve(api),
         now: () => new Date(START_MS + atSeconds * 1_000),
+        ...further,
       });
       const event = {
         version: 1,
         id: "event-1",
-        cluster: entry.name,
+        cluster: as,
+        ...(dryRun ? { dryRun } : {}),
         clusterHash: entry.hash,
         controller: nodeLifecycleController.name,
         reason: "monitor",
@@ -319,6 +337,118 @@ export function describeDeletion(
       const [held] = (await nodes()).filter(({ metadata }) => world.instances.get(metadata.name)?.hidden);
       if (held === undefined) throw new Error("none is held");
       expect((await cluster.events(held))[0]).toMatchObject({ reason: "DeletionBrakePulled" });
+    });
+
+    describe("with a brake of the fleet", () => {
+      /** So many nodes that were missed a while ago, in a cluster of a hundred and ten: twenty-two may go by its own brake. */
+      async function missed(count: number): Promise<readonly Node[]> {
+        const all = await silent(110);
+        become(all.slice(0, count), { hidden: true });
+        await invoke({ nodes: all.slice(0, 60) });
+        return all.slice(0, 60);
+      }
+      const left = async (): Promise<number> => (await nodes()).length;
+
+      test("a deletion is let by its record before the cluster is told, and the DELETE is the last", async () => {
+        const all = await missed(1);
+        const store = memoryRecord();
+        const order: string[] = [];
+        const swap: RecordStore["swap"] = (...args) => {
+          order.push("swap of the fleet");
+          return store.swap(...args);
+        };
+        const fleetBrake = createFleetBrake({ store: { ...store, swap } });
+        const between: Between = (request, through) => {
+          if (["PUT", "DELETE"].includes(request.method)) order.push(request.method);
+          return through();
+        };
+        expect(codesOf(await invoke({ atSeconds: 100, fleetBrake, between, nodes: all }))).toContain(
+          "Deleted",
+        );
+        expect(order).toEqual(["swap of the fleet", "PUT", "DELETE"]);
+      });
+
+      test("ten functions of clusters that share it, killed anywhere, delete twenty at the most; then it says so, and holds", async () => {
+        const all = await missed(30);
+        const store = memoryRecord();
+        const lines: LogLine[] = [];
+        const log: Log = (line) => void lines.push(line);
+        const fleetBrake = createFleetBrake({ store });
+        for (const at of [100, 110, 120]) {
+          await Promise.allSettled(
+            Array.from({ length: 10 }, (_, number) => {
+              const life = createLife(number < 9 ? 3 + number * 5 + (at % 7) : undefined);
+              const between: Between = async (_request, through) => {
+                await life.step();
+                const answer = await through();
+                life.landed();
+                return answer;
+              };
+              // Whatever a tenant's own brake says: another one has a batch of its own.
+              const own = all.slice(number * 3, number * 3 + 3);
+              return invoke({
+                atSeconds: at,
+                between,
+                fleetBrake,
+                log,
+                nodes: own,
+                as: `tenant-${number % 3}`,
+              });
+            }),
+          );
+        }
+        expect(await left()).toBeGreaterThanOrEqual(90);
+        // What was killed may have been let: it is not let once more.
+        for (const node of all.slice(0, 30))
+          await invoke({ atSeconds: 170, fleetBrake, log, nodes: [node], as: "tenant-0" });
+        expect(await left()).toBeGreaterThanOrEqual(90);
+        const [held] = (await nodes()).filter(({ metadata }) => world.instances.get(metadata.name)?.hidden);
+        if (held === undefined) throw new Error("none is held");
+        const report = await invoke({ atSeconds: 180, fleetBrake, nodes: [held] });
+        expect(codesOf(report)).toEqual(["FleetBrakeEngaged"]);
+        expect(lines.filter(({ event }) => event === "FleetBrakeEngaged")).toEqual([
+          expect.objectContaining({ level: "error", limit: "Deletions", deletions: 20 }),
+        ]);
+      });
+
+      test.each<[string, Partial<RecordStore>, string]>([
+        ["cannot be read", { read: () => Promise.reject(new Error("503")) }, "FleetBrakeUnusable"],
+        ["is missing", { read: async () => ({ kind: "absent" }) }, "FleetBrakeUnusable"],
+        ["is always somebody else's", { swap: async () => false }, "FleetBrakeContended"],
+      ])("where its record %s nothing goes but what is terminated", async (_, difference, code) => {
+        const [gone, hidden] = [await silent(3), await silent(2)];
+        await silent(10);
+        become(gone, { state: "terminated" });
+        become(hidden, { hidden: true });
+        await invoke();
+        const fleetBrake = createFleetBrake({ store: { ...memoryRecord(), ...difference }, random: () => 0 });
+        const report = await invoke({ atSeconds: 100, fleetBrake });
+        expect(codesOf(report).toSorted()).toEqual([code, "NotReady"].toSorted());
+        expect((await nodes()).length).toBe(12);
+        const [node] = hidden;
+        const told = node === undefined ? [] : await cluster.events(node);
+        expect(told.map(({ reason }) => reason)).toEqual(
+          code === "FleetBrakeContended" ? [] : ["DeletionBrakePulled"],
+        );
+      });
+
+      test("a dry run asks nothing of it, and nor do deletions of what is terminated", async () => {
+        const all = await missed(1);
+        let reads = 0;
+        const store = memoryRecord();
+        const read: RecordStore["read"] = (signal) => {
+          reads += 1;
+          return store.read(signal);
+        };
+        const fleetBrake = createFleetBrake({ store: { ...store, read } });
+        await invoke({ atSeconds: 100, nodes: all, dryRun: true, fleetBrake });
+        expect([reads, await left()]).toEqual([0, 110]);
+        become(all.slice(1, 31), { state: "terminated" });
+        await invoke({ atSeconds: 110, nodes: all.slice(1), fleetBrake });
+        expect([reads, await left()]).toEqual([0, 80]);
+        await invoke({ atSeconds: 120, nodes: all, fleetBrake });
+        expect([reads, await left()]).toEqual([1, 79]);
+      });
     });
 
     test("two at once delete as many as one alone may", async () => {

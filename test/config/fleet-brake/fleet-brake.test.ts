@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest";
+import { createFleetBrake } from "#config/fleet-brake/fleet-brake.ts";
+import { memoryRecord } from "#config/fleet-brake/memory-record.ts";
+import { noRecord, openRecord } from "#config/fleet-brake/open-record.ts";
+import type { RecordStore } from "#config/fleet-brake/record-store.ts";
+import { readFleetRecord } from "#core/node-lifecycle/fleet-record.ts";
+import { deployedFleetBrake } from "#functions/parts/deployed-fleet-brake.ts";
+import { claimOf } from "#test/config/fleet-brake/record-contract.ts";
+
+const signal = AbortSignal.timeout(60_000);
+const brakeOver = (store: RecordStore) => createFleetBrake({ store, random: () => 0 });
+
+describe("the brake over a record", () => {
+  test("says once that a claim has pulled it, and holds from then on", async () => {
+    const brake = brakeOver(memoryRecord());
+    const first = await brake.claim(claimOf("tenant-a", 25), signal);
+    expect([first.granted.length, first.held?.code, first.pulled?.waiting]).toEqual([
+      20,
+      "FleetBrakeEngaged",
+      5,
+    ]);
+    const second = await brake.claim(claimOf("tenant-b", 1), signal);
+    expect([second.granted, second.held?.code, second.pulled]).toEqual([[], "FleetBrakeEngaged", undefined]);
+  });
+
+  test("whoever is behind another begins anew on what that one wrote", async () => {
+    const store = memoryRecord();
+    let isFirst = true;
+    const racing: RecordStore = {
+      ...store,
+      async swap(text, version, until) {
+        if (isFirst) {
+          isFirst = false;
+          await brakeOver(store).claim(claimOf("tenant-b", 19), until);
+        }
+        return store.swap(text, version, until);
+      },
+    };
+    const { granted, held } = await brakeOver(racing).claim(claimOf("tenant-a", 2), signal);
+    expect([granted, held?.code]).toEqual([["uid-0"], "FleetBrakeEngaged"]);
+  });
+
+  test.each<[string, Partial<RecordStore>, string]>([
+    ["that is always somebody else's", { swap: async () => false }, "FleetBrakeContended"],
+    ["that cannot be read", { read: () => Promise.reject(new Error("ECONNRESET")) }, "FleetBrakeUnusable"],
+    [
+      "that is not known to be written",
+      { swap: () => Promise.reject(new Error("time-out")) },
+      "FleetBrakeUnusable",
+    ],
+    ["that is missing", { read: async () => ({ kind: "absent" }) }, "FleetBrakeUnusable"],
+    [
+      "that was edited",
+      { read: async () => ({ kind: "stored", text: "{", version: "1" }) },
+      "FleetBrakeUnusable",
+    ],
+    [
+      "of another version",
+      { read: async () => ({ kind: "stored", text: '{"version":2}', version: "1" }) },
+      "FleetBrakeUnusable",
+    ],
+  ])("lets nothing by a record %s", async (_, difference, code) => {
+    const { granted, held } = await brakeOver({ ...memoryRecord(), ...difference }).claim(
+      claimOf("tenant-a", 1),
+      signal,
+    );
+    expect([granted, held?.code]).toEqual([[], code]);
+    expect(held?.message).toMatch(/^the node is not deleted: .*memory/);
+  });
+
+  test("a write whose answer is lost counts once, when it is claimed again", async () => {
+    const store = memoryRecord();
+    let isLost = true;
+    const losing: RecordStore = {
+      ...store,
+      async swap(text, version, until) {
+        const written = await store.swap(text, version, until);
+        if (!isLost) return written;
+        isLost = false;
+        throw new Error("the connection was lost");
+      },
+    };
+    const brake = brakeOver(losing);
+    expect((await brake.claim(claimOf("tenant-a", 3), signal)).granted).toEqual([]);
+    expect((await brake.claim(claimOf("tenant-a", 3), signal)).granted).toHaveLength(3);
+    const stored = await store.read(signal);
+    const read = readFleetRecord(stored.kind === "stored" ? stored.text : "");
+    expect(read).toMatchObject({ record: { deletions: [{}, {}, {}] } });
+  });
+
+  test("lets nothing any more where the time of the invocation is up", async () => {
+    const { granted, held } = await brakeOver(memoryRecord()).claim(
+      claimOf("tenant-a", 1),
+      AbortSignal.abort(),
+    );
+    expect([granted, held?.code]).toEqual([[], "FleetBrakeContended"]);
+  });
+});
+
+describe("a deployed function", () => {
+  test.each([{}, { FLEET_BRAKE: "" }])("without FLEET_BRAKE has none", (environment) => {
+    expect(deployedFleetBrake(environment)).toBeUndefined();
+  });
+
+  test.each(["memory", "kubernetes:system/fleet", "s3://bucket", "rubbish"])(
+    "with %s as FLEET_BRAKE deletes nothing that nothing proves",
+    async (reference) => {
+      const brake = deployedFleetBrake({ FLEET_BRAKE: reference });
+      const answer = await brake?.claim(claimOf("tenant-a", 1), signal);
+      expect([answer?.granted, answer?.held?.code]).toEqual([[], "FleetBrakeUnusable"]);
+      expect(answer?.held?.message).toContain(`FLEET_BRAKE says "${reference}", and takes s3://BUCKET/KEY`);
+    },
+  );
+});
+
+test("what is no reference opens nothing", () => {
+  expect([openRecord("rubbish"), openRecord("kubernetes:a/b")]).toEqual([undefined, undefined]);
+  expect(openRecord("kubernetes:a/b", () => noRecord("further"))?.name).toBe("further");
+});

@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import { createFleetBrake, type FleetAnswer } from "#config/fleet-brake/fleet-brake.ts";
+import type { RecordStore, StoredRecord } from "#config/fleet-brake/record-store.ts";
+import { emptyFleetRecord, fleetRecordText, readFleetRecord } from "#core/node-lifecycle/fleet-record.ts";
+
+/** A record of a test's own that is not there yet, unless it always is. */
+export type OpenRecord = () => Promise<RecordStore>;
+
+const signal = AbortSignal.timeout(120_000);
+const TEXT = fleetRecordText(emptyFleetRecord());
+
+type Stored = Extract<StoredRecord, { readonly kind: "stored" }>;
+
+async function stored(store: RecordStore): Promise<Stored> {
+  const read = await store.read(signal);
+  if (read.kind === "absent") throw new Error(`there is no ${store.name}`);
+  return read;
+}
+
+/** What every home of the record does; `isAlwaysThere` where it cannot be missing. */
+export function describeRecord(open: OpenRecord, { isAlwaysThere = false } = {}): void {
+  test.skipIf(isAlwaysThere)("one that is missing is made once, by whoever is first", async () => {
+    const store = await open();
+    expect(await store.read(signal)).toEqual({ kind: "absent" });
+    expect(await store.swap(TEXT, undefined, signal)).toBe(true);
+    expect(await store.swap("other", undefined, signal)).toBe(false);
+    expect((await stored(store)).text).toBe(TEXT);
+  });
+
+  test("of two who have read the same one writes, and the other changes nothing", async () => {
+    const store = await made(open);
+    const { version } = await stored(store);
+    expect(await store.swap(`${TEXT} `, version, signal)).toBe(true);
+    expect(await store.swap("other", version, signal)).toBe(false);
+    const after = await stored(store);
+    expect([after.text, after.version === version]).toEqual([`${TEXT} `, false]);
+  });
+
+  test("one that has become another under the same words is another one", async () => {
+    const store = await made(open);
+    const { version, text } = await stored(store);
+    expect(await store.swap(`${text} `, version, signal)).toBe(true);
+    expect((await stored(store)).version).not.toBe(version);
+  });
+
+  test("without a record nothing that nothing proves is let, and nobody makes it", async () => {
+    const store = await open();
+    if (isAlwaysThere) return;
+    const { granted, held } = await createFleetBrake({ store }).claim(claimOf("tenant-a", 1), signal);
+    expect([granted, held?.code]).toEqual([[], "FleetBrakeUnusable"]);
+    expect(held?.message).toContain("brake --fleet --reset");
+    expect(await store.read(signal)).toEqual({ kind: "absent" });
+  });
+
+  test("ten functions at once, for three clusters, are let twenty deletions and no more, again and again", async () => {
+    const store = await made(open);
+    const admitted: string[] = [];
+    for (let round = 0; round < 4; round += 1) {
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, async (_, number): Promise<FleetAnswer & { readonly cluster: string }> => {
+          const cluster = `tenant-${number % 3}`;
+          const claim = claimOf(cluster, 2, `${round}-${number}`);
+          return { ...(await createFleetBrake({ store }).claim(claim, signal)), cluster };
+        }),
+      );
+      for (const { granted, cluster } of answers) admitted.push(...granted.map((uid) => `${cluster}/${uid}`));
+    }
+    const read = readFleetRecord((await stored(store)).text);
+    if (read.kind === "unusable") throw new Error(read.message);
+    expect(admitted).toHaveLength(20);
+    expect(read.record.deletions.map(({ cluster, uid }) => `${cluster}/${uid}`).toSorted()).toEqual(
+      admitted.toSorted(),
+    );
+    expect(read.record.brake?.limit).toBe("Deletions");
+  });
+}
+
+/** A claim of so many deletions of a cluster. */
+export function claimOf(cluster: string, count: number, named = "uid") {
+  const deletions = Array.from({ length: count }, (_, number) => ({
+    uid: `${named}-${number}`,
+    counted: true,
+  }));
+  return { cluster, deletions };
+}
+
+async function made(open: OpenRecord): Promise<RecordStore> {
+  const store = await open();
+  const read = await store.read(signal);
+  if (read.kind === "absent") expect(await store.swap(TEXT, undefined, signal)).toBe(true);
+  return store;
+}
