@@ -1,16 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { resolveValue, type Statement } from "#test/infra/deployed-rights.ts";
+import { resolveValue, rightsOfRole, type Statement } from "#test/infra/deployed-rights.ts";
 import {
   makePackagingFolder,
   type Packaged,
   type PackagingFolder,
   type Template,
 } from "#test/infra/packaged-template.ts";
-import { type Asked, allows } from "#test/infra/trusts.ts";
+import { type Asked, allows, fits } from "#test/infra/trusts.ts";
 
 const PLACE = { partition: "aws", region: "us-east-1", account: "123456789012" };
 const PREFIX = "serverless-ccm-dev";
 const RULE = `arn:aws:events:us-east-1:123456789012:rule/${PREFIX}`;
+
+/** Whichever function asks, as AWS knows it. */
+const ASKING = `\${aws:PrincipalTag/serverless-ccm-function}`;
 
 /** Who might want to be one of our functions. */
 const ASSUMING: readonly [string, Asked["principal"], boolean][] = [
@@ -22,11 +25,45 @@ const ASSUMING: readonly [string, Asked["principal"], boolean][] = [
   ["the node function", { arn: `arn:aws:iam::123456789012:role/${PREFIX}-node` }, false],
   ["somebody of another account", { arn: "arn:aws:iam::210987654321:role/admin" }, false],
   [
+    "the same function of another cell of the account",
+    { arn: "arn:aws:iam::123456789012:role/serverless-ccm-other-node" },
+    false,
+  ],
+  [
     "the same function of another cell's account",
     { arn: `arn:aws:iam::210987654321:role/${PREFIX}-node` },
     false,
   ],
 ];
+
+/** A cell whose parameters name what is its own, as docs/explanation/blast-radius.md says. */
+const CELL = {
+  clustersPath: "/cells/dev/clusters",
+  signInSecrets: "arn:aws:secretsmanager:us-east-1:123456789012:secret:cells/dev/{function}/*",
+  signInRoleArn: "arn:aws:iam::123456789012:role/cells/dev/{function}",
+  assumeRoleArn: "arn:aws:iam::*:role/cells/dev/*",
+};
+
+/** What another cell of the account has, each as it has a counterpart in this one. */
+const OTHERS: readonly [what: string, ofCell: (stage: string) => string][] = [
+  ["a function", (stage) => `arn:aws:lambda:us-east-1:123456789012:function:serverless-ccm-${stage}-node`],
+  ["what failed", (stage) => `arn:aws:sqs:us-east-1:123456789012:serverless-ccm-${stage}-failures`],
+  [
+    "a function's log",
+    (stage) =>
+      `arn:aws:logs:us-east-1:123456789012:log-group:/aws/lambda/serverless-ccm-${stage}-node:log-stream:a`,
+  ],
+  ["a cluster", (stage) => `arn:aws:ssm:us-east-1:123456789012:parameter/cells/${stage}/clusters/blue`],
+  [
+    "a secret",
+    (stage) => `arn:aws:secretsmanager:us-east-1:123456789012:secret:cells/${stage}/node/blue-AbCdEf`,
+  ],
+  ["a role to sign in with", (stage) => `arn:aws:iam::123456789012:role/cells/${stage}/node`],
+  ["a role in a tenant's account", (stage) => `arn:aws:iam::210987654321:role/cells/${stage}/ccm`],
+];
+
+/** Whose actions are on such things; the rest is the cloud's own, of which an account is the wall. */
+const ABOUT_CELLS = /^(lambda|sqs|logs|ssm|secretsmanager|kms|sts:AssumeRole)/;
 
 /** Who might want to leave something in the queue of what EventBridge could not deliver. */
 const SENDING: readonly [string, Asked, boolean][] = [
@@ -91,6 +128,36 @@ describe("what is packaged", () => {
       ]),
     ).toEqual(["sweep", "ec2-events"].map((name) => ["events.amazonaws.com", `${PREFIX}-${name}`]));
   });
+
+  test.each(OTHERS)("of one cell reaches of another %s by no role", async (_, arnOf) => {
+    const { resources } = await cell();
+    const roles = Object.keys(resources).filter((name) => resources[name].Type === "AWS::IAM::Role");
+    const reached = (stage: string): string[] =>
+      roles.filter((role) => {
+        const [{ Value: name }] = resources[role].Properties.Tags;
+        return rightsOfRole(resources, role, PLACE, PREFIX)
+          .map((text): Statement => JSON.parse(text))
+          .concat(resolveValue(logsOf(resources[role]), PLACE, PREFIX))
+          .filter(({ Effect, Action }) => Effect === "Allow" && [Action].flat().some(isAboutCells))
+          .flatMap(({ Resource }) => [Resource].flat().map(String))
+          .some((pattern) => fits(pattern.replaceAll(ASKING, name), arnOf(stage)));
+      });
+    expect(reached("other")).toEqual([]);
+    expect(reached("dev").length).toBeGreaterThan(0);
+  });
+
+  const isAboutCells = (action: string): boolean => ABOUT_CELLS.test(action);
+  let packagedCell: Promise<Packaged> | undefined;
+  function cell(): Promise<Packaged> {
+    packagedCell ??= folder.package(CELL);
+    return packagedCell;
+  }
+
+  function logsOf({ Properties: { Policies } }: Template): Statement[] {
+    return Policies.filter(({ PolicyName }: Template) => PolicyName === "logs").flatMap(
+      ({ PolicyDocument }: Template) => PolicyDocument.Statement,
+    );
+  }
 
   function statementsOf(name: string): readonly Statement[] {
     const { Properties } = packaged.resources[name];
