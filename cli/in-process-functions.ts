@@ -4,6 +4,7 @@ import type { Cloud } from "#clouds/cloud.ts";
 import type { Cluster, Clusters } from "#config/cluster.ts";
 import { type SignInRole, signInRoleOf } from "#config/sign-in.ts";
 import type { ControllerName } from "#core/event.ts";
+import type { Stop } from "#core/stop.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import { loadControllers } from "#functions/parts/controllers.ts";
@@ -20,6 +21,8 @@ export interface InProcessFunctionsOptions {
   readonly cloud: (cluster: Cluster) => Promise<Cloud>;
   /** Takes lines for the log. */
   readonly log: (line: Readonly<Record<string, unknown>>) => void;
+  /** What operators have stopped for a cluster; nothing without it. Never rejects. */
+  readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
   /** What their spans go to; nothing is traced without it. */
   readonly tracer?: FunctionTracer | undefined;
 }
@@ -41,6 +44,7 @@ export function createInProcessFunctions(options: InProcessFunctionsOptions): In
       cloud: options.cloud,
       api: (cluster) => options.api(cluster, role),
       now: () => new Date(),
+      ...(options.stopOf === undefined ? {} : { stopOf: options.stopOf }),
       tracer: options.tracer,
       // The relay's own lines are about the objects of a report; changes of the cloud are in no report.
       log: (line) => {

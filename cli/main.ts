@@ -18,6 +18,8 @@ const ALLOWED_NETWORKS = "networks of internal API servers, 10.0.0.0/8 (default:
 
 const CLUSTER_DEFAULTS = "YAML of what the clusters of a management cluster have in common, such as cloud";
 
+const STOP_SWITCH = "where operators write down what is stopped (default: $STOP_SWITCH, or beside the clusters)";
+
 /** Of an error's message. */
 const MAX_LINES = 1_000;
 const MAX_LINE_CHARACTERS = 1_024;
@@ -74,6 +76,20 @@ withReach(program.command("brake"))
     const { brake } = await import("#cli/brake.ts");
     await brake(name, { ...flags, given: givenTo(command) }, print);
   });
+
+withStopSwitch(withClustersFile(program.command("stop")))
+  .summary("holds back writes or deletes, of one cluster or all")
+  .description(
+    "Stops what the relay, the functions and the sweep write or delete, within 10 seconds and without a deployment, and says what is stopped; without --writes and --deletes it only says.",
+  )
+  .option("--writes", "everything that is written, in clusters and in their clouds")
+  .option("--deletes", "what is deleted, in clusters and in their clouds")
+  .option("--cluster <name>", "of this cluster")
+  .option("--all", "of all clusters")
+  .option("--resume", "lets it go on")
+  .option("--force", "writes the record anew where nobody can mean what stands there")
+  .option("--json", "as one line of JSON")
+  .action(async (flags) => (await import("#cli/stop.ts")).stop(flags, print));
 
 withReach(program.command("doctor"))
   .argument("[cluster]", "its name; without it all clusters of a clusters file")
@@ -370,11 +386,16 @@ function withHome(command: Command): Command {
       // In docs/reference/configuration.md; the help is a screen full without them.
       .addOption(new Option("--allowed-networks <list>", ALLOWED_NETWORKS).hideHelp())
       .addOption(new Option("--cluster-defaults <file>", CLUSTER_DEFAULTS).hideHelp())
+      .addOption(new Option("--stop-switch <home>", STOP_SWITCH).hideHelp())
       .addOption(new Option("--shard-by <reference>", "shares clusters by Leases of kubernetes:").hideHelp())
       .addOption(new Option("--shard-replicas <list>", "shares clusters among these").hideHelp())
       .addOption(new Option("--shard-name <name>", "which replica this is (default: $POD_NAME)").hideHelp())
       .option("--workers <count>", "threads for the clusters of a file; 0: none (default: by their number)")
   );
+}
+
+function withStopSwitch(command: Command): Command {
+  return command.option("--stop-switch <home>", STOP_SWITCH);
 }
 
 function withFunctionKubeconfig(command: Command): Command {

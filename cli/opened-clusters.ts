@@ -11,6 +11,7 @@ import { openAnyHome } from "#cli/management-cluster.ts";
 import { log, type ServeOptions } from "#cli/serve.ts";
 import type { JoinShard, ShardFlags } from "#cli/sharding.ts";
 import { sayThatItIsDry, sayThatNoneIsUsable } from "#cli/start-notes.ts";
+import { type FollowedSwitch, followNamedSwitch, type StopSwitchFlags } from "#cli/stop-switch.ts";
 import type { AddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
@@ -20,7 +21,7 @@ import type { RelayCluster } from "#relay/relay.ts";
 import { isAllOfOthers, type Shard } from "#relay/sharding/shard.ts";
 
 /** The flags of `relay` and `run` about a home of clusters, as typed. */
-export interface HomeFlags extends ShardFlags {
+export interface HomeFlags extends ShardFlags, StopSwitchFlags {
   readonly clustersFile?: string | undefined;
   /** Those that stand on the command line, such as `--kubeconfig`; defaults aside. */
   readonly given: ReadonlySet<string>;
@@ -39,6 +40,8 @@ export interface OpenedClusters {
   readonly content: ClustersFile;
   /** Of the clusters, where other replicas follow the rest: home and content are this one's part. */
   readonly shard: Shard | undefined;
+  /** What operators have stopped, known before anything is sent. */
+  readonly stops: FollowedSwitch | undefined;
 }
 
 /**
@@ -58,10 +61,11 @@ export async function openClusters(
   if (faults.length > 0) throw new ConfigurationError(faults);
   check(content);
   if (flags.dryRun) sayThatItIsDry();
+  const stops = await followNamedSwitch(flags, file, process.env);
   const shard = await join?.(log);
-  if (shard === undefined) return { home, addresses, content, shard };
+  if (shard === undefined) return { home, addresses, content, shard, stops };
   const sharded = shard.of(home);
-  return { home: sharded, addresses, content: sharded.own(content), shard };
+  return { home: sharded, addresses, content: sharded.own(content), shard, stops };
 }
 
 async function readContent(
@@ -80,10 +84,10 @@ async function readContent(
 
 /** The clusters to begin with, all in this thread, and how they change; functions that run beside the relay know them as `beside`. */
 export async function clustersInThread(
-  { home, addresses, content, shard }: OpenedClusters,
+  { home, addresses, content, shard, stops }: OpenedClusters,
   dryRun: boolean,
   beside?: FollowedClusters,
-): Promise<Pick<ServeOptions, "clusters" | "follow" | "shard">> {
+): Promise<Pick<ServeOptions, "clusters" | "follow" | "shard" | "stops">> {
   const connectOne = (cluster: Cluster): Promise<Transport> => connectRelay(cluster, addresses);
   const clusters = await connectAll(content, connectOne);
   if (clusters.length === 0 && !isAllOfOthers(content, shard)) sayThatNoneIsUsable(home.name);
@@ -96,7 +100,7 @@ export async function clustersInThread(
         keepCluster(name, { relay, connect: connectOne, log, signal }, already),
     });
   };
-  return { clusters, follow, shard };
+  return { clusters, follow, shard, stops };
 }
 
 /** All that can be signed in to now; whoever follows the home says of the others why not, and tries again. */

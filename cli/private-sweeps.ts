@@ -25,11 +25,11 @@ export function privateSweeps({
   const turns = createSweepTurns(clock);
   const overdue = new Map<string, number>();
   let isFollowed = false;
-  return ({ cluster, transport, invoker }) => {
+  return ({ cluster, transport, invoker, stopOf }) => {
     if (!isFollowed) metrics.followSweep(() => overdue);
     isFollowed = true;
     const sweeping = sweepEveryMinute({
-      ...{ cluster, invoker, log, turns, clock },
+      ...{ cluster, invoker, log, turns, clock, stopOf },
       api: async () => actingAs(transport, userOf("sweep")),
       onOverdue: (nodes) => void overdue.set(cluster.name, nodes),
     });

@@ -44,7 +44,7 @@ const LONGEST_INVOCATION_MS = FUNCTION_TIMEOUT_MS + 5_000;
 /** The clusters of a home in worker threads, until a signal ends it; what they cannot stop stays in this thread. */
 export async function relayInWorkers(options: RelayInWorkersOptions): Promise<void> {
   const { serving, platform } = options;
-  const { home, content, addresses, shard } = options.opened;
+  const { home, content, addresses, shard, stops } = options.opened;
   const isUsable = isAllOfOthers(content, shard) || (await isAnyUsable(content.clusters, addresses));
   if (!isUsable) sayThatNoneIsUsable(home.name);
   const clock = systemClock;
@@ -56,6 +56,7 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
     gate,
     clock,
     longestInvocationMs: LONGEST_INVOCATION_MS,
+    stops,
     log,
     onDeath: workerMetrics.died,
   });
@@ -94,6 +95,7 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
     stop: () => follower.stop(),
     async close() {
       await pool.close();
+      stops?.close();
       await Promise.all([follower.stopped, platform?.close()]);
     },
   });

@@ -11,6 +11,7 @@ import { type Flags, readClusterSettings, readServingSettings } from "#cli/setti
 import { readSharding } from "#cli/sharding.ts";
 import { sayDoubts, sayThatFlagsWin, sayThatNothingIsReadAgain } from "#cli/start-notes.ts";
 import { startTracing } from "#cli/start-tracing.ts";
+import { followSwitchOfFlags } from "#cli/stop-switch.ts";
 import { readWorkers } from "#cli/workers.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
@@ -52,7 +53,8 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
     const tracing = await startTracing(process.env, log);
     const invoker = tracing.invoker(makeInvoker());
     const clusters = [{ cluster, transport: connect(relayAccess) }];
-    return serve({ clusters, invoker, serving, dryRun: invoker.dryRun });
+    const stops = await followSwitchOfFlags(flags, process.env);
+    return serve({ clusters, invoker, serving, stops, dryRun: invoker.dryRun });
   }
   const opened = await openClusters(source.file, flags, join, faults, ({ clusters }) =>
     refuseOneFunction(flags, clusters),

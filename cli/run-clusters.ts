@@ -31,10 +31,12 @@ export async function runClusters({ workersFor, ...options }: RunClustersOptions
       workerOf: (common) => ({ ...common, kind: RUN_WORKER }),
     });
   const { opened, serving, dryRun } = options;
+  const { stops } = opened;
+  const stopOf = stops && (async (name: string) => stops.of(name));
   const tracing = await startTracing(process.env, log, "serverless-ccm");
   const { followed, functions, sweeping } = createRunParts({
     connect: (cluster, role) => connectFunction(cluster, role, opened.addresses),
-    ...{ log, tracing },
+    ...{ log, stopOf, tracing },
   });
   await serve({
     ...(await clustersInThread(opened, dryRun, followed)),

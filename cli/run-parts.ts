@@ -6,12 +6,15 @@ import { type SweepingClusters, sweepClusters } from "#cli/sweep-clusters.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { SignInRole } from "#config/sign-in.ts";
 import { messageOf } from "#core/message-of.ts";
+import type { Stop } from "#core/stop.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 export interface RunPartsOptions {
   /** Connects to a cluster as somebody; rejects where that one cannot sign in. */
   readonly connect: (cluster: Cluster, role: SignInRole) => Promise<Transport>;
   readonly log: (line: Readonly<Record<string, unknown>>) => void;
+  /** What operators have stopped for a cluster; nothing without it. Never rejects. */
+  readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
   /** Traces the functions, and what invokes them; nothing is traced without it. */
   readonly tracing?: ProcessTracing | undefined;
 }
@@ -25,7 +28,7 @@ export interface RunParts {
 }
 
 /** The functions and the sweep for clusters that come and go; whatever was opened for a cluster goes with it. */
-export function createRunParts({ connect, log, tracing }: RunPartsOptions): RunParts {
+export function createRunParts({ connect, log, stopOf, tracing }: RunPartsOptions): RunParts {
   const kept = keepForFunctions(connect);
   const followed = createFollowedClusters({
     added(cluster) {
@@ -42,12 +45,11 @@ export function createRunParts({ connect, log, tracing }: RunPartsOptions): RunP
     },
   });
   const functions = createInProcessFunctions({
-    ...{ clusters: followed.find, api: kept.api, cloud: kept.cloud, log, tracer: tracing?.functions },
+    ...{ clusters: followed.find, api: kept.api, cloud: kept.cloud, log, stopOf, tracer: tracing?.functions },
   });
   const sweeping = sweepClusters({
     api: (cluster) => kept.api(cluster, "sweep"),
-    invoker: functions,
-    log,
+    ...{ invoker: functions, log, stopOf },
   });
   const closing = { ...functions, close: kept.close };
   return { followed, functions: tracing?.invoker(closing) ?? closing, sweeping };

@@ -19,10 +19,10 @@ export async function runRunWorker(data: RunWorkerData): Promise<void> {
     nodeStatusUpdateFrequencySeconds: data.nodeStatusUpdateFrequencySeconds,
     connect: (cluster) => connectRelay(cluster, data.addresses),
     sweeps: privateSweeps,
-    work({ mark, log }) {
+    work({ mark, log, stopOf }) {
       const { followed, functions, sweeping } = createRunParts({
         connect: async (cluster, role) => mark(await connectFunction(cluster, role, data.addresses), cluster),
-        ...{ log, tracing },
+        ...{ log, stopOf, tracing },
       });
       return {
         invoker: functions,

@@ -16,6 +16,7 @@ import {
 import { readSharding } from "#cli/sharding.ts";
 import { sayDoubts, sayThatFlagsWin, sayThatNothingIsReadAgain } from "#cli/start-notes.ts";
 import { startTracing } from "#cli/start-tracing.ts";
+import { type FollowedSwitch, followSwitchOfFlags } from "#cli/stop-switch.ts";
 import { sweepEveryMinute } from "#cli/sweep-every-minute.ts";
 import { readWorkers } from "#cli/workers.ts";
 import { loadCloud } from "#clouds/kinds.ts";
@@ -44,7 +45,7 @@ export async function run(flags: RunFlags, program: string): Promise<void> {
     const functionAccess = await readFunctionAccess(flags.functionKubeconfig ?? [], faults);
     const settings = await readClusterSettings(flags, process.env, faults);
     if (source.unread !== undefined) sayThatFlagsWin(source.unread);
-    return runOne(settings, functionAccess, serving);
+    return runOne(settings, functionAccess, serving, await followSwitchOfFlags(flags, process.env));
   }
   if (flags.functionKubeconfig !== undefined) faults.push(FUNCTION_KUBECONFIG);
   const opened = await openClusters(source.file, flags, join, faults);
@@ -62,7 +63,9 @@ async function runOne(
   { cluster, relayAccess, functionsAccess }: ClusterSettings,
   functionAccess: FunctionAccess,
   serving: ServingSettings,
+  stops: FollowedSwitch | undefined,
 ): Promise<void> {
+  const stopOf = stops && (async (name: string) => stops.of(name));
   sayThatNothingIsReadAgain();
   sayDoubts(cluster);
   const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name }).catch((cause) => {
@@ -78,7 +81,7 @@ async function runOne(
     clusters: async (name) => (name === cluster.name ? cluster : undefined),
     cloud: async () => cloud,
     api: (_, role) => apiOf(role),
-    log,
+    ...{ log, stopOf },
     tracer: tracing.functions,
   });
   await functions.load(cluster.controllers);
@@ -93,9 +96,10 @@ async function runOne(
         metrics.followSweep(() => overdue);
         const onOverdue = (nodes: number): void => void overdue.set(cluster.name, nodes);
         const api = (): Promise<Transport> => apiOf("sweep");
-        return sweepEveryMinute({ cluster, api, invoker, log, onOverdue });
+        return sweepEveryMinute({ cluster, api, invoker, log, onOverdue, stopOf });
       },
       serving,
+      stops,
     });
   } finally {
     await Promise.all([...[shared, ...own.values()].map((api) => api.close()), cloud.close()]);

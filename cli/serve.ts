@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { listenError } from "#cli/listen-error.ts";
 import { privateSweeps } from "#cli/private-sweeps.ts";
 import type { ServingSettings } from "#cli/settings.ts";
+import type { FollowedSwitch } from "#cli/stop-switch.ts";
 import type { ControllerName } from "#core/event.ts";
 import { logText } from "#core/log-text.ts";
 import type { Invoker } from "#delivery/invoker.ts";
@@ -31,6 +32,8 @@ export interface ServeOptions {
   readonly dryRun?: PlatformCheckOptions["dryRun"];
   /** Of the clusters, where other replicas follow the rest; it is left before anything else ends. */
   readonly shard?: Shard | undefined;
+  /** What operators have stopped; nothing without it. It is read until the end. */
+  readonly stops?: FollowedSwitch | undefined;
 }
 
 /** What sweeps clusters now and then. */
@@ -61,6 +64,7 @@ export async function serve({
   serving,
   dryRun,
   shard,
+  stops,
 }: ServeOptions): Promise<void> {
   const metrics = createRelayMetrics();
   const gate = createGate({ clock: systemClock, random: Math.random });
@@ -76,6 +80,7 @@ export async function serve({
     nodeStatusUpdateFrequencySeconds: serving.nodeStatusUpdateFrequencySeconds,
     onOutcome: log,
     sweep: privateSweeps({ metrics: swept, log }),
+    stops,
   });
   const follower = follow?.(relay);
   const sweeping = sweep?.(swept);
@@ -93,6 +98,7 @@ export async function serve({
     async close() {
       await sweeping?.close();
       await relay.close();
+      stops?.close();
       await Promise.all([invoker.close(), follower?.stopped]);
     },
   });

@@ -6,7 +6,7 @@ import { createSweepTurns } from "#sweep/sweep-cluster.ts";
 
 export type SweepClustersOptions = Pick<
   SweepEveryMinuteOptions,
-  "api" | "invoker" | "log" | "watches" | "clock" | "random"
+  "api" | "invoker" | "log" | "watches" | "clock" | "random" | "stopOf"
 >;
 
 /** Sweeps the clusters of a process, each by itself: one that takes its time keeps no other waiting, but for its turn to list. */

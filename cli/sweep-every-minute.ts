@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Sweeping } from "#cli/serve.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
+import type { Stop } from "#core/stop.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, pause, systemClock } from "#kube/follow/clock.ts";
@@ -23,6 +24,8 @@ export interface SweepEveryMinuteOptions {
   /** That lists take with those of other clusters; its own without it. */
   readonly turns?: ReadingTurns;
   readonly watches?: readonly Watch[];
+  /** What operators have stopped for a cluster; nothing without it. Never rejects. */
+  readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
   readonly clock?: Clock;
   /** Uniform in [0, 1). */
   readonly random?: () => number;
@@ -40,7 +43,7 @@ export function sweepEveryMinute(options: SweepEveryMinuteOptions): Sweeping {
   const stopping = new AbortController();
   const closing = new AbortController();
   const world = {
-    ...{ invoker: options.invoker, clock, random, watches: options.watches, api },
+    ...{ invoker: options.invoker, clock, random, watches: options.watches, api, stopOf: options.stopOf },
     identity: `sweep-${randomBytes(4).toString("hex")}`,
     turns: options.turns ?? createSweepTurns(clock),
   };

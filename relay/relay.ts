@@ -1,6 +1,7 @@
 import type { Cluster } from "#config/cluster.ts";
 import type { Stops } from "#config/switch/follow-stops.ts";
 import type { Watch } from "#core/controller.ts";
+import type { Stop } from "#core/stop.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, systemClock } from "#kube/follow/clock.ts";
@@ -53,6 +54,8 @@ export interface RelayOptions {
 /** A cluster that is swept beside the relay, and how events about it reach the functions. */
 export interface SweptCluster extends RelayCluster {
   readonly invoker: Pick<Invoker, "invoke">;
+  /** What operators have stopped for a cluster. */
+  readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
 }
 
 /** What sweeps clusters now and then. */
@@ -113,11 +116,12 @@ export function startRelay(options: RelayOptions): Relay {
     if (followed.has(cluster.name)) throw new Error(`cluster ${cluster.name} is followed already`);
     const { note, log } = teller(cluster);
     const { watches, sweep } = options;
+    const stopOf = async (name: string): Promise<Stop | undefined> => options.stops?.of(name);
     const writes = cluster.writes === "relay";
     const invoker = writes
       ? writingInvoker({
           ...{ cluster, transport, invoker: options.invoker, clock, watches },
-          stopOf: () => options.stops?.of(cluster.name),
+          stopOf,
         })
       : options.invoker;
     const relay = startClusterRelay({
@@ -141,7 +145,7 @@ export function startRelay(options: RelayOptions): Relay {
       stops: options.stops,
       onObject: onHandle && (() => onHandle(cluster.name)),
     });
-    const sweeping = writes ? sweep?.({ cluster, transport, invoker }) : undefined;
+    const sweeping = writes ? sweep?.({ cluster, transport, invoker, stopOf }) : undefined;
     followed.set(cluster.name, { relay, transport, log, sweeping });
   }
 

@@ -35,6 +35,8 @@ export interface CheckContext {
   services(): Promise<readonly ListedService[]>;
   /** Rejects where the cloud's configuration cannot be used; undefined where this cloud has nothing to look at. */
   cloud(): Promise<Diagnosis | undefined>;
+  /** Where operators write down what is stopped; undefined where nothing says so. */
+  readonly stopSwitch?: string | undefined;
   /** The functions' account of Lambda; undefined where none is configured. */
   readonly lambda: LambdaReader | undefined;
   now(): Date;

@@ -11,6 +11,7 @@ import { accountLimits, nodeSecurityGroups, routeTables, subnets } from "#cli/do
 import { permissionsOf } from "#cli/doctor/permissions.ts";
 import { relayLease } from "#cli/doctor/relay-lease.ts";
 import { secondCcm } from "#cli/doctor/second-ccm.ts";
+import { stopped } from "#cli/doctor/stopped.ts";
 import { tags } from "#cli/doctor/tags.ts";
 
 /** What is looked at where nothing but the ways to the API server are to be judged. */
@@ -34,6 +35,7 @@ export function checksFor({ signers }: Pick<CheckContext, "signers">): readonly 
     tags,
     secondCcm,
     deletionState,
+    stopped,
     relayLease,
     lambdaConcurrency,
     clock,

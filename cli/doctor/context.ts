@@ -16,6 +16,7 @@ export function createCheckContext(
   reached: ReachableCluster,
   lambda: LambdaReader | undefined,
   now: () => Date = () => new Date(),
+  stopSwitch?: string,
 ): CheckContext & { close(): Promise<void> } {
   const { cluster } = reached;
   const nodes = once(() => readNodes(reached));
@@ -29,6 +30,7 @@ export function createCheckContext(
     services: services.get,
     cloud: cloud.get,
     lambda,
+    stopSwitch,
     now,
     async close() {
       (await cloud.made()?.catch(() => undefined))?.close();

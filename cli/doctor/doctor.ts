@@ -10,6 +10,7 @@ import { runChecks } from "#cli/doctor/run-checks.ts";
 import { type FunctionFlags, readFunctionNames } from "#cli/function-names.ts";
 import { readLambdaRegion } from "#cli/lambda-region.ts";
 import { type ReachableCluster, type ReachFlags, reachClusters } from "#cli/reach-cluster.ts";
+import { namedStopSwitch } from "#cli/stop-switch.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { failed } from "#core/finding.ts";
 import { jsonLine } from "#core/json-line.ts";
@@ -34,6 +35,7 @@ export async function doctor(
   environment: Environment = process.env,
 ): Promise<void> {
   const lambda = await readLambda(flags);
+  const stopSwitch = namedStopSwitch({}, flags.clustersFile, environment);
   const { clusters, faults } = await reachClusters(name, flags, environment);
   const slots = createSlots(() => MAX_AT_ONCE, clusters.length);
   let failures = 0;
@@ -41,7 +43,7 @@ export async function doctor(
     const examined = clusters.map(async (reached) => {
       await slots.enter(NEVER_GIVEN_UP);
       try {
-        return await examine(reached, lambda);
+        return await examine(reached, lambda, stopSwitch);
       } finally {
         slots.leave();
       }
@@ -72,8 +74,12 @@ export async function doctor(
 /** Each check has its own time limit. */
 const NEVER_GIVEN_UP = { reached: () => false, onReached: () => () => undefined };
 
-async function examine(reached: ReachableCluster, lambda: LambdaReader | undefined) {
-  const context = createCheckContext(reached, lambda);
+async function examine(
+  reached: ReachableCluster,
+  lambda: LambdaReader | undefined,
+  stopSwitch: string | undefined,
+) {
+  const context = createCheckContext(reached, lambda, undefined, stopSwitch);
   try {
     const { controllers } = reached.cluster;
     const isOn = ({ controller }: Check): boolean =>

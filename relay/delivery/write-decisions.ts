@@ -4,7 +4,7 @@ import { retry } from "#core/decisions.ts";
 import type { Event } from "#core/event.ts";
 import type { HandedBack } from "#core/handed-back.ts";
 import { applyPolicies } from "#core/policies.ts";
-import { becauseOfStop, isHeldSince, type Stop, underStop } from "#core/stop.ts";
+import { becauseOfStop, isDeleting, isHeldSince, type Stop, tightest, underStop } from "#core/stop.ts";
 import type { WrittenAs } from "#core/written-by-relay.ts";
 import { type Applied, applyDecisions } from "#kube/apply/apply.ts";
 import type { Decider } from "#kube/apply/context.ts";
@@ -17,10 +17,10 @@ export interface WriteOptions {
   readonly writtenAs: WrittenAs;
   readonly transport: Transport;
   readonly now: Date;
-  /** What operators have stopped for the cluster now. */
-  readonly stopOf: () => Stop | undefined;
   /** No request starts once it fires. */
   readonly signal: AbortSignal;
+  /** What operators have stopped for a cluster, as it can be read now; without it an event's own word counts alone. */
+  readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
 }
 
 type Items = Extract<HandedBack["next"], { readonly kind: "decisions" }>["items"];
@@ -29,8 +29,8 @@ type Items = Extract<HandedBack["next"], { readonly kind: "decisions" }>["items"
 export function writeDecisions(
   items: Items,
   objects: ReadonlyMap<number, ApiObject>,
-  event: Pick<Event, "hints" | "busy" | "dryRun" | "stop">,
-  { cluster, watch, writtenAs: { eventSource }, transport, now, stopOf, signal }: WriteOptions,
+  event: Pick<Event, "cluster" | "hints" | "busy" | "dryRun" | "stop">,
+  { cluster, watch, writtenAs: { eventSource }, transport, now, signal, stopOf }: WriteOptions,
 ): Promise<Applied> {
   const { dryRun, labelsOnly } = cluster.policies;
   const policies = { dryRun: dryRun || event.dryRun === true, labelsOnly };
@@ -51,8 +51,8 @@ export function writeDecisions(
       return [{ index, object, decision: underStop(applyPolicies(decision, policies), event.stop), said }];
     }),
     decide: { again, next: () => undefined },
-    async held(write) {
-      const stop = stopOf();
+    held: async (write) => {
+      const stop = isDeleting(write) ? tightest(event.stop, await stopOf?.(event.cluster)) : event.stop;
       return stop !== undefined && isHeldSince(event.stop, stop, write) ? becauseOfStop(stop) : undefined;
     },
     signal,

@@ -6,7 +6,7 @@ import type { Event } from "#core/event.ts";
 import type { HandedBack } from "#core/handed-back.ts";
 import type { ClusterUsage, ObjectReport, Report } from "#core/report.ts";
 import type { Moment, Round } from "#core/rounds.ts";
-import { becauseOfStop, type Stop } from "#core/stop.ts";
+import { becauseOfStop, type Stop, tightest } from "#core/stop.ts";
 import { addClusterUsage, addUsage, NO_CLOUD_USAGE, NO_CLUSTER_USAGE } from "#core/usage.ts";
 import type { WrittenAs } from "#core/written-by-relay.ts";
 import type { Invocation, Invoker } from "#delivery/invoker.ts";
@@ -24,14 +24,14 @@ export interface WritingRounds {
   readonly as: WrittenAs;
   readonly invoker: Pick<Invoker, "invoke">;
   readonly clock: Clock;
-  /** What operators have stopped for the cluster now. */
-  readonly stopOf: () => Stop | undefined;
   /** In the stead of the controller's function. */
   readonly transport: Transport;
   /** Nobody waits for any of it once it fires. */
   readonly unwanted: AbortSignal;
   /** Nothing is sent to the cluster any more once it fires. */
   readonly signal: AbortSignal;
+  /** What operators have stopped for a cluster, as it can be read now. */
+  readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
 }
 
 /** Of one event at most: a function that asks for more is not ours, or writers do not let each other be. */
@@ -39,9 +39,6 @@ const MAX_INVOCATIONS = 8;
 
 /** No function is asked again after so long. */
 const ASKING_MS = 25_000;
-
-/** What was decided under another stop comes again, and is decided under this one. */
-const STOPPED_SECONDS = 5;
 
 /** What was read for the batch, and where. */
 interface ReadUnder {
@@ -101,9 +98,10 @@ export async function writeInRounds(event: Event, rounds: WritingRounds): Promis
     const due = (because: Because, afterSeconds: number): Invocation =>
       ended(batch.due(because, afterSeconds));
     if (next.kind === "shared") {
-      const stop = rounds.stopOf();
-      // It announces what would not be done.
-      if (stop !== undefined && stop !== event.stop) return due(becauseOfStop(stop), STOPPED_SECONDS);
+      const stop = tightest(event.stop, await rounds.stopOf?.(event.cluster));
+      // It announces what was decided under another stop.
+      if (stop !== event.stop && stop !== undefined)
+        return due(becauseOfStop(stop, next.because.message), HELD_SECONDS);
       const shared = await applyShared(transport, next.write, signal);
       count({ writes: 1, conflicts: shared.kind === "conflict" ? 1 : 0 });
       if (shared.kind === "failed") return due(shared.because, shared.afterSeconds);
@@ -120,6 +118,9 @@ export async function writeInRounds(event: Event, rounds: WritingRounds): Promis
     under = { reference, round: await readRound(reference, moment, rounds, count) };
   }
 }
+
+/** Until a batch is decided on anew that was decided under another stop. */
+const HELD_SECONDS = 5;
 
 const DEADLINE_REACHED: Because = {
   code: "DeadlineReached",

@@ -18,8 +18,8 @@ export interface WritingInvokerOptions {
   /** What carries events to functions, which decide and write nothing. */
   readonly invoker: Pick<Invoker, "invoke">;
   readonly clock: Clock;
-  /** What operators have stopped for the cluster now; nothing without it. */
-  readonly stopOf?: (() => Stop | undefined) | undefined;
+  /** What operators have stopped for a cluster, as it can be read now; without it an event's own word counts alone. Never rejects. */
+  readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
   /** The controllers that there are; those of this build without it. */
   readonly watches?: readonly Watch[] | undefined;
   /** As whom what a controller decides is written; as in this build without it. */
@@ -34,7 +34,7 @@ const WRITING_MS = 45_000;
  * What a function hands back beyond what it was sent and may write fails the invocation, and nothing of it is done.
  */
 export function writingInvoker(options: WritingInvokerOptions): Pick<Invoker, "invoke"> {
-  const { cluster, invoker, clock, stopOf = () => undefined, watches = WATCHES } = options;
+  const { cluster, invoker, clock, watches = WATCHES } = options;
   return {
     async invoke(event, signal) {
       const watch = watches.find(({ name }) => name === event.controller);
@@ -49,7 +49,8 @@ export function writingInvoker(options: WritingInvokerOptions): Pick<Invoker, "i
       const bounds = { maxBytes: cluster.limits.answerBytes };
       try {
         return await writeInRounds(event, {
-          ...{ cluster, watch, as, invoker, clock, stopOf },
+          ...{ cluster, watch, as, invoker, clock },
+          stopOf: options.stopOf,
           transport: actingAs(options.transport, userOf(as.identity), bounds),
           unwanted: signal,
           signal: AbortSignal.any([signal, late.signal]),

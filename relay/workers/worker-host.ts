@@ -1,6 +1,7 @@
 import type { Cluster } from "#config/cluster.ts";
 import { createStops } from "#config/switch/follow-stops.ts";
 import type { Watch } from "#core/controller.ts";
+import type { Stop } from "#core/stop.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
@@ -39,6 +40,8 @@ export interface WorkerParts {
   /** The same transport; should the worker die of what comes of it, that was the cluster's doing. */
   readonly mark: (transport: Transport, cluster: Cluster) => Transport;
   readonly log: (line: LogLine) => void;
+  /** What operators have stopped for a cluster, as the main thread has read it. */
+  readonly stopOf: (cluster: string) => Promise<Stop | undefined>;
 }
 
 /** What works in a worker. */
@@ -91,7 +94,10 @@ export function startWorkerHost(options: WorkerHostOptions): void {
     if (index !== undefined) handling.begin(index);
   }
 
-  const { invoker, keep, beside, overdue } = options.work({ mark, log: log.add });
+  const { invoker, keep, beside, overdue } = options.work({
+    ...{ mark, log: log.add },
+    stopOf: async (name) => stops.of(name),
+  });
   const found = overdue === undefined ? [] : [overdue];
 
   function mark(transport: Transport, { name }: Cluster): Transport {
