@@ -49,10 +49,13 @@ export async function stop(
   if (flags.json === true) return write(jsonLine({ switch: stopSwitch.name, stopped }));
   if (stopped.length === 0) write("nothing is stopped");
   for (const entry of stopped) write(lineOf(entry));
-  if (wanted.length > 0) write(`by ${stopSwitch.name}; it holds within 10 seconds, and until ${RESUME}`);
+  if (wanted.length > 0)
+    write(
+      `by ${stopSwitch.name}; ${flags.resume ? "it goes on" : "it holds"} within 10 seconds${flags.resume ? "" : HOW_LONG}`,
+    );
 }
 
-const RESUME = "the same command with --resume";
+const HOW_LONG = ", and until the same command with --resume";
 
 const NO_SWITCH: ConfigurationFault = {
   name: "--clusters-file",

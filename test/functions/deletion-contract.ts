@@ -14,6 +14,7 @@ import { nodeLifecycleController } from "#core/node-lifecycle/controller.ts";
 import { type DeletionState, readState, STATE, STATE_KEY } from "#core/node-lifecycle/state.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
 import { creationPath, objectPath } from "#core/resources/resource.ts";
+import type { Stop } from "#core/stop.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { joiningNode } from "#emulators/harness/joining-node.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
@@ -23,6 +24,7 @@ import { systemClock } from "#kube/follow/clock.ts";
 import { writingInvoker } from "#relay/delivery/writing-invoker.ts";
 import { runningInstance } from "#test/clouds/memory/running-instance.ts";
 import { createLife } from "#test/functions/life.ts";
+import { stopsAfter } from "#test/functions/stops-after.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 
 /** What stands between the function and the API server: answers instead of it, or lets a request through. */
@@ -37,6 +39,9 @@ interface Invocation {
   /** As which cluster of a fleet. */
   readonly as?: string;
   readonly dryRun?: boolean;
+  readonly stopOf?: (cluster: string) => Promise<Stop | undefined>;
+  /** What the event says beside. */
+  readonly event?: object;
 }
 
 const START_MS = Date.now();
@@ -152,6 +157,7 @@ export function describeDeletion(
       nodes: batch,
       as = entry.name,
       dryRun = false,
+      event: said,
       ...further
     }: Invocation = {}): Promise<Report> {
       const api: Transport = {
@@ -178,6 +184,7 @@ export function describeDeletion(
         controller: nodeLifecycleController.name,
         reason: "monitor",
         objects: (batch ?? (await nodes())).slice(0, 100),
+        ...said,
       };
       if (writes === "relay") return throughRelay(Event.parse(event), api, run);
       return run(JSON.parse(JSON.stringify(event)), {
@@ -579,6 +586,108 @@ export function describeDeletion(
       }
       expect(codesOf(await invoke())).toEqual(["Ready"]);
       expect(await taints()).toEqual([[], [other]]);
+    });
+
+    test.each([
+      ["an event says so", { event: { version: 2, stop: "deletes" } }],
+      [
+        "the function finds so, and the event is of a relay that knows nothing of it",
+        { stopOf: stopsAfter(0, "deletes") },
+      ],
+    ] as const)(
+      "while deletes are stopped, and %s, none is announced, marks are kept, and it goes on after that",
+      async (_, how) => {
+        const [gone, stopped, ...others] = await silent(6);
+        if (gone === undefined || stopped === undefined) throw new Error("there are no nodes");
+        become([gone], { state: "terminated" });
+        become([stopped], { state: "stopped" });
+        const before = await names();
+        const report = await invoke(how);
+        expect(codesOf(report).toSorted()).toEqual(["InstanceStopped", "NotReady", "Stopped"]);
+        expect(report.objects.find(({ uid }) => uid === gone.metadata.uid)).toMatchObject({
+          outcome: "skipped",
+        });
+        expect([await names(), (await state()).deletions]).toEqual([before, {}]);
+        expect((await cluster.read(stopped.metadata.name)).spec.taints).toContainEqual(
+          expect.objectContaining(SHUTDOWN),
+        );
+        expect(codesOf(await invoke())).toContain("Deleted");
+        expect(await names()).toEqual([stopped, ...others].map(({ metadata }) => metadata.name).toSorted());
+      },
+    );
+
+    test("a stop that comes when a deletion is announced keeps the DELETE back: another process goes on with it later", async () => {
+      const [gone] = await silent(2);
+      if (gone === undefined) throw new Error("there is no node");
+      become([gone], { state: "terminated" });
+      const sent: string[] = [];
+      const between: Between = (request, through) => {
+        sent.push(request.method);
+        return through();
+      };
+      // One look when it begins, and one before the announcement.
+      const report = await invoke({ between, stopOf: stopsAfter(2, "deletes") });
+      expect(report.objects.find(({ uid }) => uid === gone.metadata.uid)).toMatchObject({
+        outcome: "skipped",
+        because: { code: "Stopped", message: "an operator has stopped deletes" },
+      });
+      expect(sent).toContain("PUT");
+      expect(sent).not.toContain("DELETE");
+      expect(Object.keys((await state()).deletions)).toEqual([gone.metadata.uid]);
+      // Its announcement is nobody's by then.
+      expect(codesOf(await invoke({ atSeconds: 300 }))).toContain("Deleted");
+      expect(await names()).not.toContain(gone.metadata.name);
+    });
+
+    test("a stop that comes before a deletion is announced keeps that back, too", async () => {
+      const [gone] = await silent(2);
+      if (gone === undefined) throw new Error("there is no node");
+      become([gone], { state: "terminated" });
+      expect(codesOf(await invoke({ stopOf: stopsAfter(1, "deletes") }))).toEqual(["Stopped"]);
+      expect((await state()).deletions).toEqual({});
+    });
+
+    test("while nobody can read what is stopped, nodes go whose instance has ended, and those stay that are missed", async () => {
+      const [ended, missed, ...others] = await silent(10);
+      if (ended === undefined || missed === undefined) throw new Error("there are no nodes");
+      await invoke();
+      become([missed], { hidden: true });
+      become([ended], { state: "terminated" });
+      const unreadable = stopsAfter(0, "unproven");
+      await invoke({ atSeconds: 1 });
+      const codes = codesOf(await invoke({ atSeconds: 40, stopOf: unreadable }));
+      expect(codes).toContain("Stopped");
+      const left = [missed, ...others].map(({ metadata }) => metadata.name).toSorted();
+      expect(await names()).toEqual(left);
+      expect(codesOf(await invoke({ atSeconds: 41 }))).toContain("Deleted");
+      expect(await names()).not.toContain(missed.metadata.name);
+    });
+
+    test.each([
+      ["an event that an older function takes for a dry run", { event: { stop: "writes", dryRun: true } }],
+      ["a look", { stopOf: stopsAfter(0, "writes") }],
+    ] as const)("while all writes are stopped, by %s, it is decided, told and not done", async (_, how) => {
+      const [gone, stopped] = await silent(2);
+      if (gone === undefined || stopped === undefined) throw new Error("there are no nodes");
+      become([gone], { state: "terminated" });
+      become([stopped], { state: "stopped" });
+      const sent: string[] = [];
+      const between: Between = (request, through) => {
+        sent.push(request.method);
+        return through();
+      };
+      const report = await invoke({ ...how, between });
+      expect(report.objects).toMatchObject([
+        { because: { code: "Stopped" } },
+        { because: { code: "Stopped" } },
+      ]);
+      expect(report.objects.map(({ because }) => because.message).toSorted()).toEqual([
+        expect.stringMatching(/^an operator has stopped writes: its instance is gone/),
+        expect.stringMatching(
+          /^an operator has stopped writes: would patch nodes node-\d+: add \/spec\/taints/,
+        ),
+      ]);
+      expect(sent.filter((method) => method !== "GET")).toEqual([]);
     });
   });
 }

@@ -4,6 +4,7 @@ import type { MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
 import { RIGHTS } from "#core/rights.ts";
 import { CONTROL_PLANE_USERS, type ControlPlane } from "#emulators/harness/control-plane.ts";
 import { type OrphansUnderTest, startOrphans } from "#test/functions/orphans/orphans-under-test.ts";
+import { stopsAfter } from "#test/functions/stops-after.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { rightsUsed } from "#test/witness/requests.ts";
 
@@ -92,6 +93,30 @@ export function describeOrphans(title: string, start: (folder: string) => Promis
       );
       expect(used).toEqual(granted.toSorted());
     });
+
+    test.each(["deletes", "unproven"] as const)(
+      "stay where their turn has come while a stop of %s holds, and go after that",
+      async (stop) => {
+        await orphaned();
+        under.configure(DELETING);
+        await under.audit();
+        under.later(20);
+        const { report } = await under.audit({ stopOf: stopsAfter(0, stop) });
+        expect(report).toMatchObject({
+          outcome: "skipped",
+          because: { code: "Stopped" },
+          orphans: { count: 1 },
+        });
+        expect(served()).toEqual(["default/lives", "default/lost"]);
+        // A look when it begins; this one is right before the cloud is called.
+        expect((await under.audit({ stopOf: stopsAfter(1, stop) })).report).toMatchObject({
+          because: { code: "Stopped" },
+        });
+        expect(served()).toEqual(["default/lives", "default/lost"]);
+        await under.audit();
+        expect(served()).toEqual(["default/lives"]);
+      },
+    );
 
     test("are taken for none while a Service is not in the list", async () => {
       await orphaned();

@@ -2,6 +2,7 @@ import type { Capability, Cloud } from "#clouds/cloud.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { Controller, RelatedObjects } from "#core/controller.ts";
 import type { ObjectReport } from "#core/report.ts";
+import type { Stop } from "#core/stop.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import type { LogLine } from "#functions/parts/log-report.ts";
 import { orphanController, serviceController } from "#functions/parts/service-controller.ts";
@@ -31,6 +32,7 @@ export interface Audit {
   readonly onStep?: (step: number) => Promise<unknown> | undefined;
   /** Services that the sender did not see. */
   readonly unseen?: readonly string[];
+  readonly stopOf?: (cluster: string) => Promise<Stop | undefined>;
 }
 
 /** What came of one. */
@@ -117,6 +119,7 @@ export async function startOrphans(
       cloud: async () => livingCloud(cloud, life, actions),
       api: async () => life.transport(api),
       now: () => new Date(nowMs),
+      ...(how.stopOf === undefined ? {} : { stopOf: how.stopOf }),
       log: (line) => lines.push(line),
     });
     const event = {

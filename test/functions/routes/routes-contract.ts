@@ -16,6 +16,7 @@ import { CONTROL_PLANE_USERS, type ControlPlane } from "#emulators/harness/contr
 import { IMAGE_ID } from "#test/clouds/aws/moto/make-network.ts";
 import { describeRight } from "#test/e2e/granted-rights.ts";
 import { type RoutesUnderTest, startRoutes } from "#test/functions/routes/routes-under-test.ts";
+import { stopsAfter } from "#test/functions/stops-after.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
 import { rightsUsed } from "#test/witness/requests.ts";
@@ -176,6 +177,30 @@ export function describeRoutes(
       expect(await under.forwards(foreign)).toBe(false);
       expect([await under.condition("a"), await under.condition("b")]).toEqual([ROUTED, UNROUTED]);
     });
+
+    test.each([
+      ["from the start", 0],
+      ["right before the cloud is called", 1],
+    ])(
+      "stay when their node goes while deletes are stopped %s; others are made, and they go after that",
+      async (_, looks) => {
+        const a = await under.join("a", ["100.64.0.0/24"]);
+        const b = await under.join("b", ["100.64.1.0/24"]);
+        await outcome();
+        await under.removeNode("b");
+        const c = await under.join("c", ["100.64.2.0/24"]);
+        under.moto.forgetCalls();
+        await outcome({ stopOf: stopsAfter(looks, "deletes") });
+        expect(changesOf().filter((name) => name === "ec2:DeleteRoute")).toEqual([]);
+        expect(await under.routes()).toEqual([
+          `100.64.0.0/24 ${a}`,
+          `100.64.1.0/24 ${b}`,
+          `100.64.2.0/24 ${c}`,
+        ]);
+        await outcome();
+        expect(await under.routes()).toEqual([`100.64.0.0/24 ${a}`, `100.64.2.0/24 ${c}`]);
+      },
+    );
 
     test("are not deleted where no node is seen any more", async () => {
       const a = await under.join("a", ["100.64.0.0/24"]);

@@ -15,6 +15,7 @@ import type { Controller } from "#core/controller.ts";
 import type { Report } from "#core/report.ts";
 import { routeController } from "#core/route/controller.ts";
 import { routeNodes } from "#core/route/related-node.ts";
+import type { Stop } from "#core/stop.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import { type Clients, clientsOf, REGION } from "#test/clouds/aws/moto/clients.ts";
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
@@ -45,6 +46,7 @@ export interface Invocation {
   readonly onStep?: (step: number) => Promise<unknown> | undefined;
   /** Instead of the nodes that there are. */
   readonly nodes?: readonly unknown[];
+  readonly stopOf?: (cluster: string) => Promise<Stop | undefined>;
 }
 
 /** One cluster of a mended moto and one API server, and the function as its own identity. */
@@ -167,7 +169,7 @@ export async function startRoutes(cluster: ClusterUnderTest, program: MotoProgra
         ? undefined
         : found.map((each) => `${each["status"]} ${each["reason"]}`).join();
     },
-    async invoke({ steps, onStep, nodes } = {}) {
+    async invoke({ steps, onStep, nodes, stopOf } = {}) {
       const life = createLife(steps, onStep);
       const entry = entryOf();
       // What a killed process had in memory is gone with it.
@@ -178,6 +180,7 @@ export async function startRoutes(cluster: ClusterUnderTest, program: MotoProgra
         cloud: async () => steppingCloud(cloud, life.step, life.landed),
         api: async () => life.transport(api),
         now: () => new Date(),
+        ...(stopOf === undefined ? {} : { stopOf }),
       });
       const list = await done("GET", "/api/v1/nodes");
       const report = await run(

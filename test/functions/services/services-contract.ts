@@ -9,6 +9,7 @@ import {
   type Stored,
   startServices,
 } from "#test/functions/services/services-under-test.ts";
+import { stopsAfter } from "#test/functions/stops-after.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 
 const ANNOTATION = `/metadata/annotations/${LOAD_BALANCER_ANNOTATION.replaceAll("/", "~1")}`;
@@ -320,6 +321,59 @@ export function describeServices(title: string, start: (folder: string) => Promi
       await under.converge(first);
       await under.converge(second);
       await expectServed(second);
+    });
+
+    test.each([
+      ["from the start", 0],
+      // One look when it begins.
+      ["right before the cloud is called", 1],
+    ])(
+      "of a Service that is deleted stay while deletes are stopped %s, and go after that; others are made",
+      async (_, looks) => {
+        const service = await under.create(fresh());
+        await under.converge(service);
+        await under.remove(service);
+        under.calls.length = 0;
+        const { report } = await under.invoke(service, { stopOf: stopsAfter(looks, "deletes") });
+        expect(report?.objects).toMatchObject([{ outcome: "skipped", because: { code: "Stopped" } }]);
+        expect(under.calls).not.toContain("DeleteLoadBalancer");
+        expect([...under.world.loadBalancers.keys()]).toEqual([service.metadata.uid]);
+        expect((await under.read(service))?.metadata.finalizers).toHaveLength(1);
+        const other = await under.create(fresh());
+        await under.invoke(other, { stopOf: stopsAfter(0, "deletes") });
+        expect([...under.world.loadBalancers.keys()]).toContain(other.metadata.uid);
+        await under.converge(service);
+        expect([...under.world.loadBalancers.keys()]).toEqual([other.metadata.uid]);
+        expect(await under.read(service)).toBeUndefined();
+      },
+    );
+
+    test("of a Service that is deleted go while nobody can read what is stopped: that is proven", async () => {
+      const service = await under.create(fresh());
+      await under.converge(service);
+      await under.remove(service);
+      await under.invoke(service, { stopOf: stopsAfter(0, "unproven") });
+      await under.converge(service);
+      expect(under.world.loadBalancers.size).toBe(0);
+    });
+
+    test("are not made while writes are stopped, and nothing is written on their Service", async () => {
+      const service = await under.create(fresh());
+      under.calls.length = 0;
+      const { report } = await under.invoke(service, { stopOf: stopsAfter(0, "writes") });
+      expect(report?.objects).toMatchObject(
+        [
+          {
+            outcome: "skipped",
+            because: { code: "Stopped", message: /^an operator has stopped writes: would patch services/ },
+          },
+        ].map((each) => ({
+          ...each,
+          because: { ...each.because, message: expect.stringMatching(each.because.message) },
+        })),
+      );
+      expect(under.world.loadBalancers.size).toBe(0);
+      expect((await under.read(service))?.metadata.resourceVersion).toBe(service.metadata.resourceVersion);
     });
 
     test("a dry run says what would be done, and does nothing", async () => {

@@ -8,6 +8,7 @@ import type { Controller, RelatedObjects } from "#core/controller.ts";
 import type { EventReason } from "#core/event.ts";
 import type { Report } from "#core/report.ts";
 import { serviceWatch } from "#core/service/watch.ts";
+import type { Stop } from "#core/stop.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import { serviceController } from "#functions/parts/service-controller.ts";
 import { JSON_PATCH } from "#test/emulators/control-plane/client.ts";
@@ -40,6 +41,7 @@ export interface Invocation {
   /** Before each of them, by its number. */
   readonly onStep?: (step: number) => Promise<unknown> | undefined;
   readonly related?: RelatedObjects;
+  readonly stopOf?: (cluster: string) => Promise<Stop | undefined>;
 }
 
 /** Services of one API server, the function as its own identity, and a memory cloud. */
@@ -133,6 +135,7 @@ export async function startServices(cluster: ClusterUnderTest): Promise<Services
         cloud: async () => cloud,
         api: async () => life.transport(api),
         now: () => new Date(Date.now() + waitedMs),
+        ...(how.stopOf === undefined ? {} : { stopOf: how.stopOf }),
       });
       const report = await run(
         {
