@@ -18,7 +18,8 @@ const ALLOWED_NETWORKS = "networks of internal API servers, 10.0.0.0/8 (default:
 
 const CLUSTER_DEFAULTS = "YAML of what the clusters of a management cluster have in common, such as cloud";
 
-const STOP_SWITCH = "where operators write down what is stopped (default: $STOP_SWITCH, or beside the clusters)";
+const STOP_SWITCH =
+  "where operators write down what is stopped (default: $STOP_SWITCH, or beside the clusters)";
 
 /** Of an error's message. */
 const MAX_LINES = 1_000;
