@@ -66,7 +66,7 @@ export const LOG_EVENTS = {
   OrphanedLoadBalancer:
     "the cloud has something (`target`, of a `kind`) for a Service (`namespace`, `name`) that is gone, or that another one of its name has replaced (`code`); it stays unless the cluster has `loadBalancers.deleteOrphaned`, and then `deletedFrom` says when its turn comes",
   Object: "an object that was changed, skipped, warned of or is to be tried again",
-  InvocationFailed: "an invocation ended without a report",
+  InvocationFailed: "an invocation ended without a report; with the code `DecisionsRefused` where a function [handed back](../how-to/private-api-servers.md#the-relay-writes) what it should not: nothing of it was done",
   InstanceChanged:
     "EC2 told of an `instance` that ends (`state`): its nodes (`objects`) were looked at, at once",
   InstanceChangeDropped: "EC2 told of an `instance` of which nothing is to be done (`code`)",
