@@ -28,6 +28,8 @@ export interface LeaseMembershipOptions {
 export const RENEW_MS = 1_500;
 /** A replica whose renewals have not come back for so long is none for the others by now. */
 export const CUT_OFF_MS = 10_000;
+/** Replicas that start together wait so long for each other: the first of them is not to take all clusters for that while. */
+export const SETTLE_MS = 2_500;
 /** What leaving may take. */
 const LEAVE_TIMEOUT_MS = 3_000;
 
@@ -46,12 +48,14 @@ export function joinByLease(options: LeaseMembershipOptions): Membership {
   let isListed = false;
   let ownRenewal = "";
   let cameBackMs: number | undefined;
+  let firstCameBackMs: number | undefined;
   const startedMs = clock.now();
   let isCutOff = false;
   let failure: string | undefined;
 
   function look(): void {
-    if (signal.aborted || !isListed || cameBackMs === undefined) return;
+    if (signal.aborted || !isListed || firstCameBackMs === undefined) return;
+    if (known === undefined && clock.now() - firstCameBackMs < SETTLE_MS) return;
     const replicas = [self, ...live.names()].sort();
     if (known?.join() === replicas.join()) return;
     known = replicas;
@@ -65,6 +69,7 @@ export function joinByLease(options: LeaseMembershipOptions): Membership {
     else if (lease.holder === holder && lease.renewal !== ownRenewal) {
       ownRenewal = lease.renewal;
       cameBackMs = nowMs;
+      firstCameBackMs ??= nowMs;
       if (isCutOff) note({ kind: "back" });
       isCutOff = false;
       live.ownCameBack(nowMs);

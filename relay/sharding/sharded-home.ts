@@ -18,8 +18,8 @@ export interface ShardCount {
   readonly all: number;
 }
 
-/** A cluster that has become another replica's is kept for so long: the other one has to connect and list before it is of use. */
-export const OVERLAP_MS = 10_000;
+/** A cluster that has become another replica's is kept for so long: that one may have begun just now, and has to connect and list. */
+export const OVERLAP_MS = 15_000;
 
 /**
  * The clusters of a home that are this replica's, given again whenever other replicas live. Who asks for a cluster by its name gets any:

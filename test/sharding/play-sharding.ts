@@ -96,7 +96,7 @@ export async function playSharding({ clusters, real, everyMs, halts, say }: Play
     const addedMs = performance.now();
     await replicas.start("d");
     await untilFollowed(replicas, "after one was added");
-    say(`d added: ${await shares()}; all as computed ${seconds(addedMs)} later, 10 s of which both follow`);
+    say(`d added: ${await shares()}; all as computed ${seconds(addedMs)} later, 15 s of which both follow`);
 
     if (halts === true) {
       const haltedMs = performance.now();

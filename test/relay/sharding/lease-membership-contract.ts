@@ -14,6 +14,9 @@ import { untilTrue } from "#test/until-true.ts";
 const Lease = z.object({ spec: z.object({ holderIdentity: z.string() }) });
 const LEASES = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }) })) });
 
+/** How much faster than others' the clocks of these replicas go: all of it is waiting. */
+const SPEED = 3;
+
 /** What replicas know of each other by Leases, on an API server. */
 export function describeMembership(start: () => Promise<ControlPlane>): void {
   let plane: ControlPlane;
@@ -71,7 +74,10 @@ export function describeMembership(start: () => Promise<ControlPlane>): void {
         for (const each of open) void each.close();
       },
     };
-    const clock: Clock = { ...systemClock, now: () => systemClock.now() + replica.skipMs };
+    const clock: Clock = {
+      now: () => systemClock.now() * SPEED + replica.skipMs,
+      after: (delayMs, callback) => systemClock.after(delayMs / SPEED, callback),
+    };
     const member = joinByLease({
       ...{ self, identity, namespace, clock },
       random: Math.random,
@@ -100,6 +106,7 @@ export function describeMembership(start: () => Promise<ControlPlane>): void {
 
   test("each knows all, in the order of their names, and is told when one comes", async () => {
     const b = await join("b");
+    expect(b.replicas()).toBeUndefined();
     await know(["b"], b);
     let told = 0;
     const unsubscribe = b.onChange(() => {
@@ -111,6 +118,13 @@ export function describeMembership(start: () => Promise<ControlPlane>): void {
     unsubscribe();
     expect(said(b, "changed").at(-1)).toEqual({ kind: "changed", replicas: ["a", "b", "c"] });
     expect(await leases()).toEqual(["a", "b", "c"]);
+  });
+
+  test("those that start together know all from the first", async () => {
+    const all = await Promise.all(["a", "b", "c"].map((self) => join(self)));
+    await know(["a", "b", "c"], ...all);
+    for (const member of all)
+      expect(said(member, "changed")).toEqual([{ kind: "changed", replicas: ["a", "b", "c"] }]);
   });
 
   test("one that leaves takes its Lease with it, and is no longer one of them", async () => {
