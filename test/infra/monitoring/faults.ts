@@ -77,6 +77,20 @@ export const MONITORED_FAULTS: readonly MonitoredFault[] = [
     fires: [["ClusterMisconfigured", ONE]],
   },
   {
+    title: "a replica that does not reach the Leases",
+    happens({ wrong }) {
+      wrong.cutOff = true;
+    },
+    fires: [["ReplicaCutOff", {}]],
+  },
+  {
+    title: "a replica that is on the list, and does not run",
+    happens({ wrong }) {
+      wrong.unowned = 20;
+    },
+    fires: [["ClustersNotFollowed", {}]],
+  },
+  {
     title: "a right to invoke that was taken away",
     happens: ({ wrong }) => {
       wrong.platform = true;

@@ -7,6 +7,7 @@ import { createGate } from "#relay/delivery/create-gate.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
 import { createProcessMetrics } from "#relay/report/process-metrics.ts";
+import { createShardMetrics } from "#relay/sharding/shard-metrics.ts";
 import { createWorkerMetrics, type WorkerMetrics } from "#relay/workers/metrics.ts";
 import type { FakeApi } from "#test/kube/apply/fake-api.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
@@ -34,6 +35,10 @@ export interface MonitoredWorld {
     /** Of the relay's process: nothing is scraped. */
     gone: boolean;
     quarantined: boolean;
+    /** Of the replica: the others cannot hear of it. */
+    cutOff: boolean;
+    /** Clusters that are no replica's. */
+    unowned: number;
     /** Nodes that a sweep finds. */
     overdue: number;
   };
@@ -72,6 +77,8 @@ export async function recordSeries(
     platform: false,
     gone: false,
     quarantined: false,
+    cutOff: false,
+    unowned: 0,
     overdue: 0,
   };
   const gate = createGate({ clock, random: () => 0.5 });
@@ -88,6 +95,10 @@ export async function recordSeries(
   metrics.followPlatform(platform.state);
   const workers = createWorkerMetrics();
   workers.follow(() => ({ workers: 2, quarantined: new Map([["one", wrong.quarantined]]) }));
+  const shard = createShardMetrics(() => {
+    const { cutOff: isCutOff, unowned } = wrong;
+    return { self: "a", replicas: ["a"], isCutOff, own: 1, all: 1 + unowned };
+  });
   // Only which version runs: how this process fares is no matter of the fault.
   const build = await createProcessMetrics("0.0.0").text();
   const relay = startRelay({
@@ -103,6 +114,7 @@ export async function recordSeries(
     const texts = [
       await metrics.text(),
       await workers.text(),
+      await shard.text(),
       build.slice(build.indexOf("serverless_ccm_build_info{")),
     ];
     recorded.scraped(wrong.gone ? "" : texts.join("\n"));
