@@ -107,7 +107,13 @@ async function measure(binaries: ControlPlaneBinaries, writes: Cluster["writes"]
   await plane.close();
   await rm(folder, { recursive: true });
   return {
-    ...{ p50Ms: percentile(took, 0.5) ?? 0, p99Ms: percentile(took, 0.99) ?? 0, lastMs, reportBytes, invocations },
+    ...{
+      p50Ms: percentile(took, 0.5) ?? 0,
+      p99Ms: percentile(took, 0.99) ?? 0,
+      lastMs,
+      reportBytes,
+      invocations,
+    },
     cpuMs: (user + system) / 1_000,
     load: loadavg()[0] ?? 0,
   };

@@ -48,6 +48,7 @@ withHome(withClusterOptions(program.command("relay")))
   .option("--function-prefix <prefix>", "functions are named <prefix>node, …")
   .option("--function-arn <arn>", "the node function, by name or ARN")
   .option("--region <region>", "where the functions are (default: $AWS_REGION, or the AWS profile's)")
+  .option("--fallback <where>", "in-process: does their work by itself while AWS Lambda fails (default: not)")
   .action(async (flags, command: Command) => {
     outliveHangups();
     keepHeapSmall();
@@ -101,6 +102,7 @@ withReach(program.command("doctor"))
   .option("--function-prefix <prefix>", "the deployed functions are named <prefix>node, …")
   .option("--function-arn <arn>", "the deployed function, by name or ARN")
   .option("--region <region>", "where the functions are (default: $AWS_REGION, or the AWS profile's)")
+  .option("--fallback <where>", "in-process: what a relay could do by itself while AWS Lambda fails")
   .option("--json", "a line of JSON for each check")
   .action(async (name, flags, command: Command) => {
     const { doctor } = await import("#cli/doctor/doctor.ts");

@@ -8,6 +8,7 @@ import type { OpenedClusters } from "#cli/opened-clusters.ts";
 import type { CommonWorkerData, RelayWorkerData, RunWorkerData } from "#cli/relay-worker-data.ts";
 import { log, serveUntilSignal } from "#cli/serve.ts";
 import type { ServingSettings } from "#cli/settings.ts";
+import { startHealth } from "#cli/start-health.ts";
 import { sayThatNoneIsUsable } from "#cli/start-notes.ts";
 import type { WorkersFor } from "#cli/workers.ts";
 import type { AddressRules } from "#config/address-rules.ts";
@@ -36,6 +37,8 @@ export interface RelayInWorkersOptions {
   readonly workerOf: (common: CommonWorkerData) => RelayWorkerData | RunWorkerData;
   /** Looks at whether deployed functions can be invoked; workers have one each of their own to invoke them. Without it they have the functions. */
   readonly platform?: LambdaInvoker | undefined;
+  /** Whether workers handle events by themselves while the platform fails. */
+  readonly hasFallback?: boolean;
 }
 
 /** How long after its place was given a function may still be at work: its own time-out, and what it takes to start. */
@@ -50,7 +53,16 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
   const clock = systemClock;
   const workerMetrics = createWorkerMetrics();
   const gate = createGate({ clock, random: Math.random });
+  const health =
+    platform !== undefined && options.hasFallback === true
+      ? startHealth({
+          ...{ invoker: platform, log, clock },
+          clusters: () => pool.status().length,
+          onChange: () => pool.tellHealth(),
+        })
+      : undefined;
   const pool = createPool({
+    health,
     spawn: spawnWith(options),
     workersFor: options.workersFor,
     gate,
@@ -64,6 +76,7 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
   const status = withSlowed(pool.status, gate.status);
   metrics.follow(status);
   metrics.followGate(gate.status);
+  if (health !== undefined) metrics.followFallback(health.failing);
   metrics.followSweep(() => overdueIn(pool.status()));
   workerMetrics.follow(() => ({
     workers: pool.workers(),
@@ -91,9 +104,11 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
     },
     serving,
     shard,
+    failing: health?.failing,
     clusters: content.clusters.length,
     stop: () => follower.stop(),
     async close() {
+      await health?.close();
       await pool.close();
       stops?.close();
       await Promise.all([follower.stopped, platform?.close()]);

@@ -20,6 +20,8 @@ export interface RelayWorkerData extends CommonWorkerData, FunctionFlags {
   readonly kind: typeof RELAY_WORKER;
   /** Where the functions are; what the AWS SDK finds without it. */
   readonly region: string | undefined;
+  /** Whether it handles events by itself while the platform fails. */
+  readonly hasFallback: boolean;
 }
 
 /** Of `run`. */

@@ -1,15 +1,20 @@
 import { parentPort } from "node:worker_threads";
 import { connectRelay } from "#cli/connect-relay.ts";
+import { connectAsFunction, createFallbackParts } from "#cli/fallback.ts";
 import { readFunctionNames } from "#cli/function-names.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { keepCluster } from "#cli/keep-cluster.ts";
 import { logToStandardError } from "#cli/log-to-standard-error.ts";
 import { privateSweeps } from "#cli/private-sweeps.ts";
 import { RELAY_WORKER, type RelayWorkerData } from "#cli/relay-worker-data.ts";
-import { startTracing } from "#cli/start-tracing.ts";
+import { type ProcessTracing, startTracing } from "#cli/start-tracing.ts";
 import type { Watch } from "#core/controller.ts";
+import type { Event } from "#core/event.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
-import { startWorkerHost } from "#relay/workers/worker-host.ts";
+import type { Invoker } from "#delivery/invoker.ts";
+import { systemClock } from "#kube/follow/clock.ts";
+import { withFallback } from "#relay/delivery/with-fallback.ts";
+import { startWorkerHost, type WorkerParts, type WorkerWork } from "#relay/workers/worker-host.ts";
 
 /** Sockets to Lambda at most. What is in flight is bounded by each cluster's limits, and clusters come and go. */
 const MAX_SOCKETS = 10_000;
@@ -32,9 +37,30 @@ export async function runRelayWorker(data: RelayWorkerData, watches?: readonly W
     nodeStatusUpdateFrequencySeconds: data.nodeStatusUpdateFrequencySeconds,
     connect: (cluster) => connectRelay(cluster, data.addresses),
     sweeps: privateSweeps,
-    work: () => ({
-      invoker: tracing.invoker(invoker),
-      keep: (name, options) => keepCluster(name, options, undefined),
-    }),
+    work(parts) {
+      if (data.hasFallback) return workWithFallback(invoker, tracing, data, parts);
+      return {
+        invoker: tracing.invoker(invoker),
+        keep: (name, options) => keepCluster(name, options, undefined),
+      };
+    },
   });
+}
+
+function workWithFallback(
+  invoker: Invoker,
+  tracing: ProcessTracing,
+  { addresses }: RelayWorkerData,
+  { mark, log, stopOf, health, metrics }: WorkerParts,
+): WorkerWork {
+  const connectAs = connectAsFunction(addresses);
+  const { followed, inProcess } = createFallbackParts({
+    connect: async (cluster, role) => mark(await connectAs(cluster, role), cluster),
+    ...{ log, stopOf, tracer: tracing.functions },
+  });
+  const onEvent = ({ cluster, controller }: Event): void => metrics.fellBack(cluster, controller);
+  return {
+    invoker: tracing.invoker(withFallback(invoker, inProcess, { health, clock: systemClock, onEvent })),
+    keep: (name, options) => keepCluster(name, { ...options, relay: followed.of(options.relay) }, undefined),
+  };
 }

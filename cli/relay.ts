@@ -1,17 +1,20 @@
 import { clusterSourceOf } from "#cli/cluster-source.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { connectAsFunction, createFallbackParts } from "#cli/fallback.ts";
 import { type FunctionFlags, faultsOfOneFunction, readFunctionNames } from "#cli/function-names.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { readLambdaRegion } from "#cli/lambda-region.ts";
 import { clustersInThread, type HomeFlags, NOTHING_TO_SHARE, openClusters } from "#cli/opened-clusters.ts";
+import { readFallback } from "#cli/read-fallback.ts";
 import { relayInWorkers } from "#cli/relay-in-workers.ts";
 import { RELAY_WORKER } from "#cli/relay-worker-data.ts";
 import { log, serve } from "#cli/serve.ts";
+import { servedWithFallback } from "#cli/served-with-fallback.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
 import { readSharding } from "#cli/sharding.ts";
 import { sayDoubts, sayThatFlagsWin, sayThatNothingIsReadAgain } from "#cli/start-notes.ts";
 import { startTracing } from "#cli/start-tracing.ts";
-import { followSwitchOfFlags } from "#cli/stop-switch.ts";
+import { followSwitchOfFlags, stopOfAll } from "#cli/stop-switch.ts";
 import { readWorkers } from "#cli/workers.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
@@ -22,6 +25,8 @@ export interface RelayFlags extends Flags, HomeFlags, FunctionFlags {
   readonly dryRun: boolean;
   /** Where the functions are; what the AWS SDK finds without it. */
   readonly region?: string | undefined;
+  /** Where events are handled while the functions' platform fails; nowhere without it. */
+  readonly fallback?: string | undefined;
 }
 
 /** Sockets to Lambda at most. What is in flight is bounded by each cluster's limits, and clusters come and go. */
@@ -33,6 +38,7 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
   const serving = readServingSettings(flags, faults);
   const functionName = readFunctionNames(flags, faults);
   const region = await readLambdaRegion(flags.region, faults);
+  const hasFallback = readFallback(flags.fallback, faults);
   const workersFor = readWorkers(flags.workers, faults);
   const source = clusterSourceOf(flags.clustersFile, flags.given, process.env, faults);
   const join = await readSharding(flags, process.env, faults);
@@ -45,16 +51,23 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
     });
   if (source.kind === "flags") {
     if (join !== undefined) faults.push(NOTHING_TO_SHARE);
-    const { cluster, relayAccess } = await readClusterSettings(flags, process.env, faults);
+    const { cluster, relayAccess, functionsAccess } = await readClusterSettings(flags, process.env, faults);
     refuseOneFunction(flags, [cluster]);
     if (source.unread !== undefined) sayThatFlagsWin(source.unread);
     sayThatNothingIsReadAgain();
     sayDoubts(cluster);
     const tracing = await startTracing(process.env, log);
-    const invoker = tracing.invoker(makeInvoker());
+    const invoker = makeInvoker();
     const clusters = [{ cluster, transport: connect(relayAccess) }];
     const stops = await followSwitchOfFlags(flags, process.env);
-    return serve({ clusters, invoker, serving, stops, dryRun: invoker.dryRun });
+    if (!hasFallback)
+      return serve({ clusters, invoker: tracing.invoker(invoker), serving, stops, dryRun: invoker.dryRun });
+    const parts = createFallbackParts({
+      connect: async () => connect(functionsAccess),
+      ...{ log, stopOf: stopOfAll(stops), tracer: tracing.functions },
+    });
+    parts.followed.add(cluster);
+    return serve({ clusters, ...servedWithFallback(invoker, parts, tracing), serving, stops });
   }
   const opened = await openClusters(source.file, flags, join, faults, ({ clusters }) =>
     refuseOneFunction(flags, clusters),
@@ -64,16 +77,31 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
     const { functionPrefix, functionArn } = flags;
     return relayInWorkers({
       ...{ opened, program, serving, workersFor, dryRun: flags.dryRun },
-      workerOf: (common) => ({ ...common, kind: RELAY_WORKER, functionPrefix, functionArn, region }),
-      platform: invoker,
+      workerOf: (common) => ({
+        ...common,
+        kind: RELAY_WORKER,
+        functionPrefix,
+        functionArn,
+        region,
+        hasFallback,
+      }),
+      ...{ platform: invoker, hasFallback },
     });
   }
   const tracing = await startTracing(process.env, log);
+  if (!hasFallback)
+    return serve({
+      ...(await clustersInThread(opened, flags.dryRun)),
+      ...{ invoker: tracing.invoker(invoker), serving, dryRun: invoker.dryRun },
+    });
+  const parts = createFallbackParts({
+    connect: connectAsFunction(opened.addresses),
+    ...{ log, stopOf: stopOfAll(opened.stops), tracer: tracing.functions },
+  });
   await serve({
-    ...(await clustersInThread(opened, flags.dryRun)),
-    invoker: tracing.invoker(invoker),
+    ...(await clustersInThread(opened, flags.dryRun, parts.followed)),
+    ...servedWithFallback(invoker, parts, tracing),
     serving,
-    dryRun: invoker.dryRun,
   });
 }
 

@@ -6,6 +6,7 @@ import { createRunParts } from "#cli/run-parts.ts";
 import { log, serve } from "#cli/serve.ts";
 import type { ServingSettings } from "#cli/settings.ts";
 import { startTracing } from "#cli/start-tracing.ts";
+import { stopOfAll } from "#cli/stop-switch.ts";
 import type { WorkersFor } from "#cli/workers.ts";
 
 export interface RunClustersOptions {
@@ -32,7 +33,7 @@ export async function runClusters({ workersFor, ...options }: RunClustersOptions
     });
   const { opened, serving, dryRun } = options;
   const { stops } = opened;
-  const stopOf = stops && (async (name: string) => stops.of(name));
+  const stopOf = stopOfAll(stops);
   const tracing = await startTracing(process.env, log, "serverless-ccm");
   const { followed, functions, sweeping } = createRunParts({
     connect: (cluster, role) => connectFunction(cluster, role, opened.addresses),

@@ -16,7 +16,7 @@ import {
 import { readSharding } from "#cli/sharding.ts";
 import { sayDoubts, sayThatFlagsWin, sayThatNothingIsReadAgain } from "#cli/start-notes.ts";
 import { startTracing } from "#cli/start-tracing.ts";
-import { type FollowedSwitch, followSwitchOfFlags } from "#cli/stop-switch.ts";
+import { type FollowedSwitch, followSwitchOfFlags, stopOfAll } from "#cli/stop-switch.ts";
 import { sweepEveryMinute } from "#cli/sweep-every-minute.ts";
 import { readWorkers } from "#cli/workers.ts";
 import { loadCloud } from "#clouds/kinds.ts";
@@ -65,7 +65,7 @@ async function runOne(
   serving: ServingSettings,
   stops: FollowedSwitch | undefined,
 ): Promise<void> {
-  const stopOf = stops && (async (name: string) => stops.of(name));
+  const stopOf = stopOfAll(stops);
   sayThatNothingIsReadAgain();
   sayDoubts(cluster);
   const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name }).catch((cause) => {

@@ -7,7 +7,11 @@ import type { ControllerName } from "#core/event.ts";
 import { logText } from "#core/log-text.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import { systemClock } from "#kube/follow/clock.ts";
-import { checkPlatform, type PlatformCheckOptions } from "#relay/delivery/check-platform.ts";
+import {
+  checkPlatform,
+  type PlatformCheckOptions,
+  type PlatformState,
+} from "#relay/delivery/check-platform.ts";
 import { createGate } from "#relay/delivery/create-gate.ts";
 import { type Relay, type RelayCluster, startRelay } from "#relay/relay.ts";
 import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
@@ -30,6 +34,11 @@ export interface ServeOptions {
   readonly serving: ServingSettings;
   /** Where functions are invoked over a network, whether they could be. */
   readonly dryRun?: PlatformCheckOptions["dryRun"];
+  /** Starts to see which functions the platform does not run now, where this process handles their events then. */
+  readonly fallback?: (
+    relay: Pick<Relay, "status">,
+    metrics: Pick<RelayMetrics, "fellBack">,
+  ) => () => readonly ControllerName[];
   /** Of the clusters, where other replicas follow the rest; it is left before anything else ends. */
   readonly shard?: Shard | undefined;
   /** What operators have stopped; nothing without it. It is read until the end. */
@@ -65,6 +74,7 @@ export async function serve({
   dryRun,
   shard,
   stops,
+  fallback,
 }: ServeOptions): Promise<void> {
   const metrics = createRelayMetrics();
   const gate = createGate({ clock: systemClock, random: Math.random });
@@ -82,6 +92,8 @@ export async function serve({
     sweep: privateSweeps({ metrics: swept, log }),
     stops,
   });
+  const failing = fallback?.(relay, metrics);
+  if (failing !== undefined) metrics.followFallback(failing);
   const follower = follow?.(relay);
   const sweeping = sweep?.(swept);
   await serveUntilSignal({
@@ -90,6 +102,7 @@ export async function serve({
     serving,
     dryRun,
     shard,
+    failing,
     clusters: clusters.length,
     stop() {
       follower?.stop();
@@ -121,6 +134,8 @@ export interface Served extends Pick<ServeOptions, "serving"> {
   readonly metrics: Pick<RelayMetrics, "text" | "values" | "contentType" | "followPlatform">;
   readonly dryRun: ServeOptions["dryRun"] | undefined;
   readonly shard?: Shard | undefined;
+  /** The controllers whose events this process handles, as the platform fails. */
+  readonly failing?: (() => readonly ControllerName[]) | undefined;
   /** How many it began with. */
   readonly clusters: number;
   /** Nothing is added or changed any more. */
@@ -145,7 +160,7 @@ export async function serveUntilSignal(served: Served): Promise<void> {
         createProcessMetrics(packageJson.version),
       ),
       values: metrics.values,
-      platform: platform?.state,
+      platform: platform && (() => stateOf(platform.state(), served.failing?.() ?? [])),
       shard: shard?.status,
       bindAddress: serving.bindAddress,
       port: serving.port,
@@ -165,6 +180,15 @@ export async function serveUntilSignal(served: Served): Promise<void> {
     served.stop();
     await Promise.all([served.close(), platform?.close(), shard?.leave()]);
   }
+}
+
+/** Work that is done in this process is done, whatever the platform does. */
+function stateOf(
+  state: PlatformState | undefined,
+  failing: readonly ControllerName[],
+): PlatformState | undefined {
+  if (failing.length === 0 || state?.reachable !== false) return state;
+  return { reachable: true, message: `this process handles events by itself: ${state.message}` };
 }
 
 function controllersOf(clusters: ReturnType<Relay["status"]>): ControllerName[] {

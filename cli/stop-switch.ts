@@ -6,6 +6,7 @@ import { configMapSwitch } from "#config/switch/config-map.ts";
 import { followStops, type StopsFollower } from "#config/switch/follow-stops.ts";
 import { openSwitch, switchBeside } from "#config/switch/open-switch.ts";
 import type { StopSwitch } from "#config/switch/switch.ts";
+import type { Stop } from "#core/stop.ts";
 
 /** The flag that names the switch, for commands that have it. */
 export interface StopSwitchFlags {
@@ -65,4 +66,11 @@ export function followSwitchOfFlags(
   environment: Environment,
 ): Promise<FollowedSwitch | undefined> {
   return followNamedSwitch({ stopSwitch: stopSwitch ?? environment["STOP_SWITCH"] }, undefined, {});
+}
+
+/** The same for functions in this process. */
+export function stopOfAll(
+  stops: FollowedSwitch | undefined,
+): ((cluster: string) => Promise<Stop | undefined>) | undefined {
+  return stops && (async (name) => stops.of(name));
 }

@@ -10,6 +10,10 @@ export const LOG_EVENTS = {
   Drained: "what was in flight has `finished`, or is given up",
   PlatformReady: "the functions of these `controllers` can be invoked",
   PlatformUnreachable: "functions cannot be invoked, for these reasons (`codes`); it is looked at again",
+  PlatformFailed:
+    "the platform has run no function of the `controller` for `durationMs` (`code`); its events are handled in the relay's process",
+  PlatformBack: "the platform has been well for long enough, and has the events of the `controller` again",
+  FallbackLimited: "what of the cluster's work the relay could not do by itself, were the platform to fail",
   DryRun: "functions are told to write nothing, whatever the cluster",
   Rereading: "a `signal` asks for the `file` of clusters to be read again",
   NothingToReread: "a `signal` asks for a file to be read again, and flags describe the one cluster",
@@ -66,7 +70,8 @@ export const LOG_EVENTS = {
   OrphanedLoadBalancer:
     "the cloud has something (`target`, of a `kind`) for a Service (`namespace`, `name`) that is gone, or that another one of its name has replaced (`code`); it stays unless the cluster has `loadBalancers.deleteOrphaned`, and then `deletedFrom` says when its turn comes",
   Object: "an object that was changed, skipped, warned of or is to be tried again",
-  InvocationFailed: "an invocation ended without a report; with the code `DecisionsRefused` where a function [handed back](../how-to/private-api-servers.md#the-relay-writes) what it should not: nothing of it was done",
+  InvocationFailed:
+    "an invocation ended without a report; with the code `DecisionsRefused` where a function [handed back](../how-to/private-api-servers.md#the-relay-writes) what it should not: nothing of it was done",
   InstanceChanged:
     "EC2 told of an `instance` that ends (`state`): its nodes (`objects`) were looked at, at once",
   InstanceChangeDropped: "EC2 told of an `instance` of which nothing is to be done (`code`)",

@@ -3,6 +3,7 @@ import type { Check, CheckContext } from "#cli/doctor/check.ts";
 import { clock } from "#cli/doctor/clock.ts";
 import { cloudCredentials, cloudNetwork } from "#cli/doctor/cloud.ts";
 import { deletionState } from "#cli/doctor/deletion-state.ts";
+import { fallback } from "#cli/doctor/fallback.ts";
 import { identityOf } from "#cli/doctor/identity.ts";
 import { kubelets } from "#cli/doctor/kubelets.ts";
 import { lambdaConcurrency } from "#cli/doctor/lambda.ts";
@@ -20,7 +21,7 @@ export function connectionChecks({ signers }: Pick<CheckContext, "signers">): re
 }
 
 /** Everything that is looked at for a cluster, in the order in which it is told; a new check is a line here. */
-export function checksFor({ signers }: Pick<CheckContext, "signers">): readonly Check[] {
+export function checksFor({ signers }: Pick<CheckContext, "signers">, hasFallback = false): readonly Check[] {
   return [
     apiServer,
     ...signers.flatMap((signer) => [identityOf(signer), permissionsOf(signer)]),
@@ -38,6 +39,7 @@ export function checksFor({ signers }: Pick<CheckContext, "signers">): readonly 
     stopped,
     relayLease,
     lambdaConcurrency,
+    ...(hasFallback ? [fallback] : []),
     clock,
   ];
 }

@@ -10,6 +10,7 @@ import { runChecks } from "#cli/doctor/run-checks.ts";
 import { type FunctionFlags, readFunctionNames } from "#cli/function-names.ts";
 import { readLambdaRegion } from "#cli/lambda-region.ts";
 import { type ReachableCluster, type ReachFlags, reachClusters } from "#cli/reach-cluster.ts";
+import { readFallback } from "#cli/read-fallback.ts";
 import { namedStopSwitch } from "#cli/stop-switch.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { failed } from "#core/finding.ts";
@@ -20,6 +21,8 @@ import { createSlots } from "#kube/client/slots.ts";
 export interface DoctorFlags extends ReachFlags, FunctionFlags {
   readonly region?: string | undefined;
   readonly json?: boolean | undefined;
+  /** What a relay of the clusters is started with. */
+  readonly fallback?: string | undefined;
 }
 
 type Write = (line: string) => void;
@@ -36,6 +39,7 @@ export async function doctor(
 ): Promise<void> {
   const lambda = await readLambda(flags);
   const stopSwitch = namedStopSwitch({}, flags.clustersFile, environment);
+  const hasFallback = readFallbackOrThrow(flags.fallback);
   const { clusters, faults } = await reachClusters(name, flags, environment);
   const slots = createSlots(() => MAX_AT_ONCE, clusters.length);
   let failures = 0;
@@ -43,7 +47,7 @@ export async function doctor(
     const examined = clusters.map(async (reached) => {
       await slots.enter(NEVER_GIVEN_UP);
       try {
-        return await examine(reached, lambda, stopSwitch);
+        return await examine(reached, lambda, stopSwitch, hasFallback);
       } finally {
         slots.leave();
       }
@@ -78,13 +82,14 @@ async function examine(
   reached: ReachableCluster,
   lambda: LambdaReader | undefined,
   stopSwitch: string | undefined,
+  hasFallback: boolean,
 ) {
   const context = createCheckContext(reached, lambda, undefined, stopSwitch);
   try {
     const { controllers } = reached.cluster;
     const isOn = ({ controller }: Check): boolean =>
       controller === undefined || controllers.includes(controller);
-    return await runChecks(checksFor(context).filter(isOn), context);
+    return await runChecks(checksFor(context, hasFallback).filter(isOn), context);
   } finally {
     await context.close();
   }
@@ -92,6 +97,13 @@ async function examine(
 
 function ofEntry({ message }: ConfigurationFault): NamedFinding {
   return { check: "configuration", ...failed(message, "serverless-ccm clusters check") };
+}
+
+function readFallbackOrThrow(flag: string | undefined): boolean {
+  const faults: ConfigurationFault[] = [];
+  const hasFallback = readFallback(flag, faults);
+  if (faults.length > 0) throw new ConfigurationError(faults);
+  return hasFallback;
 }
 
 async function readLambda(flags: DoctorFlags): Promise<(LambdaReader & { close(): void }) | undefined> {

@@ -44,9 +44,10 @@ export function neededBy(
 
 const Review = z.object({ status: z.object({ allowed: z.boolean() }) });
 
-async function isAllowed(
-  { ask }: CheckContext,
-  { role }: Signer,
+/** Whether somebody of ours has a right; rejects where that cannot be asked. */
+export async function isAllowed(
+  { ask }: Pick<CheckContext, "ask">,
+  { role }: Pick<Signer, "role">,
   { verb, group, resource, subresource, namespace, name }: Right,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -68,7 +69,7 @@ async function isAllowed(
 }
 
 /** A right as people write it. */
-function wordsOf({ verb, group, resource, subresource, namespace, name }: Right): string {
+export function wordsOf({ verb, group, resource, subresource, namespace, name }: Right): string {
   const what = `${resource}${subresource === undefined ? "" : `/${subresource}`}${group === "" ? "" : `.${group}`}`;
   const which = name === undefined ? "" : ` ${name}`;
   return `${verb} ${what}${which}${namespace === undefined ? "" : ` in ${namespace}`}`;

@@ -38,6 +38,10 @@ export interface RelayMetrics {
   followSweep(overdue: () => ReadonlyMap<string, number>): void;
   /** Where it reads how the gate stands, in the process that has it. */
   followGate(status: () => GateStatus): void;
+  /** Where it reads which controllers' events this process handles itself, as the platform fails. */
+  followFallback(failing: () => readonly string[]): void;
+  /** Counts an event that this process handles itself. */
+  fellBack(cluster: string, controller: string): void;
   /** Drops what was counted of a cluster that is followed no longer. */
   forget(cluster: string): Promise<void>;
 }
@@ -234,6 +238,12 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
     [...CONTROLLER, "kind"],
   );
 
+  const fallbacks = counter(
+    "fallback_events_total",
+    "Events that were handled in this process, as the platform failed.",
+    CONTROLLER,
+  );
+
   function observeWatch(labels: ResourceLabels, note: WatchNote): void {
     if (note.kind === "listed") lists.inc({ ...labels, cause: note.cause });
     if (note.kind === "ended") watchEnds.inc({ ...labels, cause: note.cause });
@@ -308,6 +318,22 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
         collect() {
           this.reset();
           for (const [cluster, nodes] of overdue()) this.set({ cluster }, nodes);
+        },
+      });
+    },
+    fellBack: (cluster, controller) => fallbacks.inc({ cluster, controller }),
+    followFallback(failing) {
+      new Gauge({
+        ...defined({
+          name: "serverless_ccm_fallback",
+          type: "gauge",
+          help: "1 while the function's events are handled in this process, as the platform fails; by controller.",
+          labelNames: ["function"],
+        }),
+        registers,
+        collect() {
+          this.reset();
+          for (const controller of failing()) this.set({ function: controller }, 1);
         },
       });
     },

@@ -2,6 +2,7 @@ import type { Cluster } from "#config/cluster.ts";
 import type { StopsRead } from "#config/switch/follow-stops.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { Gate } from "#relay/delivery/gate.ts";
+import type { ProcessPlatformHealth } from "#relay/delivery/platform-health.ts";
 import { createGateServer } from "#relay/workers/gate-server.ts";
 import type { FromWorker, LogLine, Metrics } from "#relay/workers/messages.ts";
 import { askMetrics } from "#relay/workers/metrics-answers.ts";
@@ -15,6 +16,8 @@ export interface MemberOptions {
   /** How long after its place was given a function may still be at work. */
   readonly longestInvocationMs: number;
   readonly log: (line: LogLine) => void;
+  /** Of the platform, which all workers share; without it nobody asks. */
+  readonly health?: Pick<ProcessPlatformHealth, "failed" | "answered" | "failing"> | undefined;
 }
 
 /** What a pool hears of its members. */
@@ -37,6 +40,8 @@ export interface Member {
   /** Says what is stopped. */
   tellStops(read: StopsRead): void;
   drain(): void;
+  /** Says which functions the platform does not run now. */
+  tellHealth(): void;
   metrics(): Promise<Metrics>;
   /** Once a second. */
   turn(): void;
@@ -72,6 +77,12 @@ export function startMember(id: number, options: MemberOptions, handler: MemberH
         isDrained = true;
         handler.drained();
         break;
+      case "platform-failed":
+        options.health?.failed(message.failure);
+        break;
+      case "platform-answered":
+        options.health?.answered(message.controller);
+        break;
       default:
         gate.receive(message);
     }
@@ -104,6 +115,7 @@ export function startMember(id: number, options: MemberOptions, handler: MemberH
     },
     tellStops: (read) => worker.send({ kind: "stops", read }),
     drain: () => worker.send({ kind: "drain" }),
+    tellHealth: () => worker.send({ kind: "platform", failing: options.health?.failing() ?? [] }),
     metrics: () => metrics.ask(),
     turn: () => worker.turn(),
     end() {
@@ -111,5 +123,6 @@ export function startMember(id: number, options: MemberOptions, handler: MemberH
       return worker.end();
     },
   };
+  if ((options.health?.failing().length ?? 0) > 0) member.tellHealth();
   return member;
 }

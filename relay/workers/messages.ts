@@ -3,6 +3,7 @@ import type { Cluster } from "#config/cluster.ts";
 import type { StopsRead } from "#config/switch/follow-stops.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import type { GateFromWorker, GateToWorker } from "#relay/workers/gate-messages.ts";
+import type { HealthFromWorker } from "#relay/workers/remote-health.ts";
 
 /** What the main thread tells a worker; plain data, as it is copied. */
 export type ToWorker =
@@ -25,6 +26,8 @@ export type ToWorker =
   | { readonly kind: "ask-metrics"; readonly id: number }
   /** Nothing new starts; answered with `drained` when nothing is in flight. */
   | { readonly kind: "drain" }
+  /** The controllers whose functions the platform does not run now. */
+  | { readonly kind: "platform"; readonly failing: readonly string[] }
   /** The worker ends. */
   | { readonly kind: "close" }
   | GateToWorker;
@@ -46,6 +49,7 @@ export type FromWorker =
   | { readonly kind: "log"; readonly lines: readonly LogLine[]; readonly dropped: number }
   | { readonly kind: "metrics"; readonly id: number; readonly metrics: Metrics }
   | { readonly kind: "drained" }
+  | HealthFromWorker
   | GateFromWorker;
 
 /** A line of the log, as plain data. */

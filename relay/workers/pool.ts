@@ -37,6 +37,8 @@ export interface Pool {
   /** Threads that run. */
   workers(): number;
   isQuarantined(name: string): boolean;
+  /** Says to all workers which functions the platform does not run now. */
+  tellHealth(): void;
   /** What each worker counts; the last that is known of one that does not answer in time. */
   metrics(): Promise<readonly Metrics[]>;
   /** Nothing new starts; resolves to whether all that was in flight had finished when the signal fired. */
@@ -220,6 +222,9 @@ export function createPool(options: PoolOptions): Pool {
     status,
     isQuarantined,
     workers: () => members.size,
+    tellHealth() {
+      for (const member of members.values()) member.tellHealth();
+    },
     ready(name) {
       const asked = status().filter((each) => name === undefined || each.name === name);
       return asked.length > 0 && asked.every((each) => each.ready);

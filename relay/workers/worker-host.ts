@@ -4,6 +4,7 @@ import type { Watch } from "#core/controller.ts";
 import type { Stop } from "#core/stop.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import type { PlatformHealth } from "#relay/delivery/platform-health.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import { type Relay, type RelayOptions, startRelay } from "#relay/relay.ts";
 import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
@@ -11,6 +12,7 @@ import { createHandling } from "#relay/workers/handling.ts";
 import { createLogBatches } from "#relay/workers/log-batches.ts";
 import type { FromWorker, LogLine, ToWorker, WorkerStart } from "#relay/workers/messages.ts";
 import { createRemoteGate } from "#relay/workers/remote-gate.ts";
+import { createRemoteHealth } from "#relay/workers/remote-health.ts";
 import { tellStatus } from "#relay/workers/status-changes.ts";
 
 /** A worker's way to the main thread; Node's `parentPort` is one. */
@@ -42,6 +44,9 @@ export interface WorkerParts {
   readonly log: (line: LogLine) => void;
   /** What operators have stopped for a cluster, as the main thread has read it. */
   readonly stopOf: (cluster: string) => Promise<Stop | undefined>;
+  /** Of the platform, which the main thread knows. */
+  readonly health: PlatformHealth;
+  readonly metrics: Pick<RelayMetrics, "fellBack">;
 }
 
 /** What works in a worker. */
@@ -78,6 +83,7 @@ export function startWorkerHost(options: WorkerHostOptions): void {
   const { port } = options;
   const post = (message: FromWorker): void => port.postMessage(message);
   const gate = createRemoteGate(post);
+  const health = createRemoteHealth(post);
   const handling = createHandling(options.start.handling);
   const log = createLogBatches((lines, dropped) => post({ kind: "log", lines, dropped }));
   const metrics = createRelayMetrics(options.watches);
@@ -95,7 +101,7 @@ export function startWorkerHost(options: WorkerHostOptions): void {
   }
 
   const { invoker, keep, beside, overdue } = options.work({
-    ...{ mark, log: log.add },
+    ...{ mark, log: log.add, health, metrics },
     stopOf: async (name) => stops.of(name),
   });
   const found = overdue === undefined ? [] : [overdue];
@@ -191,6 +197,9 @@ export function startWorkerHost(options: WorkerHostOptions): void {
         break;
       case "ask-metrics":
         void metrics.values().then((values) => post({ kind: "metrics", id: message.id, metrics: values }));
+        break;
+      case "platform":
+        health.receive(message.failing);
         break;
       case "drain":
         void drain();

@@ -1,0 +1,38 @@
+import type { FallbackParts } from "#cli/fallback.ts";
+import { log, type ServeOptions } from "#cli/serve.ts";
+import { startHealth } from "#cli/start-health.ts";
+import type { ProcessTracing } from "#cli/start-tracing.ts";
+import type { Event } from "#core/event.ts";
+import type { LambdaInvoker } from "#delivery/invoke-lambda.ts";
+import { systemClock } from "#kube/follow/clock.ts";
+import { withFallback } from "#relay/delivery/with-fallback.ts";
+
+/** The deployed functions, and in this process the same ones while the platform fails. */
+export function servedWithFallback(
+  invoker: LambdaInvoker,
+  { inProcess }: Pick<FallbackParts, "inProcess">,
+  tracing: Pick<ProcessTracing, "invoker">,
+): Pick<ServeOptions, "invoker" | "dryRun" | "fallback"> {
+  let clusters = (): number => 0;
+  let onEvent = (_: Event): void => {};
+  const health = startHealth({ invoker, clusters: () => clusters(), log });
+  const either = withFallback(invoker, inProcess, {
+    ...{ health, clock: systemClock },
+    onEvent: (event) => onEvent(event),
+  });
+  return {
+    invoker: tracing.invoker({
+      invoke: either.invoke,
+      async close() {
+        await health.close();
+        await either.close();
+      },
+    }),
+    dryRun: invoker.dryRun,
+    fallback(relay, metrics) {
+      clusters = () => relay.status().length;
+      onEvent = ({ cluster, controller }) => metrics.fellBack(cluster, controller);
+      return health.failing;
+    },
+  };
+}
