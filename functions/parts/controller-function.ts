@@ -47,8 +47,9 @@ export function controllerFunction(
       const invocation = { dependencies: traced, cluster, controller, event, deadline, ...moment, stop };
       const answers = await askCloud(invocation, asked);
       const batch = createBatch(invocation, objects, answers);
-      const decided: Decided =
-        cluster.writes === "relay" ? await handBack(invocation, batch) : await carryOut(invocation, batch);
+      const decided: Decided = await (cluster.writes === "relay"
+        ? handBack(invocation, batch)
+        : carryOut(invocation, batch));
       const outcomes = withOrphans(batch, decided);
       return reportOf(event, entries, { ...answers, usage: batch.cloudUsage() }, outcomes, startedAt);
     });

@@ -28,7 +28,7 @@ export async function handBack(invocation: Invocation, batch: Batch): Promise<De
   const { state, count } = event.round ?? {};
   const under = reference === undefined || state === undefined ? undefined : { state, count };
   const planUnder = (fleet?: FleetStanding): Plan => batch.plan(under && { ...under, fleet });
-  // What will not be written is not let, and does not count.
+  // What is let counts before it is handed back: whether and when it is written is not known here.
   const isUnwritten = isDryRun || cluster.policies.labelsOnly;
   const plan = isUnwritten ? planUnder() : await createFleetGate(invocation).planned(planUnder);
   if (isDryRun) return nothingSent(withoutWriting(batch, plan, stop));
