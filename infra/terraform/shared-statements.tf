@@ -22,6 +22,11 @@ locals {
       Action   = ["secretsmanager:GetSecretValue", "ssm:GetParameter"]
       Resource = [for arn in var.sign_in_secrets : replace(arn, "{function}", local.own_name)]
     }]
+    fleet-brake = [{
+      Effect   = "Allow"
+      Action   = ["s3:GetObject", "s3:PutObject"]
+      Resource = "arn:${local.partition}:s3:::${coalesce(var.fleet_brake, "none")}"
+    }]
     sign-in-keys = [{
       Effect   = "Allow"
       Action   = "kms:Decrypt"
@@ -99,6 +104,7 @@ locals {
     sign-in-roles   = var.sign_in_role_arn != null
     web-identity    = length(var.web_identity_audiences) > 0
     network         = length(var.vpc_subnet_ids) > 0
+    fleet-brake     = var.fleet_brake != null
   }
 
   # The function whose role asks, by the role's own tag: one policy for all of them lets each read what is its own.
@@ -113,5 +119,6 @@ locals {
     if !(pair[0] == "assume-role" && pair[1] == "sweep")
     && !(pair[0] == "cluster" && contains(["sweep", "ec2-events"], pair[1]))
     && !(pair[0] == "all-clusters" && !contains(["sweep", "ec2-events"], pair[1]))
+    && !(pair[0] == "fleet-brake" && pair[1] != "node-lifecycle")
   }
 }

@@ -205,3 +205,14 @@ variable "otlp_endpoint" {
     error_message = "otlp_endpoint is the URL of an OTLP endpoint over HTTP, without a password: http://HOST:4318."
   }
 }
+
+variable "fleet_brake" {
+  description = "The object in S3, BUCKET/KEY, by which all clusters of the deployment share one brake on deletions."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = can(regex("^[a-z0-9][a-z0-9-]{1,61}[a-z0-9](/[a-zA-Z0-9_.-]+)+$", coalesce(var.fleet_brake, "bucket/key")))
+    error_message = "fleet_brake is an object in S3, in a bucket without dots in its name: BUCKET/KEY."
+  }
+}

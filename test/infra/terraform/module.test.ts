@@ -42,6 +42,7 @@ const ROWS = [
       vpcSecurityGroupIds: "sg-1",
       sweepEveryMinute: "false",
       otlpEndpoint: "http://collector:4318",
+      fleetBrake: "my-bucket/cells/one.json",
     },
     variables: {
       controllers: ["node", "node-lifecycle", "service"],
@@ -57,6 +58,7 @@ const ROWS = [
       vpc_security_group_ids: ["sg-1"],
       sweep_every_minute: false,
       otlp_endpoint: "http://collector:4318",
+      fleet_brake: "my-bucket/cells/one.json",
     },
   },
   {
