@@ -68,7 +68,8 @@ export function brakeLines(summary: BrakeSummary, settings: DeletionSettings, no
   ];
 }
 
-function line(name: string, words: string): string {
+/** A line of a table of two columns. */
+export function line(name: string, words: string): string {
   return `${name.padEnd(12)}${words}`;
 }
 
@@ -99,7 +100,7 @@ function percentOf(percent: number): string {
 }
 
 /** A moment, and how long ago it was. */
-function ago(moment: string, now: Date): string {
+export function ago(moment: string, now: Date): string {
   return `${moment} (${durationOf(secondsSince(moment, now))} ago)`;
 }
 

@@ -3,6 +3,7 @@ import { connectRelay } from "#cli/connect-relay.ts";
 import { createFollowedClusters, type FollowedClusters } from "#cli/followed-clusters.ts";
 import type { AddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
+import type { FleetBrake } from "#config/fleet-brake/fleet-brake.ts";
 import type { SignInRole } from "#config/sign-in.ts";
 import type { Stop } from "#core/stop.ts";
 import type { Invoker } from "#delivery/invoker.ts";
@@ -19,6 +20,8 @@ export interface FallbackPartsOptions {
   readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
   /** What the functions' spans go to; nothing is traced without it. */
   readonly tracer?: FunctionTracer | undefined;
+  /** What lets deletions that nothing proves, over all clusters of a fleet. */
+  readonly fleetBrake?: FleetBrake | undefined;
 }
 
 /** What a relay has to do the work of deployed functions by itself. */
@@ -35,7 +38,13 @@ export function connectAsFunction(addresses: AddressRules): ConnectAs {
 }
 
 /** Loads nothing that functions are made of until they are needed. */
-export function createFallbackParts({ connect, log, stopOf, tracer }: FallbackPartsOptions): FallbackParts {
+export function createFallbackParts({
+  connect,
+  log,
+  stopOf,
+  tracer,
+  fleetBrake,
+}: FallbackPartsOptions): FallbackParts {
   const loading = new Map<"functions", ReturnType<typeof load>>();
   const followed = createFollowedClusters({
     added: (cluster) => void sayLimits(cluster),
@@ -47,7 +56,7 @@ export function createFallbackParts({ connect, log, stopOf, tracer }: FallbackPa
     const { keepForFunctions } = await import("#cli/kept-for-functions.ts");
     const kept = keepForFunctions(connect);
     const functions = createInProcessFunctions({
-      ...{ clusters: followed.find, api: kept.api, cloud: kept.cloud, log, stopOf, tracer },
+      ...{ clusters: followed.find, api: kept.api, cloud: kept.cloud, log, stopOf, tracer, fleetBrake },
     });
     return { ...functions, forget: kept.forget, close: kept.close };
   }

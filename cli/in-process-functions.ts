@@ -2,6 +2,7 @@ import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { createInProcessInvoker, type FunctionHandler } from "#cli/invoke-in-process.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Cluster, Clusters } from "#config/cluster.ts";
+import type { FleetBrake } from "#config/fleet-brake/fleet-brake.ts";
 import { type SignInRole, signInRoleOf } from "#config/sign-in.ts";
 import type { ControllerName } from "#core/event.ts";
 import type { Stop } from "#core/stop.ts";
@@ -25,6 +26,8 @@ export interface InProcessFunctionsOptions {
   readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
   /** What their spans go to; nothing is traced without it. */
   readonly tracer?: FunctionTracer | undefined;
+  /** What lets deletions that nothing proves, over all clusters of a fleet; without it each cluster's own brake alone holds. */
+  readonly fleetBrake?: FleetBrake | undefined;
 }
 
 /** The functions of all controllers in this process, for any number of clusters; each is loaded with its first event. */
@@ -46,9 +49,10 @@ export function createInProcessFunctions(options: InProcessFunctionsOptions): In
       now: () => new Date(),
       ...(options.stopOf === undefined ? {} : { stopOf: options.stopOf }),
       tracer: options.tracer,
+      fleetBrake: options.fleetBrake,
       // The relay's own lines are about the objects of a report; changes of the cloud are in no report.
       log: (line) => {
-        if (line["event"] === "CloudAction") options.log(line);
+        if (line["event"] === "CloudAction" || line["event"] === "FleetBrakeEngaged") options.log(line);
       },
     };
   }

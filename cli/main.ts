@@ -16,6 +16,8 @@ const WRONG_USAGE = 2;
 
 const ALLOWED_NETWORKS = "networks of internal API servers, 10.0.0.0/8 (default: $ALLOWED_NETWORKS)";
 
+const FLEET_BRAKE = "its record, s3://BUCKET/KEY or kubernetes:NAMESPACE/NAME (default: $FLEET_BRAKE)";
+
 const CLUSTER_DEFAULTS = "YAML of what the clusters of a management cluster have in common, such as cloud";
 
 const STOP_SWITCH =
@@ -73,8 +75,11 @@ withReach(program.command("brake"))
     "Shows what deletion remembers of a cluster: whether the brake is pulled, since when and why.\nEnds with 0, also where there was no brake to reset, and with 1 where the state cannot be used.",
   )
   .option("--reset", "let the brake go; deletions count from anew")
+  .option("--fleet", "the brake that all clusters share, in place of a cluster's")
+  .option("--fleet-brake <record>", FLEET_BRAKE)
   .option("--json", "as one line of JSON")
   .action(async (name, flags, command: Command) => {
+    if (flags.fleet === true) return (await import("#cli/fleet-brake.ts")).fleetBrake(name, flags, print);
     const { brake } = await import("#cli/brake.ts");
     await brake(name, { ...flags, given: givenTo(command) }, print);
   });
@@ -390,6 +395,8 @@ function withHome(command: Command): Command {
       .addOption(new Option("--allowed-networks <list>", ALLOWED_NETWORKS).hideHelp())
       .addOption(new Option("--cluster-defaults <file>", CLUSTER_DEFAULTS).hideHelp())
       .addOption(new Option("--stop-switch <home>", STOP_SWITCH).hideHelp())
+      // In docs/how-to/fleet-brake.md.
+      .addOption(new Option("--fleet-brake <record>", FLEET_BRAKE).hideHelp())
       .addOption(new Option("--shard-by <reference>", "shares clusters by Leases of kubernetes:").hideHelp())
       .addOption(new Option("--shard-replicas <list>", "shares clusters among these").hideHelp())
       .addOption(new Option("--shard-name <name>", "which replica this is (default: $POD_NAME)").hideHelp())

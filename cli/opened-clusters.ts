@@ -29,6 +29,7 @@ export interface HomeFlags extends ShardFlags, StopSwitchFlags {
   /** File of what entries say of clusters that are found in a management cluster. */
   readonly clusterDefaults?: string | undefined;
   readonly workers?: string | undefined;
+  readonly fleetBrake?: string | undefined;
   readonly dryRun: boolean;
 }
 

@@ -13,6 +13,8 @@ export interface CommonWorkerData {
   readonly addresses: AddressRules;
   readonly identity: string;
   readonly nodeStatusUpdateFrequencySeconds: number;
+  /** The record of the fleet's brake, for functions in this process. */
+  readonly fleetBrake?: string | undefined;
 }
 
 /** Of a relay. */

@@ -1,6 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import { connectRelay } from "#cli/connect-relay.ts";
 import { connectAsFunction, createFallbackParts } from "#cli/fallback.ts";
+import { openFleetBrake } from "#cli/fleet-record.ts";
 import { readFunctionNames } from "#cli/function-names.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { keepCluster } from "#cli/keep-cluster.ts";
@@ -50,13 +51,13 @@ export async function runRelayWorker(data: RelayWorkerData, watches?: readonly W
 function workWithFallback(
   invoker: Invoker,
   tracing: ProcessTracing,
-  { addresses }: RelayWorkerData,
+  { addresses, fleetBrake }: RelayWorkerData,
   { mark, log, stopOf, health, metrics }: WorkerParts,
 ): WorkerWork {
   const connectAs = connectAsFunction(addresses);
   const { followed, inProcess } = createFallbackParts({
     connect: async (cluster, role) => mark(await connectAs(cluster, role), cluster),
-    ...{ log, stopOf, tracer: tracing.functions },
+    ...{ log, stopOf, tracer: tracing.functions, fleetBrake: openFleetBrake(fleetBrake) },
   });
   const onEvent = ({ cluster, controller }: Event): void => metrics.fellBack(cluster, controller);
   return {

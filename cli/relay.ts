@@ -1,6 +1,7 @@
 import { clusterSourceOf } from "#cli/cluster-source.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectAsFunction, createFallbackParts } from "#cli/fallback.ts";
+import { readFleetBrake } from "#cli/fleet-record.ts";
 import { type FunctionFlags, faultsOfOneFunction, readFunctionNames } from "#cli/function-names.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { readLambdaRegion } from "#cli/lambda-region.ts";
@@ -40,6 +41,7 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
   const region = await readLambdaRegion(flags.region, faults);
   const hasFallback = readFallback(flags.fallback, faults);
   const workersFor = readWorkers(flags.workers, faults);
+  const fleetBrake = readFleetBrake(flags.fleetBrake, process.env, faults);
   const source = clusterSourceOf(flags.clustersFile, flags.given, process.env, faults);
   const join = await readSharding(flags, process.env, faults);
   const makeInvoker = () =>
@@ -64,7 +66,7 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
       return serve({ clusters, invoker: tracing.invoker(invoker), serving, stops, dryRun: invoker.dryRun });
     const parts = createFallbackParts({
       connect: async () => connect(functionsAccess),
-      ...{ log, stopOf: stopOfAll(stops), tracer: tracing.functions },
+      ...{ log, stopOf: stopOfAll(stops), tracer: tracing.functions, fleetBrake: fleetBrake?.open() },
     });
     parts.followed.add(cluster);
     return serve({ clusters, ...servedWithFallback(invoker, parts, tracing), serving, stops });
@@ -84,6 +86,7 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
         functionArn,
         region,
         hasFallback,
+        fleetBrake: fleetBrake?.reference,
       }),
       ...{ platform: invoker, hasFallback },
     });
@@ -96,7 +99,7 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
     });
   const parts = createFallbackParts({
     connect: connectAsFunction(opened.addresses),
-    ...{ log, stopOf: stopOfAll(opened.stops), tracer: tracing.functions },
+    ...{ log, stopOf: stopOfAll(opened.stops), tracer: tracing.functions, fleetBrake: fleetBrake?.open() },
   });
   await serve({
     ...(await clustersInThread(opened, flags.dryRun, parts.followed)),

@@ -1,4 +1,5 @@
 import { connectFunction } from "#cli/connect-identity.ts";
+import type { NamedFleetBrake } from "#cli/fleet-record.ts";
 import { clustersInThread, type OpenedClusters } from "#cli/opened-clusters.ts";
 import { relayInWorkers } from "#cli/relay-in-workers.ts";
 import { RUN_WORKER } from "#cli/relay-worker-data.ts";
@@ -16,6 +17,8 @@ export interface RunClustersOptions {
   readonly serving: ServingSettings;
   /** Undefined where all clusters are to live in this thread. */
   readonly workersFor: WorkersFor | undefined;
+  /** What lets deletions that nothing proves, over all clusters of a fleet. */
+  readonly fleetBrake: NamedFleetBrake | undefined;
   /** A dry run for all clusters, whatever their entries say. */
   readonly dryRun: boolean;
 }
@@ -24,12 +27,12 @@ export interface RunClustersOptions {
  * The clusters of a home with their functions and their sweep, until a signal ends it. In worker threads a cluster's functions run in the
  * thread of its relay, so that whatever its API server answers reaches no cluster of another thread.
  */
-export async function runClusters({ workersFor, ...options }: RunClustersOptions): Promise<void> {
+export async function runClusters({ workersFor, fleetBrake, ...options }: RunClustersOptions): Promise<void> {
   if (workersFor !== undefined)
     return relayInWorkers({
       ...options,
       workersFor,
-      workerOf: (common) => ({ ...common, kind: RUN_WORKER }),
+      workerOf: (common) => ({ ...common, kind: RUN_WORKER, fleetBrake: fleetBrake?.reference }),
     });
   const { opened, serving, dryRun } = options;
   const { stops } = opened;
@@ -37,7 +40,7 @@ export async function runClusters({ workersFor, ...options }: RunClustersOptions
   const tracing = await startTracing(process.env, log, "serverless-ccm");
   const { followed, functions, sweeping } = createRunParts({
     connect: (cluster, role) => connectFunction(cluster, role, opened.addresses),
-    ...{ log, stopOf, tracing },
+    ...{ log, stopOf, tracing, fleetBrake: fleetBrake?.open() },
   });
   await serve({
     ...(await clustersInThread(opened, dryRun, followed)),

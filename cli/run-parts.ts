@@ -4,6 +4,7 @@ import { keepForFunctions } from "#cli/kept-for-functions.ts";
 import type { ProcessTracing } from "#cli/start-tracing.ts";
 import { type SweepingClusters, sweepClusters } from "#cli/sweep-clusters.ts";
 import type { Cluster } from "#config/cluster.ts";
+import type { FleetBrake } from "#config/fleet-brake/fleet-brake.ts";
 import type { SignInRole } from "#config/sign-in.ts";
 import { messageOf } from "#core/message-of.ts";
 import type { Stop } from "#core/stop.ts";
@@ -17,6 +18,8 @@ export interface RunPartsOptions {
   readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
   /** Traces the functions, and what invokes them; nothing is traced without it. */
   readonly tracing?: ProcessTracing | undefined;
+  /** What lets deletions that nothing proves, over all clusters of a fleet. */
+  readonly fleetBrake?: FleetBrake | undefined;
 }
 
 /** What `run` has beside a relay of many clusters, in whichever thread they live. */
@@ -28,7 +31,7 @@ export interface RunParts {
 }
 
 /** The functions and the sweep for clusters that come and go; whatever was opened for a cluster goes with it. */
-export function createRunParts({ connect, log, stopOf, tracing }: RunPartsOptions): RunParts {
+export function createRunParts({ connect, log, stopOf, tracing, fleetBrake }: RunPartsOptions): RunParts {
   const kept = keepForFunctions(connect);
   const followed = createFollowedClusters({
     added(cluster) {
@@ -45,7 +48,15 @@ export function createRunParts({ connect, log, stopOf, tracing }: RunPartsOption
     },
   });
   const functions = createInProcessFunctions({
-    ...{ clusters: followed.find, api: kept.api, cloud: kept.cloud, log, stopOf, tracer: tracing?.functions },
+    ...{
+      clusters: followed.find,
+      api: kept.api,
+      cloud: kept.cloud,
+      log,
+      stopOf,
+      tracer: tracing?.functions,
+      fleetBrake,
+    },
   });
   const sweeping = sweepClusters({
     api: (cluster) => kept.api(cluster, "sweep"),

@@ -1,6 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import { connectFunction } from "#cli/connect-identity.ts";
 import { connectRelay } from "#cli/connect-relay.ts";
+import { openFleetBrake } from "#cli/fleet-record.ts";
 import { keepCluster } from "#cli/keep-cluster.ts";
 import { logToStandardError } from "#cli/log-to-standard-error.ts";
 import { privateSweeps } from "#cli/private-sweeps.ts";
@@ -14,6 +15,7 @@ export async function runRunWorker(data: RunWorkerData): Promise<void> {
   if (parentPort === null || data.kind !== RUN_WORKER) throw new Error("this is no worker of run");
   const port = parentPort;
   const tracing = await startTracing(process.env, logToStandardError, "serverless-ccm");
+  const fleetBrake = openFleetBrake(data.fleetBrake);
   startWorkerHost({
     ...{ port, start: data.start, identity: data.identity },
     nodeStatusUpdateFrequencySeconds: data.nodeStatusUpdateFrequencySeconds,
@@ -22,7 +24,7 @@ export async function runRunWorker(data: RunWorkerData): Promise<void> {
     work({ mark, log, stopOf }) {
       const { followed, functions, sweeping } = createRunParts({
         connect: async (cluster, role) => mark(await connectFunction(cluster, role, data.addresses), cluster),
-        ...{ log, stopOf, tracing },
+        ...{ log, stopOf, tracing, fleetBrake },
       });
       return {
         invoker: functions,

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { clusterSourceOf } from "#cli/cluster-source.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { readFleetBrake } from "#cli/fleet-record.ts";
 import { type FunctionAccess, readFunctionAccess } from "#cli/function-kubeconfigs.ts";
 import { createInProcessFunctions } from "#cli/in-process-functions.ts";
 import { type HomeFlags, NOTHING_TO_SHARE, openClusters } from "#cli/opened-clusters.ts";
@@ -20,6 +21,7 @@ import { type FollowedSwitch, followSwitchOfFlags, stopOfAll } from "#cli/stop-s
 import { sweepEveryMinute } from "#cli/sweep-every-minute.ts";
 import { readWorkers } from "#cli/workers.ts";
 import { loadCloud } from "#clouds/kinds.ts";
+import type { FleetBrake } from "#config/fleet-brake/fleet-brake.ts";
 import type { SignInRole } from "#config/sign-in.ts";
 import { faultsOf } from "#core/faults.ts";
 import { messageOf } from "#core/message-of.ts";
@@ -39,17 +41,22 @@ export async function run(flags: RunFlags, program: string): Promise<void> {
   const serving = readServingSettings(flags, faults);
   const workersFor = readWorkers(flags.workers, faults);
   const source = clusterSourceOf(flags.clustersFile, flags.given, process.env, faults);
+  const fleetBrake = readFleetBrake(flags.fleetBrake, process.env, faults);
   const join = await readSharding(flags, process.env, faults);
   if (source.kind === "flags") {
     if (join !== undefined) faults.push(NOTHING_TO_SHARE);
     const functionAccess = await readFunctionAccess(flags.functionKubeconfig ?? [], faults);
     const settings = await readClusterSettings(flags, process.env, faults);
     if (source.unread !== undefined) sayThatFlagsWin(source.unread);
-    return runOne(settings, functionAccess, serving, await followSwitchOfFlags(flags, process.env));
+    return runOne(settings, functionAccess, serving, {
+      stops: await followSwitchOfFlags(flags, process.env),
+      fleetBrake: fleetBrake?.open(),
+    });
   }
   if (flags.functionKubeconfig !== undefined) faults.push(FUNCTION_KUBECONFIG);
+  if (fleetBrake?.isOfOneThread && workersFor !== undefined) faults.push(ONE_THREAD);
   const opened = await openClusters(source.file, flags, join, faults);
-  await runClusters({ opened, program, serving, workersFor, dryRun: flags.dryRun });
+  await runClusters({ opened, program, serving, workersFor, fleetBrake, dryRun: flags.dryRun });
 }
 
 const FUNCTION_KUBECONFIG: ConfigurationFault = {
@@ -58,12 +65,23 @@ const FUNCTION_KUBECONFIG: ConfigurationFault = {
     "describes one cluster, and has no place beside a clusters file: there it is signIn.NAME of each entry",
 };
 
+const ONE_THREAD: ConfigurationFault = {
+  name: "--fleet-brake",
+  message: "memory is that of one thread: name a record that is kept elsewhere, or give --workers 0",
+};
+
+/** What holds deletions back beyond a cluster's own brake. */
+interface Brakes {
+  readonly stops: FollowedSwitch | undefined;
+  readonly fleetBrake: FleetBrake | undefined;
+}
+
 /** The one cluster that flags describe, in this thread. */
 async function runOne(
   { cluster, relayAccess, functionsAccess }: ClusterSettings,
   functionAccess: FunctionAccess,
   serving: ServingSettings,
-  stops: FollowedSwitch | undefined,
+  { stops, fleetBrake }: Brakes,
 ): Promise<void> {
   const stopOf = stopOfAll(stops);
   sayThatNothingIsReadAgain();
@@ -81,7 +99,7 @@ async function runOne(
     clusters: async (name) => (name === cluster.name ? cluster : undefined),
     cloud: async () => cloud,
     api: (_, role) => apiOf(role),
-    ...{ log, stopOf },
+    ...{ log, stopOf, fleetBrake },
     tracer: tracing.functions,
   });
   await functions.load(cluster.controllers);
