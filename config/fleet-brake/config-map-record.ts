@@ -32,7 +32,7 @@ export function configMapRecord(options: ConfigMapRecordOptions): RecordStore {
   const path = objectPath(CONFIG_MAPS, { namespace, name });
   const failed = (what: string, said: string): RecordError =>
     new RecordError(
-      `${reference} cannot be ${what} (${said}): see the Role of infra/management/fleet-brake.yaml`,
+      `${reference} cannot be ${what} (${said}): see the Role of infra/fleet-brake/config-map.yaml`,
     );
 
   async function send(what: string, request: ApiRequest): Promise<{ answer: Answer; body: string }> {
