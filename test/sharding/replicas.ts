@@ -5,6 +5,7 @@ import { untilTrue } from "#test/until-true.ts";
 
 /** Relays that share the clusters, each a process of its own. */
 export interface Replicas {
+  /** With `--as-run` the functions are in it, too. */
   start(name: string, ...flags: readonly string[]): Promise<void>;
   /** Resolves with the exit code. */
   end(name: string, signal: "SIGTERM" | "SIGKILL"): Promise<number | null>;
@@ -56,8 +57,10 @@ export function replicasOf(
         AWS_SECRET_ACCESS_KEY: "x",
         AWS_ENDPOINT_URL_LAMBDA: tenants.lambda.url,
       };
-      const common = [`--clusters-file=${tenants.file}`, "--function-prefix=x-", "--port=0"];
-      const all = ["relay", ...common, `--shard-name=${name}`, ...shardFlags(name), ...flags];
+      const common = [`--clusters-file=${tenants.file}`, "--port=0", `--shard-name=${name}`];
+      const command = flags.includes("--as-run") ? ["run"] : ["relay", "--function-prefix=x-"];
+      const further = flags.filter((flag) => flag !== "--as-run");
+      const all = [...command, ...common, ...shardFlags(name), ...further];
       running.set(name, startProgram(all, environment, program));
       await programOf(name).line("Serving");
     },

@@ -23,7 +23,7 @@ describeWithPart("control-plane", "the same with Leases on a real API server,", 
   }, 240_000);
 });
 
-describe("two replicas by a list", () => {
+describe("two replicas by a list, of which one has the functions in it,", () => {
   test("follow what is theirs, also where the other one is gone", async () => {
     const folder = await mkdtemp(join(tmpdir(), "sharding-list-"));
     const tenants = await startTenants(folder, 4, undefined);
@@ -31,7 +31,7 @@ describe("two replicas by a list", () => {
     const program = join(folder, "dist/serverless-ccm.mjs");
     const replicas = replicasOf(tenants, () => ["--shard-replicas=a,b"], program);
     try {
-      await Promise.all([replicas.start("a", "--workers=0"), replicas.start("b")]);
+      await Promise.all([replicas.start("a", "--workers=0"), replicas.start("b", "--as-run")]);
       await untilFollowed(replicas, "at first");
       const shares = await replicas.followed();
       const [own] = shares.get("b") ?? [];

@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { createMemoryCloud, type MemoryInstances } from "#clouds/memory/cloud.ts";
@@ -68,7 +68,10 @@ export async function startTenants(
     admins.set(name, connect(await access(plane, "admin")));
     functions.set(name, connect(await access(plane, "node")));
   }
-  const cloud = { provider: "memory", instancesFile: "not read" } as const;
+  // Of who has the functions in it, and reads it once.
+  const instancesFile = join(folder, "instances.json");
+  await writeFile(instancesFile, JSON.stringify({ instances: [runningInstance("node-1", addressAt(1))] }));
+  const cloud = { provider: "memory", instancesFile } as const;
   const controllers = [nodeController.name];
   const entries = [...planes].map(([name, plane]) => clusterEntryOf(plane, { name, cloud, controllers }));
   await writeClustersFile(file, ...entries);
