@@ -36,12 +36,14 @@ export interface PrivateCluster {
   /** What becomes of the function's reports on their way to the relay. */
   forge: (report: Report) => Report | Promise<Report>;
   startRelay(): Promise<Relay>;
-  /** Nodes join, all at once. */
+  /** Nodes join, many at once. */
   join(...names: readonly string[]): Promise<void>;
   up(): number;
   untilUp(count: number): Promise<void>;
   close(): Promise<void>;
 }
+
+const JOINING_AT_ONCE = 32;
 
 export async function startPrivateCluster(): Promise<PrivateCluster> {
   const folder = await mkdtemp(join(tmpdir(), "private-"));
@@ -100,11 +102,14 @@ export async function startPrivateCluster(): Promise<PrivateCluster> {
     join: async (...names) => {
       for (const name of names)
         cloud.instances.set(name, runningInstance(name, addressAt(cloud.instances.size)));
-      await Promise.all(
-        names.map((name) =>
-          ask(admin, { method: "POST", path: "/api/v1/nodes", body: joiningNode({ name }) }),
-        ),
-      );
+      const waiting = [...names];
+      const create = async (): Promise<void> => {
+        for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
+          const body = joiningNode({ name });
+          await ask(admin, { method: "POST", path: "/api/v1/nodes", body, timeoutMs: 60_000 });
+        }
+      };
+      await Promise.all(Array.from({ length: JOINING_AT_ONCE }, create));
     },
     untilUp: (count) => untilTrue(`${count} nodes to come up`, () => up() === count, 60_000),
     close: async () => {
