@@ -1,10 +1,11 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { createInProcessInvoker } from "#cli/invoke-in-process.ts";
 import { loadCloud } from "#clouds/kinds.ts";
 import { Cluster } from "#config/cluster.ts";
 import { KUBELET_SERVING_SIGNER } from "#core/csr/csr.ts";
 import { csrWatch } from "#core/csr/watch.ts";
-import { MAX_BATCH_OBJECTS } from "#core/event.ts";
+import { Event, MAX_BATCH_OBJECTS } from "#core/event.ts";
 import type { ObjectReport } from "#core/report.ts";
 import { Report } from "#core/report.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
@@ -17,12 +18,15 @@ import {
   type ControlPlaneBinaries,
   OUR_MANIFESTS,
   startKubeApiserver,
+  WRITES_RELAY,
 } from "#emulators/harness/kube-apiserver.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import { csrController } from "#functions/parts/csr-controller.ts";
 import { parseJson } from "#kube/client/answer.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import { systemClock } from "#kube/follow/clock.ts";
+import { writingInvoker } from "#relay/delivery/writing-invoker.ts";
 import { ask, askForJson } from "#test/ask.ts";
 import { createImpersonator } from "#test/csr/impersonated.ts";
 import { base64 } from "#test/csr/signing-request.ts";
@@ -95,8 +99,11 @@ const MANIFESTS = [
   fileURLToPath(new URL("../../infra/rbac/csr-approver", import.meta.url)),
 ];
 
-/** AWS's credentials have to be in the environment. */
-export async function startApprover(binaries: ControlPlaneBinaries): Promise<ApproverUnderTest> {
+/** AWS's credentials have to be in the environment. Where the relay writes, the function has no way to the API server. */
+export async function startApprover(
+  binaries: ControlPlaneBinaries,
+  writes: Cluster["writes"] = "function",
+): Promise<ApproverUnderTest> {
   const authority = await createCertificateAuthority({ name: "kubelets" });
   const cluster = await startCluster(async (folder) => {
     await mkdir(folder, { recursive: true });
@@ -105,7 +112,7 @@ export async function startApprover(binaries: ControlPlaneBinaries): Promise<App
     return startKubeApiserver({
       folder,
       binaries,
-      manifests: MANIFESTS,
+      manifests: [...MANIFESTS, ...(writes === "relay" ? [WRITES_RELAY] : [])],
       flags: [
         `--client-ca-file=${file}`,
         "--authorization-mode=Node",
@@ -120,6 +127,7 @@ export async function startApprover(binaries: ControlPlaneBinaries): Promise<App
     server: cluster.plane.server,
     cloud: { provider: "aws", region: ec2.region, vpc: DEFAULT_VPC_ID },
     controllers: [csrController.name],
+    writes,
   });
   const cloud = await loadCloud(entry.cloud, { clusterName: entry.name });
   const admin = await cluster.transport("admin");
@@ -131,7 +139,7 @@ export async function startApprover(binaries: ControlPlaneBinaries): Promise<App
   const invoked = controllerFunction(csrController, {
     clusters: async () => entry,
     cloud: async () => cloud,
-    api: async () => api,
+    api: () => (writes === "relay" ? Promise.reject(new Error("no route to host")) : Promise.resolve(api)),
     now: () => stoppedAt ?? new Date(),
   });
 
@@ -186,10 +194,19 @@ export async function startApprover(binaries: ControlPlaneBinaries): Promise<App
       related: { nodes: { resourceVersion: "1", items } },
       budget: { share: 1 },
     };
+    if (writes === "relay") return throughRelay(Event.parse(event));
     const context = { awsRequestId: "request-1", getRemainingTimeInMillis: () => 60_000 };
     return Report.parse(
       JSON.parse(JSON.stringify(await invoked(JSON.parse(JSON.stringify(event)), context))),
     );
+  }
+
+  async function throughRelay(event: Event): Promise<Report> {
+    const invoker = createInProcessInvoker(new Map([[csrController.name, invoked]]), 60_000);
+    const writing = writingInvoker({ cluster: entry, transport: relay, invoker, clock: systemClock });
+    const invocation = await writing.invoke(event, new AbortController().signal);
+    if (invocation.kind === "failed") throw new Error(`${invocation.code}: ${invocation.message}`);
+    return invocation.report;
   }
 
   async function pass(): Promise<readonly Report[]> {
