@@ -190,6 +190,14 @@ describe("nothing is invoked, and it is logged why,", () => {
     expect([sent(), dropped()]).toEqual([[], ["NoNode"]]);
   });
 
+  test("where the relay writes, and no function reads the nodes", async () => {
+    await start({ ...BLUE, writes: "relay" });
+    const id = addInstance(tagOf("blue"));
+    await join("blue", id);
+    await world.send(changed(id, "shutting-down"));
+    expect([sent(), dropped()]).toEqual([[], ["NoNode"]]);
+  });
+
   test("where EC2 does not say", async () => {
     await start(BLUE);
     const id = addInstance(tagOf("blue"));

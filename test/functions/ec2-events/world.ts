@@ -36,6 +36,7 @@ export interface ClusterSpec {
   readonly name: string;
   readonly cloud?: Record<string, unknown>;
   readonly controllers?: readonly string[];
+  readonly writes?: Cluster["writes"];
 }
 
 /** An embedded EC2, an API server for each cluster, and the function between them; what it would invoke is recorded. */
@@ -60,12 +61,13 @@ export async function startEc2Events(specs: readonly ClusterSpec[]): Promise<Ec2
   vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
   vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");
   const started = await Promise.all(
-    specs.map(async ({ name, cloud, controllers }) => {
+    specs.map(async ({ name, cloud, controllers, writes = "function" }) => {
       const api = await startCluster((folder) => startEmbeddedControlPlane({ folder }));
       const aws = { provider: "aws", region: "eu-central-1", vpc: VPC, ...cloud } as const;
       const entry = clusterEntryOf(api.plane, { name, cloud: aws as never });
       const all = controllers ?? [nodeLifecycleWatch.name];
-      return { api, cluster: Cluster.parse({ ...entry, controllers: all }) };
+      const signIn = writes === "relay" ? { relay: entry.signIn?.relay } : entry.signIn;
+      return { api, cluster: Cluster.parse({ ...entry, controllers: all, writes, signIn }) };
     }),
   );
   const of = (name: string) => {
