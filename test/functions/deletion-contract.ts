@@ -625,11 +625,11 @@ export function describeDeletion(
         sent.push(request.method);
         return through();
       };
-      // One look when it begins, and one before the announcement.
+      // One look when it begins, and one before the announcement; where the relay writes, one whenever the function is asked.
       const report = await invoke({ between, stopOf: stopsAfter(2, "deletes") });
       expect(report.objects.find(({ uid }) => uid === gone.metadata.uid)).toMatchObject({
         outcome: "skipped",
-        because: { code: "Stopped", message: "an operator has stopped deletes" },
+        because: { code: "Stopped", message: expect.stringContaining("an operator has stopped deletes") },
       });
       expect(sent).toContain("PUT");
       expect(sent).not.toContain("DELETE");
@@ -643,7 +643,7 @@ export function describeDeletion(
       const [gone] = await silent(2);
       if (gone === undefined) throw new Error("there is no node");
       become([gone], { state: "terminated" });
-      expect(codesOf(await invoke({ stopOf: stopsAfter(1, "deletes") }))).toEqual(["Stopped"]);
+      expect(codesOf(await invoke({ stopOf: stopsAfter(1, "deletes") }))).toContain("Stopped");
       expect((await state()).deletions).toEqual({});
     });
 
