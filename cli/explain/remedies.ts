@@ -62,6 +62,9 @@ const REMEDIES: Readonly<Record<ProblemCode | WaitCode | UnusableCode | OtherCod
   SignInFailed: "serverless-ccm doctor says what is wrong with signing in",
 };
 
+/** Every code of which something is known. */
+export const REMEDY_CODES: readonly string[] = Object.keys(REMEDIES);
+
 /** What to do about a decision that writes nothing, by its code; undefined where nothing is to be done, or nothing is known. */
 export function remedyOf(code: string): string | undefined {
   return Object.hasOwn(REMEDIES, code) ? REMEDIES[code as keyof typeof REMEDIES] : undefined;

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { NEWEST_MINOR, OLDEST_MINOR } from "#cli/doctor/api-server.ts";
 import { checksFor } from "#cli/doctor/checks.ts";
 import { CHECK_TIMEOUT_MS } from "#cli/doctor/run-checks.ts";
-import { remedyOf } from "#cli/explain/remedies.ts";
+import { REMEDY_CODES, remedyOf } from "#cli/explain/remedies.ts";
 import { runProgram } from "#test/cli/program.ts";
 import { ROOT } from "../../build/bundle.ts";
 
@@ -52,4 +52,19 @@ test("of every code that the page about what is wrong names something is known",
   const codes = [...text.matchAll(/`([A-Z][a-z]+(?:[A-Z][A-Za-z]+)*)`/g)].map(([, code = ""]) => code);
   expect(codes.length).toBeGreaterThan(8);
   expect(codes.filter((code) => remedyOf(code) === undefined)).toEqual([]);
+});
+
+test("the page of codes has each of which something is known, and what explain says of it", async () => {
+  const text = await readFile(join(ROOT, "docs/reference/codes.md"), "utf8");
+  const section = text.split("## Of objects\n")[1]?.split("\n## ", 1)[0] ?? "";
+  expect(rows(section)).toEqual(REMEDY_CODES.map((code) => [code, remedyOf(code)]));
+  const refusals = text.split("## Of whole invocations\n")[1]?.split("\n## ", 1)[0] ?? "";
+  const sources = await Promise.all(
+    ["functions/parts/find-cluster.ts", "cli/invoke-in-process.ts", "delivery/invoke-lambda.ts"].map((file) =>
+      readFile(join(ROOT, file), "utf8"),
+    ),
+  );
+  const codes = rows(refusals).map(([code]) => code);
+  expect(codes.length).toBe(5);
+  expect(codes.filter((code) => !sources.some((source) => source.includes(`"${code}"`)))).toEqual([]);
 });

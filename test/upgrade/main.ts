@@ -10,8 +10,9 @@ import { playStep, type StepResult, type Versions } from "#test/upgrade/steps.ts
 import { faultsOfSteps, tableOfSteps } from "#test/upgrade/table.ts";
 import type { StageOfFunctions } from "#test/upgrade/versions.ts";
 import { createWorld, writeClusters } from "#test/upgrade/world.ts";
+import { writeFixtures } from "#test/upgrade/write-fixtures.ts";
 
-// npm run test:upgrade -- --from COMMIT [--nodes N] [--keep]: this checkout and an older commit, each built, as relay and functions of each
+// npm run test:upgrade -- --from COMMIT [--nodes N] [--keep] [--write-fixtures]: this checkout and an older commit, each built, as relay and functions of each
 // other, on one cluster that goes on. Prints a table, and fails where a row is not as it should be.
 
 const { values } = parseArgs({
@@ -20,6 +21,8 @@ const { values } = parseArgs({
     nodes: { type: "string", default: "50" },
     /** The logs, and what functions were sent and answered, stay. */
     keep: { type: "boolean", default: false },
+    /** What the older version writes is kept in test/fixtures/previous. */
+    "write-fixtures": { type: "boolean", default: false },
   },
 });
 const nodes = Number(values.nodes);
@@ -72,6 +75,13 @@ try {
     const result = await playStep(stage, world, versions, { relay, functions }, nodes);
     say(`relay ${relay.name}, functions ${functions.name}: done`);
     results.push(result);
+  }
+  if (values["write-fixtures"]) {
+    const [, { state } = {}] = results;
+    if (state === undefined) throw new Error("the older version has written no state");
+    const sources = join(folder, "before/sources");
+    const commit = values.from;
+    await writeFixtures({ commit, sources, stage, state, node: world.someNode() });
   }
   say("a cluster goes over to a canary, and back");
   const other = await createWorld(join(folder, "tenant-b"), "tenant-b", ec2);

@@ -1,3 +1,4 @@
+import type { DeletionState } from "#core/node-lifecycle/state.ts";
 import { OUR_USERS } from "#emulators/harness/control-plane.ts";
 import type { Build } from "#test/upgrade/builds.ts";
 import {
@@ -31,9 +32,13 @@ export interface StepResult {
   readonly carriedOn: string;
   readonly invocations: number;
   readonly failed: number;
+  /** Events that a function refused whole. */
+  readonly refusedEvents: number;
   readonly errors: number;
   /** Two stages had the cluster for a while: each may have written first. */
   readonly shared?: boolean;
+  /** What was written down of the deletion that had begun. */
+  readonly state?: DeletionState;
 }
 
 /**
@@ -49,6 +54,7 @@ export async function playStep(
 ): Promise<StepResult> {
   const [lost, ended] = present(world);
   const begun = lost === undefined ? undefined : { node: lost, since: await begin(world, lost) };
+  const state = await world.state();
   const names = { relay: next.relay.name, functions: next.functions.name };
   let carriedOn = "–";
   const result = await playJoining([stage], world, names, nodes, undefined, async () => {
@@ -59,7 +65,7 @@ export async function playStep(
       await world.untilDeleted(ended);
     }
   });
-  return { ...result, carriedOn };
+  return { ...result, carriedOn, ...(state === undefined ? {} : { state }) };
 }
 
 /** Nodes join, after what comes first and while something else happens; what became of them, and of all that was sent meanwhile. */
@@ -96,7 +102,8 @@ export async function playJoining(
     refused: writes.filter(({ code }) => code >= 400).length,
     carriedOn: "–",
     invocations: ours.length,
-    failed: ours.filter(({ report }) => report === undefined || isRefusal(report)).length,
+    failed: ours.filter(({ report }) => report === undefined).length,
+    refusedEvents: ours.filter(({ report }) => report !== undefined && isRefusal(report)).length,
     errors: errors - before.errors,
   };
 }
@@ -106,7 +113,8 @@ function present(world: World): readonly [string | undefined, string | undefined
   const up = [...world.history.records.values()].filter(
     ({ schedulableAt, deleted }) => schedulableAt !== undefined && !deleted,
   );
-  return [up[0]?.name, up[1]?.name];
+  // The youngest: what has long not been Ready is looked at once a minute.
+  return [up.at(-1)?.name, up.at(-2)?.name];
 }
 
 async function begin(world: World, node: string): Promise<string> {

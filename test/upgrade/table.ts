@@ -7,10 +7,11 @@ const COLUMNS: readonly (readonly [string, (result: StepResult) => string])[] = 
   ["naked", ({ naked }) => String(naked)],
   ["writes on these", ({ writesOnThem }) => String(writesOnThem)],
   ["on nodes of before", ({ writesOnOthers }) => String(writesOnOthers)],
-  ["refused", ({ refused }) => String(refused)],
+  ["writes refused", ({ refused }) => String(refused)],
   ["deletion that was under way carried on", ({ carriedOn }) => carriedOn],
   ["invocations", ({ invocations }) => String(invocations)],
-  ["failed or refused whole", ({ failed }) => String(failed)],
+  ["failed", ({ failed }) => String(failed)],
+  ["refused whole", ({ refusedEvents }) => String(refusedEvents)],
   ["errors in the log", ({ errors }) => String(errors)],
 ];
 
@@ -24,8 +25,8 @@ export function tableOfSteps(results: readonly StepResult[]): string {
 /** What is not as it should be, a line each. */
 export function faultsOfSteps(results: readonly StepResult[], nodes: number): string[] {
   return results.flatMap((result) => {
-    const { up, naked, writesOnThem, writesOnOthers, refused, carriedOn, invocations, failed, errors } =
-      result;
+    const { up, naked, writesOnThem, writesOnOthers, refused, carriedOn } = result;
+    const { invocations, failed, refusedEvents, errors } = result;
     const expected: readonly (readonly [string, boolean])[] = [
       [`${up} of ${nodes} nodes came up`, up === nodes],
       [`${naked} nodes were naked`, naked === 0],
@@ -34,7 +35,9 @@ export function faultsOfSteps(results: readonly StepResult[], nodes: number): st
       [`${refused} writes were refused`, refused === 0 || result.shared === true],
       [`the deletion that was under way: ${carriedOn}`, carriedOn === "yes" || carriedOn === "–"],
       ["nothing was invoked", invocations > 0],
-      [`${failed} invocations failed or were refused whole`, failed === 0],
+      [`${failed} invocations failed`, failed === 0],
+      // A cluster that leaves a stage is unknown to its functions while its relay still hands on what it has.
+      [`${refusedEvents} events were refused whole`, refusedEvents === 0 || result.shared === true],
       [`${errors} errors in the log`, errors === 0],
     ];
     const where = `relay ${result.relay}, functions ${result.functions}`;

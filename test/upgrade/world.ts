@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { registerNodes } from "#cli/demo/nodes.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
+import type { Node } from "#core/node/node.ts";
 import { DeletionState, STATE, STATE_KEY } from "#core/node-lifecycle/state.ts";
 import { creationPath, objectPath } from "#core/resources/resource.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
@@ -30,6 +31,8 @@ export interface World {
   /** What deletion remembers, as it is written down in the cluster. */
   state(): Promise<DeletionState | undefined>;
   uidOf(node: string): string;
+  /** The first node that came up. */
+  someNode(): Node | undefined;
   close(): Promise<void>;
 }
 
@@ -89,6 +92,8 @@ export async function createWorld(folder: string, name: string, ec2: Ec2Server):
       const written = (JSON.parse(text) as { data?: Record<string, string> }).data?.[STATE_KEY];
       return written === undefined ? undefined : DeletionState.parse(JSON.parse(written));
     },
+    someNode: () =>
+      [...history.records.values()].find(({ schedulableAt }) => schedulableAt !== undefined)?.latest,
     uidOf: (node) => recordOf(node)?.uid ?? missing(node),
     async close() {
       await history.close();
