@@ -1,5 +1,4 @@
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -41,12 +40,6 @@ test.each(PAGES)("%s has no commands but in blocks that are run, or that say why
   expect(known.match(/^( {4}|)(npx|aws|npm|kubectl|serverless-ccm|node \S+\.m?[tj]s) .*/gm) ?? []).toEqual(
     [],
   );
-});
-
-test.each(PAGES)("%s links to what is there, pictures too", async (page) => {
-  const links = [...(await read(page)).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = ""]) => link);
-  const missing = links.filter((link) => !existsSync(join(ROOT, dirname(page), link)));
-  expect(missing).toEqual([]);
 });
 
 test("the example event is of the cluster that the guide has as its example", async () => {
