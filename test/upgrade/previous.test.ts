@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createMemoryCloud } from "#clouds/memory/cloud.ts";
 import { Cluster } from "#config/cluster.ts";
+import { LOAD_BALANCER_ANNOTATION } from "#core/contracts.ts";
 import type { Controller } from "#core/controller.ts";
 import { Event } from "#core/event.ts";
 import { nodeController } from "#core/node/controller.ts";
@@ -12,7 +13,9 @@ import { nodeLifecycleController } from "#core/node-lifecycle/controller.ts";
 import { seenInstance } from "#core/node-lifecycle/identity.ts";
 import { DeletionState, readState, STATE_KEY } from "#core/node-lifecycle/state.ts";
 import { Report } from "#core/report.ts";
+import { markOf } from "#core/service/mark.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { runProgram } from "#test/cli/program.ts";
 import { differences } from "#test/upgrade/differences.ts";
 import { ROOT } from "../../build/bundle.ts";
 
@@ -69,6 +72,26 @@ describe("what the version before has written", () => {
   test("a node's instance is known by its annotation", async () => {
     const node = Node.parse(await previous("node.json"));
     expect(seenInstance(node)?.id).toMatch(/^i-/);
+  });
+});
+
+describe("the annotation of a Service's load balancer", () => {
+  test("of the version before is understood", async () => {
+    const mark = await previous("service-mark.json");
+    const metadata = { uid: mark["uid"], annotations: { [LOAD_BALANCER_ANNOTATION]: JSON.stringify(mark) } };
+    expect(markOf({ metadata } as never)).toEqual(mark);
+  });
+
+  test("of a version that says more says nothing: it is begun anew, and what stands there is its precondition", async () => {
+    const asked = JSON.parse(await readFile(join(ROOT, "docs/examples/service.json"), "utf8"));
+    const [service] = asked.event.objects;
+    const later = JSON.stringify({ ...(await previous("service-mark.json")), state: "paused", more: true });
+    service.metadata.annotations = { ...service.metadata.annotations, [LOAD_BALANCER_ANNOTATION]: later };
+    const { stdout } = await runProgram(["decide"], JSON.stringify(asked));
+    const { because, writes } = JSON.parse(stdout);
+    expect(because.code).toBe("Creating");
+    const path = `/metadata/annotations/${LOAD_BALANCER_ANNOTATION.replaceAll("/", "~1")}`;
+    expect(writes[0].precondition).toContainEqual({ op: "test", path, value: later });
   });
 });
 
