@@ -36,6 +36,7 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
   const turns = new Map<string, Promise<void>>();
   let named: ReadonlySet<string> = new Set();
   let known = "";
+  let isUnreadable = false;
 
   for (const { cluster } of options.followed)
     kept.set(cluster.name, keep(cluster.name, stopping.signal, cluster));
@@ -58,6 +59,7 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
   }
 
   function take(written: ClustersFile): void {
+    isUnreadable = false;
     const content = options.dryRun === true ? dryRunOf(written) : written;
     const text = JSON.stringify(content);
     // Touched, or written with the same words.
@@ -97,6 +99,7 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
     signal: stopping.signal,
     onContent: take,
     onError({ code, faults }) {
+      isUnreadable = true;
       // What it says when it is whole again is news.
       known = "";
       const message = "the clusters that are known go on as before";
@@ -107,6 +110,7 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
   });
 
   return {
+    isUnreadable: () => isUnreadable,
     stop: () => stopping.abort(),
     stopped: following.then(async () => void (await Promise.all(turns.values()))),
   };

@@ -93,6 +93,7 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
     }),
     ...{ dryRun: options.dryRun, log, onHangup },
   });
+  metrics.followHome(follower.isUnreadable);
   await serveUntilSignal({
     relay: { drain: pool.drain, status },
     dryRun: platform?.dryRun,

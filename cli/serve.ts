@@ -55,6 +55,8 @@ export interface Sweeping {
 
 /** What changes the clusters of a relay. */
 export interface ClustersFollower {
+  /** Whether the home could not be read when it was last looked at. */
+  isUnreadable(): boolean;
   /** Nothing is added or changed any more. */
   stop(): void;
   /** Resolves when, after `stop`, nothing of it goes on; where something is still in flight, not before the relay is closed. */
@@ -96,6 +98,7 @@ export async function serve({
   if (failing !== undefined) metrics.followFallback(failing);
   const follower = follow?.(relay);
   const sweeping = sweep?.(swept);
+  if (follower !== undefined) metrics.followHome(follower.isUnreadable);
   await serveUntilSignal({
     relay: { drain: relay.drain, status: withSlowed(relay.status, gate.status) },
     metrics,

@@ -5,7 +5,7 @@ const NAMESPACE = "serverless-ccm";
 
 /**
  * The line of a finished sweep as CloudWatch makes metrics of it (its embedded metric format): `overdue`, over all clusters in any
- * case, and where there is a gap by cluster as well; `orphans` where there are some. A metric of each cluster that is well would cost more
+ * case, and where there is a gap by cluster as well; `orphans` where there are some, both ways. A metric of each cluster that is well would cost more
  * than the sweep itself.
  */
 export function withMetric(line: LogLine, nowMs: number): LogLine {
@@ -13,7 +13,7 @@ export function withMetric(line: LogLine, nowMs: number): LogLine {
   if (event !== "SweepFinished" || typeof overdue !== "number") return line;
   const dimensions = cluster !== undefined && overdue > 0 ? [[], ["cluster"]] : [[]];
   const directives = [directiveOf("overdue", dimensions)];
-  if (typeof orphans === "number" && orphans > 0) directives.push(directiveOf("orphans", [["cluster"]]));
+  if (typeof orphans === "number" && orphans > 0) directives.push(directiveOf("orphans", [[], ["cluster"]]));
   return { ...line, _aws: { Timestamp: Math.round(nowMs), CloudWatchMetrics: directives } };
 }
 

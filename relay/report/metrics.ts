@@ -42,6 +42,8 @@ export interface RelayMetrics {
   followFallback(failing: () => readonly string[]): void;
   /** Counts an event that this process handles itself. */
   fellBack(cluster: string, controller: string): void;
+  /** Where it reads whether the home of clusters could not be read last, in the process that follows one. */
+  followHome(isUnreadable: () => boolean): void;
   /** Drops what was counted of a cluster that is followed no longer. */
   forget(cluster: string): Promise<void>;
 }
@@ -338,6 +340,20 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
       });
     },
     followGate: (gate) => addGateMetrics(registers, gate, defined),
+    followHome(isUnreadable) {
+      new Gauge({
+        ...defined({
+          name: "serverless_ccm_clusters_unreadable",
+          type: "gauge",
+          help: "1 while the home of clusters cannot be read; those that are known go on.",
+          labelNames: [],
+        }),
+        registers,
+        collect() {
+          this.set(Number(isUnreadable()));
+        },
+      });
+    },
     async forget(cluster) {
       for (const metric of registry.getMetricsAsArray()) {
         // Gauges are read anew each time.

@@ -229,12 +229,15 @@ describe("a file that is no clusters file any more", () => {
   ])("since it %s: the clusters that are known go on", async (_, spoil, code) => {
     await start(entry("blue"));
     await ready("blue");
+    expect(follower.isUnreadable()).toBe(false);
     await spoil();
     await untilSaid("ClustersFileFaulty");
+    expect(follower.isUnreadable()).toBe(true);
     expect(said("ClustersFileFaulty")).toMatchObject([{ code, message: expect.stringContaining("go on") }]);
     await goesOn("blue");
     await writeClustersFile(file, entry("green"));
     await ready("green");
+    expect(follower.isUnreadable()).toBe(false);
     await untilSaid("ClusterRemoved", "blue");
   });
 });

@@ -90,7 +90,7 @@ test("orphaned load balancers are a metric of their cluster, where there are som
   const line = (orphans: number) =>
     withMetric({ level: "warn", event: "SweepFinished", cluster: "a", overdue: 0, orphans }, 0);
   const overdue = { Dimensions: [[]], Metrics: [{ Name: "overdue" }] };
-  const found = { Dimensions: [["cluster"]], Metrics: [{ Name: "orphans" }] };
+  const found = { Dimensions: [[], ["cluster"]], Metrics: [{ Name: "orphans" }] };
   expect(line(2)).toMatchObject({ orphans: 2, _aws: { CloudWatchMetrics: [overdue, found] } });
   expect(line(0)).toMatchObject({ _aws: { CloudWatchMetrics: [overdue] } });
 });

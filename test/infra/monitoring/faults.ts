@@ -45,6 +45,13 @@ const FOUGHT = {
   fieldsV1: { "f:spec": { "f:taints": {} } },
 };
 
+const ORPHANS = {
+  count: 1,
+  named: [
+    { kind: "load balancer", id: "lb", name: "lb", service: "default/gone", code: "ServiceGone" as const },
+  ],
+};
+
 /** One for each alert at least, and one in which nothing is wrong. */
 export const MONITORED_FAULTS: readonly MonitoredFault[] = [
   {
@@ -183,6 +190,30 @@ export const MONITORED_FAULTS: readonly MonitoredFault[] = [
       wrong.lease = true;
     },
     fires: [["LeaseNotRenewed", ONE]],
+  },
+  {
+    title: "clusters that cannot be read",
+    happens: ({ wrong }) => {
+      wrong.home = true;
+    },
+    fires: [["ClustersUnreadable", {}]],
+  },
+  {
+    title: "load balancers of a Service that is gone",
+    happens: ({ functions }) =>
+      functions.behave((event) =>
+        event.controller === "service-lb-orphans"
+          ? { kind: "report", report: reportOn(event, () => ({ orphans: ORPHANS })) }
+          : well(event),
+      ),
+    fires: [["LoadBalancersOrphaned", ONE]],
+  },
+  {
+    title: "a relay whose thread is kept busy",
+    happens: ({ wrong }) => {
+      wrong.busy = true;
+    },
+    fires: [["RelayLags", {}]],
   },
   {
     title: "a worker that runs out of memory",

@@ -6,8 +6,8 @@ import { checkPlatform } from "#relay/delivery/check-platform.ts";
 import { createGate } from "#relay/delivery/create-gate.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
-import { createProcessMetrics } from "#relay/report/process-metrics.ts";
 import { createShardMetrics } from "#relay/sharding/shard-metrics.ts";
+import { createProcessMetrics, type ServedMetrics } from "#relay/report/process-metrics.ts";
 import { createWorkerMetrics, type WorkerMetrics } from "#relay/workers/metrics.ts";
 import type { FakeApi } from "#test/kube/apply/fake-api.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
@@ -39,6 +39,10 @@ export interface MonitoredWorld {
     cutOff: boolean;
     /** Clusters that are no replica's. */
     unowned: number;
+    /** Of the file of clusters. */
+    home: boolean;
+    /** Something keeps the thread to itself. */
+    busy: boolean;
     /** Nodes that a sweep finds. */
     overdue: number;
   };
@@ -79,11 +83,14 @@ export async function recordSeries(
     quarantined: false,
     cutOff: false,
     unowned: 0,
+    home: false,
+    busy: false,
     overdue: 0,
   };
   const gate = createGate({ clock, random: () => 0.5 });
   const metrics = createRelayMetrics();
   metrics.followGate(gate.status);
+  metrics.followHome(() => wrong.home);
   metrics.followSweep(() => new Map([["one", wrong.overdue]]));
   const platform = checkPlatform({
     dryRun: async () => (wrong.platform ? { code: "Denied", message: "not authorized" } : undefined),
@@ -99,28 +106,45 @@ export async function recordSeries(
     const { cutOff: isCutOff, unowned } = wrong;
     return { self: "a", replicas: ["a"], isCutOff, own: 1, all: 1 + unowned };
   });
-  // Only which version runs: how this process fares is no matter of the fault.
-  const build = await createProcessMetrics("0.0.0").text();
+  // Only which version runs: how this process fares is no matter of most faults.
+  const own = createProcessMetrics("0.0.0");
+  const build = linesOf(await own.text(), "serverless_ccm_build_info");
   const relay = startRelay({
     clusters: [{ cluster: clusterWith(limits), transport: failing(transport, wrong) }],
     ...{ gate, invoker: functions, metrics, clock, vouches: true, identity: "test", random: () => 0.5 },
     nodeStatusUpdateFrequencySeconds: 100_000,
   });
   const recorded = createRecording();
+  let lag = "";
   for (let scrape = 0; scrape < WELL_SCRAPES + FAULT_SCRAPES; scrape += 1) {
     if (scrape === WELL_SCRAPES) fault({ ...{ nodes, services, functions, relay, workers, wrong } });
     if (!wrong.apiServer) for (const each of Object.values(collections)) each.bookmark();
     await clock.advance(SCRAPE_SECONDS * 1_000);
-    const texts = [
-      await metrics.text(),
-      await workers.text(),
-      await shard.text(),
-      build.slice(build.indexOf("serverless_ccm_build_info{")),
-    ];
+    if (wrong.busy && lag === "") lag = await lagOf(own);
+    const texts = [await metrics.text(), await workers.text(), await shard.text(), build, lag];
     recorded.scraped(wrong.gone ? "" : texts.join("\n"));
   }
   await Promise.all([relay.close(), platform.close()]);
   return recorded.series();
+}
+
+/** What a scrape says of a thread that was kept busy, once for all scrapes. */
+async function lagOf(own: Pick<ServedMetrics, "text">): Promise<string> {
+  const turn = () => new Promise((resolve) => setTimeout(resolve, 20));
+  await turn();
+  const untilMs = performance.now() + BUSY_MS;
+  while (performance.now() < untilMs);
+  await turn();
+  return linesOf(await own.text(), "nodejs_eventloop_lag_max_seconds");
+}
+
+const BUSY_MS = 700;
+
+function linesOf(text: string, metric: string): string {
+  return text
+    .split("\n")
+    .filter((line) => line.startsWith(metric))
+    .join("\n");
 }
 
 /** Nodes are initialized, and nothing is to be done about anything else. */

@@ -124,9 +124,9 @@ describeWithPart("aws-tools", "CloudWatch's alarms, by AWS's own schemas,", ({ c
 
 describe("CloudWatch's alarms", () => {
   /** What CloudWatch makes of a finished sweep's line. */
-  const emitted = (overdue: number): string[] => {
+  const emitted = (overdue: number, orphans?: number): string[] => {
     const line = withMetric(
-      { level: "info", event: "SweepFinished", cluster: "one", overdue },
+      { level: "info", event: "SweepFinished", cluster: "one", overdue, orphans },
       0,
     ) as unknown as {
       _aws: {
@@ -147,10 +147,17 @@ describe("CloudWatch's alarms", () => {
     "are of a metric that every sweep emits, with the same dimensions (%i overdue)",
     (overdue) => {
       const ours = alarms.filter(({ properties }) => properties["Namespace"] === "serverless-ccm");
-      expect(ours.map(({ name }) => name)).toEqual(["SweepFindsGap", "SweepSilent"]);
-      expect(ours.map(nameOf).filter((name) => !emitted(overdue).includes(name))).toEqual([]);
+      expect(ours.map(({ name }) => name)).toEqual(["SweepFindsGap", "SweepSilent", "LoadBalancersOrphaned"]);
+      const always = ours.filter(({ name }) => name !== "LoadBalancersOrphaned");
+      expect(always.map(nameOf).filter((name) => !emitted(overdue).includes(name))).toEqual([]);
     },
   );
+
+  test("of orphans is of a metric that a sweep emits that finds some, and no other", () => {
+    const [orphaned] = alarms.filter(({ name }) => name === "LoadBalancersOrphaned").map(nameOf);
+    expect(emitted(0, 2)).toContain(orphaned);
+    expect(emitted(0, 0)).not.toContain(orphaned);
+  });
 
   test("are of functions that are deployed, by the names that they get", async () => {
     const names = alarms.flatMap(({ properties }) =>

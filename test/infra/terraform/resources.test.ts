@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { parse } from "yaml";
 import { makePackagingFolder, type PackagingFolder, type Template } from "#test/infra/packaged-template.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { ROOT } from "../../../build/bundle.ts";
@@ -87,6 +88,24 @@ const MADE_OF: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   },
 };
 
+/** What the module's alarms say, as CloudFormation calls it. */
+const PROPERTIES: Readonly<Record<string, string>> = {
+  description: "AlarmDescription",
+  namespace: "Namespace",
+  metric_name: "MetricName",
+  statistic: "Statistic",
+  period: "Period",
+  evaluation_periods: "EvaluationPeriods",
+  datapoints_to_alarm: "DatapointsToAlarm",
+  threshold: "Threshold",
+  comparison_operator: "ComparisonOperator",
+  treat_missing_data: "TreatMissingData",
+};
+
+/** What CloudFormation fills in. */
+// biome-ignore lint/suspicious/noTemplateCurlyInString: CloudFormation's own.
+const PREFIX = "${FunctionPrefix}";
+
 describeWithPart("hcl2tojson", "the Terraform module", ({ program, args }) => {
   let folder: PackagingFolder;
   let stack: Template;
@@ -157,6 +176,39 @@ describeWithPart("hcl2tojson", "the Terraform module", ({ program, args }) => {
       stack["FailuresAlarm"].Properties.AlarmDescription,
       stack["DeadLettersAlarm"].Properties.AlarmDescription,
     ]);
+  });
+
+  test("has the alarms of infra/monitoring, and the same of them", async () => {
+    const text = await readFile(`${ROOT}infra/monitoring/cloudwatch-alarms.yaml`, "utf8");
+    const theirs = Object.values<Template>(parse(text, { logLevel: "silent" }).Resources).map(
+      ({ Properties: { AlarmName, AlarmActions: _, Dimensions = [], ...rest } }) => ({
+        name: AlarmName.replace(PREFIX, ""),
+        dimensions: Object.fromEntries(
+          Dimensions.map(({ Name, Value }: Template) => [Name, Value.replace(PREFIX, `\${local.prefix}-`)]),
+        ),
+        ...rest,
+      }),
+    );
+    const ours = Object.entries<Template>(values["sweep_alarms"]).map(([name, { dimensions, ...rest }]) => ({
+      name,
+      dimensions,
+      ...Object.fromEntries(
+        Object.entries(rest).flatMap(([key, value]) =>
+          value === null ? [] : [[PROPERTIES[key] ?? key, value]],
+        ),
+      ),
+    }));
+    expect(ours).toEqual(theirs);
+    expect(resources["aws_cloudwatch_metric_alarm.sweep"]).toMatchObject({
+      for_each: `\${var.sweep_every_minute ? local.sweep_alarms : {}}`,
+      alarm_name: `\${local.prefix}-\${each.key}`,
+      ...Object.fromEntries(
+        Object.keys(PROPERTIES).map((key) => [
+          key === "description" ? "alarm_description" : key,
+          `\${each.value.${key}}`,
+        ]),
+      ),
+    });
   });
 
   test("has a variable for each parameter, and says all of them in its README", async () => {

@@ -12,6 +12,7 @@ function createWhole(): RelayMetrics {
   metrics.followPlatform(() => undefined);
   metrics.followSweep(() => new Map());
   metrics.followGate(() => ({ waiting: 0, slowedClusters: [], platformOpen: false, functions: {} }));
+  metrics.followHome(() => false);
   return metrics;
 }
 
