@@ -1,6 +1,7 @@
 import { HOURS_PER_MONTH, relayTasks, reservedUsd, type Tasks } from "#cli/cost/always-on.ts";
 import { type FunctionCost, type FunctionRates, invocationCost, times } from "#cli/cost/functions.ts";
 import type { Measured } from "#cli/cost/measured.ts";
+import { type Observing, observingOf } from "#cli/cost/observing.ts";
 import type { Prices } from "#cli/cost/prices.ts";
 import type { Workload } from "#cli/cost/workload.ts";
 import { MAX_BATCH_OBJECTS } from "#core/event.ts";
@@ -47,6 +48,8 @@ export interface Bill {
     readonly relay: Tasks;
     readonly totalUsd: number;
   };
+  /** Of all clusters; what is among the above, and what comes to it. */
+  readonly observing: Observing;
   /** What the chart reserves, and what the process was seen to use. */
   readonly stock: { readonly reserved: StockCost; readonly used: StockCost };
 }
@@ -88,6 +91,7 @@ export function billOf(workload: Workload, measured: Measured, prices: Prices): 
     ],
     idleCluster,
     month: { nodes, joining, standing, relay, totalUsd: sum(joining) + sum(standing) + relay.usd },
+    observing: observingOf(clusters, joining.logsUsd + standing.logsUsd, prices),
     stock: { reserved: stock(requested), used: stock({ ...requested, vcpu: measured.stock.cpuShare }) },
   };
 }

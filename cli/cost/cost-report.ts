@@ -6,7 +6,13 @@ import { formatTable } from "#cli/demo/table.ts";
 
 /** The bill as text for people, ending with a line break. */
 export function costReport(bill: Bill, measured: Measured, prices: Prices): string {
-  const parts = [heading(bill, prices), nodesTable(bill), monthTable(bill), notes(bill, measured)];
+  const parts = [
+    heading(bill, prices),
+    nodesTable(bill),
+    monthTable(bill),
+    observingTable(bill),
+    notes(bill, measured),
+  ];
   return `${parts.join("\n\n").replaceAll(/ +$/gm, "")}\n`;
 }
 
@@ -73,6 +79,23 @@ function monthTable({ idleCluster, month, stock, workload }: Bill): string {
   ]);
 }
 
+function observingTable({ observing: { functionLogsUsd, relayLogsUsd, metrics } }: Bill): string {
+  const row = (name: string, usd: number): string[] => [name, dollars(usd)];
+  const ofMetrics =
+    metrics === undefined
+      ? []
+      : [
+          row(`${countOf(metrics.series)} series, scraped every 30 s`, metrics.samplesUsd),
+          row("metrics and alarms of CloudWatch", metrics.cloudWatchUsd),
+        ];
+  return formatTable([
+    ["logs and metrics of all clusters, a month", "serverless-ccm"],
+    row("logs of functions, as above", functionLogsUsd),
+    row("logs of the relay, where they are kept as well", relayLogsUsd),
+    ...ofMetrics,
+  ]);
+}
+
 function relayName({ count, size }: Bill["month"]["relay"]): string {
   const each = `${size.vcpu} vCPU, ${size.gb} GB`;
   return count === 1 ? `relay, ${each}` : `${countOf(count)} relays, ${each} each`;
@@ -88,6 +111,6 @@ function notes({ stock, workload }: Bill, measured: Measured): string {
     `their chart's ${reserved.vcpu} vCPU and the ${measured.stock.memoryMiB} MiB that one used; it used ${shareOf(used.vcpu)} vCPU.`,
     "A stock pod is still needed where nodes that are shut down or deleted, routes, load balancers or tags have to be",
     "looked after, which serverless-ccm does not do yet: there it comes on top, and this is not a saving.",
-    "Not in it: data transfer, NAT gateways, log storage, metrics and alarms, EventBridge, control planes, free tiers.",
+    "Not in it: data transfer, NAT gateways, log storage, EventBridge, control planes, free tiers.",
   ].join("\n");
 }

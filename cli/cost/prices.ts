@@ -33,6 +33,18 @@ export const Prices = z.strictObject({
     taskSizes: z.array(TaskSize).min(1),
   }),
   logs: z.strictObject({ gbIngested: price("GB") }),
+  /** What metrics cost is left out without it. */
+  metrics: z
+    .strictObject({
+      /** Of a service that keeps Prometheus' samples, the first so many of a month … */
+      firstSamples: z.number().positive(),
+      sample: price("10 million samples"),
+      /** … and those beyond. */
+      furtherSample: price("10 million samples"),
+      cloudWatchMetric: price("metric and month"),
+      cloudWatchAlarm: price("alarm and month"),
+    })
+    .optional(),
   /** The CPU that the stock controller's own chart reserves for a pod; it reserves no memory. */
   stockRequest: z.strictObject({
     vcpu: z.number().nonnegative(),

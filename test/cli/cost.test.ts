@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { countOf, dollars, shareOf } from "#cli/cost/dollars.ts";
+import { SERIES_PER_CLUSTER } from "#cli/cost/observing.ts";
 import bundledPrices from "#cli/cost/prices.json" with { type: "json" };
 import { runProgram } from "#test/cli/program.ts";
 
@@ -37,6 +38,16 @@ describe("the table", () => {
     const [, command, table] = /<!-- serverless-ccm (.*) -->\n```\n(.*?)```/s.exec(document) ?? [];
     expect(command?.split(" ")).toEqual(ASKED);
     expect((await runProgram(ASKED)).stdout).toBe(table);
+  });
+
+  test("of logs and metrics at 800 clusters is the one in the documentation, too", async () => {
+    const document = await readFile(new URL("../../docs/explanation/cost.md", import.meta.url), "utf8");
+    const [, command = "", table = ""] =
+      /<!-- logs and metrics of serverless-ccm ([^\n]*) -->\n```\n(.*?)```/s.exec(document) ?? [];
+    expect(command).toContain("--clusters 800");
+    const { stdout } = await runProgram(command.split(" "));
+    expect(stdout.split("\n\n").map((part) => `${part}\n`)).toContain(table);
+    expect(document).toContain(`a cluster has ${SERIES_PER_CLUSTER} of them`);
   });
 
   test("fits a screen and leaves no blanks at the ends of lines", async () => {

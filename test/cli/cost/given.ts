@@ -26,6 +26,13 @@ export function givenPrices(): Prices {
       ],
     },
     logs: { gbIngested: { usd: 1_000, per: "GB", ...published } },
+    metrics: {
+      firstSamples: 1e9,
+      sample: { usd: 2, per: "10 million samples", ...published },
+      furtherSample: { usd: 1, per: "10 million samples", ...published },
+      cloudWatchMetric: { usd: 0.5, per: "metric and month", ...published },
+      cloudWatchAlarm: { usd: 0.2, per: "alarm and month", ...published },
+    },
     stockRequest: { vcpu: 0.5, ...published },
   };
 }

@@ -67,6 +67,7 @@ const RENEWED = { kind: "PartialObjectMetadata", metadata: { uid: "lease", resou
 export async function recordSeries(
   fault: (world: MonitoredWorld) => void,
   limits = {},
+  onScrape: (text: string) => void = () => {},
 ): Promise<readonly Series[]> {
   const { transport, collections } = createFakeCluster("nodes", "services", "namespaces");
   const { nodes, services } = collections;
@@ -122,7 +123,9 @@ export async function recordSeries(
     await clock.advance(SCRAPE_SECONDS * 1_000);
     if (wrong.busy && lag === "") lag = await lagOf(own);
     const texts = [await metrics.text(), await workers.text(), await shard.text(), build, lag];
-    recorded.scraped(wrong.gone ? "" : texts.join("\n"));
+    const text = wrong.gone ? "" : texts.join("\n");
+    onScrape(text);
+    recorded.scraped(text);
   }
   await Promise.all([relay.close(), platform.close()]);
   return recorded.series();

@@ -1,0 +1,53 @@
+import { HOURS_PER_MONTH } from "#cli/cost/always-on.ts";
+import type { Prices } from "#cli/cost/prices.ts";
+
+/** Dollars a month for what tells of all clusters. */
+export interface Observing {
+  /** Of the functions; they are in the bill. */
+  readonly functionLogsUsd: number;
+  /** Of the relay, which says of each invocation and object what the function says: taken to be as much. They are not in the bill. */
+  readonly relayLogsUsd: number;
+  /** Absent where nothing is known of their prices. */
+  readonly metrics?: MetricsCost;
+}
+
+/** Dollars a month for metrics, none of which is in the bill. */
+export interface MetricsCost {
+  readonly series: number;
+  readonly samples: number;
+  readonly samplesUsd: number;
+  readonly cloudWatchUsd: number;
+}
+
+/** Series of a cluster with nodes, their lifecycle and Services looked after, once each has seen work; a test counts them. */
+export const SERIES_PER_CLUSTER = 145;
+
+/** Seconds between two scrapes. */
+const SCRAPE_SECONDS = 30;
+
+/** Metrics that the sweep makes in CloudWatch where all is well or something is left over, without those of single clusters. */
+export const CLOUD_WATCH_METRICS = 2;
+
+/** Alarms in CloudWatch: those of infra/monitoring and the two of the queues. */
+export const CLOUD_WATCH_ALARMS = 6;
+
+const SAMPLES_PER_PRICE = 10_000_000;
+const SECONDS_PER_HOUR = 3_600;
+
+/** What logs and metrics of so many clusters cost. */
+export function observingOf(
+  clusters: number,
+  functionLogsUsd: number,
+  { metrics: prices }: { readonly metrics?: Prices["metrics"] },
+): Observing {
+  const logs = { functionLogsUsd, relayLogsUsd: functionLogsUsd };
+  if (prices === undefined) return logs;
+  const series = clusters * SERIES_PER_CLUSTER;
+  const samples = (series * HOURS_PER_MONTH * SECONDS_PER_HOUR) / SCRAPE_SECONDS;
+  const first = Math.min(samples, prices.firstSamples);
+  const samplesUsd =
+    (first * prices.sample.usd + (samples - first) * prices.furtherSample.usd) / SAMPLES_PER_PRICE;
+  const cloudWatchUsd =
+    CLOUD_WATCH_METRICS * prices.cloudWatchMetric.usd + CLOUD_WATCH_ALARMS * prices.cloudWatchAlarm.usd;
+  return { ...logs, metrics: { series, samples, samplesUsd, cloudWatchUsd } };
+}

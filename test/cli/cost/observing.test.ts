@@ -1,0 +1,69 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import {
+  CLOUD_WATCH_ALARMS,
+  CLOUD_WATCH_METRICS,
+  observingOf,
+  SERIES_PER_CLUSTER,
+} from "#cli/cost/observing.ts";
+import { withMetric } from "#functions/parts/sweep-metric.ts";
+import { givenPrices } from "#test/cli/cost/given.ts";
+import { recordSeries, well } from "#test/infra/monitoring/record-series.ts";
+import { TAINTED } from "#test/relay/fake-functions.ts";
+
+const read = (path: string): Promise<string> =>
+  readFile(new URL(`../../../${path}`, import.meta.url), "utf8");
+
+describe("what logs and metrics cost", () => {
+  // 87,600 samples a month of each series: 730 h × 120.
+  test.each([
+    ["within the first tier", 1, (SERIES_PER_CLUSTER * 87_600 * 2) / 1e7],
+    ["beyond it", 1_000, (1e9 * 2 + (1_000 * SERIES_PER_CLUSTER * 87_600 - 1e9) * 1) / 1e7],
+  ])("%s is by hand the same", (_, clusters, samplesUsd) => {
+    const { metrics, ...logs } = observingOf(clusters, 7, givenPrices());
+    expect(logs).toEqual({ functionLogsUsd: 7, relayLogsUsd: 7 });
+    expect(metrics?.samplesUsd).toBeCloseTo(samplesUsd, 6);
+    expect(metrics?.cloudWatchUsd).toBeCloseTo(2 * 0.5 + 6 * 0.2, 6);
+  });
+
+  test("is that of logs alone where no prices of metrics are given", () => {
+    expect(observingOf(1, 7, { ...givenPrices(), metrics: undefined })).toEqual({
+      functionLogsUsd: 7,
+      relayLogsUsd: 7,
+    });
+  });
+});
+
+describe("what is counted is what there is", () => {
+  test("series of a cluster", async () => {
+    let last = "";
+    await recordSeries(
+      ({ nodes, functions }) => {
+        functions.behave(well);
+        nodes.put("new", TAINTED);
+      },
+      {},
+      (text) => {
+        last = text;
+      },
+    );
+    const series = last.split("\n").filter((line) => !line.startsWith("#") && line.includes('cluster="one"'));
+    expect(series).toHaveLength(SERIES_PER_CLUSTER);
+  });
+
+  test("metrics of CloudWatch", () => {
+    const line = { event: "SweepFinished", overdue: 0, orphans: 1 };
+    const { _aws } = withMetric(line, 0) as unknown as {
+      readonly _aws: { readonly CloudWatchMetrics: readonly { readonly Dimensions: readonly string[][] }[] };
+    };
+    const ofAll = _aws.CloudWatchMetrics.filter(({ Dimensions }) =>
+      Dimensions.some(({ length }) => length === 0),
+    );
+    expect(ofAll).toHaveLength(CLOUD_WATCH_METRICS);
+  });
+
+  test("alarms of CloudWatch", async () => {
+    const files = await Promise.all(["serverless.yml", "infra/monitoring/cloudwatch-alarms.yaml"].map(read));
+    expect(files.join("\n").match(/Type: AWS::CloudWatch::Alarm$/gm)).toHaveLength(CLOUD_WATCH_ALARMS);
+  });
+});
