@@ -13,13 +13,20 @@ export const ATTACK_ROWS = [
   "text",
   "creation-1970",
   "forged-provider-id",
+  "failing-nodes",
+  "slow-answers",
+  "silence",
 ] as const satisfies readonly AttackName[];
 
 /** All that a hostile server can do. */
 export const ALL_ATTACKS = Object.keys(ATTACKS) as readonly AttackName[];
 
 /** Whose traffic is that of a cluster that is well, as far as a relay can tell: there is nothing to name. */
-const HONEST_LOOKING: readonly string[] = ["creation-1970", "forged-provider-id"] satisfies AttackName[];
+const HONEST_LOOKING: readonly string[] = [
+  "creation-1970",
+  "forged-provider-id",
+  "failing-nodes",
+] satisfies AttackName[];
 
 /** Whether pages and metrics are to name the cluster meanwhile. */
 export function isSeenByTheOperator(name: string): boolean {

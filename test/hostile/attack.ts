@@ -21,7 +21,7 @@ export interface HostileWorld {
   readonly machines: readonly JoiningNodeOptions[];
   /** Provider IDs and names of others' machines. */
   readonly others: readonly { readonly name: string; readonly providerID: string }[];
-  /** Registers nodes; they are removed when the attack ends. */
+  /** Registers nodes, until the attack ends; then they are removed. Never rejects for those that come too late. */
   join(nodes: readonly JoiningNodeOptions[]): Promise<void>;
   /** What time the API server thinks it is; the right one without it. */
   setNow(now: Date | undefined): void;
@@ -33,6 +33,8 @@ export interface OngoingAttack {
   begin?(): Promise<void>;
   /** Answers a call, or leaves it to the honest server. */
   answer?(call: HostileCall): boolean;
+  /** How long the honest server waits before each answer, once the attack has begun. */
+  readonly delayMs?: number;
 }
 
 /** Something that the owner of an API server can do to a relay. */

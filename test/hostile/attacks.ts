@@ -1,6 +1,7 @@
 import type { Attack } from "#test/hostile/attack.ts";
 import { nestedAnswers, silentPatches } from "#test/hostile/attacks/answers-to-writes.ts";
 import { endlessContinue, endlessEmptyPages } from "#test/hostile/attacks/endless-continue.ts";
+import { failingNodes, silence, slowAnswers } from "#test/hostile/attacks/failing-and-slow.ts";
 import { emptyFrames, pingFlood, settingsFlood } from "#test/hostile/attacks/frame-floods.ts";
 import { creation1970, forgedProviderId } from "#test/hostile/attacks/honest-looking.ts";
 import { endedLoop, endless401, goAwayLoop, goneLoop, redirects } from "#test/hostile/attacks/loops.ts";
@@ -61,6 +62,9 @@ export const ATTACKS = {
   "ping-flood": pingFlood,
   "settings-flood": settingsFlood,
   "empty-frames": emptyFrames,
+  "failing-nodes": failingNodes,
+  "slow-answers": slowAnswers,
+  silence,
 } as const satisfies Readonly<Record<string, Attack>>;
 
 /** One of them. */

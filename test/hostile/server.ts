@@ -85,6 +85,7 @@ export async function startHostileServer(options: HostileOptions): Promise<Hosti
   async function rest(): Promise<void> {
     ongoing = undefined;
     now = undefined;
+    plane.control.delayRequests(0);
     ending.abort();
     for (const { stream, wire } of under) {
       wire.setOneByteFrames(false);
@@ -92,10 +93,20 @@ export async function startHostileServer(options: HostileOptions): Promise<Hosti
     }
     // One from a version that the attack made up would be silent for long.
     plane.control.endWatches();
+    await joining;
     await removeAll(admin, joined.splice(0));
   }
 
   const joined: string[] = [];
+  let joining: Promise<void> = Promise.resolve();
+  async function join(nodes: readonly JoiningNodeOptions[], signal: AbortSignal): Promise<void> {
+    for (const node of nodes) {
+      if (signal.aborted) return;
+      joined.push(node.name);
+      await register(admin, node);
+    }
+  }
+
   return {
     plane,
     rest,
@@ -110,15 +121,16 @@ export async function startHostileServer(options: HostileOptions): Promise<Hosti
         setNow: (value) => {
           now = value;
         },
-        join: async (nodes) => {
-          for (const node of nodes) await register(admin, node);
-          joined.push(...nodes.map((node) => node.name));
+        join: (nodes) => {
+          joining = join(nodes, ending.signal);
+          return joining;
         },
       });
       // Whoever watches now begins anew with a list: attacks are on both.
       listsAnew = true;
       plane.control.endWatches();
       await ongoing.begin?.();
+      plane.control.delayRequests(ongoing.delayMs ?? 0);
     },
     sentBytes: () => pace.spent(),
     attackedCalls: () => attackedCalls,
