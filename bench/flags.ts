@@ -29,6 +29,7 @@ the report goes to bench/. With options that leave something out it goes to benc
 
 --rows hostile is a run of its own: what one hostile cluster of a relay of 100 costs the others, attack by attack. It takes
 --clusters, --nodes, --rate, --seconds (of each row), --slots, --megabytes-per-second and --attacks (names with commas, or all).
+With --rounds N each attack is measured N times, each time beside the same attack against a null sink.
 `;
 
 /** The row that is a program of its own, bench/hostile.ts. */

@@ -5,14 +5,17 @@ import { parseArgs, promisify } from "node:util";
 import * as z from "zod";
 import { ALL_ATTACKS, ATTACK_ROWS } from "#bench/hostile/attack-rows.ts";
 import { measureHostile } from "#bench/hostile/measure.ts";
-import type { HostileResults } from "#bench/hostile/measurement.ts";
+import type { HostileResults, RoundResults } from "#bench/hostile/measurement.ts";
 import { hostileSection } from "#bench/hostile/report.ts";
+import { measureRounds } from "#bench/hostile/rounds.ts";
+import { roundsSection } from "#bench/hostile/rounds-report.ts";
 import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
 import { buildCommandLine, buildFunctions } from "../build/build.ts";
 import { ROOT } from "../build/bundle.ts";
 
 // What one hostile cluster of a relay costs the others: `npm run bench -- --rows hostile`, or `node bench/hostile.ts`. A whole run is
-// kept in bench/hostile.json, of which bench/hostile.md is made; what leaves something out goes to bench/partial/.
+// kept in bench/hostile.json, of which bench/hostile.md is made; what leaves something out goes to bench/partial/. With --rounds each
+// attack is measured beside its null sink, so many times, and that goes to hostile-rounds.json and hostile-rounds.md.
 
 const count = z.coerce.number().int().positive();
 const Flags = z.strictObject({
@@ -26,6 +29,7 @@ const Flags = z.strictObject({
   /** Invocations at a time that the platform allows. */
   slots: count.default(20),
   "megabytes-per-second": z.coerce.number().positive().default(50),
+  rounds: count.max(50).optional(),
   attacks: z
     .string()
     .transform((text) => (text === "all" ? [...ALL_ATTACKS] : text.split(",")))
@@ -42,6 +46,7 @@ const { values } = parseArgs({
     seconds: text,
     slots: text,
     "megabytes-per-second": text,
+    rounds: text,
     attacks: text,
   },
 });
@@ -54,8 +59,11 @@ const flags = parsed.data;
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 const stopping = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
+const isLarge = flags.clusters >= 100 && flags.seconds >= 60;
 const isWhole =
-  flags.clusters >= 100 && flags.seconds >= 60 && ATTACK_ROWS.every((row) => flags.attacks.includes(row));
+  flags.rounds === undefined
+    ? isLarge && ATTACK_ROWS.every((row) => flags.attacks.includes(row))
+    : isLarge && flags.rounds >= 5;
 const folder = fileURLToPath(new URL(isWhole ? "." : "partial/", import.meta.url));
 
 const controlPlane = await getControlPlaneBinaries(say);
@@ -63,7 +71,7 @@ if (controlPlane.kind === "missing")
   throw new Error(`the bench needs a control plane: ${controlPlane.because}`);
 await Promise.all([buildFunctions(`${ROOT}/dist`), buildCommandLine(`${ROOT}/dist`)]);
 const described = await promisify(execFile)("git", ["describe", "--always", "--dirty"], { cwd: ROOT });
-const results = await measureHostile({
+const options = {
   binaries: controlPlane.value,
   clusters: flags.clusters,
   nodesEach: flags.nodes,
@@ -75,13 +83,25 @@ const results = await measureHostile({
   version: described.stdout.trim(),
   signal: stopping.signal,
   say,
-  onResults: write,
-});
-process.stdout.write(hostileSection(results));
+};
+if (flags.rounds === undefined)
+  process.stdout.write(hostileSection(await measureHostile({ ...options, onResults: write })));
+else
+  process.stdout.write(
+    roundsSection(await measureRounds({ ...options, rounds: flags.rounds, onResults: writeRounds })),
+  );
 
 /** After each row: a run that breaks must not cost what it has measured. */
 async function write(sofar: HostileResults): Promise<void> {
+  await writeBoth("hostile", sofar, hostileSection(sofar));
+}
+
+async function writeRounds(sofar: RoundResults): Promise<void> {
+  await writeBoth("hostile-rounds", sofar, roundsSection(sofar));
+}
+
+async function writeBoth(name: string, sofar: object, section: string): Promise<void> {
   await mkdir(folder, { recursive: true });
-  await writeFile(`${folder}hostile.json`, `${JSON.stringify(sofar, undefined, 2)}\n`);
-  await writeFile(`${folder}hostile.md`, hostileSection(sofar));
+  await writeFile(`${folder}${name}.json`, `${JSON.stringify(sofar, undefined, 2)}\n`);
+  await writeFile(`${folder}${name}.md`, section);
 }

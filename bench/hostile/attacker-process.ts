@@ -9,7 +9,7 @@ import { startProcess } from "#emulators/harness/managed-process.ts";
 /** The hostile API server, and how to order it about. */
 export interface Attacker {
   readonly tenant: Tenant;
-  order(order: `/attack/${string}` | "/noise" | "/rest"): Promise<void>;
+  order(order: `/attack/${string}` | `/noise/${string}` | "/rest"): Promise<void>;
   sentBytes(): Promise<number>;
   stop(): Promise<void>;
 }

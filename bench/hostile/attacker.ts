@@ -10,7 +10,7 @@ import { startHostileServer } from "#test/hostile/server.ts";
 
 // The hostile API server in a process of its own, at the lowest priority: `node attacker.ts OPTIONS TENANT`. OPTIONS is a file of what
 // `AttackerOptions` says; where the cluster is is written to the file TENANT. It says where it listens for orders:
-// POST /attack/NAME, /noise, /rest; GET /sent.
+// POST /attack/NAME, /noise/NAME, /rest; GET /sent.
 
 /** What the attacker works with. */
 const machine = z.strictObject({ name: z.string(), providerID: z.string() });
@@ -28,18 +28,21 @@ const hostile = await startHostileServer(options);
 await writeFile(tenantFile, JSON.stringify(tenantOf("hostile", hostile.plane)));
 let noise: Burning | undefined;
 let noiseBytes = 0;
+let noises = 0;
 
 async function obey(order: string): Promise<string> {
-  const [, name] = /^\/attack\/(.+)$/.exec(order) ?? [];
+  const [, kind, name] = /^\/(attack|noise)\/(.+)$/.exec(order) ?? [];
   const attack = ALL_ATTACKS.find((each) => each === name);
-  if (attack !== undefined) {
+  if (attack !== undefined && kind === "attack") {
     await hostile.attack(attack);
     return "attacking";
   }
+  if (attack !== undefined) {
+    noises += 1;
+    noise ??= await burn({ ...options, folder: `${options.folder}-noise-${noises}` }, attack);
+    return "burning";
+  }
   switch (order) {
-    case "/noise":
-      noise ??= await burn({ ...options, folder: `${options.folder}-noise` });
-      return "burning";
     case "/rest":
       noiseBytes += noise?.sentBytes() ?? 0;
       await noise?.stop();

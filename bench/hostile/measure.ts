@@ -34,19 +34,17 @@ const HEALING_LIMIT_MS = 120_000;
 
 interface World {
   readonly stage: HostileBenchStage;
-  readonly options: HostileBenchOptions;
+  readonly options: Pick<HostileBenchOptions, "clusters" | "nodesEach" | "seconds" | "signal">;
 }
+
+/** With which the name of a phase begins in which an attack goes on against nobody of ours. */
+const SINK = "sink ";
+const isAttack = (name: string): boolean => name !== "quiet" && name !== "noise" && !name.startsWith(SINK);
 
 /** A quiet phase, one of noise, and each attack in turn, with a rest behind each until the cluster is well. */
 export async function measureHostile(options: HostileBenchOptions): Promise<HostileResults> {
   const { clusters, nodesEach, rate, seconds, bytesPerSecond, version, say, signal } = options;
-  const startedAt = new Date().toISOString();
-  const facts = {
-    startedAt,
-    cpu: cpus()[0]?.model ?? "unknown",
-    cores: cpus().length,
-    node: process.version,
-  };
+  const facts = factsOfMachine();
   const phases: HostilePhase[] = [];
   const results = (): HostileResults => {
     return { ...facts, version, clusters, nodesEach, rate, seconds, bytesPerSecond, phases };
@@ -71,7 +69,18 @@ export async function measureHostile(options: HostileBenchOptions): Promise<Host
   }
 }
 
-async function startWell({ stage, options }: World): Promise<RelayUnderAttack> {
+/** When and on what a run is. */
+export function factsOfMachine() {
+  return {
+    startedAt: new Date().toISOString(),
+    cpu: cpus()[0]?.model ?? "unknown",
+    cores: cpus().length,
+    node: process.version,
+  };
+}
+
+/** Starts the relay, and resolves once it has initialized what stands there. */
+export async function startWell({ stage, options }: World): Promise<RelayUnderAttack> {
   const relay = await startRelayUnderAttack(stage.clustersFile, stage.environment);
   const deadline = performance.now() + START_LIMIT_MS;
   for (;;) {
@@ -92,13 +101,15 @@ async function startWell({ stage, options }: World): Promise<RelayUnderAttack> {
   return relay;
 }
 
-async function measurePhase(
+/** Measures one phase: "quiet", "noise", an attack, or "sink" and the name of one, with its healing. */
+export async function measurePhase(
   name: string,
   relay: RelayUnderAttack,
   { stage, options }: World,
 ): Promise<HostilePhase> {
   const { attacker, joined } = stage;
-  if (name === "noise") await attacker.order("/noise");
+  if (name === "noise") await attacker.order("/noise/modified-flood");
+  else if (name.startsWith(SINK)) await attacker.order(`/noise/${name.slice(SINK.length)}`);
   else if (name !== "quiet") await attacker.order(`/attack/${name}`);
   const fromMs = Date.now();
   const watched = await watchPhase(name, options.seconds, { relay, stage });
@@ -123,7 +134,7 @@ async function untilWell(
   relay: RelayUnderAttack,
   { ended }: Watched,
 ): Promise<number | undefined> {
-  if (ended || name === "quiet" || name === "noise") return undefined;
+  if (ended || !isAttack(name)) return undefined;
   const startedAt = performance.now();
   while (performance.now() - startedAt < HEALING_LIMIT_MS && !relay.hasEnded()) {
     const page = await pageOf(relay.url);

@@ -40,8 +40,7 @@ export const HostilePhase = z.strictObject({
 });
 export type HostilePhase = z.output<typeof HostilePhase>;
 
-/** What bench/hostile.json holds: one run. */
-export const HostileResults = z.strictObject({
+const HostileRun = z.strictObject({
   startedAt: z.iso.datetime(),
   cpu: z.string(),
   cores: z.int().positive(),
@@ -53,6 +52,22 @@ export const HostileResults = z.strictObject({
   rate: amount,
   seconds: amount,
   bytesPerSecond: amount,
-  phases: z.array(HostilePhase),
 });
+
+/** What bench/hostile.json holds: one run. */
+export const HostileResults = HostileRun.extend({ phases: z.array(HostilePhase) });
 export type HostileResults = z.output<typeof HostileResults>;
+
+/** What bench/hostile-rounds.json holds: attacks, each with its null sink, as often as there were rounds. */
+export const RoundResults = HostileRun.extend({
+  pairs: z.array(
+    z.strictObject({
+      round: z.int().positive(),
+      attack: z.string(),
+      /** While the same attack went on against nobody. */
+      sink: HostilePhase,
+      attacked: HostilePhase,
+    }),
+  ),
+});
+export type RoundResults = z.output<typeof RoundResults>;

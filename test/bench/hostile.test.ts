@@ -3,6 +3,7 @@ import { hostileArguments } from "#bench/flags.ts";
 import { missesOf, riseOf } from "#bench/hostile/bar.ts";
 import { HostilePhase, type HostileResults } from "#bench/hostile/measurement.ts";
 import { hostileSection } from "#bench/hostile/report.ts";
+import { roundsSection } from "#bench/hostile/rounds-report.ts";
 import { joiningOf } from "#bench/hostile/watch-phase.ts";
 import {
   invocationsOf,
@@ -98,6 +99,37 @@ describe("the section on hostile clusters", () => {
 
   test("says that there is nothing", () => {
     expect(hostileSection(results([]))).toBe("Nothing has been measured yet.\n");
+  });
+});
+
+describe("the section on rounds", () => {
+  const pair = (round: number, sinkMs: number, attackedMs: number, more: Partial<HostilePhase> = {}) => ({
+    round,
+    attack: "silence",
+    sink: phase({ name: "sink silence", joiningP50Ms: sinkMs }),
+    attacked: phase({ name: "silence", joiningP50Ms: attackedMs, ...more }),
+  });
+  const rowOf = (pairs: ReturnType<typeof pair>[]): string | undefined => {
+    const { phases: _, ...facts } = results([]);
+    return roundsSection({ ...facts, pairs })
+      .split("\n")
+      .find((line) => line.startsWith("| silence"));
+  };
+  const five = (attackedMs: readonly number[]) =>
+    attackedMs.map((ms, index) => pair(index + 1, 100 + 100 * (index % 2), ms));
+
+  test.each([
+    ["each round by the sink beside it", five([105, 210, 105, 210, 105]), "+5 % (+5 % to +5 %) | met |"],
+    ["by the median of them", five([105, 210, 105, 210, 150]), "+5 % (+5 % to +50 %) | met |"],
+    ["and missed by it", five([111, 222, 111, 210, 90]), "+11 % (−10 % to +11 %) | missed: joining |"],
+    ["and no verdict by four", five([105, 210, 105, 210]), "+5 % (+5 % to +5 %) | missed: 4 of 5 rounds |"],
+    [
+      "and no node may be missing in any",
+      [...five([105, 210, 105, 210]), pair(5, 100, 105, { missing: 1 })],
+      "+5 % (+5 % to +5 %) | missed: nodes missing |",
+    ],
+  ])("measures %s", (_, pairs, ending) => {
+    expect(rowOf(pairs)).toMatch(new RegExp(`${ending.replaceAll(/[+()|]/g, String.raw`\$&`)}$`));
   });
 });
 

@@ -136,6 +136,8 @@ export async function startHostileServer(options: HostileOptions): Promise<Hosti
     attackedCalls: () => attackedCalls,
     async close() {
       ending.abort();
+      // One that is on its way is let through: it must not fail for a connection that is closed under it.
+      await joining;
       await admin.close();
       await plane.close();
     },
