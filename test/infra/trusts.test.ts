@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { resolveValue, rightsOfRole, type Statement } from "#test/infra/deployed-rights.ts";
 import {
@@ -7,6 +8,7 @@ import {
   type Template,
 } from "#test/infra/packaged-template.ts";
 import { type Asked, allows, fits } from "#test/infra/trusts.ts";
+import { ROOT } from "../../build/bundle.ts";
 
 const PLACE = { partition: "aws", region: "us-east-1", account: "123456789012" };
 const PREFIX = "serverless-ccm-dev";
@@ -144,6 +146,23 @@ describe("what is packaged", () => {
       });
     expect(reached("other")).toEqual([]);
     expect(reached("dev").length).toBeGreaterThan(0);
+  });
+
+  /** What docs/explanation/blast-radius.md gives for a role in a tenant's account. */
+  test.each<[string, string, string | undefined, boolean]>([
+    ["the node function of the cell", "111111111111:role/serverless-ccm-blue-node", "tenant-a", true],
+    ["the same for another tenant", "111111111111:role/serverless-ccm-blue-node", "tenant-b", false],
+    ["the same without an external id", "111111111111:role/serverless-ccm-blue-node", undefined, false],
+    ["a function of it that is not named", "111111111111:role/serverless-ccm-blue-csr", "tenant-a", false],
+    ["another cell of that account", "111111111111:role/serverless-ccm-green-node", "tenant-a", false],
+    ["that cell of another account", "222222222222:role/serverless-ccm-blue-node", "tenant-a", false],
+    ["an administrator of that account", "111111111111:role/admin", "tenant-a", false],
+  ])("a tenant's account lets in %s as it should", async (_, principal, externalId, expected) => {
+    const page = await readFile(`${ROOT}docs/explanation/blast-radius.md`, "utf8");
+    const { Statement } = JSON.parse(/```json\n([\s\S]*?)```/.exec(page)?.[1] ?? "");
+    const context: Record<string, string> = externalId === undefined ? {} : { "sts:ExternalId": externalId };
+    const asked = { principal: { arn: `arn:aws:iam::${principal}` }, action: "sts:AssumeRole", context };
+    expect(allows(Statement, asked)).toBe(expected);
   });
 
   const isAboutCells = (action: string): boolean => ABOUT_CELLS.test(action);
