@@ -121,6 +121,13 @@ export const MONITORED_FAULTS: readonly MonitoredFault[] = [
     ],
   },
   {
+    title: "a platform that fails while the relay may handle events by itself",
+    happens: ({ wrong }) => {
+      wrong.fallback = true;
+    },
+    fires: [["PlatformFallback", { function: "cloud-node-controller" }]],
+  },
+  {
     title: "nodes without an instance",
     happens({ functions, nodes }) {
       functions.behave(retries("InstanceNotFound"));

@@ -43,6 +43,8 @@ export interface MonitoredWorld {
     home: boolean;
     /** Something keeps the thread to itself. */
     busy: boolean;
+    /** The relay handles events of nodes by itself. */
+    fallback: boolean;
     /** Nodes that a sweep finds. */
     overdue: number;
   };
@@ -86,12 +88,14 @@ export async function recordSeries(
     unowned: 0,
     home: false,
     busy: false,
+    fallback: false,
     overdue: 0,
   };
   const gate = createGate({ clock, random: () => 0.5 });
   const metrics = createRelayMetrics();
   metrics.followGate(gate.status);
   metrics.followHome(() => wrong.home);
+  metrics.followFallback(() => (wrong.fallback ? ["cloud-node-controller"] : []));
   metrics.followSweep(() => new Map([["one", wrong.overdue]]));
   const platform = checkPlatform({
     dryRun: async () => (wrong.platform ? { code: "Denied", message: "not authorized" } : undefined),

@@ -13,6 +13,7 @@ function createWhole(): RelayMetrics {
   metrics.followSweep(() => new Map());
   metrics.followGate(() => ({ waiting: 0, slowedClusters: [], platformOpen: false, functions: {} }));
   metrics.followHome(() => false);
+  metrics.followFallback(() => []);
   return metrics;
 }
 
