@@ -50,7 +50,9 @@ withHome(withClusterOptions(program.command("relay")))
   .option("--function-prefix <prefix>", "functions are named <prefix>node, …")
   .option("--function-arn <arn>", "the node function, by name or ARN")
   .option("--region <region>", "where the functions are (default: $AWS_REGION, or the AWS profile's)")
-  .option("--fallback <where>", "in-process: does their work by itself while AWS Lambda fails (default: not)")
+  .addOption(
+    new Option("--fallback <where>", "in-process: does their work while AWS Lambda fails").hideHelp(),
+  )
   .action(async (flags, command: Command) => {
     outliveHangups();
     keepHeapSmall();
