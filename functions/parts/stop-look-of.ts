@@ -1,14 +1,13 @@
 import { createStopLook } from "#config/switch/look.ts";
-import { openSwitch, switchBeside } from "#config/switch/open-switch.ts";
+import { openSwitch } from "#config/switch/open-switch.ts";
 import type { Stop } from "#core/stop.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
 
-/** How a deployed function looks at what is stopped: at the switch that STOP_SWITCH names, or the one beside CLUSTERS_FILE. */
+/** How a deployed function looks at what is stopped: at the switch that STOP_SWITCH names, which it has the right to read. */
 export function stopLookOf(
   environment: Readonly<Record<string, string | undefined>>,
 ): ((cluster: string) => Promise<Stop | undefined>) | undefined {
-  const { STOP_SWITCH: named, CLUSTERS_FILE: clusters } = environment;
-  const reference = named || (clusters && switchBeside(clusters));
+  const { STOP_SWITCH: reference } = environment;
   if (!reference) return undefined;
   return createStopLook({ stopSwitch: openSwitch(reference), now: Date.now, log: logToStandardOutput });
 }
