@@ -43,7 +43,7 @@ describeWithPart("promtool", "alerts on the series recorded from a relay", (prom
 
   test.each(MONITORED_FAULTS)("$title", async ({ happens, limits, fires }) => {
     const firing = (atSeconds: number, expected: typeof fires) => ({
-      expr: 'max_over_time(ALERTS{alertstate="firing"}[25m])',
+      expr: 'max_over_time(ALERTS{alertstate="firing"}[65m])',
       eval_time: `${atSeconds}s`,
       exp_samples: expected
         .map(sample)

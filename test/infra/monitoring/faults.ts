@@ -98,6 +98,16 @@ export const MONITORED_FAULTS: readonly MonitoredFault[] = [
     fires: [["ClustersNotFollowed", {}]],
   },
   {
+    title: "deletes that somebody has stopped and forgotten",
+    happens: ({ stops }) => stops.set({ stopped: [{ what: "deletes" }] }),
+    fires: [["Stopped", { ...ONE, what: "deletes" }]],
+  },
+  {
+    title: "a stop switch that nobody can read",
+    happens: ({ stops }) => stops.set({ stopped: [], unreadable: { code: "Unreadable", message: "denied" } }),
+    fires: [["StopSwitchUnreadable", { ...ONE, what: "unproven" }]],
+  },
+  {
     title: "a right to invoke that was taken away",
     happens: ({ wrong }) => {
       wrong.platform = true;

@@ -1,4 +1,5 @@
 import { Cluster } from "#config/cluster.ts";
+import { createStops } from "#config/switch/follow-stops.ts";
 import type { Event } from "#core/event.ts";
 import { ApiUnreachable } from "#kube/client/errors.ts";
 import type { Transport } from "#kube/client/transport.ts";
@@ -26,6 +27,8 @@ export interface MonitoredWorld {
   readonly services: FakeApi;
   readonly functions: FakeFunctions;
   readonly relay: Relay;
+  /** What is stopped, as whoever follows the switch sets it. */
+  readonly stops: ReturnType<typeof createStops>;
   readonly workers: Pick<WorkerMetrics, "died">;
   /** What goes wrong from now on. */
   readonly wrong: {
@@ -60,7 +63,7 @@ export interface Series {
 export const SCRAPE_SECONDS = 30;
 /** Scrapes of a world in which all is well, and beside these of one with a fault. */
 export const WELL_SCRAPES = 20;
-export const FAULT_SCRAPES = 50;
+export const FAULT_SCRAPES = 130;
 
 const LEASES = "/apis/coordination.k8s.io/";
 const RENEWED = { kind: "PartialObjectMetadata", metadata: { uid: "lease", resourceVersion: "7" } };
@@ -114,7 +117,9 @@ export async function recordSeries(
   // Only which version runs: how this process fares is no matter of most faults.
   const own = createProcessMetrics("0.0.0");
   const build = linesOf(await own.text(), "serverless_ccm_build_info");
+  const stops = createStops({ stopped: [] });
   const relay = startRelay({
+    stops,
     clusters: [{ cluster: clusterWith(limits), transport: failing(transport, wrong) }],
     ...{ gate, invoker: functions, metrics, clock, vouches: true, identity: "test", random: () => 0.5 },
     nodeStatusUpdateFrequencySeconds: 100_000,
@@ -122,7 +127,7 @@ export async function recordSeries(
   const recorded = createRecording();
   let lag = "";
   for (let scrape = 0; scrape < WELL_SCRAPES + FAULT_SCRAPES; scrape += 1) {
-    if (scrape === WELL_SCRAPES) fault({ ...{ nodes, services, functions, relay, workers, wrong } });
+    if (scrape === WELL_SCRAPES) fault({ ...{ nodes, services, functions, relay, stops, workers, wrong } });
     if (!wrong.apiServer) for (const each of Object.values(collections)) each.bookmark();
     await clock.advance(SCRAPE_SECONDS * 1_000);
     if (wrong.busy && lag === "") lag = await lagOf(own);
