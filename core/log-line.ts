@@ -67,6 +67,8 @@ export const LOG_EVENTS = {
     "an invocation ended with a report; `invokedMs` is the relay's measure, `durations` are the function's",
   CloudAction:
     "an `action` on a resource of the cloud (`target`) was sent for an object; where it failed, or was not answered, with its `code`",
+  FleetBrakeEngaged:
+    "a claim of this cluster has pulled the brake of the fleet, by this limit (`code`); an error, written once",
   OrphanedLoadBalancer:
     "the cloud has something (`target`, of a `kind`) for a Service (`namespace`, `name`) that is gone, or that another one of its name has replaced (`code`); it stays unless the cluster has `loadBalancers.deleteOrphaned`, and then `deletedFrom` says when its turn comes",
   Object: "an object that was changed, skipped, warned of or is to be tried again",

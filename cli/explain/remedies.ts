@@ -8,6 +8,9 @@ type OtherCode =
   | "BrakePulled"
   | "DeletionDisabled"
   | "DeletionUnproven"
+  | "FleetBrakeContended"
+  | "FleetBrakeEngaged"
+  | "FleetBrakeUnusable"
   | "InstanceReplaced"
   | "InstanceStopped"
   | "InstanceUnseen"
@@ -54,6 +57,9 @@ const REMEDIES: Readonly<Record<ProblemCode | WaitCode | UnusableCode | OtherCod
   DeletionDisabled: "delete the node by hand, or allow nodes.deletion.enabled",
   DeletionUnproven:
     "start another instance of the cluster, or delete the node by hand once its instance is gone for sure",
+  FleetBrakeContended: "none: it is tried again in some seconds",
+  FleetBrakeEngaged: "see that the instances are gone, then: serverless-ccm brake --fleet --reset",
+  FleetBrakeUnusable: "see what the record lacks: serverless-ccm brake --fleet",
   InstanceReplaced: "delete the node by hand, so that the kubelet of the new instance registers anew",
   InstanceStopped: "start the instance, or delete it",
   InstanceUnseen: "delete the node by hand; with nodes.deletion.unseen such nodes are deleted",

@@ -1,5 +1,5 @@
 import type { Plan } from "#core/decision.ts";
-import { type FleetStanding, NOT_ASKED } from "#core/node-lifecycle/fleet-brake.ts";
+import { type FleetStanding, holdOfFleetBrake, NOT_ASKED } from "#core/node-lifecycle/fleet-brake.ts";
 import type { Invocation } from "#functions/parts/invocation.ts";
 
 /** What stands between the plans of one invocation and the deletions in them that nothing proves. */
@@ -29,15 +29,15 @@ export function createFleetGate(invocation: Invocation): FleetGate {
       );
       standing = { granted: new Set([...standing.granted, ...granted]), held };
       if (pulled !== undefined) {
-        const { controller: named, cluster: name, id: eventId } = event;
-        const { cluster: _, ...facts } = pulled;
         dependencies.log?.({
           level: "error",
           event: "FleetBrakeEngaged",
-          cluster: name,
-          controller: named,
-          eventId,
-          ...facts,
+          cluster: event.cluster,
+          controller: event.controller,
+          eventId: event.id,
+          code: pulled.limit,
+          clusters: pulled.clusters,
+          message: holdOfFleetBrake(pulled).message,
         });
       }
       return held === undefined ? first : plan(standing);

@@ -414,7 +414,11 @@ export function describeDeletion(
         const report = await invoke({ atSeconds: 180, fleetBrake, nodes: [held] });
         expect(codesOf(report)).toEqual(["FleetBrakeEngaged"]);
         expect(lines.filter(({ event }) => event === "FleetBrakeEngaged")).toEqual([
-          expect.objectContaining({ level: "error", limit: "Deletions", deletions: 20 }),
+          expect.objectContaining({
+            level: "error",
+            code: "Deletions",
+            message: expect.stringContaining("20 deleted"),
+          }),
         ]);
       });
 

@@ -163,6 +163,16 @@ export const MONITORED_FAULTS: readonly MonitoredFault[] = [
       fires: [["DeletionHeldBack", { ...ONE, reason }]],
     }),
   ),
+  ...["FleetBrakeEngaged", "FleetBrakeUnusable"].map(
+    (reason): MonitoredFault => ({
+      title: `nodes that are gone and stay for ${reason}`,
+      happens({ functions, nodes }) {
+        functions.behave(retries(reason));
+        nodes.put("lost", UNREADY);
+      },
+      fires: [["FleetBrakeEngaged", { reason }]],
+    }),
+  ),
   {
     title: "more nodes than the cluster may have",
     limits: { objects: 100 },
