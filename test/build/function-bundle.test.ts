@@ -137,6 +137,15 @@ describe("a function's bundle", () => {
     expect(controllers).toEqual(hasController(name) ? [`core/${name}/controller.ts`] : []);
   });
 
+  test.each(names)(
+    "%s: reaches the record of the fleet's brake only where it deletes nodes, and on demand",
+    (name) => {
+      const record = "clouds/aws/s3-object.ts";
+      expect(inputsOf(name).includes(record)).toBe(name === "node-lifecycle");
+      expect(inputsLoadedWith(bundles.get(name) ?? {}, `functions/${name}.ts`)).not.toContain(record);
+    },
+  );
+
   test.each(names.filter(hasController))("%s: brings no cloud along with its entry", (name) => {
     const loaded = inputsLoadedWith(bundles.get(name) ?? {}, `functions/${name}.ts`);
     expect(loaded).toContain("clouds/kinds.ts");
