@@ -43,7 +43,10 @@ describeWithPart("control-plane", "a record in a ConfigMap of a management clust
 
   test("of infra/fleet-brake is read and changed with the rights that come with it, and nothing else is", async () => {
     const namespace = "serverless-ccm";
-    const text = await readFile(new URL("../../../infra/fleet-brake/config-map.yaml", import.meta.url), "utf8");
+    const text = await readFile(
+      new URL("../../../infra/fleet-brake/config-map.yaml", import.meta.url),
+      "utf8",
+    );
     await stage.ask("POST", "/api/v1/namespaces", {
       apiVersion: "v1",
       kind: "Namespace",
@@ -70,6 +73,8 @@ describeWithPart("control-plane", "a record in a ConfigMap of a management clust
     expect(read.text).toBe("");
     expect(await store.swap("{}", read.version, signal)).toBe(true);
     await expect(as("another").read(signal)).rejects.toThrow("cannot be read (403");
-    await expect(as("another").swap("{}", undefined, signal)).rejects.toThrow("see the Role of infra/fleet-brake");
+    await expect(as("another").swap("{}", undefined, signal)).rejects.toThrow(
+      "see the Role of infra/fleet-brake",
+    );
   });
 });
