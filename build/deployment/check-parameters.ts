@@ -43,6 +43,12 @@ const CHECKS: readonly ((deployment: Deployment) => readonly string[])[] = [
     url !== undefined && url !== "" && !/^https?:\/\/[^@]+$/.test(url)
       ? ["otlpEndpoint: not the URL of an OTLP endpoint over HTTP, without a password: http://HOST:4318"]
       : [],
+  ({ given: { stopSwitchPath: path } }) =>
+    path !== undefined && !/^(\/[\w.-]+)+$/.test(path)
+      ? [
+          `stopSwitchPath: "${path}" is no path of SSM parameters that begins with a slash and ends without one: /serverless-ccm/stop`,
+        ]
+      : [],
   ({ given: { fleetBrake: record } }) =>
     record !== undefined && !/^[a-z0-9][a-z0-9-]{1,61}[a-z0-9](\/[\w.-]+)+$/.test(record)
       ? [`fleetBrake: "${record}" is no object in S3, in a bucket without dots in its name: BUCKET/KEY`]

@@ -71,6 +71,7 @@ locals {
     CLUSTERS_FILE               = var.clusters_path == null ? var.clusters_file : "ssm:${var.clusters_path}/"
     ALLOWED_NETWORKS            = join(",", var.allowed_networks)
     OTEL_EXPORTER_OTLP_ENDPOINT = var.otlp_endpoint
+    STOP_SWITCH                 = local.stop_switch_path == null ? "" : "ssm:${local.stop_switch_path}/"
     FLEET_BRAKE                 = var.fleet_brake == null ? "" : "s3://${var.fleet_brake}"
   }
 }

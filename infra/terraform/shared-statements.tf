@@ -22,6 +22,11 @@ locals {
       Action   = ["secretsmanager:GetSecretValue", "ssm:GetParameter"]
       Resource = [for arn in var.sign_in_secrets : replace(arn, "{function}", local.own_name)]
     }]
+    stop-switch = [{
+      Effect   = "Allow"
+      Action   = "ssm:GetParameters"
+      Resource = "arn:${local.partition}:ssm:${local.region}:${local.account}:parameter${coalesce(local.stop_switch_path, "/none")}/*"
+    }]
     fleet-brake = [{
       Effect   = "Allow"
       Action   = ["s3:GetObject", "s3:PutObject"]
@@ -104,11 +109,17 @@ locals {
     sign-in-roles   = var.sign_in_role_arn != null
     web-identity    = length(var.web_identity_audiences) > 0
     network         = length(var.vpc_subnet_ids) > 0
+    stop-switch     = local.stop_switch_path != null
     fleet-brake     = var.fleet_brake != null
   }
 
   # The function whose role asks, by the role's own tag: one policy for all of them lets each read what is its own.
   own_name = "$${aws:PrincipalTag/serverless-ccm-function}"
+
+  # Where the relay and the command line look for it, too.
+  stop_switch_path = (
+    var.stop_switch_path != null ? var.stop_switch_path : var.clusters_path == null ? null : "${var.clusters_path}-stop"
+  )
 
   clusters_arn = "arn:${local.partition}:ssm:${local.region}:${local.account}:parameter${coalesce(var.clusters_path, "/none")}"
 

@@ -206,6 +206,17 @@ variable "otlp_endpoint" {
   }
 }
 
+variable "stop_switch_path" {
+  description = "The path in SSM at which operators write down what is stopped; beside clusters_path without it."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = can(regex("^(/[a-zA-Z0-9_.-]+)+$", coalesce(var.stop_switch_path, "/none")))
+    error_message = "stop_switch_path is a path of SSM parameters that begins with a slash and ends without one: /serverless-ccm/stop."
+  }
+}
+
 variable "fleet_brake" {
   description = "The object in S3, BUCKET/KEY, by which all clusters of the deployment share one brake on deletions."
   type        = string

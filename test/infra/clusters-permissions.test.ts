@@ -16,10 +16,12 @@ const LINT = ["--ignore-checks", "W3005", "--format", "parseable"];
 describeWithPart("aws-tools", "where the functions read clusters", ({ cfnLint }) => {
   let folder: PackagingFolder;
   let without: Packaged;
+  let elsewhere: Packaged;
   let of: Packaged;
   beforeAll(async () => {
     folder = await makePackagingFolder();
     without = await folder.package({});
+    elsewhere = await folder.package({ stopSwitchPath: "/ccm/stop" });
     of = await folder.package({ clustersPath: "/ccm/clusters", allowedNetworks: "10.0.0.0/8" });
   }, 120_000);
   afterAll(() => folder.close());
@@ -63,7 +65,24 @@ describeWithPart("aws-tools", "where the functions read clusters", ({ cfnLint })
     });
   });
 
+  test.each([
+    { given: "nothing", template: () => without, path: undefined },
+    { given: "a path of clusters", template: () => of, path: "/ccm/clusters-stop" },
+    { given: "a path of its own", template: () => elsewhere, path: "/ccm/stop" },
+  ])("has what is stopped beside it: given $given, that is read at $path", ({ template, path }) => {
+    const { functions, resources } = template();
+    const switches = functions.map(({ Properties }) => Properties.Environment.Variables["STOP_SWITCH"]);
+    expect([...new Set(switches)]).toEqual([path === undefined ? "" : `ssm:${path}/`]);
+    const policy = resources["StopSwitchPolicy"]?.Properties;
+    expect(policy?.PolicyDocument.Statement).toEqual(
+      path === undefined
+        ? undefined
+        : [{ Effect: "Allow", Action: "ssm:GetParameters", Resource: parameter(`${path}/*`) }],
+    );
+    expect(policy?.Roles.length).toBe(path === undefined ? undefined : functions.length);
+  });
+
   test("is a template without faults either way", async () => {
-    for (const { file } of [without, of]) await run(cfnLint.program, [...cfnLint.args, ...LINT, file]);
+    for (const { file } of [without, elsewhere, of]) await run(cfnLint.program, [...cfnLint.args, ...LINT, file]);
   });
 });

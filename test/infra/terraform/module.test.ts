@@ -42,6 +42,7 @@ const ROWS = [
       vpcSecurityGroupIds: "sg-1",
       sweepEveryMinute: "false",
       otlpEndpoint: "http://collector:4318",
+      stopSwitchPath: "/ccm/stop",
       fleetBrake: "my-bucket/cells/one.json",
     },
     variables: {
@@ -58,6 +59,7 @@ const ROWS = [
       vpc_security_group_ids: ["sg-1"],
       sweep_every_minute: false,
       otlp_endpoint: "http://collector:4318",
+      stop_switch_path: "/ccm/stop",
       fleet_brake: "my-bucket/cells/one.json",
     },
   },
