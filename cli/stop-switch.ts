@@ -2,6 +2,7 @@ import { namedClustersFile } from "#cli/clusters-file.ts";
 import { logToStandardError } from "#cli/log-to-standard-error.ts";
 import { connectManagement, namespaceOfPod, parseManagementReference } from "#cli/management-cluster.ts";
 import type { Environment } from "#clouds/kind.ts";
+import { changeParameters, type ParameterWriter } from "#config/switch/change-parameters.ts";
 import { configMapSwitch } from "#config/switch/config-map.ts";
 import { followStops, type StopsFollower } from "#config/switch/follow-stops.ts";
 import { openSwitch, switchBeside } from "#config/switch/open-switch.ts";
@@ -31,7 +32,7 @@ export function namedStopSwitch(
 /** Opens it, a management cluster's among them; nothing is read yet. */
 export async function openAnySwitch(reference: string, environment: Environment): Promise<StopSwitch> {
   const management = parseManagementReference(reference);
-  if (management === undefined) return openSwitch(reference);
+  if (management === undefined) return openSwitch(reference, changeParameters(openWriter));
   const namespace = management.namespace ?? (await namespaceOfPod(management, environment)) ?? NAMESPACE;
   return configMapSwitch({ reference, namespace, connect: () => connectManagement(reference) });
 }
@@ -73,4 +74,8 @@ export function stopOfAll(
   stops: FollowedSwitch | undefined,
 ): ((cluster: string) => Promise<Stop | undefined>) | undefined {
   return stops && (async (name) => stops.of(name));
+}
+
+async function openWriter(): Promise<ParameterWriter> {
+  return (await import("#clouds/aws/write-parameters.ts")).createParameterWriter();
 }

@@ -3,21 +3,18 @@ import { isFile } from "#config/clusters-file.ts";
 import { pathOfParameters } from "#config/home/ssm/ssm-home.ts";
 import { StopSwitchError } from "#config/switch/error.ts";
 import { fileSwitch } from "#config/switch/file.ts";
-import { ssmSwitch } from "#config/switch/ssm.ts";
+import { type ChangeParameters, ssmSwitch } from "#config/switch/ssm.ts";
 import type { StopSwitch } from "#config/switch/switch.ts";
 
-/** Opens switches that not every process may have; undefined where a reference is none of theirs. */
-export type OpenFurtherSwitch = (reference: string) => StopSwitch | undefined;
-
 /**
- * The switch that `--stop-switch` or STOP_SWITCH names: `ssm:/PATH/`, what `further` opens, or a file. What names none is a switch that
- * nobody can read, so that it is reported where others are.
+ * The switch that `--stop-switch` or STOP_SWITCH names: `ssm:/PATH/`, which without `change` can be read alone, or a file. What names none
+ * is a switch that nobody can read, so that it is reported where others are.
  */
-export function openSwitch(reference: string, further: OpenFurtherSwitch = () => undefined): StopSwitch {
+export function openSwitch(reference: string, change?: ChangeParameters): StopSwitch {
   if (isFile(reference)) return fileSwitch(reference);
   const path = pathOfParameters(reference);
-  if (path !== undefined) return ssmSwitch(path);
-  return further(reference) ?? noSwitch(reference);
+  if (path !== undefined) return ssmSwitch(path, { change });
+  return noSwitch(reference);
 }
 
 /** The switch that stands beside a home of clusters, where none is named: `clusters.stop.json`, `ssm:/PATH-stop/`, or the same management cluster. */

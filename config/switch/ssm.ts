@@ -6,16 +6,14 @@ import { StopEntry, type StopName } from "#config/switch/stops.ts";
 import type { StopSwitch } from "#config/switch/switch.ts";
 import { StopKind } from "#core/stop.ts";
 
-/** The calls of SSM that change parameters; they reject with the platform's own error, whose `name` is its code. */
-export interface ParameterWriter {
-  put(name: string, value: string, replaces: boolean): Promise<void>;
-  remove(name: string): Promise<void>;
-}
+/** How parameters under a path are changed; apart, as who only reads carries none of it. */
+export type ChangeParameters = (home: string, path: string) => StopSwitch["change"];
 
 /** What the switch touches; each is made on first use. */
 export interface SsmSwitchOptions {
   readonly store?: () => Promise<Pick<ParameterStore, "list" | "getMany">>;
-  readonly writer?: () => Promise<ParameterWriter>;
+  /** Without it the switch can be read alone: functions have no need of more, and no right to. */
+  readonly change?: ChangeParameters | undefined;
 }
 
 /**
@@ -26,7 +24,6 @@ export interface SsmSwitchOptions {
 export function ssmSwitch(path: string, options: SsmSwitchOptions = {}): StopSwitch {
   const home = `ssm:${path}`;
   const store = once(options.store ?? openStore);
-  const writer = once(options.writer ?? openWriter);
 
   async function find(signal: AbortSignal, cluster: string | undefined): Promise<readonly Parameter[]> {
     const opened = await store();
@@ -52,33 +49,16 @@ export function ssmSwitch(path: string, options: SsmSwitchOptions = {}): StopSwi
       });
       return found.map((parameter) => entryOf(home, parameter.name.slice(path.length), parameter.value));
     },
-    async change(change) {
-      const name = path + parameterOf(change.kind === "stop" ? change.entry : change.name);
-      const opened = await writer();
-      try {
-        if (change.kind === "resume") await opened.remove(name);
-        else {
-          const { since, by } = change.entry;
-          await opened.put(name, JSON.stringify({ version: 1, since, by }), change.anew === true);
-        }
-      } catch (error) {
-        // It says so already.
-        const code = error instanceof Error ? error.name : "";
-        if (code === (change.kind === "stop" ? "ParameterAlreadyExists" : "ParameterNotFound")) return;
-        const action = change.kind === "stop" ? "ssm:PutParameter" : "ssm:DeleteParameter";
-        throw new StopSwitchError(
-          "NotWritten",
-          home,
-          `was not changed: ${wordsOf(home, action, error)}`,
-          error,
-        );
-      }
-    },
+    change: options.change?.(home, path) ?? (() => Promise.reject(readAlone(home))),
   };
 }
 
+function readAlone(home: string): StopSwitchError {
+  return new StopSwitchError("NotWritten", home, "can only be read here");
+}
+
 /** The parameter of one thing that is stopped; names of clusters have no character that those of parameters lack. */
-function parameterOf({ what, cluster }: StopName): string {
+export function parameterOf({ what, cluster }: StopName): string {
   return cluster === undefined ? what : `${what}.${cluster}`;
 }
 
@@ -108,7 +88,8 @@ function factsOf(value: string): { readonly since?: unknown; readonly by?: unkno
   }
 }
 
-function wordsOf(home: string, action: string, error: unknown): string {
+/** What SSM said to an action, and what to do. */
+export function wordsOf(home: string, action: string, error: unknown): string {
   return parametersError(home, action, error)
     .faults.map(({ message }) => message)
     .join("; ");
@@ -124,8 +105,4 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
 
 async function openStore(): Promise<ParameterStore> {
   return (await import("#clouds/aws/parameter-store.ts")).createParameterStore();
-}
-
-async function openWriter(): Promise<ParameterWriter> {
-  return (await import("#clouds/aws/write-parameters.ts")).createParameterWriter();
 }

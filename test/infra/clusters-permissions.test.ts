@@ -83,6 +83,7 @@ describeWithPart("aws-tools", "where the functions read clusters", ({ cfnLint })
   });
 
   test("is a template without faults either way", async () => {
-    for (const { file } of [without, elsewhere, of]) await run(cfnLint.program, [...cfnLint.args, ...LINT, file]);
+    for (const { file } of [without, elsewhere, of])
+      await run(cfnLint.program, [...cfnLint.args, ...LINT, file]);
   });
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createParameterStore } from "#clouds/aws/parameter-store.ts";
 import { createParameterWriter } from "#clouds/aws/write-parameters.ts";
+import { changeParameters } from "#config/switch/change-parameters.ts";
 import { ssmSwitch } from "#config/switch/ssm.ts";
 import { describeSwitch, type OwnedSwitch } from "#test/config/switch/contract.ts";
 import { type Moto, startMoto } from "#test/setup/moto.ts";
@@ -22,7 +23,7 @@ async function ownParameters(): Promise<OwnedSwitch> {
   };
   await writer.put(`/serverless-ccm-${switches}/clusters/blue`, "a cluster's entry, and none of it", true);
   return {
-    open: () => ssmSwitch(path, { store: async () => store }),
+    open: () => ssmSwitch(path, { store: async () => store, change: changeParameters(async () => writer) }),
     async break() {
       isBroken = true;
     },
