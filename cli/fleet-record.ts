@@ -43,6 +43,13 @@ export function readFleetBrake(
   return { reference, isOfOneThread: reference === "memory", open: () => createFleetBrake({ store }) };
 }
 
+/** Clusters in several threads share no record that one thread has. */
+export function refuseOneThread(brake: NamedFleetBrake | undefined, faults: ConfigurationFault[]): void {
+  if (brake?.isOfOneThread !== true) return;
+  const message = "memory is that of one thread: name a record that is kept elsewhere, or give --workers 0";
+  faults.push({ name: "--fleet-brake", message });
+}
+
 /** The same in a worker thread, for a reference that the main thread has found well. */
 export function openFleetBrake(reference: string | undefined): FleetBrake | undefined {
   const store = reference === undefined ? undefined : openRecord(reference, openConfigMap);

@@ -1,7 +1,7 @@
 import { clusterSourceOf } from "#cli/cluster-source.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectAsFunction, createFallbackParts } from "#cli/fallback.ts";
-import { readFleetBrake } from "#cli/fleet-record.ts";
+import { readFleetBrake, refuseOneThread } from "#cli/fleet-record.ts";
 import { type FunctionFlags, faultsOfOneFunction, readFunctionNames } from "#cli/function-names.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { readLambdaRegion } from "#cli/lambda-region.ts";
@@ -71,6 +71,7 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
     parts.followed.add(cluster);
     return serve({ clusters, ...servedWithFallback(invoker, parts, tracing), serving, stops });
   }
+  if (workersFor !== undefined && hasFallback) refuseOneThread(fleetBrake, faults);
   const opened = await openClusters(source.file, flags, join, faults, ({ clusters }) =>
     refuseOneFunction(flags, clusters),
   );

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { clusterSourceOf } from "#cli/cluster-source.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { readFleetBrake } from "#cli/fleet-record.ts";
+import { readFleetBrake, refuseOneThread } from "#cli/fleet-record.ts";
 import { type FunctionAccess, readFunctionAccess } from "#cli/function-kubeconfigs.ts";
 import { createInProcessFunctions } from "#cli/in-process-functions.ts";
 import { type HomeFlags, NOTHING_TO_SHARE, openClusters } from "#cli/opened-clusters.ts";
@@ -54,7 +54,7 @@ export async function run(flags: RunFlags, program: string): Promise<void> {
     });
   }
   if (flags.functionKubeconfig !== undefined) faults.push(FUNCTION_KUBECONFIG);
-  if (fleetBrake?.isOfOneThread && workersFor !== undefined) faults.push(ONE_THREAD);
+  if (workersFor !== undefined) refuseOneThread(fleetBrake, faults);
   const opened = await openClusters(source.file, flags, join, faults);
   await runClusters({ opened, program, serving, workersFor, fleetBrake, dryRun: flags.dryRun });
 }
@@ -63,11 +63,6 @@ const FUNCTION_KUBECONFIG: ConfigurationFault = {
   name: "--function-kubeconfig",
   message:
     "describes one cluster, and has no place beside a clusters file: there it is signIn.NAME of each entry",
-};
-
-const ONE_THREAD: ConfigurationFault = {
-  name: "--fleet-brake",
-  message: "memory is that of one thread: name a record that is kept elsewhere, or give --workers 0",
 };
 
 /** What holds deletions back beyond a cluster's own brake. */

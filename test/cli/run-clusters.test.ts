@@ -198,6 +198,29 @@ describe("run with a clusters file", () => {
   });
 });
 
+test.each([
+  { command: "run", further: ["--fleet-brake=memory"], said: "memory is that of one thread" },
+  { command: "run", further: ["--fleet-brake=s3:bucket"], said: '"s3:bucket" names no record' },
+  {
+    command: "relay",
+    further: [
+      "--fleet-brake=memory",
+      "--fallback=in-process",
+      "--function-prefix=ccm-",
+      "--region=eu-central-1",
+    ],
+    said: "memory is that of one thread",
+  },
+])(
+  "$command refuses a brake that its threads would not share: $further",
+  async ({ command, further, said }) => {
+    await writeFile(file, "");
+    const { code, stderr } = await runProgram([command, `--clusters-file=${file}`, ...further]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`--fleet-brake: ${said}`);
+  },
+);
+
 test("run refuses flags of one cluster beside a clusters file, each by its name", async () => {
   await writeFile(file, "clusters: []");
   const flags = ["--kubeconfig=k", "--function-kubeconfig=node=k", "--cloud-provider=aws", "--workers=x"];
