@@ -16,7 +16,8 @@ type OtherCode =
   | "InstanceUnseen"
   | "LabelsOnly"
   | "NotReady"
-  | "SignInFailed";
+  | "SignInFailed"
+  | "Stopped";
 
 const AGAIN = "none: it is tried again by itself";
 const STATE =
@@ -66,6 +67,7 @@ const REMEDIES: Readonly<Record<ProblemCode | WaitCode | UnusableCode | OtherCod
   LabelsOnly: "none: the cluster's policies say that labels alone are written",
   NotReady: "see the Ready condition in kubectl describe node, and the kubelet's log on the machine",
   SignInFailed: "serverless-ccm doctor says what is wrong with signing in",
+  Stopped: "see who has stopped it, and why: serverless-ccm stop; it goes on with --resume",
 };
 
 /** Every code of which something is known. */

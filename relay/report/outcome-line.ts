@@ -180,7 +180,8 @@ function objectLines(
 ): readonly OutcomeLine[] {
   return report.objects
     .filter(
-      ({ outcome, warnings, decision }) => outcome === "retry" || (warnings?.length ?? 0) > 0 || decision,
+      ({ outcome, because, warnings, decision }) =>
+        outcome === "retry" || (warnings?.length ?? 0) > 0 || decision || because.code === "Stopped",
     )
     .slice(0, MAX_OBJECT_LINES)
     .map(({ namespace, name, uid, outcome, because, afterSeconds, warnings, decision }) => ({

@@ -34,6 +34,8 @@ describe("serverless package", () => {
         CLUSTERS_FILE: "/opt/clusters.yaml",
         ALLOWED_NETWORKS: "",
         OTEL_EXPORTER_OTLP_ENDPOINT: "",
+        STOP_SWITCH: "",
+        FLEET_BRAKE: "",
       });
     }
   });
