@@ -1,27 +1,19 @@
 import { connectFunction } from "#cli/connect-identity.ts";
 import { connectRelay } from "#cli/connect-relay.ts";
 import { createFollowedClusters, type FollowedClusters } from "#cli/followed-clusters.ts";
+import type { InProcessFunctionsOptions } from "#cli/in-process-functions.ts";
 import type { AddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
-import type { FleetBrake } from "#config/fleet-brake/fleet-brake.ts";
 import type { SignInRole } from "#config/sign-in.ts";
-import type { Stop } from "#core/stop.ts";
 import type { Invoker } from "#delivery/invoker.ts";
-import type { FunctionTracer } from "#functions/parts/function-tracer.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** Connects to a cluster as somebody. */
 export type ConnectAs = (cluster: Cluster, role: SignInRole) => Promise<Transport>;
 
-export interface FallbackPartsOptions {
+export interface FallbackPartsOptions
+  extends Pick<InProcessFunctionsOptions, "log" | "stopOf" | "tracer" | "fleetBrake"> {
   readonly connect: ConnectAs;
-  readonly log: (line: Readonly<Record<string, unknown>>) => void;
-  /** What operators have stopped for a cluster; nothing without it. Never rejects. */
-  readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
-  /** What the functions' spans go to; nothing is traced without it. */
-  readonly tracer?: FunctionTracer | undefined;
-  /** What lets deletions that nothing proves, over all clusters of a fleet. */
-  readonly fleetBrake?: FleetBrake | undefined;
 }
 
 /** What a relay has to do the work of deployed functions by itself. */

@@ -1,25 +1,22 @@
 import { createFollowedClusters, type FollowedClusters } from "#cli/followed-clusters.ts";
-import { createInProcessFunctions, type InProcessFunctions } from "#cli/in-process-functions.ts";
+import {
+  createInProcessFunctions,
+  type InProcessFunctions,
+  type InProcessFunctionsOptions,
+} from "#cli/in-process-functions.ts";
 import { keepForFunctions } from "#cli/kept-for-functions.ts";
 import type { ProcessTracing } from "#cli/start-tracing.ts";
 import { type SweepingClusters, sweepClusters } from "#cli/sweep-clusters.ts";
 import type { Cluster } from "#config/cluster.ts";
-import type { FleetBrake } from "#config/fleet-brake/fleet-brake.ts";
 import type { SignInRole } from "#config/sign-in.ts";
 import { messageOf } from "#core/message-of.ts";
-import type { Stop } from "#core/stop.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
-export interface RunPartsOptions {
+export interface RunPartsOptions extends Pick<InProcessFunctionsOptions, "log" | "stopOf" | "fleetBrake"> {
   /** Connects to a cluster as somebody; rejects where that one cannot sign in. */
   readonly connect: (cluster: Cluster, role: SignInRole) => Promise<Transport>;
-  readonly log: (line: Readonly<Record<string, unknown>>) => void;
-  /** What operators have stopped for a cluster; nothing without it. Never rejects. */
-  readonly stopOf?: ((cluster: string) => Promise<Stop | undefined>) | undefined;
   /** Traces the functions, and what invokes them; nothing is traced without it. */
   readonly tracing?: ProcessTracing | undefined;
-  /** What lets deletions that nothing proves, over all clusters of a fleet. */
-  readonly fleetBrake?: FleetBrake | undefined;
 }
 
 /** What `run` has beside a relay of many clusters, in whichever thread they live. */

@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ChildRelay, type LogLine, startChildRelay } from "#cli/demo/child-relay.ts";
 import { type DemoPlatform, startEmbeddedPlatform, startPackagedPlatform } from "#cli/demo/platform.ts";
+import { secretFolder } from "#cli/secret-folder.ts";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
 import { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
@@ -52,23 +53,9 @@ const AWS_ENVIRONMENT = {
 
 /** Starts an API server, an EC2 endpoint and a function platform, all on this machine. */
 export async function setStage(options: StageOptions): Promise<Stage> {
-  // In one step with what removes it: tokens lie in it, and the process may be told to end at any time.
+  // In one step with what removes it.
   const folder = mkdtempSync(join(tmpdir(), "serverless-ccm-demo-"));
-  const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
-  process.once("exit", remove);
-  const closers: (() => Promise<void>)[] = [
-    async () => {
-      remove();
-      process.off("exit", remove);
-    },
-  ];
-  const closing = <T extends { close(): Promise<void> }>(part: T): T => {
-    closers.unshift(() => part.close());
-    return part;
-  };
-  const close = async (): Promise<void> => {
-    for (const closePart of closers.splice(0)) await closePart();
-  };
+  const { closing, close } = secretFolder(folder);
   try {
     const plane = closing(await startPlane(options.binaries, join(folder, "control-plane")));
     const ec2 = closing(await startEc2({ region: REGION, behaviour: { latencyMs: CLOUD_LATENCY_MS } }));
@@ -100,7 +87,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     ];
     const startRelay = async (onLine: (line: LogLine) => void): Promise<ChildRelay> => {
       const relay = await startChildRelay({ flags, environment: relayEnvironment, onLine });
-      closers.unshift(() => relay.stop());
+      closing({ close: () => relay.stop() });
       return relay;
     };
     return { plane, admin, history, ec2, platform, vpc: VPC, startRelay, close };

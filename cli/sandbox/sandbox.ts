@@ -1,10 +1,11 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { type SandboxFunctions, startFunctions } from "#cli/sandbox/functions.ts";
 import { startTenant, type Tenant } from "#cli/sandbox/tenant.ts";
 import { SANDBOX_AWS, writeEnvironment } from "#cli/sandbox/write-environment.ts";
+import { secretFolder } from "#cli/secret-folder.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
 import { systemCode } from "#kube/client/errors.ts";
@@ -37,22 +38,7 @@ const TENANTS = [
  */
 export async function startSandbox(folder: string, program: string): Promise<Sandbox> {
   makeFolder(folder);
-  // Tokens lie in it, and the process may be told to end at any time.
-  const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
-  process.once("exit", remove);
-  const closers: (() => Promise<void>)[] = [
-    async () => {
-      remove();
-      process.off("exit", remove);
-    },
-  ];
-  const closing = <T extends { close(): Promise<void> }>(part: T): T => {
-    closers.unshift(() => part.close());
-    return part;
-  };
-  const close = async (): Promise<void> => {
-    for (const closePart of closers.splice(0)) await closePart();
-  };
+  const { closing, close } = secretFolder(folder);
   try {
     const ec2 = closing(
       await startEc2({ region: SANDBOX_AWS.AWS_REGION, behaviour: { latencyMs: CLOUD_LATENCY_MS } }),
