@@ -4,8 +4,8 @@ import { defineConfig } from "vitest/config";
 // processes, `e2e` runs whole control planes and goes one file at a time so that two cores are enough.
 export default defineConfig({
   test: {
-    // Many tests wait for servers: on a machine of two cores one worker would leave it idle half of the time.
-    maxWorkers: 2,
+    // Many tests wait for servers: on a machine of two cores two workers would leave it idle for a third of the time.
+    maxWorkers: 3,
     reporters: ["default", "./test/setup/summary-reporter.ts"],
     globalSetup: ["./test/setup/global.ts"],
     coverage: {

@@ -2,7 +2,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { describeWithPart } from "#test/setup/parts.ts";
 import { playSharding } from "#test/sharding/play-sharding.ts";
 import { replicasOf, untilFollowed } from "#test/sharding/replicas.ts";
 import { startTenants } from "#test/sharding/tenants.ts";
@@ -14,12 +13,6 @@ const say = (): void => {};
 describe("three replicas of six clusters, of which one is killed, one added and one ended,", () => {
   test("follow what is theirs, and each node comes up", async () => {
     await playSharding({ clusters: 6, everyMs: 200, say });
-  }, 240_000);
-});
-
-describeWithPart("control-plane", "the same with Leases on a real API server,", (binaries) => {
-  test("which is one of the clusters, too", async () => {
-    await playSharding({ clusters: 6, real: { count: 1, binaries }, everyMs: 200, say });
   }, 240_000);
 });
 

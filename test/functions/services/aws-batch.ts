@@ -58,7 +58,7 @@ export async function startAwsBatch(program: MotoProgram): Promise<AwsBatch> {
   const plane = await startEmbeddedControlPlane({ folder });
   const admin = connect(await access(plane, "admin"));
   const functions = connect(await access(plane, "service"));
-  const moto = await startMendedMoto(program);
+  const moto = await startMendedMoto(program, { hasPoints: true });
   const aws = clientsOf(moto.url);
   Object.assign(process.env, {
     AWS_ENDPOINT_URL: moto.url,

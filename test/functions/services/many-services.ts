@@ -50,7 +50,7 @@ export async function startManyServices(program: MotoProgram): Promise<ManyServi
   const folder = await mkdtemp(join(tmpdir(), "many-services-"));
   const plane = await startEmbeddedControlPlane({ folder });
   const admin = connect(await access(plane, "admin"));
-  const moto = await startMendedMoto(program);
+  const moto = await startMendedMoto(program, { hasPoints: true });
   const aws = clientsOf(moto.url);
   vi.stubEnv("AWS_ENDPOINT_URL", moto.url);
   vi.stubEnv("AWS_ACCESS_KEY_ID", "test");

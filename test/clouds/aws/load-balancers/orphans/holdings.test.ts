@@ -16,7 +16,7 @@ describeWithPart("moto", "what a cluster's Services have on moto", (program) => 
   let moto: MendedMoto;
   let world: MotoWorld;
   beforeAll(async () => {
-    moto = await startMendedMoto(program);
+    moto = await startMendedMoto(program, { hasPoints: true });
   });
   beforeEach(async () => {
     await moto.reset();

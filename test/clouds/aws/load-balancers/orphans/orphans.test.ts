@@ -45,7 +45,7 @@ describeWithPart("moto", "load balancers whose Service is gone, on moto", (progr
   let cloud: object = {};
 
   beforeAll(async () => {
-    moto = await startMendedMoto(program);
+    moto = await startMendedMoto(program, { hasPoints: true });
     aws = clientsOf(moto.url);
     vi.stubEnv("AWS_ENDPOINT_URL", moto.url);
     vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
