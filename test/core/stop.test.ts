@@ -3,7 +3,15 @@ import type { CloudAction, Decision, Write } from "#core/decision.ts";
 import { retry, skip, unchanged } from "#core/decisions.ts";
 import { Event } from "#core/event.ts";
 import { decideLifecycle } from "#core/node-lifecycle/decide.ts";
-import { isDeleting, isHeldBy, isHeldSince, type Stop, tightest, underStop } from "#core/stop.ts";
+import {
+  becauseOfStop,
+  isDeleting,
+  isHeldBy,
+  isHeldSince,
+  type Stop,
+  tightest,
+  underStop,
+} from "#core/stop.ts";
 import { at, foundIn, lifecycleNode, notFound, settingsWith } from "#test/core/node-lifecycle/builders.ts";
 
 const OBJECT = { apiVersion: "v1", kind: "Service", namespace: "a", name: "web", uid: "uid-1" };
@@ -158,6 +166,13 @@ describe("a decision", () => {
       expected === undefined ? decision : matching(expected as Record<string, unknown>),
     );
   });
+});
+
+test("why nothing is done names what would be, where there is one thing", () => {
+  expect(becauseOfStop("deletes").message).toBe("an operator has stopped deletes");
+  expect(becauseOfStop("deletes", "a node goes").message).toBe(
+    "an operator has stopped deletes: a node goes",
+  );
 });
 
 /** Patterns stand for texts that match them. */
