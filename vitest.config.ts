@@ -1,7 +1,12 @@
 import { defineConfig } from "vitest/config";
 
-// Three projects by what they need: `core` is pure and shares its workers, `shell` touches files, sockets and
-// processes, `e2e` runs whole control planes and goes one file at a time so that two cores are enough.
+/** What counts requests or has a thousand nodes: other tests beside it would change the counts. */
+const COUNTED = ["counts", "thousand-nodes", "bench", "retries", "nodes"].map(
+  (name) => `test/e2e/${name}.test.ts`,
+);
+
+// Projects by what they need: `core` is pure and shares its workers, `shell` touches files, sockets and processes, `e2e` runs whole
+// control planes and goes two files at a time, and `counted` one.
 export default defineConfig({
   test: {
     // Many tests wait for servers: on a machine of two cores two workers would leave it idle for a third of the time.
@@ -53,7 +58,20 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["test/e2e/**/*.test.ts", "test/faults/**/*.test.ts"],
+          exclude: COUNTED,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "counted",
+          include: COUNTED,
           fileParallelism: false,
+          sequence: { groupOrder: 2 },
           testTimeout: 180_000,
           hookTimeout: 180_000,
         },

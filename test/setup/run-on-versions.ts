@@ -57,7 +57,7 @@ async function minorsThereAre(): Promise<string[]> {
 
 function runSuites(minor: string): Promise<Counts> {
   const environment = { ...process.env, KUBERNETES_MINOR: minor, CI: "true" };
-  const args = ["run", "--project", "shell", "--project", "e2e", ...SUITES];
+  const args = ["run", "--project", "shell", "--project", "e2e", "--project", "counted", ...SUITES];
   const running = spawn("vitest", args, {
     cwd: ROOT,
     env: environment,
