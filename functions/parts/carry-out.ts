@@ -33,9 +33,9 @@ const MAX_ROUNDS = 6;
 
 /** Plans and writes, until every object has an outcome; with a dry run says what would have been written. */
 export async function carryOut(invocation: Invocation, batch: Batch): Promise<Outcomes> {
-  const { cluster, controller, event, dependencies, stop } = invocation;
+  const { cluster, controller, dependencies, stop } = invocation;
   if (batch.objects().length === 0) return nothingSent([]);
-  const isDryRun = cluster.policies.dryRun || event.dryRun === true || stop === "writes";
+  const isDryRun = isDry(invocation);
   // Without state a plan needs no API server, and a dry run then needs none at all.
   if (isDryRun && controller.stateOf === undefined)
     return nothingSent(withoutWriting(batch, batch.plan(undefined), stop));
@@ -71,10 +71,8 @@ async function rounds(
       const applied = await applyEach(invocation, batch, plan.decisions, transport);
       return { objects: [...gone, ...applied.objects], usage: addClusterUsage(usage, applied.usage) };
     }
-    if (cluster.policies.labelsOnly && labelsOnlyOfWrites([plan.write]).length === 0) {
-      const because = { code: "LabelsOnly", message: `labels alone may be written: ${plan.because.message}` };
-      return { objects: [...gone, ...allSkipped(batch, because)], usage };
-    }
+    const narrowed = underLabelsOnly(invocation, plan);
+    if (narrowed !== undefined) return { objects: [...gone, ...allSkipped(batch, narrowed)], usage };
     if (deadline.signal.aborted) return { objects: [...gone, ...allDue(batch, DEADLINE_REACHED, 0)], usage };
     const held = await heldTogether(invocation, plan.because.message);
     if (held !== undefined) return { objects: [...gone, ...allSkipped(batch, held)], usage };
@@ -158,6 +156,20 @@ async function signIn(dependencies: Dependencies, cluster: Cluster): Promise<Sig
     const message = `the function cannot sign in to cluster "${cluster.name}": ${messageOf(error)}`;
     return { kind: "failed", because: { code: "SignInFailed", message } };
   }
+}
+
+/** Whether it is decided and said alone, by whoever wants it so. */
+export function isDry({ cluster, event, stop }: Invocation): boolean {
+  return cluster.policies.dryRun || event.dryRun === true || stop === "writes";
+}
+
+/** Why a shared write is not made in a cluster where labels alone may be written. */
+export function underLabelsOnly(
+  { cluster }: Invocation,
+  { because, write }: Extract<Plan, { readonly kind: "shared" }>,
+): Because | undefined {
+  if (!cluster.policies.labelsOnly || labelsOnlyOfWrites([write]).length > 0) return undefined;
+  return { code: "LabelsOnly", message: `labels alone may be written: ${because.message}` };
 }
 
 /** What a dry run says of a plan, and a stop of writes. */

@@ -2,10 +2,16 @@ import type { StateReference } from "#core/controller.ts";
 import type { Plan } from "#core/decision.ts";
 import type { HandedBack } from "#core/handed-back.ts";
 import type { FleetStanding } from "#core/node-lifecycle/fleet-brake.ts";
-import { labelsOnlyOfWrites } from "#core/policies.ts";
 import type { Round } from "#core/rounds.ts";
 import type { Batch } from "#functions/parts/batch.ts";
-import { allSkipped, nothingSent, type Outcomes, withoutWriting } from "#functions/parts/carry-out.ts";
+import {
+  allSkipped,
+  isDry,
+  nothingSent,
+  type Outcomes,
+  underLabelsOnly,
+  withoutWriting,
+} from "#functions/parts/carry-out.ts";
 import { createFleetGate } from "#functions/parts/fleet-gate.ts";
 import { askContextOf, type Invocation } from "#functions/parts/invocation.ts";
 
@@ -18,7 +24,7 @@ export interface Decided extends Outcomes {
 export async function handBack(invocation: Invocation, batch: Batch): Promise<Decided> {
   const { cluster, controller, event, now, clock, stop } = invocation;
   if (batch.objects().length === 0) return nothingSent([]);
-  const isDryRun = cluster.policies.dryRun || event.dryRun === true || stop === "writes";
+  const isDryRun = isDry(invocation);
   const left = (next: HandedBack["next"]): Decided => ({
     ...nothingSent([]),
     handedBack: { moment: { now: now.toISOString(), clock }, next },
@@ -37,10 +43,10 @@ export async function handBack(invocation: Invocation, batch: Batch): Promise<De
     return left({ kind: "decisions", items });
   }
   const { because, write } = plan;
-  if (!cluster.policies.labelsOnly || labelsOnlyOfWrites([write]).length > 0)
-    return left({ kind: "shared", because, write });
-  const skipped = { code: "LabelsOnly", message: `labels alone may be written: ${because.message}` };
-  return nothingSent(allSkipped(batch, skipped));
+  const narrowed = underLabelsOnly(invocation, plan);
+  return narrowed === undefined
+    ? left({ kind: "shared", because, write })
+    : nothingSent(allSkipped(batch, narrowed));
 }
 
 /** Whether the relay has read all of it. */
