@@ -37,6 +37,8 @@ export interface CloudKind<Schema extends CloudSchema = CloudSchema> {
   readonly labelPrefixes: readonly string[];
   /** Labels that it adds beyond those because of its configuration; a node's snapshot keeps them too. */
   labelsOf?(config: z.output<Schema>): readonly string[];
+  /** Keys of labels and of annotations of nodes by which it answers for them; a node's snapshot keeps these. */
+  nodeKeysOf?(config: z.output<Schema>): readonly string[];
   /** Makes the cloud; its code, and with it its SDK, is imported here and nowhere else. Rejects where files it names are unusable. */
   load(config: z.output<Schema>, options: LoadCloudOptions): Promise<Cloud>;
 }

@@ -181,9 +181,10 @@ export function settingsOf({ name, cloud, nodes, loadBalancers, routes, tagging 
 
 /** What of a cluster the watch half of a controller depends on. */
 export function watchContextOf(cluster: Configured): WatchContext {
-  const { labelPrefixes, labelsOf } = cloudKindOf(cluster.cloud);
+  const { labelPrefixes, labelsOf, nodeKeysOf } = cloudKindOf(cluster.cloud);
   return {
     labelPrefixes: [...labelPrefixes, ...(labelsOf?.(cluster.cloud) ?? [])],
+    nodeKeys: nodeKeysOf?.(cluster.cloud) ?? [],
     settings: settingsOf(cluster),
   };
 }

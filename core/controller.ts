@@ -35,6 +35,8 @@ export type Parsed<T> =
 export interface WatchContext {
   /** Prefixes of the labels that the cluster's cloud writes. */
   readonly labelPrefixes: readonly string[];
+  /** Keys of labels and of annotations by which that cloud knows a node; none without it. */
+  readonly nodeKeys?: readonly string[];
   readonly settings: Settings;
 }
 

@@ -10,7 +10,7 @@ import { createReads } from "#clouds/digitalocean/reads.ts";
 import { type Resolution, resolve, type Sources } from "#clouds/digitalocean/resolve.ts";
 import { settleGuesses } from "#clouds/digitalocean/settle-guesses.ts";
 import { tokenOf } from "#clouds/digitalocean/token.ts";
-import { type Authorize, createApi } from "#clouds/http/api.ts";
+import { type Authorize, createApi, signedBy } from "#clouds/http/api.ts";
 import { createBudget, type Quota } from "#clouds/http/budget.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
 import { createMeter } from "#clouds/http/meter.ts";
@@ -67,7 +67,16 @@ export function createDigitalOceanCloud(
   const client = createHttpClient(config.apiURL ?? DEFAULT_API_URL);
   const budget = createBudget(quotaOf(config), RESERVE, now);
   const userAgent = `serverless-ccm (${(options.clusterName ?? config.region).replace(/[^\w.-]/g, "-")})`;
-  const api = createApi({ client, authorize, budget, readError, userAgent, sleep, wallClock, random });
+  const api = createApi({
+    client,
+    sign: signedBy(authorize),
+    budget,
+    readError,
+    userAgent,
+    sleep,
+    wallClock,
+    random,
+  });
   const tag = config.dropletTag;
   const sources: Sources = {
     droplets: createDirectory((turn) => listDroplets(api, { tag }, turn, now), maxListAgeMs, now),

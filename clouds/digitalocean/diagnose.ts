@@ -26,7 +26,10 @@ export async function diagnoseDigitalOcean(
 
   async function ask(signal: AbortSignal): Promise<{ readonly answer: HttpAnswer; readonly at: number }> {
     const headers = { accept: "application/json", authorization: await authorize() };
-    const answer = await client.get(`/v2/droplets?per_page=${PAGE_SIZE}${tag}`, headers, signal);
+    const answer = await client.send(
+      { method: "GET", path: `/v2/droplets?per_page=${PAGE_SIZE}${tag}`, headers },
+      signal,
+    );
     return { answer, at: Date.now() };
   }
 

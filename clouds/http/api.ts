@@ -1,6 +1,6 @@
 import { type Budget, MAX_TURN_WAIT_MS } from "#clouds/http/budget.ts";
 import { classify, type ReadCloudError, unanswered } from "#clouds/http/classify.ts";
-import type { HttpClient } from "#clouds/http/client.ts";
+import type { HttpAnswer, HttpClient, Method } from "#clouds/http/client.ts";
 import type { Meter } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { readRateLimit } from "#clouds/http/rate-limit.ts";
@@ -8,13 +8,27 @@ import { fault } from "#clouds/outcome.ts";
 import type { Sleep } from "#clouds/sleep.ts";
 import { messageOf } from "#core/message-of.ts";
 
-/** What one GET is. */
+/** What one request is; a GET without `method`. */
 export interface ApiRequest {
+  readonly method?: Method;
   /** The API's own name of the operation, by which calls are counted. */
   readonly operation: string;
   /** Method and path without ids, as messages name it. */
   readonly template: string;
   readonly path: string;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Beside those that every request has. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What a request was answered with: 2xx. */
+export interface ApiAnswer {
+  readonly status: number;
+  /** By lower-case name. */
+  readonly headers: HttpAnswer["headers"];
+  /** Parsed; undefined where there was none, as after a deletion. */
+  readonly body: unknown;
 }
 
 /** On whose behalf requests are sent: when to stop, and who counts them. */
@@ -26,15 +40,48 @@ export interface Turn {
 /** The `authorization` header; `refused` is one that the server did not accept. Rejects with what is wrong with its source. */
 export type Authorize = (refused?: string) => Promise<string>;
 
+/** What of a request a signature may cover. */
+export interface SignedRequest {
+  readonly method: Method;
+  readonly path: string;
+  /** As it is sent. */
+  readonly body: string | undefined;
+}
+
+/** Headers by which a server knows who asks, and what of them is repeated nowhere: texts, none of them empty. */
+export interface Signature {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly secrets: readonly string[];
+}
+
+/** Signs each attempt; `refused` is what the server has just answered 401 to, which given back as it is means that there is no other. */
+export type Sign = (request: SignedRequest, refused?: Signature) => Promise<Signature>;
+
+/** By the `authorization` header alone. */
+export function signedBy(authorize: Authorize): Sign {
+  return async (_request, refused) => {
+    const before = refused?.headers["authorization"];
+    const authorization = await authorize(before);
+    if (refused !== undefined && authorization === before) return refused;
+    return { headers: { authorization }, secrets: [authorization.slice(authorization.indexOf(" ") + 1)] };
+  };
+}
+
 /** A cloud's JSON API: each request within the budget, counted, with an end, and its errors as values. */
 export interface Api {
-  get(request: ApiRequest, turn: Turn): Promise<Outcome<unknown>>;
+  /**
+   * What is repeated after a broken connection or a failure on the service's side is what may be: GET, PUT and DELETE. Of a POST that was
+   * not answered nothing is known, and only looking tells.
+   */
+  send(request: ApiRequest, turn: Turn): Promise<Outcome<ApiAnswer>>;
+  /** The body of a GET. */
+  get(request: Omit<ApiRequest, "method" | "body">, turn: Turn): Promise<Outcome<unknown>>;
 }
 
 /** What an API is made of. */
 export interface ApiParts {
   readonly client: HttpClient;
-  readonly authorize: Authorize;
+  readonly sign: Sign;
   readonly budget: Budget;
   readonly readError: ReadCloudError;
   readonly userAgent: string;
@@ -50,7 +97,7 @@ const MAX_RETRIES = 2;
 const FIRST_RETRY_WITHIN_MS = 250;
 
 export function createApi(parts: ApiParts): Api {
-  const { client, authorize, budget, readError, userAgent, sleep, wallClock, random } = parts;
+  const { client, sign, budget, readError, userAgent, sleep, wallClock, random } = parts;
 
   const turnOf = async (request: ApiRequest, { signal, meter }: Turn): Promise<Fault | undefined> => {
     let waited = 0;
@@ -64,67 +111,93 @@ export function createApi(parts: ApiParts): Api {
     return undefined;
   };
 
-  const attempt = async (request: ApiRequest, turn: Turn, header: string): Promise<Outcome<unknown>> => {
+  const attempt = async (
+    { request, signed }: Attempt,
+    turn: Turn,
+    signature: Signature,
+  ): Promise<Outcome<ApiAnswer>> => {
     if (turn.signal.aborted) return { kind: "fault", fault: aborted(request) };
     const noTurn = await turnOf(request, turn);
     if (noTurn !== undefined) return { kind: "fault", fault: noTurn };
     const { operation } = request;
     turn.meter.called(operation);
     const startedMs = performance.now();
-    const ended = (outcome: Outcome<unknown>): Outcome<unknown> => {
+    const ended = (outcome: Outcome<ApiAnswer>): Outcome<ApiAnswer> => {
       const code = outcome.kind === "ok" ? undefined : outcome.fault.code;
       turn.meter.ended({ operation, durationMs: performance.now() - startedMs, code });
       return outcome;
     };
-    const headers = { accept: "application/json", "user-agent": userAgent, authorization: header };
+    const { method, path, body } = signed;
+    const headers = {
+      accept: "application/json",
+      "user-agent": userAgent,
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...request.headers,
+      ...signature.headers,
+    };
     try {
-      const answer = await client.get(request.path, headers, turn.signal);
+      const answer = await client.send({ method, path, headers, body }, turn.signal);
       const isThrottled = answer.status === 429;
       if (isThrottled) turn.meter.throttled();
       budget.observe(readRateLimit(answer, wallClock()), isThrottled);
-      return ended(classify(answer, request.template, readError));
+      const outcome = classify(answer, request.template, readError);
+      if (outcome.kind === "fault") return ended(outcome);
+      const { status, headers: said } = answer;
+      return ended({ kind: "ok", value: { status, headers: said, body: outcome.value } });
     } catch (error) {
       if (turn.signal.aborted) return ended({ kind: "fault", fault: aborted(request) });
       return ended({ kind: "fault", fault: unanswered(error, request.template) });
     }
   };
 
-  const authorized = async (request: ApiRequest, turn: Turn): Promise<Outcome<unknown>> => {
-    let header = "";
+  const authorized = async (request: ApiRequest, turn: Turn): Promise<Outcome<ApiAnswer>> => {
+    const { method = "GET", path, body } = request;
+    const signed = { method, path, body: body === undefined ? undefined : JSON.stringify(body) };
     try {
-      header = await authorize();
-      const first = await attempt(request, turn, header);
-      if (first.kind === "ok" || first.fault.status !== 401) return withoutSecret(first, header);
-      const next = await authorize(header);
-      if (next === header) return withoutSecret(first, header);
-      header = next;
-      return withoutSecret(await attempt(request, turn, header), header);
+      const signature = await sign(signed);
+      const first = await attempt({ request, signed }, turn, signature);
+      if (first.kind === "ok" || first.fault.status !== 401) return withoutSecrets(first, signature);
+      const next = await sign(signed, signature);
+      if (next === signature) return withoutSecrets(first, signature);
+      return withoutSecrets(await attempt({ request, signed }, turn, next), next);
     } catch (error) {
       return fault("Denied", `${request.template}: ${messageOf(error)}`);
     }
   };
 
+  const send = async (request: ApiRequest, turn: Turn): Promise<Outcome<ApiAnswer>> => {
+    for (let retries = 0; ; retries += 1) {
+      const outcome = await authorized(request, turn);
+      if (outcome.kind === "ok" || outcome.fault.transient !== true) return outcome;
+      if (retries === MAX_RETRIES || !REPEATABLE.has(request.method ?? "GET")) return outcome;
+      await sleep(random() * FIRST_RETRY_WITHIN_MS * 2 ** retries, turn.signal);
+      if (turn.signal.aborted) return { kind: "fault", fault: aborted(request) };
+    }
+  };
+
   return {
+    send,
     async get(request, turn) {
-      for (let retries = 0; ; retries += 1) {
-        const outcome = await authorized(request, turn);
-        if (outcome.kind === "ok" || outcome.fault.transient !== true) return outcome;
-        if (retries === MAX_RETRIES) return outcome;
-        await sleep(random() * FIRST_RETRY_WITHIN_MS * 2 ** retries, turn.signal);
-        if (turn.signal.aborted) return { kind: "fault", fault: aborted(request) };
-      }
+      const outcome = await send(request, turn);
+      return outcome.kind === "ok" ? { kind: "ok", value: outcome.value.body } : outcome;
     },
   };
 }
 
+/** A request as it goes out. */
+interface Attempt {
+  readonly request: ApiRequest;
+  readonly signed: SignedRequest;
+}
+
+/** What comes to the same however often it is sent. */
+const REPEATABLE: ReadonlySet<string> = new Set<Method>(["GET", "PUT", "DELETE"]);
+
 /** Should a server repeat what it was sent, its words are not passed on. */
-function withoutSecret(outcome: Outcome<unknown>, header: string): Outcome<unknown> {
+function withoutSecrets(outcome: Outcome<ApiAnswer>, { secrets }: Signature): Outcome<ApiAnswer> {
   if (outcome.kind === "ok") return outcome;
-  const secret = header.slice(header.indexOf(" ") + 1);
-  return {
-    kind: "fault",
-    fault: { ...outcome.fault, message: outcome.fault.message.replaceAll(secret, "…") },
-  };
+  const message = secrets.reduce((said, secret) => said.replaceAll(secret, "…"), outcome.fault.message);
+  return { kind: "fault", fault: { ...outcome.fault, message } };
 }
 
 function aborted({ template }: ApiRequest): Fault {

@@ -16,17 +16,17 @@ export interface CloudError {
 export type ReadCloudError = (body: unknown) => CloudError | undefined;
 
 /**
- * The body of an answer as JSON, or what its status says went wrong. `request` is method and path without ids, as
+ * The body of an answer as JSON (undefined of one that has none and needs none), or what its status says went wrong. `request` is method and path without ids, as
  * messages name it. Whether a 404 means that something is gone only the caller can tell.
  */
 export function classify(answer: HttpAnswer, request: string, readError: ReadCloudError): Outcome<unknown> {
   const { status } = answer;
   const body = tryParse(answer.body);
-  if (status === 200) {
-    if (body !== undefined) return ok(body);
+  if (status >= 200 && status < 300) {
+    if (body !== undefined || isRightlyEmpty(answer)) return ok(body);
     return {
       kind: "fault",
-      fault: { code: "Unavailable", status, message: `${request}: 200, ${rubbish(answer)}` },
+      fault: { code: "Unavailable", status, message: `${request}: ${status}, ${rubbish(answer)}` },
     };
   }
   const error = body === undefined ? undefined : readError(body);
@@ -77,6 +77,11 @@ function rubbish({ headers, body }: HttpAnswer): string {
 
 function cut(words: string): string {
   return words.slice(0, MAX_WORDS).toWellFormed();
+}
+
+/** What was done may be answered without a word; what was asked for with 200 may not. */
+function isRightlyEmpty({ status, body }: HttpAnswer): boolean {
+  return status !== 200 && body === "";
 }
 
 function tryParse(text: string): unknown {

@@ -9,10 +9,20 @@ export interface HttpAnswer {
   readonly body: string;
 }
 
+/** What is sent once. */
+export interface HttpRequest {
+  readonly method: Method;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+}
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
 /** One server over kept-alive connections. Redirects are not followed, and no proxy is taken from the environment. */
 export interface HttpClient {
   /** Sends once; rejects unless a whole answer came, of whatever status, in time and within the limit of its size. */
-  get(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<HttpAnswer>;
+  send(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer>;
   /** Ends all connections. */
   close(): void;
 }
@@ -34,12 +44,13 @@ export function createHttpClient(baseURL: string, limits: HttpLimits = {}): Http
   const agent = isTls ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions);
   const send = isTls ? requestHttps : requestHttp;
   return {
-    get(path, headers, signal) {
+    send({ method, path, headers, body }, signal) {
       const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
       const timeout = AbortSignal.timeout(timeoutMs);
       const outgoing = send(`${base}${path}`, {
         agent,
-        headers,
+        method,
+        headers: body === undefined ? headers : { ...headers, "content-length": Buffer.byteLength(body) },
         signal: AbortSignal.any([signal, timeout]),
       });
       const fail = (error: Error): void => {
@@ -50,15 +61,15 @@ export function createHttpClient(baseURL: string, limits: HttpLimits = {}): Http
       outgoing.on("error", fail);
       outgoing.on("response", (incoming) => {
         readBody(incoming, maxBodyBytes).then(
-          (body) =>
-            resolve({ status: incoming.statusCode ?? 0, headers: firstOfEach(incoming.headers), body }),
+          (text) =>
+            resolve({ status: incoming.statusCode ?? 0, headers: firstOfEach(incoming.headers), body: text }),
           (error) => {
             outgoing.destroy();
             fail(error);
           },
         );
       });
-      outgoing.end();
+      outgoing.end(body);
       return promise;
     },
     close: () => agent.destroy(),

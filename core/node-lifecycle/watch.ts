@@ -16,7 +16,7 @@ export const nodeLifecycleWatch: Watch<Node> = {
   scope: "batch",
   deletes: true,
   parse: parseNode,
-  snapshot: (node, { labelPrefixes }) => snapshotOf(node, labelPrefixes),
+  snapshot: (node, { labelPrefixes, nodeKeys }) => snapshotOf(node, labelPrefixes, nodeKeys),
   needsWork: (node, { settings }) => needsWork(node, settings.nodes),
   monitors: {
     afterSeconds: (node, { settings }) => (isReady(node) ? 0 : settings.nodes.monitorSeconds),

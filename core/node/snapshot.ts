@@ -12,11 +12,16 @@ export function parseNode(value: unknown): Parsed<Node> {
  * The part of a node that decisions read: what an event carries of it. Taints and addresses stay verbatim, and a map of
  * which nothing is kept stays as an empty one, because preconditions tell "empty" from "absent". Deciding on the
  * snapshot and on the node give the same; a snapshot's snapshot is itself. `labelPrefixes` are those under which the cluster's cloud
- * writes labels.
+ * writes labels, `nodeKeys` are labels and annotations that it reads.
  */
-export function snapshotOf(node: Node, labelPrefixes: readonly string[]): Node {
+export function snapshotOf(
+  node: Node,
+  labelPrefixes: readonly string[],
+  nodeKeys: readonly string[] = [],
+): Node {
   const isRead = (key: string): boolean =>
-    LABELS_READ.has(key) || labelPrefixes.some((prefix) => key.startsWith(prefix));
+    LABELS_READ.has(key) || nodeKeys.includes(key) || labelPrefixes.some((prefix) => key.startsWith(prefix));
+  const isAnnotationRead = (key: string): boolean => ANNOTATIONS_READ.has(key) || nodeKeys.includes(key);
   const { labels, annotations, name, uid, resourceVersion, creationTimestamp, deletionTimestamp } =
     node.metadata;
   const { providerID, taints, podCIDRs } = node.spec;
@@ -46,10 +51,6 @@ export function snapshotOf(node: Node, labelPrefixes: readonly string[]): Node {
 const LABELS_READ: ReadonlySet<string> = new Set(LABEL_PAIRS.flatMap(({ beta, stable }) => [beta, stable]));
 const ANNOTATIONS_READ: ReadonlySet<string> = new Set([PROVIDED_NODE_IP_ANNOTATION, INSTANCE_ANNOTATION]);
 const CONDITIONS_READ: ReadonlySet<string> = new Set(["Ready", "NetworkUnavailable"]);
-
-function isAnnotationRead(key: string): boolean {
-  return ANNOTATIONS_READ.has(key);
-}
 
 function isConditionRead({ type }: NodeCondition): boolean {
   return CONDITIONS_READ.has(type);

@@ -16,7 +16,7 @@ export const nodeWatch: Watch<Node> = {
   resource: NODES,
   scope: "object",
   parse: parseNode,
-  snapshot: (node, { labelPrefixes }) => snapshotOf(node, labelPrefixes),
+  snapshot: (node, { labelPrefixes, nodeKeys }) => snapshotOf(node, labelPrefixes, nodeKeys),
   needsWork,
   related: [],
   looks: {

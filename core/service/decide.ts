@@ -18,7 +18,16 @@ import { IN_PROGRESS, LIMIT_REACHED } from "#core/service/problems.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
 import { standingOf, type Wish } from "#core/service/standing.ts";
 import { refusal, sentenceOf, unanswered, warningOf } from "#core/service/trouble.ts";
-import { claim, claimTargets, giveUp, leave, type MarkFacts, release, settle } from "#core/service/writes.ts";
+import {
+  claim,
+  claimTargets,
+  edited,
+  giveUp,
+  leave,
+  type MarkFacts,
+  release,
+  settle,
+} from "#core/service/writes.ts";
 
 /** What a decision on one Service depends on beside it. */
 export interface ServiceFacts {
@@ -80,8 +89,15 @@ function ensure(service: Service, wish: Wish, step: LoadBalancerStep, now: Date)
       const writes = [claimed, ...actionsOf(service, step.actions)];
       return changeOr(service, writes, { because: step.because, events: [ENSURING] }, unchanged(reference));
     }
+    case "write": {
+      // One after the other: what the second one changes the first one may have made.
+      const next = claim(service, facts) ?? edited(service, step.edit);
+      return changeOr(service, [next], { because: step.because }, waiting(service, step));
+    }
     case "wait":
       return changeOr(service, [claim(service, facts)], { because: step.because }, waiting(service, step));
+    case "handed-over":
+      return settled(service, wish, { ingress: ingressOf(service), warnings: step.warnings }, now);
     case "refused":
       return refusal(service, step.problem, now);
     case "elsewhere":
@@ -90,7 +106,7 @@ function ensure(service: Service, wish: Wish, step: LoadBalancerStep, now: Date)
       // A load balancer without an address is none yet, and what stands in the status is not cleared for it.
       return step.ingress.length === 0
         ? retry(reference, NO_ADDRESS, NO_ADDRESS_SECONDS)
-        : settled(service, wish, step, now);
+        : settled(service, wish, { ...step, ingress: step.ingress.map(explicit) }, now);
   }
 }
 
@@ -100,8 +116,7 @@ function settled(
   { ingress, warnings }: Pick<Extract<LoadBalancerStep, { kind: "settled" }>, "ingress" | "warnings">,
   now: Date,
 ): Decision {
-  const addresses = ingress.map(explicit);
-  const facts = factsOf(wish, addresses, now);
+  const facts = factsOf(wish, ingress, now);
   const events = [
     ...eventsOf(service, wish, facts),
     ...warnings.map((problem) => warningOf(service, problem)),
@@ -113,7 +128,7 @@ function settled(
   const about = { because, events, warnings: warnings.map(becauseOf) };
   return changeOr(
     service,
-    [settle(service, addresses, facts)],
+    [settle(service, ingress, facts)],
     about,
     unchanged(referenceTo(SERVICES, service)),
   );
@@ -132,6 +147,10 @@ function clear(service: Service, step: LoadBalancerStep, { doubt, now }: Leaving
       const about = { because: step.because, events: [DELETING] };
       return changeOr(service, actionsOf(service, step.actions), about, otherwise);
     }
+    case "write": {
+      const writes = [edited(service, step.edit)];
+      return changeOr(service, writes, { because: step.because }, waiting(service, step));
+    }
     case "wait":
       return waiting(service, step);
     case "refused":
@@ -141,8 +160,10 @@ function clear(service: Service, step: LoadBalancerStep, { doubt, now }: Leaving
       return markOf(service) === undefined
         ? skip(reference, ELSEWHERE)
         : changeOr(service, [release(service)], { because: RELEASED }, otherwise);
+    case "handed-over":
     case "settled":
-      if (step.ingress.length > 0) return retry(reference, SOMETHING_LEFT, SOMETHING_LEFT_SECONDS);
+      if (step.kind === "settled" && step.ingress.length > 0)
+        return retry(reference, SOMETHING_LEFT, SOMETHING_LEFT_SECONDS);
       if (doubt.kind === "unknown-since")
         return changeOr(service, [leave(service, doubt.mark, now)], { because: LOOKED_FOR }, otherwise);
       if (doubt.kind === "look-again") return retry(reference, LOOKED_FOR, doubt.afterSeconds);
@@ -178,9 +199,10 @@ function changeOr(
   return change(referenceTo(SERVICES, service), writes, about) ?? otherwise;
 }
 
-function waiting(service: Service, step: Extract<LoadBalancerStep, { kind: "wait" }>): Decision {
+function waiting(service: Service, step: Extract<LoadBalancerStep, { kind: "wait" | "write" }>): Decision {
   const because = { code: IN_PROGRESS, message: `${step.because.code}: ${step.because.message}` };
-  return retry(referenceTo(SERVICES, service), because, step.afterSeconds);
+  const afterSeconds = step.kind === "wait" ? step.afterSeconds : NOTHING_WRITTEN_SECONDS;
+  return retry(referenceTo(SERVICES, service), because, afterSeconds);
 }
 
 /** Each is guarded by what the Service was when it was decided. */
@@ -234,6 +256,8 @@ const DELETING = tell("DeletingLoadBalancer", "Deleting", {});
 const DELETED = tell("DeletedLoadBalancer", "Deleted", {});
 const LIMIT = tell("SyncLoadBalancerFailed", "LoadBalancerLimit", {});
 
+/** A write that changes nothing: what asks for it reads something else than what was written. */
+const NOTHING_WRITTEN_SECONDS = 30;
 const NO_ADDRESS_SECONDS = 5;
 const NO_ADDRESS: Because = { code: IN_PROGRESS, message: "the load balancer has no address yet" };
 const SOMETHING_LEFT_SECONDS = 10;

@@ -50,6 +50,16 @@ export interface Problem {
 /** An action without what the controller adds to it: the capability and the guard. */
 export type LoadBalancerAction = Pick<CloudAction, "action" | "target" | "parameters">;
 
+/**
+ * What is to stand on a Service; null takes it away. Annotations and labels are written through its status, as everything else is: whoever
+ * gives a `loadBalancerIP` needs the right to patch Services.
+ */
+export interface ServiceEdit {
+  readonly annotations?: Readonly<Record<string, string | null>>;
+  readonly labels?: Readonly<Record<string, string | null>>;
+  readonly loadBalancerIP?: string | null;
+}
+
 /** What is next for a Service's load balancer. */
 export type LoadBalancerStep =
   /** Actions whose inputs are all known; each is carried out only if those before it succeeded. */
@@ -60,12 +70,16 @@ export type LoadBalancerStep =
       /** They change targets alone: of the rest nothing has to be looked at again, whatever becomes of them. */
       readonly onlyTargets?: true | undefined;
     }
+  /** Something is to be written on the Service itself before anything else is done: what the cloud calls what it made, or an address that was chosen. */
+  | { readonly kind: "write"; readonly because: Because; readonly edit: ServiceEdit }
   /** The cloud is at it, or has not shown yet what was done. */
   | { readonly kind: "wait"; readonly because: Because; readonly afterSeconds: number }
   /** Nothing is done until somebody mends it; what is there stays as it is. */
   | { readonly kind: "refused"; readonly problem: Problem }
   /** All is as it is to be. `ingress` is empty where nothing is wanted and nothing of ours is left. */
   | { readonly kind: "settled"; readonly ingress: readonly Ingress[]; readonly warnings: readonly Problem[] }
+  /** The same where somebody in the cluster writes the status by what we have written on the Service: it stays as it is. */
+  | { readonly kind: "handed-over"; readonly warnings: readonly Problem[] }
   /** Another controller's (`aws-load-balancer-type: external`): nothing is done, nothing is said. */
   | { readonly kind: "elsewhere" };
 

@@ -33,6 +33,8 @@ export const Service = z.object({
     deletionTimestamp: z.string().optional(),
     finalizers: z.array(z.string()).optional(),
     annotations: z.record(z.string(), z.string()).optional(),
+    /** In a snapshot those alone by which a cloud's address is known. */
+    labels: z.record(z.string(), z.string()).optional(),
   }),
   spec: z.object({
     type: z.string().optional(),

@@ -12,10 +12,27 @@ export function parseService(value: unknown): Parsed<Service> {
  * and a map of which nothing is kept stays as an empty one, because preconditions tell "empty" from "absent".
  */
 export function snapshotOf(service: Service): Service {
-  const { annotations } = service.metadata;
-  if (annotations === undefined || Object.entries(annotations).every(isRead)) return service;
-  const kept = Object.fromEntries(Object.entries(annotations).filter(isRead));
-  return { ...service, metadata: { ...service.metadata, annotations: kept } };
+  const { annotations, labels } = service.metadata;
+  if (entriesOf(annotations).every(isRead) && entriesOf(labels).every(isLabelRead)) return service;
+  const metadata = {
+    ...service.metadata,
+    ...(annotations === undefined
+      ? {}
+      : { annotations: Object.fromEntries(entriesOf(annotations).filter(isRead)) }),
+    ...(labels === undefined ? {} : { labels: Object.fromEntries(entriesOf(labels).filter(isLabelRead)) }),
+  };
+  return { ...service, metadata };
+}
+
+function entriesOf(map: Readonly<Record<string, string>> = {}): [string, string][] {
+  return Object.entries(map);
+}
+
+/** By which kube-vip's addresses are known, by now and in earlier versions. */
+const LABELS_READ: ReadonlySet<string> = new Set(["implementation", "ipam-address"]);
+
+function isLabelRead([key]: readonly [string, string]): boolean {
+  return LABELS_READ.has(key);
 }
 
 /** What kubectl keeps for itself: the whole Service once more. */

@@ -11,13 +11,16 @@ import {
   UNKNOWN_TARGETS,
   writtenMark,
 } from "#core/service/mark.ts";
+import type { ServiceEdit } from "#core/service/model.ts";
 import { hasFinalizer, hashOfIngress, ingressOf, isOfOurClass } from "#core/service/needs-work.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
 
 const FINALIZERS = "/metadata/finalizers";
 const ANNOTATIONS = "/metadata/annotations";
 const ANNOTATION = `${ANNOTATIONS}${pointer(LOAD_BALANCER_ANNOTATION)}`;
+const LABELS = "/metadata/labels";
 const STATUS = "/status/loadBalancer";
+const LOAD_BALANCER_IP = "/spec/loadBalancerIP";
 
 /** What our annotation is to say of a Service, beside whose it is. */
 export type MarkFacts = Omit<Mark, "version" | "uid">;
@@ -37,6 +40,20 @@ export function claimTargets(service: Service, facts: MarkFacts): PatchWrite | u
   const { seen, desired } = appliedBefore(service);
   const mark = setMark(service, { ...facts, seen, desired, targets: UNKNOWN_TARGETS });
   return patch(service, [asWanted(service), addFinalizer(service), mark]);
+}
+
+/** What a cloud's model wants to stand on the Service itself; undefined where it stands there. */
+export function edited(
+  service: Service,
+  { annotations, labels, loadBalancerIP }: ServiceEdit,
+): PatchWrite | undefined {
+  const edits = [
+    isOfOurClass(service) ? asWanted(service) : asLeaving(service),
+    setMap(ANNOTATIONS, service.metadata.annotations, annotations),
+    setMap(LABELS, service.metadata.labels, labels),
+  ];
+  if (loadBalancerIP === undefined) return patch(service, edits);
+  return patchObject(SERVICES, service, [...edits, setLoadBalancerIP(service, loadBalancerIP)]);
 }
 
 /** Says on a Service that never had a load balancer that what was made of it goes again, or is gone. */
@@ -135,6 +152,32 @@ function setMark(service: Service, facts: MarkFacts): Edit {
   const tests = [test(ANNOTATION, annotations?.[LOAD_BALANCER_ANNOTATION] ?? null)];
   const entry = { key: LOAD_BALANCER_ANNOTATION, value: writtenMark(mark), tests };
   return setEntries(ANNOTATIONS, annotations !== undefined, [entry]);
+}
+
+/** Entries that are as they are to be are left alone. */
+function setMap(
+  path: string,
+  map: Readonly<Record<string, string>> | undefined,
+  wanted: ServiceEdit["annotations"] = {},
+): Edit {
+  const different = Object.entries(wanted).filter(([key, value]) => (map?.[key] ?? null) !== value);
+  const testOf = (key: string) => test(`${path}${pointer(key)}`, map?.[key] ?? null);
+  const set = different.flatMap(([key, value]) =>
+    value === null ? [] : [{ key, value, tests: [testOf(key)] }],
+  );
+  const gone = different.flatMap(([key, value]) => (value === null ? [key] : []));
+  const { tests, operations } = setEntries(path, map !== undefined, set);
+  return {
+    tests: [...tests, ...gone.map(testOf)],
+    operations: [...operations, ...gone.map((key) => remove(`${path}${pointer(key)}`))],
+  };
+}
+
+function setLoadBalancerIP({ spec }: Service, wanted: string | null): Edit {
+  const before = spec.loadBalancerIP ?? null;
+  if (before === wanted) return NO_EDIT;
+  const operation = wanted === null ? remove(LOAD_BALANCER_IP) : add(LOAD_BALANCER_IP, wanted);
+  return { tests: [test(LOAD_BALANCER_IP, before)], operations: [operation] };
 }
 
 function removeMark({ metadata: { annotations } }: Service): Edit {

@@ -81,6 +81,18 @@ describe("a snapshot", () => {
     expect(snapshotOf(parsed(snapshot), LABEL_PREFIXES)).toEqual(snapshot);
   });
 
+  test("keeps the labels and annotations by which the cloud knows a node", () => {
+    const metadata = {
+      ...parsed(WHOLE).metadata,
+      labels: { "example.com/ip": "a", "example.com/other": "b" },
+      annotations: { "example.com/ip": "c", "example.com/other": "d" },
+    };
+    expect(snapshotOf({ ...parsed(WHOLE), metadata }, [], ["example.com/ip"]).metadata).toMatchObject({
+      labels: { "example.com/ip": "a" },
+      annotations: { "example.com/ip": "c" },
+    });
+  });
+
   test("tells a map of which nothing is kept from one that is not there", () => {
     const labelled = node({ metadata: { labels: { a: "b" }, annotations: { c: "d" } } });
     expect(snapshotOf(labelled, LABEL_PREFIXES).metadata).toMatchObject({ labels: {}, annotations: {} });

@@ -42,3 +42,14 @@ test("an address keeps what is not known of it", () => {
 test("what is no Service is malformed, with as much of its identity as it has", () => {
   expect(parseService({ metadata: { name: "web" } })).toMatchObject({ kind: "malformed", name: "web" });
 });
+
+test("of labels those stay by which a cloud's address is known, and a map that had others stays", () => {
+  const { metadata, ...rest } = parsedService({ implementation: "kube-vip", team: "a" });
+  expect(snapshotOf({ metadata, ...rest }).metadata.labels).toEqual({ implementation: "kube-vip" });
+  expect(snapshotOf(parsedService({ team: "a" })).metadata).toMatchObject({ labels: {} });
+  expect(snapshotOf(parsedService({ team: "a" })).metadata).not.toHaveProperty("annotations");
+});
+
+function parsedService(labels: Readonly<Record<string, string>>) {
+  return service({ metadata: { labels } });
+}
