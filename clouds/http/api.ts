@@ -179,7 +179,11 @@ export function createApi(parts: ApiParts): Api {
     send,
     async get(request, turn) {
       const outcome = await send(request, turn);
-      return outcome.kind === "ok" ? { kind: "ok", value: outcome.value.body } : outcome;
+      if (outcome.kind === "fault") return outcome;
+      const { status, body } = outcome.value;
+      if (body !== undefined) return { kind: "ok", value: body };
+      const message = `${request.template}: ${status}, an empty body`;
+      return { kind: "fault", fault: { code: "Unavailable", status, message } };
     },
   };
 }
