@@ -2,7 +2,7 @@ import type { Cloud } from "#clouds/cloud.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { LoadBalancerModel } from "#core/service/model.ts";
 import type { Ingress } from "#core/service/service.ts";
-import type { ControlPlane } from "#emulators/harness/control-plane.ts";
+import type { ControlPlane, ControlPlaneUsers } from "#emulators/harness/control-plane.ts";
 import type { Breakage } from "#test/clouds/conformance.ts";
 
 /** A request that has arrived at the API of a cloud. */
@@ -63,8 +63,12 @@ export interface LoadBalancerWorld {
   readonly model: LoadBalancerModel;
   /** The cluster's cloud as a new process has it, whose waits take no time. Whoever asks for it closes it. */
   connect(cluster: Cluster): Cloud;
+  /** Whether all it has is in the cluster itself, so that an outline may be the same with a load balancer and without. */
+  readonly isInCluster?: true;
   /** At least four. The last one is no node of the cluster, if anybody's. */
   readonly nodes: readonly WorldNode[];
+  /** Who the function signs in as; `service` without it. */
+  readonly signedInAs?: keyof ControlPlaneUsers;
   /** What Services need here beyond their ports to get a load balancer. */
   readonly service?: ServiceTraits;
   /** Settings of a load balancer that are changed in place; none where there are none. */
@@ -85,9 +89,14 @@ export interface LoadBalancerWorld {
   /**
    * Everything in the account, ours or not, one text for each thing, sorted: equal for two accounts in which the same was made in
    * another order, at another time, or once more after it was lost. Ids, addresses and whatever follows from a uid are replaced by what they stand for
-   * (`outlineOf` of this file does it). It passes no gate.
+   * (`outlineOf` does it). It passes no gate.
    */
   outline(services: readonly NamedService[]): Promise<readonly string[]>;
+  /**
+   * The same in smaller pieces, where a thing of others changes in part with what is ours; what is the cluster's and stays when its last
+   * Service goes is left out. The outline without it.
+   */
+  readonly pieces?: () => Promise<readonly string[]>;
   /** An address of a Service in the same way; what kind of address it is without it. */
   readonly addressOf?: (ingress: Ingress, service: NamedService) => string;
   /** What there is now, to go back to. */
@@ -96,8 +105,8 @@ export interface LoadBalancerWorld {
   readonly takeName?: (service: NamedService) => Promise<void>;
   /** What is made from now on is invisible to so many reads that would show it. */
   readonly hideNew?: (reads: number) => void;
-  /** Whether a thing of an outline is the cluster's, and stays when its last Service goes, or changes with what others share. */
-  readonly isOfCluster?: (thing: string) => boolean;
+  /** Whether a thing of an outline, which is not ours, changes in part with what is ours. */
+  readonly isShared?: (thing: string) => boolean;
   close(): Promise<void>;
 }
 

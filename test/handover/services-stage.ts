@@ -26,7 +26,7 @@ import {
   startMendedMoto,
 } from "#test/clouds/aws/moto/start-mended-moto.ts";
 import { CLUSTER, stockFiles, textOf, untilLeading, writeStock } from "#test/handover/stage.ts";
-import { type AwsState, readAwsState } from "#test/killing/aws-state.ts";
+import { type AwsState, readAwsState } from "#test/killing/aws/state.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
 
 /** A real API server and an AWS account with nodes, the stock AWS controller and ours, each started when it is asked for. */

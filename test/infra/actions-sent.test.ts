@@ -9,15 +9,16 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { TAG, TAGS, type TagsQuestion, UNTAG } from "#core/tagging/model.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { type AwsHttpWorld, awsHttpWorld } from "#test/clouds/aws/http-world.ts";
+import { type AwsWorld, awsWorld, CLUSTER_TAG } from "#test/clouds/aws/load-balancer-world.ts";
 import { IMAGE_ID } from "#test/clouds/aws/moto/make-network.ts";
 import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
 import { type RoutesUnderTest, startRoutes } from "#test/functions/routes/routes-under-test.ts";
 import { CHECKED_WITHOUT_A_CALL, grantedTo, permissionOf } from "#test/infra/iam-roles.ts";
-import type { Made, Operation } from "#test/killing/operation.ts";
-import { OPERATIONS } from "#test/killing/operations.ts";
+import { OPERATIONS, type Operation } from "#test/killing/aws/operations.ts";
+import { annotated, DUAL_STACK, NLB, serviceOf } from "#test/killing/aws/services.ts";
+import { madeOn } from "#test/killing/operation.ts";
 import { arrange, play } from "#test/killing/play.ts";
-import { annotated, DUAL_STACK, serviceOf } from "#test/killing/services.ts";
-import { CLUSTER_TAG, type Stage, startStage } from "#test/killing/stage.ts";
+import { type Stage, startStage } from "#test/killing/stage.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
@@ -26,9 +27,9 @@ import { describeWithPart } from "#test/setup/parts.ts";
 const TIMEOUT_MS = 180_000;
 
 describeWithPart("moto", "the function service", (program) => {
-  let stage: Stage;
+  let stage: Stage<AwsWorld>;
   beforeAll(async () => {
-    stage = await startStage(program);
+    stage = await startStage(() => awsWorld(program));
   });
   afterAll(() => stage?.close());
 
@@ -36,22 +37,23 @@ describeWithPart("moto", "the function service", (program) => {
     "sends each action that its role grants, and no other",
     async () => {
       const sent = new Set<string>();
-      const watched: Stage = {
+      const { moto } = stage.world;
+      const watched: Stage<AwsWorld> = {
         ...stage,
         async invoke(options) {
-          stage.moto.forgetCalls();
+          moto.forgetCalls();
           const invoked = await stage.invoke(options);
-          for (const { name } of stage.moto.calls()) sent.add(permissionOf(name));
+          for (const { name } of moto.calls()) sent.add(permissionOf(name));
           return invoked;
         },
       };
       for (const operation of [...OPERATIONS.filter(isNeeded), ...OTHERS]) {
         await stage.clear();
-        const service = await arrange(watched, operation);
-        const { problems } = await play(watched, operation, { service, disturbance: { kind: "none" } });
+        await arrange(watched, operation);
+        const { problems } = await play(watched, operation, { kind: "none" });
         expect([operation.name, problems]).toEqual([operation.name, []]);
         await stage.objects.delete();
-        await watched.invoke({ cloud: operation.cloud ?? {} });
+        await watched.invoke({ cloud: madeOn(stage, operation.cloud ?? {}) });
       }
       expect([...sent, ...CHECKED_WITHOUT_A_CALL].toSorted()).toEqual(await grantedTo("ServiceFunctionRole"));
     },
@@ -130,7 +132,6 @@ function isNeeded({ name }: Operation): boolean {
 }
 
 const CERTIFICATE = "arn:aws:iam::123456789012:server-certificate/";
-const NLB = { type: "nlb" };
 const MANAGED = { nlbSecurityGroupMode: "Managed" };
 const CERTIFICATES = { allow: { certificates: [`${CERTIFICATE}*`] } };
 const TLS = {
@@ -147,8 +148,9 @@ const OTHER_TLS = {
 const OTHERS: readonly Operation[] = [
   {
     name: "NLB: subnets",
-    before: ({ network }) => serviceOf({ ...NLB, subnets: network.subnets[0] }),
-    change: ({ objects, network }) => objects.merge(annotated({ subnets: network.subnets.join(",") })),
+    before: ({ world: { network } }) => [serviceOf({ ...NLB, subnets: network.subnets[0] })],
+    change: ({ objects, world: { network } }) =>
+      objects.merge(annotated({ subnets: network.subnets.join(",") })),
   },
   changed("NLB: health check", serviceOf(NLB), { "healthcheck-healthy-threshold": "5" }),
   changed(
@@ -160,12 +162,12 @@ const OTHERS: readonly Operation[] = [
   groups("NLB: groups", NLB, MANAGED),
   {
     name: "NLB: families",
-    before: serviceOf(NLB),
+    before: [serviceOf(NLB)],
     change: ({ objects }) => objects.merge({ spec: DUAL_STACK }),
   },
   {
     name: "NLB: Elastic IP addresses",
-    async change({ objects, aws, network }) {
+    async change({ objects, world: { aws, network } }) {
       const Tags = [{ Key: `kubernetes.io/cluster/${CLUSTER_TAG}`, Value: "shared" }];
       const allocate = new AllocateAddressCommand({
         Domain: "vpc",
@@ -178,8 +180,9 @@ const OTHERS: readonly Operation[] = [
   },
   {
     name: "CLB: subnets",
-    before: ({ network }) => serviceOf({ subnets: network.subnets[0] }),
-    change: ({ objects, network }) => objects.merge(annotated({ subnets: `${network.subnets[1]}` })),
+    before: ({ world: { network } }) => [serviceOf({ subnets: network.subnets[0] })],
+    change: ({ objects, world: { network } }) =>
+      objects.merge(annotated({ subnets: `${network.subnets[1]}` })),
   },
   groups("CLB: groups", {}),
   changed("CLB: TLS", serviceOf(TLS), OTHER_TLS, CERTIFICATES),
@@ -187,11 +190,11 @@ const OTHERS: readonly Operation[] = [
 
 function changed(
   name: string,
-  before: Made,
+  before: object,
   after: Readonly<Record<string, string | null>>,
   cloud: NonNullable<Operation["cloud"]> = {},
 ): Operation {
-  return { name, cloud, before, change: ({ objects }) => objects.merge(annotated(after)) };
+  return { name, cloud, before: [before], change: ({ objects }) => objects.merge(annotated(after)) };
 }
 
 /** The nodes' group on the load balancer, and then one that is the cluster's, too. */
@@ -203,8 +206,8 @@ function groups(
   return {
     name,
     cloud,
-    before: ({ network }) => serviceOf({ ...annotations, "security-groups": network.nodeGroup }),
-    async change({ objects, aws, network }) {
+    before: ({ world: { network } }) => [serviceOf({ ...annotations, "security-groups": network.nodeGroup })],
+    async change({ objects, world: { aws, network } }) {
       const Tags = [{ Key: `kubernetes.io/cluster/${CLUSTER_TAG}`, Value: "shared" }];
       const made = await aws.ec2.send(
         new CreateSecurityGroupCommand({

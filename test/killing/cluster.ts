@@ -2,9 +2,10 @@ import type { Watch } from "#core/controller.ts";
 import type { Service } from "#core/service/service.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import type { WorldNode } from "#test/clouds/load-balancer-world.ts";
 
-/** The Services and nodes of a cluster, as its owner changes them. */
-export interface ClusterObjects {
+/** One Service of a cluster, as its owner changes it. */
+export interface ServiceObject {
   /** Makes the Service, which has a uid of its own each time. */
   create(service: object): Promise<Service>;
   /** Undefined where it is gone. */
@@ -14,9 +15,17 @@ export interface ClusterObjects {
   delete(): Promise<void>;
   /** Deletes it with its finalizers, if it is there. */
   expunge(): Promise<void>;
-  /** Makes the cluster's nodes those of these instances. */
-  setNodes(instances: readonly string[]): Promise<void>;
-  /** What an event about the Service comes with. */
+}
+
+/** The Services and nodes of a cluster, as its owner changes them; of Services, the one that all this is about. */
+export interface ClusterObjects extends ServiceObject {
+  /** Another Service beside it, by its name. */
+  named(name: string): ServiceObject;
+  /** Makes the cluster's nodes these. */
+  setNodes(nodes: readonly WorldNode[]): Promise<void>;
+  /** Expunges all Services but the cluster's own. */
+  clear(): Promise<void>;
+  /** What an event about Services comes with. */
   related(): Promise<Related>;
 }
 
@@ -33,10 +42,11 @@ interface List {
 /** The one Service that all this is about. */
 export const SERVICE_NAME = { namespace: "default", name: "web" } as const;
 const COLLECTION = `/api/v1/namespaces/${SERVICE_NAME.namespace}/services`;
-const PATH = `${COLLECTION}/${SERVICE_NAME.name}`;
+/** It stands for the API server itself. */
+const CLUSTERS_OWN = "kubernetes";
 
 /** By an administrator's transport. */
-export function clusterObjects(admin: Transport, zone: string): ClusterObjects {
+export function clusterObjects(admin: Transport): ClusterObjects {
   const ask = async (
     method: "GET" | "POST" | "PATCH" | "DELETE",
     path: string,
@@ -54,30 +64,44 @@ export function clusterObjects(admin: Transport, zone: string): ClusterObjects {
       throw new Error(`${method} ${path} was answered ${answer.status}: ${answer.body}`);
     return JSON.parse(answer.body);
   };
+  const merge = (path: string, difference: object): Promise<unknown> =>
+    ask("PATCH", path, difference, "application/merge-patch+json");
+  const named = (name: string): ServiceObject => {
+    const path = `${COLLECTION}/${name}`;
+    return {
+      create: async (service) => parsed(await ask("POST", COLLECTION, service)),
+      read: async () => {
+        const object = await ask("GET", path);
+        return object === undefined ? undefined : parsed(object);
+      },
+      merge: async (difference) => void (await merge(path, difference)),
+      delete: async () => void (await ask("DELETE", path)),
+      expunge: async () => {
+        await merge(path, { metadata: { finalizers: null } });
+        await ask("DELETE", path);
+      },
+    };
+  };
   return {
-    create: async (service) => parsed(await ask("POST", COLLECTION, service)),
-    read: async () => {
-      const object = await ask("GET", PATH);
-      return object === undefined ? undefined : parsed(object);
-    },
-    merge: async (difference) => void (await ask("PATCH", PATH, difference, "application/merge-patch+json")),
-    delete: async () => void (await ask("DELETE", PATH)),
-    expunge: async () => {
-      await ask("PATCH", PATH, { metadata: { finalizers: null } }, "application/merge-patch+json");
-      await ask("DELETE", PATH);
-    },
-    setNodes: async (instances) => {
+    ...named(SERVICE_NAME.name),
+    named,
+    setNodes: async (nodes) => {
       const { items } = (await ask("GET", "/api/v1/nodes")) as List;
-      const wanted = new Set(instances);
+      const wanted = new Map(nodes.map((node) => [node.name, node]));
       for (const { metadata } of items)
         if (!wanted.delete(metadata.name)) await ask("DELETE", `/api/v1/nodes/${metadata.name}`);
-      for (const name of wanted)
+      for (const { name, providerID, labels = {} } of wanted.values())
         await ask("POST", "/api/v1/nodes", {
           apiVersion: "v1",
           kind: "Node",
-          metadata: { name },
-          spec: { providerID: `aws:///${zone}/${name}` },
+          metadata: { name, labels },
+          spec: { providerID },
         });
+    },
+    clear: async () => {
+      const { items } = (await ask("GET", COLLECTION)) as List;
+      const names = items.map(({ metadata: { name } }) => name).filter((name) => name !== CLUSTERS_OWN);
+      for (const name of names) await named(name).expunge();
     },
     related: async () => {
       const lists = serviceWatch.related.map(async ({ resource, project }) => {

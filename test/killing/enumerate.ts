@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { LoadBalancerWorld } from "#test/clouds/load-balancer-world.ts";
 import type { Operation } from "./operation.ts";
 import { arrange, type Disturbance, type EndState, inspect, play, type Run } from "./play.ts";
 import type { Stage } from "./stage.ts";
@@ -6,7 +7,7 @@ import type { Stage } from "./stage.ts";
 /** How an operation stood up to everything that was done to it. */
 export interface OperationResult {
   readonly operation: string;
-  /** Changes of the cloud, and of the cluster, by the process that nothing disturbs: k is as large. */
+  /** Changes of the cloud, and of the cluster, where nothing disturbs: k is as large. */
   readonly cloudChanges: number;
   readonly clusterChanges: number;
   /** Runs that were disturbed as they were meant to be. */
@@ -28,32 +29,31 @@ export interface EnumerateOptions {
 }
 
 /** Plays an operation undisturbed, and then disturbed in every way at every k. */
-export async function enumerate(
-  stage: Stage,
-  operation: Operation,
+export async function enumerate<World extends LoadBalancerWorld>(
+  stage: Stage<World>,
+  operation: Operation<World>,
   { chosen = () => true }: EnumerateOptions = {},
 ): Promise<OperationResult> {
   await stage.clear();
-  const base = await stage.state(NO_SERVICE);
-  const outline = await stage.outline();
-  let service = await arrange(stage, operation);
+  const base = await stage.state();
+  const pieces = await stage.pieces();
+  await arrange(stage, operation);
   const start = await stage.point?.();
-  const whole = await play(stage, operation, { service, disturbance: { kind: "none" } });
+  const whole = await play(stage, operation, { kind: "none" });
   // Whoever ends in the same state is audited, and leaves it, alike.
-  const undisturbed = [...whole.problems, ...(await inspect(stage, operation, outline))];
+  const undisturbed = [...whole.problems, ...(await inspect(stage, operation, pieces))];
   const problems = undisturbed.map((problem) => `undisturbed: ${problem}`);
   const arrangeAgain = async (): Promise<void> => {
     if (start !== undefined) return start.back();
     await stage.clear();
-    service = await arrange(stage, operation);
+    await arrange(stage, operation);
   };
+  const isShared = (thing: string): boolean => stage.world.isShared?.(thing) === true;
   let [runs, same, orphans, foreignTouched, mostInvocations] = [0, 0, 0, 0, whole.invocations];
-  for (const [index, disturbance] of disturbancesOf(whole).entries()) {
+  for (const [index, disturbance] of disturbancesOf(whole, stage.world.hideNew !== undefined).entries()) {
     if (!chosen(disturbance, index)) continue;
     await arrangeAgain();
-    const run = await play(stage, operation, { service, disturbance }).catch((error: unknown) =>
-      String(error),
-    );
+    const run = await play(stage, operation, disturbance).catch((error: unknown) => String(error));
     const about = textOf(disturbance);
     if (typeof run === "string") {
       problems.push(`${about}: ${run}`);
@@ -62,8 +62,8 @@ export async function enumerate(
     if (run.isDisturbed) runs += 1;
     const differences = differencesOf(whole.end, run.end);
     if (differences.length === 0 && run.isDisturbed) same += 1;
-    orphans += run.end.aws.filter((thing) => !whole.end.aws.includes(thing)).length;
-    foreignTouched += base.filter((thing) => !isAboutNodes(thing) && !run.end.aws.includes(thing)).length;
+    orphans += run.end.cloud.filter((thing) => !whole.end.cloud.includes(thing)).length;
+    foreignTouched += base.filter((thing) => !isShared(thing) && !run.end.cloud.includes(thing)).length;
     mostInvocations = Math.max(mostInvocations, run.invocations);
     problems.push(...[...differences, ...run.problems].map((problem) => `${about}: ${problem}`));
   }
@@ -81,17 +81,18 @@ export async function enumerate(
 }
 
 /** Every way in which something can go wrong, at every k. */
-function disturbancesOf(whole: Run): Disturbance[] {
+function disturbancesOf(whole: Run, canHide: boolean): Disturbance[] {
   const disturbances: Disturbance[] = [];
   for (const on of ["cloud", "cluster"] as const)
     for (let change = 1; change <= count(whole, on); change += 1)
       for (const phase of ["landed", "answered"] as const)
         disturbances.push({ kind: "killed", at: { on, change, phase } });
   for (let change = 1; change <= count(whole, "cloud"); change += 1) {
-    disturbances.push({ kind: "killed", at: { on: "cloud", change, phase: "landed" }, hidden: 2 });
+    if (canHide)
+      disturbances.push({ kind: "killed", at: { on: "cloud", change, phase: "landed" }, hidden: 2 });
     for (const kind of ["throttled", "answer lost"] as const) disturbances.push({ kind, change });
   }
-  for (const describes of [1, 3]) disturbances.push({ kind: "hidden", describes });
+  if (canHide) for (const reads of [1, 3]) disturbances.push({ kind: "hidden", reads });
   for (let times = 0; times < 3; times += 1) disturbances.push({ kind: "two at once" });
   return disturbances;
 }
@@ -100,24 +101,15 @@ function count({ changes }: Run, on: "cloud" | "cluster"): number {
   return changes.filter((change) => change.on === on).length;
 }
 
-const NO_SERVICE = { metadata: { uid: "no-service" } } as Parameters<Stage["state"]>[0];
-
-/** The nodes' own group and the instances are not ours, and change with what is ours. */
-function isAboutNodes(thing: string): boolean {
-  return thing.includes('"GroupName":"nodes"');
-}
-
 function differencesOf(expected: EndState, end: EndState): string[] {
   const differences = [
-    ...end.aws.filter((thing) => !expected.aws.includes(thing)).map((thing) => `there is ${thing}`),
-    ...expected.aws.filter((thing) => !end.aws.includes(thing)).map((thing) => `there is no ${thing}`),
+    ...end.cloud.filter((thing) => !expected.cloud.includes(thing)).map((thing) => `there is ${thing}`),
+    ...expected.cloud.filter((thing) => !end.cloud.includes(thing)).map((thing) => `there is no ${thing}`),
   ];
-  if (end.aws.length !== expected.aws.length)
-    differences.push(`there are ${end.aws.length} things, not ${expected.aws.length}`);
-  if (!isDeepStrictEqual(end.service, expected.service))
-    differences.push(
-      `the Service is ${JSON.stringify(end.service)}, not ${JSON.stringify(expected.service)}`,
-    );
+  if (end.cloud.length !== expected.cloud.length)
+    differences.push(`there are ${end.cloud.length} things, not ${expected.cloud.length}`);
+  if (!isDeepStrictEqual(end.services, expected.services))
+    differences.push(`of Services ${JSON.stringify(end.services)}, not ${JSON.stringify(expected.services)}`);
   return differences;
 }
 
@@ -126,14 +118,14 @@ export function textOf(disturbance: Disturbance): string {
   switch (disturbance.kind) {
     case "killed": {
       const { on, change, phase } = disturbance.at;
-      const hidden = disturbance.hidden === undefined ? "" : `, hidden from ${disturbance.hidden} describes`;
+      const hidden = disturbance.hidden === undefined ? "" : `, hidden from ${disturbance.hidden} reads`;
       return `killed when change ${change} of the ${on} was ${phase}${hidden}`;
     }
     case "throttled":
     case "answer lost":
       return `${disturbance.kind} at change ${disturbance.change} of the cloud`;
     case "hidden":
-      return `what is new hidden from ${disturbance.describes} describes`;
+      return `what is new hidden from ${disturbance.reads} reads`;
     default:
       return disturbance.kind;
   }

@@ -3,12 +3,12 @@ import {
   DeleteLoadBalancerCommand,
 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { foreignLoadBalancer } from "#test/killing/foreign.ts";
+import { type AwsWorld, awsWorld } from "#test/clouds/aws/load-balancer-world.ts";
+import { foreignLoadBalancer } from "#test/killing/aws/foreign.ts";
 import { describeWithBoth, describeWithPart } from "#test/setup/parts.ts";
+import { OPERATIONS, type Operation } from "./aws/operations.ts";
 import { enumerate } from "./enumerate.ts";
 import { createLifeline } from "./lifeline.ts";
-import type { Operation } from "./operation.ts";
-import { OPERATIONS } from "./operations.ts";
 import { onKubeApiserver, type Stage, startStage } from "./stage.ts";
 
 // A part of `npm run test:killing`: every tenth of what can go wrong with a few operations.
@@ -17,9 +17,9 @@ const EVERY = 10;
 const TIMEOUT_MS = 180_000;
 
 describeWithPart("moto", "functions that are killed", (program) => {
-  let stage: Stage;
+  let stage: Stage<AwsWorld>;
   beforeAll(async () => {
-    stage = await startStage(program);
+    stage = await startStage(() => awsWorld(program));
   });
   afterAll(() => stage?.close());
 
@@ -40,10 +40,14 @@ describeWithPart("moto", "functions that are killed", (program) => {
     "are found out where something is left over, or what is foreign is touched",
     async () => {
       let invoked = 0;
-      const harmful: Stage = Object.create(stage, {
+      const lives = new Set<object>();
+      const harmful: Stage<AwsWorld> = Object.create(stage, {
         invoke: {
           value: async (options: Parameters<Stage["invoke"]>[0]) => {
-            const isFirst = options?.lifeline !== undefined && options.reason === undefined;
+            // A life is of one run, which begins with it.
+            const { lifeline } = options ?? {};
+            const isFirst = lifeline !== undefined && options?.reason === undefined && !lives.has(lifeline);
+            if (lifeline !== undefined) lives.add(lifeline);
             if (isFirst) invoked += 1;
             if (isFirst && invoked === 2) await leaveOver(stage);
             if (isFirst && invoked === 3) await touch(stage);
@@ -64,9 +68,9 @@ describeWithPart("moto", "functions that are killed", (program) => {
 });
 
 describeWithBoth("functions that are killed", (binaries, program) => {
-  let stage: Stage;
+  let stage: Stage<AwsWorld>;
   beforeAll(async () => {
-    stage = await startStage(program, onKubeApiserver(binaries));
+    stage = await startStage(() => awsWorld(program), onKubeApiserver(binaries));
   }, TIMEOUT_MS);
   afterAll(() => stage?.close());
 
@@ -90,19 +94,32 @@ test.each([
 ] as const)(
   "a process that is killed when its second change was $phase changes nothing more",
   ({ phase, answered }) => {
-    const { gate, changes, isKilled } = createLifeline({ on: "cloud", change: 2, phase });
-    const change = { service: "ec2", operation: "CreateTags" } as Parameters<typeof gate.leave>[0];
-    const read = { ...change, operation: "DescribeVpcs" };
+    const at = { on: "cloud", change: 2, phase } as const;
+    const { gate, changes, isKilled } = createLifeline({ kind: "killed", at });
+    const change = { what: "ec2:CreateTags", isChange: true };
+    const read = { what: "ec2:DescribeVpcs", isChange: false };
     expect([gate.leave(change), gate.leave(read), gate.leave(change)]).toEqual([
       answered[0],
       true,
       answered[1],
     ]);
     expect(isKilled()).toBe(true);
-    expect([gate.enter(change), gate.leave(change), gate.leave(read)]).toEqual([false, false, false]);
+    expect([gate.enter(change), gate.leave(change), gate.leave(read)]).toEqual(["reset", false, false]);
     expect(changes).toHaveLength(2);
   },
 );
+
+test.each([
+  { kind: "throttled", entered: ["pass", "Throttled", "pass"], left: [true, true, true] },
+  { kind: "answer lost", entered: ["pass", "pass", "pass"], left: [true, false, true] },
+] as const)("a process whose second change is $kind lives on", ({ kind, entered, left }) => {
+  const { gate, hasMet, isKilled } = createLifeline({ kind, change: 2 });
+  const change = { what: "ec2:CreateTags", isChange: true };
+  const answers = [1, 2, 3].map(() => [gate.enter(change), gate.leave(change)] as const);
+  expect(answers.map(([verdict]) => verdict)).toEqual(entered);
+  expect(answers.map(([, answered]) => answered)).toEqual(left);
+  expect([hasMet(), isKilled()]).toEqual([true, false]);
+});
 
 function operationNamed(name: string): Operation {
   const found = OPERATIONS.find((operation) => operation.name === name);
@@ -110,13 +127,13 @@ function operationNamed(name: string): Operation {
   return found;
 }
 
-async function leaveOver({ aws, network }: Stage): Promise<void> {
+async function leaveOver({ world: { aws, network } }: Stage<AwsWorld>): Promise<void> {
   await aws.elbv2.send(
     new CreateTargetGroupCommand({ Name: "left-over", Protocol: "TCP", Port: 1, VpcId: network.vpc }),
   );
 }
 
-async function touch({ aws }: Stage): Promise<void> {
+async function touch({ world: { aws } }: Stage<AwsWorld>): Promise<void> {
   const LoadBalancerArn = await foreignLoadBalancer(aws);
   await aws.elbv2.send(new DeleteLoadBalancerCommand({ LoadBalancerArn }));
 }

@@ -1,7 +1,5 @@
 import type { Transport } from "#kube/client/transport.ts";
-import { type Call, nameOf } from "#test/clouds/aws/moto/call.ts";
-import { isChange } from "#test/clouds/aws/moto/failures.ts";
-import type { Gate } from "#test/clouds/aws/moto/start-mended-moto.ts";
+import type { Gate } from "#test/clouds/load-balancer-world.ts";
 
 /** Where a function is killed: after its k-th change of the cloud or of the cluster. */
 export interface KillPoint {
@@ -12,12 +10,18 @@ export interface KillPoint {
   readonly phase: "landed" | "answered";
 }
 
+/** What a process meets on its way. */
+export type Fate =
+  | { readonly kind: "killed"; readonly at: KillPoint }
+  /** The k-th change of the cloud is refused, or carried out and broken off, and the process lives on. */
+  | { readonly kind: "throttled" | "answer lost"; readonly change: number };
+
 /**
  * The life of one process. Once it is killed nothing that it still does reaches the cloud or the cluster; what was on its way
  * may land.
  */
 export interface Lifeline {
-  /** For the proxy before the cloud. */
+  /** For the door of the cloud. */
   readonly gate: Gate;
   /** The API server as this process sees it. */
   transport(inner: Transport): Transport;
@@ -25,40 +29,59 @@ export interface Lifeline {
   readonly changes: readonly { readonly on: KillPoint["on"]; readonly what: string }[];
   /** Whether it came to the point where it is killed. */
   isKilled(): boolean;
+  /** Whether it has met what it was to meet. */
+  hasMet(): boolean;
 }
 
-/** A process that is killed at a point, or never. */
-export function createLifeline(point?: KillPoint): Lifeline {
+/** A process that meets its fate, or none. */
+export function createLifeline(fate?: Fate): Lifeline {
   const changes: { readonly on: KillPoint["on"]; readonly what: string }[] = [];
-  let killed = false;
+  let entered = 0;
+  let hasMet = false;
+
+  const meets = (kind: Fate["kind"], change: number): boolean => {
+    if (hasMet || fate?.kind !== kind || fate.kind === "killed" || fate.change !== change) return false;
+    hasMet = true;
+    return true;
+  };
+  const isKilled = (): boolean => hasMet && fate?.kind === "killed";
 
   /** Notes a change that has landed; whether its answer may be read. */
   const landed = (on: KillPoint["on"], what: string): boolean => {
-    if (killed) return false;
+    if (isKilled()) return false;
     changes.push({ on, what });
-    if (point?.on !== on || changes.filter((each) => each.on === on).length !== point.change) return true;
-    killed = true;
-    return point.phase === "answered";
+    const count = changes.filter((each) => each.on === on).length;
+    if (fate?.kind === "killed" && fate.at.on === on && fate.at.change === count) {
+      hasMet = true;
+      return fate.at.phase === "answered";
+    }
+    return !(on === "cloud" && meets("answer lost", count));
   };
 
   return {
     gate: {
-      enter: () => !killed,
-      leave: (call: Call) => (isChange(call) ? landed("cloud", nameOf(call)) : !killed),
+      enter: ({ isChange }) => {
+        if (isKilled()) return "reset";
+        if (!isChange) return "pass";
+        entered += 1;
+        return meets("throttled", entered) ? "Throttled" : "pass";
+      },
+      leave: ({ isChange, what }) => (isChange ? landed("cloud", what) : !isKilled()),
     },
     transport: (inner) => ({
       ...inner,
       async send(request) {
-        if (killed) throw new Killed();
+        if (isKilled()) throw new Killed();
         const answer = await inner.send(request);
         const isRead = request.method === "GET";
         const path = request.path.replace(/\?.*/, "").split("/").slice(-3).join("/");
-        if (isRead ? killed : !landed("cluster", `${request.method} ${path}`)) throw new Killed();
+        if (isRead ? isKilled() : !landed("cluster", `${request.method} ${path}`)) throw new Killed();
         return answer;
       },
     }),
     changes,
-    isKilled: () => killed,
+    isKilled,
+    hasMet: () => hasMet,
   };
 }
 

@@ -2,16 +2,15 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { parseArgs } from "node:util";
 import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
-import { getMotoProgram } from "#test/setup/moto-program.ts";
-import { enumerate, type OperationResult } from "./enumerate.ts";
-import { KUBE_APISERVER_OPERATIONS, OPERATIONS } from "./operations.ts";
-import { onKubeApiserver, startStage } from "./stage.ts";
+import type { OperationResult } from "./enumerate.ts";
+import { onKubeApiserver, type StagePlane } from "./stage.ts";
+import { tableNamed } from "./tables.ts";
 
-// `npm run test:killing`: the whole table, or with --operation those operations whose name holds a word, and with --every each n-th
-// of all that can go wrong with them; with --kube-apiserver on a real API server. Processes, two without --processes, share the
-// operations, as the SDK finds its endpoint by the environment of a process.
+// `npm run test:killing`: the whole table of AWS, or with --cloud another cloud's; with --operation those operations whose name holds a
+// word, and with --every each n-th of all that can go wrong with them; with --kube-apiserver on a real API server. Processes, two
+// without --processes, share the operations, as the SDK finds its endpoint by the environment of a process.
 
-/** Seconds that the whole table is to take at the most, on two quiet cores. */
+/** Seconds that the whole table of AWS is to take at the most, on two quiet cores. */
 const BUDGET_SECONDS = 480;
 
 /** Of what is wrong with an operation so much is printed. */
@@ -20,6 +19,7 @@ const MAX_CHARACTERS = 600;
 
 const { values } = parseArgs({
   options: {
+    cloud: { type: "string", default: "aws" },
     operation: { type: "string", multiple: true },
     every: { type: "string", default: "1" },
     processes: { type: "string", default: "2" },
@@ -27,27 +27,27 @@ const { values } = parseArgs({
     worker: { type: "boolean" },
   },
 });
-const all = values["kube-apiserver"] ? KUBE_APISERVER_OPERATIONS : OPERATIONS;
-const operations = all.filter(({ name }) => values.operation?.some((word) => name.includes(word)) ?? true);
+const table = await tableNamed(values.cloud);
+const all = values["kube-apiserver"] ? table.namesOnKubeApiserver : table.names;
+const operations = all.filter((name) => values.operation?.some((word) => name.includes(word)) ?? true);
 if (operations.length === 0) throw new Error(`no operation's name holds ${values.operation?.join(" or ")}`);
 await (values.worker === true ? work() : hand());
 
 /** Plays the operations that it is told, until it is told no more. */
 async function work(): Promise<void> {
-  const program = await getMotoProgram((line) => process.stderr.write(`${line}\n`));
-  if (program.kind === "missing") throw new Error(`the table needs moto: ${program.because}`);
-  const stage = await startStage(program.value, await startPlane());
+  const running = await table.start(await startPlane());
   process.send?.("ready");
   for await (const [index] of messages()) {
     const operation = operations[Number(index)];
     if (operation === undefined) break;
-    process.send?.(await enumerate(stage, operation, { chosen: (_, at) => at % Number(values.every) === 0 }));
+    const chosen = (_: unknown, at: number): boolean => at % Number(values.every) === 0;
+    process.send?.(await running.enumerate(operation, { chosen }));
   }
-  await stage.close();
+  await running.close();
   process.disconnect();
 }
 
-async function startPlane(): Promise<Parameters<typeof startStage>[1]> {
+async function startPlane(): Promise<((folder: string) => Promise<StagePlane>) | undefined> {
   if (!values["kube-apiserver"]) return undefined;
   const binaries = await getControlPlaneBinaries((line) => process.stderr.write(`${line}\n`));
   if (binaries.kind === "missing") throw new Error(`there is no real API server: ${binaries.because}`);

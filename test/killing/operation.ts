@@ -1,24 +1,34 @@
+import type { LoadBalancerWorld } from "#test/clouds/load-balancer-world.ts";
 import type { Stage } from "./stage.ts";
 
-/** A Service, which may name what a stage has. */
-export type Made = object | ((stage: Stage) => object);
+/** Something that may name what a stage has. */
+export type Made<Value, World extends LoadBalancerWorld> = Value | ((stage: Stage<World>) => Value);
+
+/** Keys of a cluster's `cloud:`. */
+export type CloudKeys = Readonly<Record<string, unknown>>;
 
 /** Something that is done to a Service or its nodes, and has to come to the same whatever happens on the way. */
-export interface Operation {
+export interface Operation<World extends LoadBalancerWorld = LoadBalancerWorld> {
   readonly name: string;
-  /** Keys of the cluster's `cloud:`; the value `OPERATORS_GROUP` stands for the id of that group. */
-  readonly cloud?: Readonly<Record<string, unknown>>;
-  /** The Service before it; none where the operation is to make it. */
-  readonly before?: Made;
-  /** The same while that is made; `cloud` without it. */
-  readonly cloudBefore?: Readonly<Record<string, unknown>>;
+  readonly cloud?: Made<CloudKeys, World>;
+  /** The Services before it; none where the operation is to make the one that all this is about. */
+  readonly before?: Made<readonly object[], World>;
+  /** The same while they are made; `cloud` without it. */
+  readonly cloudBefore?: Made<CloudKeys, World>;
   /** Does it. */
-  change(stage: Stage): Promise<unknown>;
+  change(stage: Stage<World>): Promise<unknown>;
+  /** Names of the Services that it is about, all of which an event is about, where they are more than the one. */
+  readonly names?: readonly string[];
   /** What it comes to is there after audits only. */
   readonly needsAudits?: true;
   /** What is done once the first process has ended, or was killed, and before the next one starts. */
-  meanwhile?(stage: Stage): Promise<unknown>;
+  meanwhile?(stage: Stage<World>): Promise<unknown>;
 }
 
-/** Stands for the id of a security group that is an operator's, and not tagged as the cluster's. */
-export const OPERATORS_GROUP = "the operator's group";
+/** What it is on a stage. */
+export function madeOn<Value, World extends LoadBalancerWorld>(
+  stage: Stage<World>,
+  made: Made<Value, World>,
+): Value {
+  return typeof made === "function" ? (made as (stage: Stage<World>) => Value)(stage) : made;
+}

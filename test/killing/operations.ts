@@ -1,105 +1,90 @@
+import { differenceOf, PORTS, plainService, port, withoutTraits } from "#test/clouds/plain-service.ts";
 import type { Operation } from "./operation.ts";
-import { annotated, PORTS, port, serviceOf } from "./services.ts";
-import { SPECIAL } from "./special-operations.ts";
+import type { Stage } from "./stage.ts";
 
-/** A way of having a load balancer. */
-interface Kind {
-  readonly name: string;
-  readonly annotations: Readonly<Record<string, string>>;
-  readonly cloud?: Readonly<Record<string, unknown>>;
-  /** Annotations that change what there is. */
-  readonly others: Readonly<Record<string, string>>;
+/** What not every cloud has. */
+export interface TableTraits {
+  /** Settings that are changed in place (`otherSettings` of its world). */
+  readonly hasSettings: boolean;
 }
 
-const SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges";
-const NLB = { type: "nlb" };
-const NLB_OTHERS = {
-  "cross-zone-load-balancing-enabled": "true",
-  "target-group-attributes": "preserve_client_ip.enabled=false",
-  "healthcheck-interval": "10",
-  "healthcheck-protocol": "http",
-  "additional-resource-tags": "team=red",
-  [SOURCE_RANGES]: "192.0.2.0/24,198.51.100.0/24",
-};
+/** What is done on every cloud, by what its world says of Services. */
+export function operationsOf({ hasSettings }: TableTraits): readonly Operation[] {
+  return [...COMMON, ...(hasSettings ? SETTINGS : [])];
+}
 
-/** Network load balancers with each mode of security groups, and classic ones. */
-const KINDS: readonly Kind[] = [
-  { name: "NLB", annotations: NLB, others: NLB_OTHERS },
-  { name: "NLB, Managed", annotations: NLB, others: NLB_OTHERS, cloud: { nlbSecurityGroupMode: "Managed" } },
+const before = ({ world }: Stage): readonly object[] => [plainService(world)];
+const create = ({ objects, world }: Stage) => objects.create(plainService(world));
+const remove = ({ objects }: Stage) => objects.delete();
+const CLUSTER_IP = { spec: { type: "ClusterIP" } };
+/** Ports of nodes are given away with the type, and would be others. */
+const LOAD_BALANCER = { spec: { type: "LoadBalancer", ports: PORTS } };
+const THREE = ["web", "api", "mail"];
+const three = ({ world }: Stage): readonly object[] => THREE.map((name) => plainService(world, { name }));
+
+const COMMON: readonly Operation[] = [
+  { name: "create", change: create },
+  { name: "create, and deleted meanwhile", change: create, meanwhile: remove },
   {
-    name: "NLB, shared backend group",
-    annotations: NLB,
-    others: NLB_OTHERS,
-    cloud: { nlbSecurityGroupMode: "Managed", sharedBackendSecurityGroup: true },
+    name: "other ports",
+    before,
+    change: ({ objects }) =>
+      objects.merge({ spec: { ports: [port("http", 80, 30_081), port("more", 8080, 30_808)] } }),
   },
   {
-    name: "CLB",
-    annotations: {},
-    others: {
-      "cross-zone-load-balancing-enabled": "true",
-      "connection-draining-enabled": "true",
-      "proxy-protocol": "*",
-      "healthcheck-interval": "20",
-      "additional-resource-tags": "team=red",
-      [SOURCE_RANGES]: "192.0.2.0/24,198.51.100.0/24",
+    name: "a node joins",
+    before,
+    change: ({ objects, world }) => objects.setNodes(world.nodes.slice(0, 3)),
+  },
+  {
+    name: "other nodes",
+    before,
+    change: ({ objects, world }) => objects.setNodes(world.nodes.slice(1, 3)),
+  },
+  { name: "all nodes leave", before, change: ({ objects }) => objects.setNodes([]) },
+  { name: "type ClusterIP", before, change: ({ objects }) => objects.merge(CLUSTER_IP) },
+  {
+    name: "type to and fro",
+    before,
+    async change({ objects, invoke }) {
+      await objects.merge(CLUSTER_IP);
+      await invoke();
+      await objects.merge(LOAD_BALANCER);
+    },
+  },
+  {
+    name: "type ClusterIP, and back meanwhile",
+    before,
+    change: ({ objects }) => objects.merge(CLUSTER_IP),
+    meanwhile: ({ objects }) => objects.merge(LOAD_BALANCER),
+  },
+  { name: "delete", before, change: remove },
+  {
+    name: "three Services: create",
+    names: THREE,
+    async change(stage) {
+      for (const service of three(stage)) await stage.objects.create(service);
+    },
+  },
+  {
+    name: "three Services: delete",
+    names: THREE,
+    before: three,
+    async change({ objects }) {
+      for (const name of THREE) await objects.named(name).delete();
     },
   },
 ];
 
-/** All that is done. */
-export const OPERATIONS: readonly Operation[] = [...KINDS.flatMap(operationsOf), ...SPECIAL];
-
-/** What is done on a real kube-apiserver, on which each run makes its Service anew. */
-export const KUBE_APISERVER_OPERATIONS: readonly Operation[] = OPERATIONS.filter(({ name }) =>
-  /^(NLB, Managed|CLB): (create|other ports|type ClusterIP|type to and fro|delete)$/.test(name),
-);
-
-/** What is done with each kind of load balancer. */
-function operationsOf({ name, annotations, cloud = {}, others }: Kind): Operation[] {
-  const before = serviceOf(annotations);
-  const of = (what: string, change: Operation["change"], more: Partial<Operation> = {}): Operation => ({
-    name: `${name}: ${what}`,
-    cloud,
+const SETTINGS: readonly Operation[] = [
+  {
+    name: "other settings",
     before,
-    change,
-    ...more,
-  });
-  const create: Operation = {
-    name: `${name}: create`,
-    cloud,
-    change: ({ objects }) => objects.create(before),
-  };
-  return [
-    create,
-    {
-      ...create,
-      name: `${name}: create, and deleted meanwhile`,
-      meanwhile: ({ objects }) => objects.delete(),
-    },
-    of("other ports", ({ objects }) =>
-      objects.merge({ spec: { ports: [port("http", 80, 30_081), port("more", 8080, 30_808)] } }),
-    ),
-    of("other annotations", ({ objects }) => objects.merge(annotated(others))),
-    of(
-      "annotations taken away",
-      ({ objects }) =>
-        objects.merge(annotated(Object.fromEntries(Object.keys(others).map((key) => [key, null])))),
-      { before: serviceOf({ ...annotations, ...others }) },
-    ),
-    of("other nodes", ({ objects, instances }) => objects.setNodes(instances.slice(1, 3))),
-    of("type ClusterIP", ({ objects }) => objects.merge(CLUSTER_IP)),
-    of("type to and fro", async ({ objects, invoke }) => {
-      await objects.merge(CLUSTER_IP);
-      await invoke({ cloud });
-      await objects.merge(LOAD_BALANCER);
-    }),
-    of("type ClusterIP, and back meanwhile", ({ objects }) => objects.merge(CLUSTER_IP), {
-      meanwhile: ({ objects }) => objects.merge(LOAD_BALANCER),
-    }),
-    of("delete", ({ objects }) => objects.delete()),
-  ];
-}
-
-const CLUSTER_IP = { spec: { type: "ClusterIP" } };
-/** Ports of nodes are given away with the type, and would be others. */
-const LOAD_BALANCER = { spec: { type: "LoadBalancer", ports: PORTS } };
+    change: ({ objects, world }) => objects.merge(differenceOf(world.otherSettings ?? {})),
+  },
+  {
+    name: "settings taken away",
+    before: ({ world }) => [plainService(world, world.otherSettings)],
+    change: ({ objects, world }) => objects.merge(withoutTraits(world.otherSettings ?? {})),
+  },
+];

@@ -1,7 +1,8 @@
-import type { Service } from "#core/service/service.ts";
-import type { AwsState } from "./aws-state.ts";
-import { createLifeline, type KillPoint, type Lifeline } from "./lifeline.ts";
-import type { Operation } from "./operation.ts";
+import { LOAD_BALANCER_ANNOTATION } from "#core/contracts.ts";
+import type { LoadBalancerWorld } from "#test/clouds/load-balancer-world.ts";
+import { SERVICE_NAME } from "./cluster.ts";
+import { createLifeline, type Fate, type KillPoint, type Lifeline } from "./lifeline.ts";
+import { type CloudKeys, madeOn, type Operation } from "./operation.ts";
 import type { Stage } from "./stage.ts";
 
 /** What goes wrong while an operation is carried out. */
@@ -10,21 +11,21 @@ export type Disturbance =
   | { readonly kind: "killed"; readonly at: KillPoint; readonly hidden?: number }
   /** The k-th change of the cloud is refused, or broken off, and the process lives on. */
   | { readonly kind: "throttled" | "answer lost"; readonly change: number }
-  /** All that is new is invisible to so many describes. */
-  | { readonly kind: "hidden"; readonly describes: number }
+  /** All that is new is invisible to so many reads. */
+  | { readonly kind: "hidden"; readonly reads: number }
   /** Two processes carry it out at the same time. */
   | { readonly kind: "two at once" };
 
-/** What there is at the end: the account, and what of the Service is not its alone. */
+/** What there is at the end: the cloud, and what of the Services is not theirs alone. */
 export interface EndState {
-  readonly aws: AwsState;
-  readonly service: unknown;
+  readonly cloud: readonly string[];
+  readonly services: readonly unknown[];
 }
 
 /** What one run came to. */
 export interface Run {
   readonly end: EndState;
-  /** What the first process changed. */
+  /** What was changed, by one process after the other, up to what is done meanwhile. */
   readonly changes: Lifeline["changes"];
   /** Whether what was to disturb it came to pass. */
   readonly isDisturbed: boolean;
@@ -38,82 +39,101 @@ export interface Run {
 const MOST_INVOCATIONS = 40;
 
 /** The nodes before each operation. */
-const NODES = 2;
+export const NODES = 2;
 
-/** Brings a stage on which no Service is to where an operation has been asked for, and nobody has begun to carry it out; the Service by then. */
-export async function arrange(stage: Stage, operation: Operation): Promise<Service> {
-  const { objects } = stage;
-  const { cloud = {} } = operation;
-  await objects.setNodes(stage.instances.slice(0, NODES));
+const THE_ONE = [SERVICE_NAME.name];
+
+/** Brings a stage on which no Service is to where an operation has been asked for, and nobody has begun to carry it out. */
+export async function arrange<World extends LoadBalancerWorld>(
+  stage: Stage<World>,
+  operation: Operation<World>,
+): Promise<void> {
+  await stage.objects.setNodes(stage.world.nodes.slice(0, NODES));
   if (operation.before !== undefined) {
-    const { before } = operation;
-    await objects.create(typeof before === "function" ? before(stage) : before);
-    const { problems } = await settle(stage, operation.cloudBefore ?? cloud);
+    for (const service of madeOn(stage, operation.before)) await stage.objects.create(service);
+    const cloud = madeOn(stage, operation.cloudBefore ?? operation.cloud ?? {});
+    const { problems } = await settle(stage, { cloud, names: operation.names ?? THE_ONE });
     if (problems.length > 0) throw new Error(`${operation.name}: before it, ${problems.join(", ")}`);
   }
-  const before = await objects.read();
   await operation.change(stage);
-  const service = (await objects.read()) ?? before;
-  if (service === undefined) throw new Error(`${operation.name}: there is no Service, before or after`);
-  return service;
 }
 
 /** Carries out an operation that was arranged for. */
-export async function play(
-  stage: Stage,
-  operation: Operation,
-  { service, disturbance }: { readonly service: Service; readonly disturbance: Disturbance },
+export async function play<World extends LoadBalancerWorld>(
+  stage: Stage<World>,
+  operation: Operation<World>,
+  disturbance: Disturbance,
 ): Promise<Run> {
-  const { cloud = {} } = operation;
-  prepare(stage, disturbance);
-  const lifeline = createLifeline(disturbance.kind === "killed" ? disturbance.at : undefined);
-  const first = [stage.invoke({ lifeline, cloud })];
-  if (disturbance.kind === "two at once") first.push(stage.invoke({ lifeline, cloud }));
-  await Promise.all(first);
-  const isDisturbed = wasDisturbed(stage, disturbance, lifeline);
-  stage.moto.failures.drop();
+  const about = aboutOf(stage, operation);
+  const reads = disturbance.kind === "hidden" ? disturbance.reads : undefined;
+  stage.world.hideNew?.(reads ?? (disturbance.kind === "killed" ? (disturbance.hidden ?? 0) : 0));
+  const lifeline = createLifeline(fateOf(disturbance));
+  const first = [stage.invoke({ ...about, lifeline })];
+  if (disturbance.kind === "two at once") first.push(stage.invoke({ ...about, lifeline }));
+  await waitFor(stage, await Promise.all(first));
   await operation.meanwhile?.(stage);
-  const settled = await settle(stage, cloud);
+  // What is done meanwhile is another operation, whose changes are counted where it is one.
+  const settled = await settle(stage, operation.meanwhile === undefined ? { ...about, lifeline } : about);
   const problems = [...settled.problems];
   if (operation.needsAudits === true) problems.push(...(await auditAll(stage, operation)));
-  const end = { aws: await stage.state(service), service: await endOf(stage, service) };
+  const end = { cloud: await stage.state(), services: await endOf(stage, about.names) };
   return {
     end,
     changes: lifeline.changes,
-    isDisturbed,
+    isDisturbed: disturbance.kind === "none" || !isFated(disturbance) || lifeline.hasMet(),
     invocations: settled.invocations + 1,
     problems,
   };
 }
 
+function isFated({ kind }: Disturbance): boolean {
+  return kind === "killed" || kind === "throttled" || kind === "answer lost";
+}
+
+function fateOf(disturbance: Disturbance): Fate | undefined {
+  switch (disturbance.kind) {
+    case "killed":
+      return { kind: "killed", at: disturbance.at };
+    case "throttled":
+    case "answer lost":
+      return disturbance;
+    default:
+      return undefined;
+  }
+}
+
 /** The first does what is left, the second finds nothing. */
 const AUDITS = 2;
 
-async function auditAll(stage: Stage, operation: Operation): Promise<readonly string[]> {
+async function auditAll<World extends LoadBalancerWorld>(
+  stage: Stage<World>,
+  operation: Operation<World>,
+): Promise<readonly string[]> {
   let problems: readonly string[] = [];
   // They come ten minutes later, when all that was made is seen.
-  stage.moto.hideNew(0);
-  for (let audits = 0; audits < AUDITS; audits += 1) problems = await audit(stage, operation);
+  stage.world.hideNew?.(0);
+  for (let audits = 0; audits < AUDITS; audits += 1) problems = await audit(stage, aboutOf(stage, operation));
   return problems;
 }
 
 /**
  * What is wrong with what an operation has come to: an audit right after finds all as it is to be, and changes nothing, and once the
- * Service is gone so is all that was made for it. `before` is what there was before the Service.
+ * Services are gone so is all that was made for them. `before` is what there was before the first one, in pieces.
  */
-export async function inspect(
-  stage: Stage,
-  operation: Operation,
-  before: AwsState,
+export async function inspect<World extends LoadBalancerWorld>(
+  stage: Stage<World>,
+  operation: Operation<World>,
+  before: readonly string[],
 ): Promise<readonly string[]> {
-  const problems = [...(await audit(stage, operation))];
-  if ((await stage.objects.read()) !== undefined) {
-    await stage.objects.delete();
-    problems.push(...(await settle(stage, operation.cloud ?? {})).problems);
+  const about = aboutOf(stage, operation);
+  const problems = [...(await audit(stage, about))];
+  for (const name of about.names) {
+    const object = stage.objects.named(name);
+    if ((await object.read()) !== undefined) await object.delete();
   }
-  const after = await stage.outline();
-  // The group that all load balancers of a cluster share stays with the cluster.
-  const left = after.filter((thing) => !before.includes(thing) && !isOfCluster(thing));
+  problems.push(...(await settle(stage, about)).problems);
+  const after = await stage.pieces();
+  const left = after.filter((thing) => !before.includes(thing));
   const lost = before.filter((thing) => !after.includes(thing));
   return [
     ...problems,
@@ -122,64 +142,35 @@ export async function inspect(
   ];
 }
 
-function isOfCluster(thing: string): boolean {
-  return (
-    thing.startsWith("security group k8s-backend-") || thing.includes("serverless-ccm.io/rule/nlb/backend")
-  );
+/** What an invocation is about, and whose life it is of. */
+export interface About {
+  readonly cloud: CloudKeys;
+  readonly names: readonly string[];
+  /** Of the process that does it, and of those after it until it is killed. */
+  readonly lifeline?: Lifeline;
 }
 
-function prepare({ moto }: Stage, disturbance: Disturbance): void {
-  switch (disturbance.kind) {
-    case "throttled":
-      moto.failures.plan({
-        operation: "change",
-        after: disturbance.change - 1,
-        failure: { kind: "throttle" },
-      });
-      break;
-    case "answer lost":
-      moto.failures.plan({
-        operation: "change",
-        after: disturbance.change - 1,
-        failure: { kind: "lose-answer" },
-      });
-      break;
-    case "hidden":
-      moto.hideNew(disturbance.describes);
-      break;
-    case "killed":
-      moto.hideNew(disturbance.hidden ?? 0);
-      break;
-    case "none":
-    case "two at once":
-      break;
-  }
-}
-
-function wasDisturbed({ moto }: Stage, disturbance: Disturbance, lifeline: Lifeline): boolean {
-  switch (disturbance.kind) {
-    case "killed":
-      return lifeline.isKilled();
-    case "throttled":
-    case "answer lost":
-      return moto.failures.left() === 0;
-    default:
-      return true;
-  }
+function aboutOf<World extends LoadBalancerWorld>(stage: Stage<World>, operation: Operation<World>): About {
+  return { cloud: madeOn(stage, operation.cloud ?? {}), names: operation.names ?? THE_ONE };
 }
 
 /** Invokes the function until nothing is left to be done. */
-async function settle(
-  stage: Stage,
-  cloud: Readonly<Record<string, unknown>>,
+export async function settle<World extends LoadBalancerWorld>(
+  stage: Stage<World>,
+  { lifeline, ...about }: About,
 ): Promise<{ readonly invocations: number; readonly problems: readonly string[] }> {
   let last = "";
   for (let invocations = 1; invocations <= MOST_INVOCATIONS; invocations += 1) {
-    const { report } = await stage.invoke({ cloud });
-    if (report === undefined || report.outcome === "unchanged") return { invocations, problems: [] };
-    stage.wait(report.afterSeconds ?? 0);
-    last = `${report.outcome} ${report.because.code}: ${report.because.message}`;
-    if (report.outcome === "skipped") return { invocations, problems: [`it is skipped: ${last}`] };
+    const life = lifeline === undefined || lifeline.isKilled() ? {} : { lifeline };
+    const invoked = await stage.invoke({ ...about, ...life });
+    if (invoked.isKilled) continue;
+    const reports = invoked.whole?.objects ?? [];
+    const due = reports.filter(({ outcome }) => outcome !== "unchanged");
+    if (due.length === 0) return { invocations, problems: [] };
+    await waitFor(stage, [invoked]);
+    last = due.map(({ outcome, because }) => `${outcome} ${because.code}: ${because.message}`).join("; ");
+    if (due.every(({ outcome }) => outcome === "skipped"))
+      return { invocations, problems: [`it is skipped: ${last}`] };
   }
   return {
     invocations: MOST_INVOCATIONS,
@@ -187,31 +178,54 @@ async function settle(
   };
 }
 
-/** An audit right after finds all as it is to be, and changes nothing. */
-async function audit(stage: Stage, { cloud = {} }: Operation): Promise<readonly string[]> {
-  const lifeline = createLifeline();
-  const { report } = await stage.invoke({ lifeline, reason: "refresh", cloud });
-  const changed = lifeline.changes.map(({ what }) => what);
-  const problems = changed.length > 0 ? [`an audit right after changed ${changed.join(", ")}`] : [];
-  if (report !== undefined && report.outcome !== "unchanged" && changed.length === 0)
-    problems.push(
-      `an audit right after says ${report.outcome} ${report.because.code}: ${report.because.message}`,
-    );
-  return problems;
+/** Until what is due again soonest is due; what the cloud is at is done by then. */
+async function waitFor<World extends LoadBalancerWorld>(
+  stage: Stage<World>,
+  invoked: readonly Awaited<ReturnType<Stage["invoke"]>>[],
+): Promise<void> {
+  const delays = invoked
+    .flatMap(({ whole }) => whole?.objects ?? [])
+    .flatMap(({ afterSeconds }) => afterSeconds ?? []);
+  if (delays.length === 0) return;
+  stage.wait(Math.min(...delays));
+  await stage.world.advance();
 }
 
-/** What of a Service does not differ from life to life. */
-async function endOf({ objects }: Stage, { metadata: { uid } }: Service): Promise<unknown> {
-  const service = await objects.read();
-  if (service === undefined) return "gone";
-  const bare = `a${uid.replaceAll("-", "")}`.slice(0, 32);
-  const { metadata, spec, status } = service;
-  return {
-    type: spec.type,
-    finalizers: metadata.finalizers ?? [],
-    ingress: (status?.loadBalancer?.ingress ?? []).map(({ hostname }) =>
-      hostname?.replaceAll(bare, "<load balancer>").replace(/-[0-9a-f]{16}\.|-\d+\./, "-<hash>."),
-    ),
-    mark: JSON.parse(metadata.annotations?.["serverless-ccm.io/load-balancer"] ?? "null")?.state,
-  };
+/** An audit right after finds all as it is to be, and changes nothing. */
+export async function audit<World extends LoadBalancerWorld>(
+  stage: Stage<World>,
+  about: About,
+): Promise<readonly string[]> {
+  const lifeline = createLifeline();
+  const { whole } = await stage.invoke({ ...about, lifeline, reason: "refresh" });
+  const changed = lifeline.changes.map(({ what }) => what);
+  if (changed.length > 0) return [`an audit right after changed ${changed.join(", ")}`];
+  return (whole?.objects ?? [])
+    .filter(({ outcome }) => outcome !== "unchanged")
+    .map(
+      ({ outcome, because }) => `an audit right after says ${outcome} ${because.code}: ${because.message}`,
+    );
+}
+
+/** What of Services does not differ from life to life. */
+export function endOf<World extends LoadBalancerWorld>(
+  { objects, world }: Stage<World>,
+  names: readonly string[],
+): Promise<unknown[]> {
+  return Promise.all(
+    names.map(async (name) => {
+      const service = await objects.named(name).read();
+      if (service === undefined) return "gone";
+      const { metadata, spec, status } = service;
+      const kindOf = (ingress: object): string => Object.keys(ingress).toSorted().join(" and ");
+      return {
+        type: spec.type,
+        finalizers: metadata.finalizers ?? [],
+        ingress: (status?.loadBalancer?.ingress ?? []).map(
+          (ingress) => world.addressOf?.(ingress, metadata) ?? kindOf(ingress),
+        ),
+        mark: JSON.parse(metadata.annotations?.[LOAD_BALANCER_ANNOTATION] ?? "null")?.state,
+      };
+    }),
+  );
 }

@@ -44,9 +44,12 @@ export interface RecordedCall {
   readonly atMs: number;
 }
 
+/** Whether a call may land; `false` resets its connection, `stalled` never answers it. */
+export type Admission = boolean | "stalled" | Parameters<typeof refusal>[1];
+
 /** Decides over each call before it lands and again before it is answered; `false` resets its connection. */
 export interface Gate {
-  enter(call: Call): boolean;
+  enter(call: Call): Admission;
   leave(call: Call): boolean;
 }
 
@@ -176,16 +179,20 @@ export async function startMendedMoto(
     const call = parseCall(body.text, request.headers);
     if (call === undefined) return passThrough(moto.url, request, body.text, response);
     const asked = gate;
-    if (asked?.enter(call) === false) return void request.socket.destroy();
+    const admission = asked?.enter(call) ?? true;
+    if (admission === "stalled") return;
+    if (admission === false) return void request.socket.destroy();
     if (latencyMs > 0) await delay(latencyMs);
-    const answer = await answered(call, request.headers);
+    const answer = admission === true ? await answered(call, request.headers) : refusal(call, admission);
     calls.push({
       name: nameOf(call),
       form: call.form,
       code: answer === "reset" ? "reset" : codeOf(answer),
       atMs: performance.now(),
     });
-    if (answer === "reset" || asked?.leave(call) === false) return void request.socket.destroy();
+    const hasLanded = admission === true && answer !== "reset";
+    if (answer === "reset" || (hasLanded && asked?.leave(call) === false))
+      return void request.socket.destroy();
     response.writeHead(answer.status, {
       "content-type": "text/xml",
       "x-amzn-requestid": "00000000-0000-4000-8000-000000000000",

@@ -22,7 +22,7 @@ import { type Clients, clientsOf, REGION } from "#test/clouds/aws/moto/clients.t
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
 import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
 import { type OrphansUnderTest, startOrphans } from "#test/functions/orphans/orphans-under-test.ts";
-import { readAwsOutline } from "#test/killing/aws-state.ts";
+import { readAwsOutline } from "#test/killing/aws/state.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 

@@ -1,6 +1,9 @@
 /** What annotations of load balancers on AWS begin with. */
 export const PREFIX = "service.beta.kubernetes.io/aws-load-balancer-";
 
+/** Annotations of a network load balancer. */
+export const NLB = { type: "nlb" };
+
 /** A merge of annotations by what follows the prefix, or by their whole name; `null` takes away. */
 export function annotated(said: Readonly<Record<string, string | null>>): object {
   return { metadata: { annotations: annotationsOf(said) } };

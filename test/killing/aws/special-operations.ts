@@ -1,21 +1,24 @@
-import { OPERATORS_GROUP, type Operation } from "./operation.ts";
-import { annotated, DUAL_STACK, port, serviceOf } from "./services.ts";
-import type { Stage } from "./stage.ts";
+import type { AwsWorld } from "#test/clouds/aws/load-balancer-world.ts";
+import type { Stage as AnyStage } from "#test/killing/stage.ts";
+import type { Operation } from "./operations.ts";
+import { annotated, DUAL_STACK, NLB, port, serviceOf } from "./services.ts";
 
-const NLB = { type: "nlb" };
+type Stage = AnyStage<AwsWorld>;
+
 const ALLOWED = { allow: { certificates: ["arn:aws:acm:*"] } };
 const MANAGED = { nlbSecurityGroupMode: "Managed" };
 const SHARED = { ...MANAGED, sharedBackendSecurityGroup: true };
 const REPLACED = { replaceOnTypeChange: true };
-const WITH_OPERATORS_GROUP = { elbSecurityGroup: OPERATORS_GROUP };
+const withOperatorsGroup = ({ world }: Stage) => ({ elbSecurityGroup: world.operatorsGroup });
 
 const remove = ({ objects }: Stage) => objects.delete();
 const merge =
   (difference: object) =>
   ({ objects }: Stage): Promise<void> =>
     objects.merge(difference);
-const inFirstSubnet = (annotations: Readonly<Record<string, string>>) => (stage: Stage) =>
-  serviceOf({ ...annotations, subnets: stage.network.subnets[0] });
+const inFirstSubnet = (annotations: Readonly<Record<string, string>>) => (stage: Stage) => [
+  serviceOf({ ...annotations, subnets: stage.world.network.subnets[0] }),
+];
 
 /** What is done with some kinds of load balancers alone. */
 export const SPECIAL: readonly Operation[] = [
@@ -23,29 +26,29 @@ export const SPECIAL: readonly Operation[] = [
     name: "CLB to NLB",
     cloud: REPLACED,
     needsAudits: true,
-    before: serviceOf({}),
+    before: [serviceOf({})],
     change: merge(annotated(NLB)),
   },
   {
     name: "NLB to CLB",
     cloud: REPLACED,
     needsAudits: true,
-    before: serviceOf(NLB),
+    before: [serviceOf(NLB)],
     change: merge(annotated({ type: null })),
   },
   {
     name: "CLB to NLB, and back meanwhile",
     cloud: REPLACED,
     needsAudits: true,
-    before: serviceOf({}),
+    before: [serviceOf({})],
     change: merge(annotated(NLB)),
     meanwhile: merge(annotated({ type: null })),
   },
-  { name: "NLB: TLS", cloud: ALLOWED, before: serviceOf(NLB), change: encrypt },
-  { name: "CLB: TLS", cloud: ALLOWED, before: serviceOf({}), change: encrypt },
+  { name: "NLB: TLS", cloud: ALLOWED, before: [serviceOf(NLB)], change: encrypt },
+  { name: "CLB: TLS", cloud: ALLOWED, before: [serviceOf({})], change: encrypt },
   {
     name: "NLB: TCP and UDP",
-    before: serviceOf(NLB),
+    before: [serviceOf(NLB)],
     change: merge({
       spec: {
         ports: [port("dns", 53, 30_053), port("dns-udp", 53, 30_053, "UDP"), port("http", 80, 30_080)],
@@ -64,66 +67,66 @@ export const SPECIAL: readonly Operation[] = [
   },
   {
     name: "CLB: fewer subnets",
-    before: serviceOf({}),
-    change: (stage) => stage.objects.merge(annotated({ subnets: stage.network.subnets[0] })),
+    before: [serviceOf({})],
+    change: (stage) => stage.objects.merge(annotated({ subnets: stage.world.network.subnets[0] })),
   },
-  { name: "NLB: a node joins", before: serviceOf(NLB), change: join },
-  { name: "NLB: all nodes leave", before: serviceOf(NLB), change: leave },
-  { name: "CLB: all nodes leave", before: serviceOf({}), change: leave },
+  { name: "NLB: a node joins", before: [serviceOf(NLB)], change: join },
+  { name: "NLB: all nodes leave", before: [serviceOf(NLB)], change: leave },
+  { name: "CLB: all nodes leave", before: [serviceOf({})], change: leave },
   {
     name: "NLB, dual-stack: create",
     change: ({ objects }) => objects.create(serviceOf(NLB, DUAL_STACK)),
   },
   {
     name: "NLB, dual-stack: from one family",
-    before: serviceOf(NLB),
+    before: [serviceOf(NLB)],
     change: merge({ spec: DUAL_STACK }),
   },
   {
     name: "NLB, dual-stack: delete",
     cloud: MANAGED,
-    before: serviceOf(NLB, DUAL_STACK),
+    before: [serviceOf(NLB, DUAL_STACK)],
     change: remove,
   },
   {
     name: "NLB, shared backend group: turned on",
     cloudBefore: MANAGED,
     cloud: SHARED,
-    before: serviceOf(NLB),
+    before: [serviceOf(NLB)],
     change: touch,
   },
   {
     name: "NLB, shared backend group: turned off",
     cloudBefore: SHARED,
     cloud: MANAGED,
-    before: serviceOf(NLB),
+    before: [serviceOf(NLB)],
     change: touch,
   },
   {
     name: "CLB, operator's group: create",
-    cloud: WITH_OPERATORS_GROUP,
+    cloud: withOperatorsGroup,
     change: ({ objects }) => objects.create(serviceOf({})),
   },
   {
     name: "CLB, operator's group: create, and deleted meanwhile",
-    cloud: WITH_OPERATORS_GROUP,
+    cloud: withOperatorsGroup,
     change: ({ objects }) => objects.create(serviceOf({})),
     meanwhile: remove,
   },
   {
     name: "CLB, operator's group: delete",
-    cloud: WITH_OPERATORS_GROUP,
-    before: serviceOf({}),
+    cloud: withOperatorsGroup,
+    before: [serviceOf({})],
     change: remove,
   },
 ];
 
-function encrypt({ objects, certificate }: Stage): Promise<void> {
-  return objects.merge(annotated({ "ssl-cert": certificate, "ssl-ports": "443" }));
+function encrypt({ objects, world }: Stage): Promise<void> {
+  return objects.merge(annotated({ "ssl-cert": world.certificate, "ssl-ports": "443" }));
 }
 
-function join({ objects, instances }: Stage): Promise<void> {
-  return objects.setNodes(instances.slice(0, 3));
+function join({ objects, world }: Stage): Promise<void> {
+  return objects.setNodes(world.nodes.slice(0, 3));
 }
 
 function leave({ objects }: Stage): Promise<void> {

@@ -1,0 +1,7 @@
+import { awsWorld } from "#test/clouds/aws/load-balancer-world.ts";
+import { loadBalancerConformance } from "#test/clouds/load-balancers-conformance.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
+
+describeWithPart("moto", "AWS as moto is it", (program) => {
+  loadBalancerConformance("a network load balancer", () => awsWorld(program), { every: 6, services: 8 });
+});

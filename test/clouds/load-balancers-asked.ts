@@ -1,0 +1,176 @@
+import { expect, test, vi } from "vitest";
+import type { Capability } from "#clouds/cloud.ts";
+import { settingsOf } from "#config/cluster.ts";
+import { HoldingsState } from "#core/service/holdings.ts";
+import { LOAD_BALANCERS, type LoadBalancerQuestion } from "#core/service/model.ts";
+import { targetNodesOf } from "#core/service/target-nodes.ts";
+import { aCall } from "#test/clouds/builders.ts";
+import type { Gate } from "#test/clouds/load-balancer-world.ts";
+import type { OptionalRow } from "#test/clouds/load-balancers-conformance.ts";
+import type { Stage } from "#test/killing/stage.ts";
+
+/** What rows that ask the capability itself are played with. */
+export interface AskedRows {
+  readonly stage: () => Stage;
+  /** Makes the Service `web`, and its load balancer. */
+  made(): Promise<readonly string[]>;
+  isPlayed(row: OptionalRow): boolean;
+}
+
+/** What a capability is handed by somebody who has lost his mind. */
+const RUBBISH: readonly unknown[] = [
+  undefined,
+  null,
+  0,
+  "",
+  [],
+  {},
+  { service: null },
+  { service: {}, wanted: true, nodes: [] },
+  { service: { metadata: {} }, wanted: "yes", nodes: {} },
+  { holdings: "yes" },
+];
+
+/** Rows about what the capability says to whom, without the function in between. */
+export function askedRows(
+  { stage, made }: AskedRows,
+  optional: (row: OptionalRow, title: string, body: () => Promise<void>) => void,
+): void {
+  /** A new process, and a question about the Service. */
+  const asked = async (wanted = true) => {
+    const { cluster, cloud } = stage().connect();
+    const capability = cloud.capabilities?.[LOAD_BALANCERS] as Capability;
+    const service = await stage().objects.read();
+    const nodes = wanted ? (targetNodesOf(await stage().objects.related())?.nodes ?? []) : [];
+    const question = { service, wanted, nodes } as LoadBalancerQuestion;
+    return { cloud, capability, question, settings: settingsOf(cluster) };
+  };
+  /** Something to be done that is not there to be done, guarded by no Service. */
+  const anAction = (action: string, parameters: Readonly<Record<string, unknown>> = {}) => ({
+    ...{ on: "cloud", capability: LOAD_BALANCERS, action, target: "nothing", parameters },
+    precondition: { uid: "nobody", deleting: false },
+  });
+  const gateThat = (enter: Gate["enter"]): Gate => ({ enter, leave: () => true });
+
+  test("asks nothing of nobody", async () => {
+    const { cloud, capability } = await asked();
+    let requests = 0;
+    stage().world.setGate(
+      gateThat(() => {
+        requests += 1;
+        return "pass";
+      }),
+    );
+    expect((await capability.observe([], aCall())).answers).toEqual([]);
+    expect(requests).toBeLessThanOrEqual(1);
+    await cloud.close();
+  });
+
+  test("answers rubbish with errors, and rejects nothing", async () => {
+    await made();
+    const { cloud, capability, question } = await asked();
+    const { answers } = await capability.observe([...RUBBISH, question], aCall());
+    expect(answers.map(({ kind }) => kind)).toEqual([...RUBBISH.map(() => "error"), "observed"]);
+    const before = await stage().state();
+    for (const parameters of RUBBISH)
+      for (const action of ["", "constructor", "DeleteEverything"]) {
+        const sent = anAction(action, parameters as Readonly<Record<string, unknown>>);
+        const { answer } = await capability.act(sent as Parameters<Capability["act"]>[0], aCall());
+        expect(answer.kind).not.toBe("done");
+      }
+    expect(await stage().state()).toEqual(before);
+    await cloud.close();
+  });
+
+  test("says again that nothing is left, where nothing is", async () => {
+    const { world, objects } = stage();
+    await made();
+    const { cloud, capability, question, settings } = await asked(false);
+    await objects.delete();
+    for (let rounds = 0; rounds < 10 && (await objects.read()) !== undefined; rounds += 1) {
+      const { report } = await stage().invoke();
+      stage().wait(report?.afterSeconds ?? 0);
+      await world.advance();
+    }
+    const [answer] = (await capability.observe([question], aCall())).answers;
+    if (answer?.kind !== "observed") throw new Error(JSON.stringify(answer));
+    const step = world.model.next(question, answer.state, settings);
+    expect(["settled", "handed-over"]).toContain(step.kind);
+    expect(step).not.toHaveProperty("ingress.0");
+    await cloud.close();
+  });
+
+  test("asks nothing once it is aborted", async () => {
+    await made();
+    const { cloud, capability, question } = await asked();
+    let requests = 0;
+    stage().world.setGate(
+      gateThat(() => {
+        requests += 1;
+        return "pass";
+      }),
+    );
+    const call = aCall({ signal: AbortSignal.abort() });
+    const { answers } = await capability.observe([question, question], call);
+    expect(answers).toMatchObject([
+      { kind: "error", code: "Aborted" },
+      { kind: "error", code: "Aborted" },
+    ]);
+    expect(requests).toBe(0);
+    await cloud.close();
+  });
+
+  test("ends what hangs once it is aborted", async () => {
+    await made();
+    const { cloud, capability, question } = await asked();
+    let requests = 0;
+    stage().world.setGate(
+      gateThat(() => {
+        requests += 1;
+        return "stalled";
+      }),
+    );
+    const abort = new AbortController();
+    const pending = capability.observe([question], aCall({ signal: abort.signal }));
+    await vi.waitFor(() => expect(requests).toBeGreaterThan(0), 10_000);
+    abort.abort();
+    expect((await pending).answers).toMatchObject([{ kind: "error", code: "Aborted" }]);
+    await cloud.close();
+  });
+
+  test("counts its calls, and those that were throttled", async () => {
+    await made();
+    const first = await asked();
+    let requests = 0;
+    stage().world.setGate(
+      gateThat(() => {
+        requests += 1;
+        return "pass";
+      }),
+    );
+    const { usage } = await first.capability.observe([first.question], aCall());
+    expect(Object.values(usage.calls).reduce((sum, count) => sum + count, 0)).toBe(requests);
+    expect(usage.throttled).toBe(0);
+    await first.cloud.close();
+    const second = await asked();
+    stage().world.setGate(gateThat(() => "Throttled"));
+    const refused = await second.capability.observe([second.question], aCall());
+    expect(refused.answers).toMatchObject([{ kind: "error", code: "Throttled" }]);
+    expect(refused.usage.throttled).toBeGreaterThan(0);
+    await second.cloud.close();
+  });
+
+  optional("orphans", "lists what it holds for all Services of the cluster", async () => {
+    const holdings = async () => {
+      const { cloud, capability } = await asked();
+      const [answer] = (await capability.observe([{ holdings: true }], aCall())).answers;
+      await cloud.close();
+      return HoldingsState.parse(answer?.kind === "observed" ? answer.state : answer).holdings;
+    };
+    const before = await holdings();
+    await made();
+    const [added, ...others] = (await holdings()).filter(({ id }) => before.every((each) => each.id !== id));
+    expect(added).toBeDefined();
+    expect(new Set([added, ...others].map((each) => each?.service))).toContain("default/web");
+  });
+}

@@ -1,0 +1,14 @@
+import type { Table } from "./table.ts";
+
+/** The table of each cloud with load balancers, by the cloud's name; each is imported where it is played. */
+export const TABLES: Readonly<Record<string, () => Promise<Table>>> = {
+  aws: async () => (await import("./aws/table.ts")).awsTable,
+  memory: async () => (await import("./memory-table.ts")).memoryTable,
+};
+
+/** The table of a cloud. */
+export async function tableNamed(cloud: string): Promise<Table> {
+  const load = Object.hasOwn(TABLES, cloud) ? TABLES[cloud] : undefined;
+  if (load !== undefined) return load();
+  throw new Error(`there is no table of "${cloud}"; there are those of ${Object.keys(TABLES).join(", ")}`);
+}
