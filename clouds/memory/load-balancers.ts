@@ -38,7 +38,9 @@ export function createMemoryLoadBalancers(
         if (failure !== undefined) return failure;
         const ofAll = HoldingsQuestion.safeParse(question).data;
         if (ofAll !== undefined) return { kind: "observed", state: all(ofAll) };
-        const { uid } = Question.parse(question).service.metadata;
+        const asked = Question.safeParse(question);
+        if (!asked.success) return { ...INVALID, message: `no question: ${z.prettifyError(asked.error)}` };
+        const { uid } = asked.data.service.metadata;
         return { kind: "observed", state: loadBalancers.get(uid) ?? null };
       });
       return { answers, usage: usageOf("DescribeLoadBalancers", failure) };
@@ -67,24 +69,29 @@ function done(
       loadBalancers.delete(target);
       return { kind: "done", result: null };
     default:
-      return { kind: "error", code: "Invalid", message: `the memory cloud has no action ${action}` };
+      return { ...INVALID, message: `the memory cloud has no action ${action}` };
   }
 
   function mark(): ActionAnswer {
     const there = loadBalancers.get(target);
     if (there === undefined) return { kind: "conflict", message: `NotFound: ${target} has no load balancer` };
     const { orphaned: _, ...rest } = there;
-    const result = MemoryLoadBalancer.parse({ ...rest, ...parameters });
-    loadBalancers.set(target, result);
-    return { kind: "done", result };
+    return keep({ ...rest, ...parameters });
   }
 
   function put(): ActionAnswer {
-    const result = MemoryLoadBalancer.parse(parameters);
+    return keep(parameters);
+  }
+
+  function keep(wanted: unknown): ActionAnswer {
+    const { data: result, error } = MemoryLoadBalancer.safeParse(wanted);
+    if (error !== undefined) return { ...INVALID, message: `no load balancer: ${z.prettifyError(error)}` };
     loadBalancers.set(target, result);
     return { kind: "done", result };
   }
 }
+
+const INVALID = { kind: "error", code: "Invalid" } as const;
 
 type Failure = Extract<Observation, { readonly kind: "error" }>;
 

@@ -31,6 +31,9 @@ const RUBBISH: readonly unknown[] = [
   { holdings: "yes" },
 ];
 
+/** The same of an action, whose parameters are at least some. */
+const PARAMETERS: readonly Readonly<Record<string, unknown>>[] = [{}, { id: null }, { name: [], tags: 7 }];
+
 /** Rows about what the capability says to whom, without the function in between. */
 export function askedRows(
   { stage, made }: AskedRows,
@@ -68,15 +71,25 @@ export function askedRows(
 
   test("answers rubbish with errors, and rejects nothing", async () => {
     await made();
-    const { cloud, capability, question } = await asked();
+    const { cloud, capability, question, settings } = await asked();
+    for (const rubbish of RUBBISH) {
+      const { answers } = await capability.observe([rubbish], aCall());
+      expect([rubbish, answers]).toMatchObject([rubbish, [{ kind: "error" }]]);
+    }
     const { answers } = await capability.observe([...RUBBISH, question], aCall());
-    expect(answers.map(({ kind }) => kind)).toEqual([...RUBBISH.map(() => "error"), "observed"]);
+    expect(answers.slice(0, -1).map(({ kind }) => kind)).toEqual(RUBBISH.map(() => "error"));
+    const [answer] = (await capability.observe([question], aCall())).answers;
+    if (answer?.kind !== "observed") throw new Error(JSON.stringify(answer));
+    const unwanted = { ...question, wanted: false, nodes: [] };
+    const step = stage().world.model.next(unwanted, answer.state, settings);
+    const known = step.kind === "act" ? step.actions.map(({ action }) => action) : [];
     const before = await stage().state();
-    for (const parameters of RUBBISH)
-      for (const action of ["", "constructor", "DeleteEverything"]) {
-        const sent = anAction(action, parameters as Readonly<Record<string, unknown>>);
-        const { answer } = await capability.act(sent as Parameters<Capability["act"]>[0], aCall());
-        expect(answer.kind).not.toBe("done");
+    for (const parameters of PARAMETERS)
+      for (const action of ["", "constructor", "DeleteEverything", ...known]) {
+        const sent = anAction(action, parameters);
+        const acted = await capability.act(sent as Parameters<Capability["act"]>[0], aCall());
+        expect([action, parameters, acted.answer.kind]).toEqual([action, parameters, expect.any(String)]);
+        if (!known.includes(action)) expect(acted.answer.kind).toBe("error");
       }
     expect(await stage().state()).toEqual(before);
     await cloud.close();

@@ -1,4 +1,5 @@
 import { AuthorizeSecurityGroupIngressCommand, CreateSecurityGroupCommand } from "@aws-sdk/client-ec2";
+import { CreateLoadBalancerCommand } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { awsLoadBalancerModel } from "#clouds/aws/load-balancers/model.ts";
 import type { Ingress } from "#core/service/service.ts";
 import { awsWithoutWaits } from "#test/clouds/aws/aws-without-waits.ts";
@@ -110,7 +111,7 @@ export async function awsWorld(program: MotoProgram): Promise<AwsWorld> {
       },
       {
         title: "a certificate that the operator does not allow",
-        code: "NotAllowed",
+        code: "CertificateNotUsable",
         ...traits({ ...NLB, "ssl-cert": certificate, "ssl-ports": "443" }),
       },
       {
@@ -119,7 +120,8 @@ export async function awsWorld(program: MotoProgram): Promise<AwsWorld> {
         ...traits({ ...NLB, subnets: "subnet-0123456789abcdef0" }),
       },
     ],
-    requestsFor: (services) => 10 + Math.ceil(services / 10),
+    // What each has of its own is described one by one: AWS has no list of listeners or targets of several.
+    requestsFor: (services) => 10 + 8 * services,
     setGate: (gate) =>
       moto.setGate(
         gate && {
@@ -147,6 +149,13 @@ export async function awsWorld(program: MotoProgram): Promise<AwsWorld> {
         .replaceAll(bareName(uid), `<load balancer of ${name}>`)
         .replace(/-[0-9a-f]{16}\.|-\d+\./, "-<hash>."),
     point,
+    takeName: async ({ uid }) => {
+      const Tags = [{ Key: "kubernetes.io/cluster/other", Value: "owned" }];
+      const Subnets = [network.subnets[0]];
+      await aws.elbv2.send(
+        new CreateLoadBalancerCommand({ Name: bareName(uid), Type: "network", Subnets, Tags }),
+      );
+    },
     hideNew: moto.hideNew,
     close: async () => {
       aws.close();

@@ -137,10 +137,14 @@ async function networkLoadBalancers(aws: Clients): Promise<object[]> {
           SecurityGroups: rest.SecurityGroups,
           tags: tags.get(LoadBalancerArn),
           attributes: pairs(attributes.Attributes),
-          listeners: Listeners.map(({ ListenerArn = "", LoadBalancerArn: _arn, ...listener }) => ({
-            ...listener,
-            tags: listenerTags.get(ListenerArn),
-          })),
+          listeners: Listeners.map(
+            ({ ListenerArn = "", LoadBalancerArn: _arn, Certificates, ...listener }) => ({
+              ...listener,
+              // Of one that was modified moto says that it has none; of a new one nothing.
+              ...(Certificates?.length ? { Certificates } : {}),
+              tags: listenerTags.get(ListenerArn),
+            }),
+          ),
         };
       },
     ),

@@ -3,5 +3,5 @@ import { loadBalancerConformance } from "#test/clouds/load-balancers-conformance
 import { describeWithPart } from "#test/setup/parts.ts";
 
 describeWithPart("moto", "AWS as moto is it", (program) => {
-  loadBalancerConformance("a network load balancer", () => awsWorld(program), { every: 6, services: 8 });
+  loadBalancerConformance("a network load balancer", () => awsWorld(program), { every: 12, services: 4 });
 });
