@@ -3,19 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { INSTANCE_ANNOTATION, UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import type { FakeDroplet } from "#emulators/digitalocean/droplets.ts";
+import { REGION, TAG, TOKEN, VPC } from "#emulators/digitalocean/names.ts";
+import { type FakeDigitalOcean, startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
 import { identityFlags } from "#emulators/harness/identity-flags.ts";
 import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import { type NodeHistory, type NodeRecord, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
-import {
-  type FakeDigitalOcean,
-  type FakeDroplet,
-  REGION,
-  startFakeDigitalOcean,
-  TAG,
-  TOKEN,
-  VPC,
-} from "#test/clouds/digitalocean/fake-server.ts";
 import { asked } from "#test/clouds/digitalocean/world.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";

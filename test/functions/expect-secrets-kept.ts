@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { TOKEN } from "#test/clouds/digitalocean/fake-server.ts";
+import { TOKEN } from "#emulators/digitalocean/names.ts";
 import { MARK, type MarkedWorld, type Read, SECRET } from "#test/functions/marked-world.ts";
 
 /** What is asserted of all of them; `says` where the cloud or a file had something to say. */

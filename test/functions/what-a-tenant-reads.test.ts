@@ -7,8 +7,9 @@ import type { Operation } from "#clouds/aws/quotas.ts";
 import { createDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
 import { CODES } from "#clouds/http/classify.ts";
 import { tokenFile } from "#clouds/http/token-file.ts";
+import type { FakeAnswer } from "#emulators/digitalocean/answer.ts";
+import { TOKEN } from "#emulators/digitalocean/names.ts";
 import { ACCOUNT, anInstance, awsError, Ec2World, VPC } from "#test/clouds/aws/ec2-world.ts";
-import { type FakeAnswer, TOKEN } from "#test/clouds/digitalocean/fake-server.ts";
 import { aConfig, aWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
 import { expectNothingLeft, expectSecretsKept } from "#test/functions/expect-secrets-kept.ts";
 import {

@@ -1,19 +1,15 @@
 import { createDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
 import { fixedToken } from "#clouds/http/token-file.ts";
+import { errorAnswer, type FakeAnswer } from "#emulators/digitalocean/answer.ts";
+import type { FakeDroplet } from "#emulators/digitalocean/droplets.ts";
+import { TAG, TOKEN } from "#emulators/digitalocean/names.ts";
+import { startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
 import {
   type Breakage,
   type CloudWorld,
   cloudConformance,
   type WorldInstance,
 } from "#test/clouds/conformance.ts";
-import {
-  errorAnswer,
-  type FakeAnswer,
-  type FakeDroplet,
-  startFakeDigitalOcean,
-  TAG,
-  TOKEN,
-} from "#test/clouds/digitalocean/fake-server.ts";
 import { aConfig } from "#test/clouds/digitalocean/world.ts";
 
 cloudConformance("digitalocean", digitalOceanWorld, {

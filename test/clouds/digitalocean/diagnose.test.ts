@@ -1,14 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { diagnoseDigitalOcean } from "#clouds/digitalocean/diagnose.ts";
 import type { Finding } from "#core/finding.ts";
-import {
-  type FakeAnswer,
-  type FakeDigitalOcean,
-  startFakeDigitalOcean,
-  TAG,
-  TOKEN,
-  VPC,
-} from "#test/clouds/digitalocean/fake-server.ts";
+import type { FakeAnswer } from "#emulators/digitalocean/answer.ts";
+import { TAG, TOKEN, VPC } from "#emulators/digitalocean/names.ts";
+import { type FakeDigitalOcean, startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
 import { aConfig } from "#test/clouds/digitalocean/world.ts";
 
 let fake: FakeDigitalOcean;

@@ -1,14 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { errorAnswer, type FakeAnswer } from "#emulators/digitalocean/answer.ts";
+import type { FakeDroplet } from "#emulators/digitalocean/droplets.ts";
+import { TAG, TOKEN, VPC } from "#emulators/digitalocean/names.ts";
 import { aCall, aNode } from "#test/clouds/builders.ts";
 import { summary } from "#test/clouds/conformance.ts";
-import {
-  errorAnswer,
-  type FakeAnswer,
-  type FakeDroplet,
-  TAG,
-  TOKEN,
-  VPC,
-} from "#test/clouds/digitalocean/fake-server.ts";
 import { asked, aWorld, type DigitalOceanWorld, identified, named } from "#test/clouds/digitalocean/world.ts";
 
 let world: DigitalOceanWorld;

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { FakeDroplet } from "#emulators/digitalocean/droplets.ts";
+import { VPC } from "#emulators/digitalocean/names.ts";
 import { aCall, aNode, type NodeTraits } from "#test/clouds/builders.ts";
 import { summary } from "#test/clouds/conformance.ts";
-import { type FakeDroplet, VPC } from "#test/clouds/digitalocean/fake-server.ts";
 import { asked, aWorld, type DigitalOceanWorld, identified } from "#test/clouds/digitalocean/world.ts";
 
 let world: DigitalOceanWorld;

@@ -3,7 +3,7 @@ import { parseCloudConfig } from "#cli/cloud-config.ts";
 import { loadDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
 import { DigitalOceanCloudConfig, digitalocean } from "#clouds/digitalocean/kind.ts";
 import { loadCloud } from "#clouds/kinds.ts";
-import { REGION, TAG, TOKEN, VPC } from "#test/clouds/digitalocean/fake-server.ts";
+import { REGION, TAG, TOKEN, VPC } from "#emulators/digitalocean/names.ts";
 import { aConfig } from "#test/clouds/digitalocean/world.ts";
 
 const LEAST = { provider: "digitalocean", region: REGION, vpc: VPC };

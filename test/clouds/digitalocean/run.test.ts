@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { REGION, TOKEN, VPC } from "#emulators/digitalocean/names.ts";
 import { type Ended, runProgram } from "#test/cli/program.ts";
-import { REGION, TOKEN, VPC } from "#test/clouds/digitalocean/fake-server.ts";
 
 let folder: string;
 beforeAll(async () => {

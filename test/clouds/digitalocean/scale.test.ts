@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Node } from "#core/node/node.ts";
+import type { FakeDroplet } from "#emulators/digitalocean/droplets.ts";
+import { VPC } from "#emulators/digitalocean/names.ts";
 import { aCall, aNode } from "#test/clouds/builders.ts";
 import { summary } from "#test/clouds/conformance.ts";
-import { type FakeDroplet, VPC } from "#test/clouds/digitalocean/fake-server.ts";
 import { asked, aWorld, type DigitalOceanWorld, identified, named } from "#test/clouds/digitalocean/world.ts";
 
 let world: DigitalOceanWorld;

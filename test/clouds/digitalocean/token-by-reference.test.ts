@@ -3,13 +3,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vi
 import type { Cloud } from "#clouds/cloud.ts";
 import { loadDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
 import { digitalocean } from "#clouds/digitalocean/kind.ts";
+import { TOKEN } from "#emulators/digitalocean/names.ts";
+import { type FakeDigitalOcean, startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
 import { aCall } from "#test/clouds/builders.ts";
 import { summary } from "#test/clouds/conformance.ts";
-import {
-  type FakeDigitalOcean,
-  startFakeDigitalOcean,
-  TOKEN,
-} from "#test/clouds/digitalocean/fake-server.ts";
 import { aConfig, identified } from "#test/clouds/digitalocean/world.ts";
 import { type Moto, startMoto } from "#test/setup/moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";

@@ -4,13 +4,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Cloud } from "#clouds/cloud.ts";
 import { loadDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
+import { TOKEN } from "#emulators/digitalocean/names.ts";
+import { type FakeDigitalOcean, startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
 import { aCall } from "#test/clouds/builders.ts";
 import { summary } from "#test/clouds/conformance.ts";
-import {
-  type FakeDigitalOcean,
-  startFakeDigitalOcean,
-  TOKEN,
-} from "#test/clouds/digitalocean/fake-server.ts";
 import { aConfig, identified } from "#test/clouds/digitalocean/world.ts";
 
 let folder: string;

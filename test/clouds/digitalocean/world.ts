@@ -2,16 +2,10 @@ import type { Cloud } from "#clouds/cloud.ts";
 import { createDigitalOceanCloud, type DigitalOceanCloudOptions } from "#clouds/digitalocean/cloud.ts";
 import { DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
 import { fixedToken } from "#clouds/http/token-file.ts";
+import type { FakeDroplet } from "#emulators/digitalocean/droplets.ts";
+import { REGION, TAG, TOKEN, VPC } from "#emulators/digitalocean/names.ts";
+import { type FakeDigitalOcean, startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
 import { aNode } from "#test/clouds/builders.ts";
-import {
-  type FakeDigitalOcean,
-  type FakeDroplet,
-  REGION,
-  startFakeDigitalOcean,
-  TAG,
-  TOKEN,
-  VPC,
-} from "#test/clouds/digitalocean/fake-server.ts";
 
 /** A fake DigitalOcean, and clouds on it whose waits are counted and not waited. */
 export interface DigitalOceanWorld {

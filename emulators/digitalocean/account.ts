@@ -1,0 +1,33 @@
+import { FORBIDDEN, jsonAnswer, type Resource } from "#emulators/digitalocean/answer.ts";
+import { pageOf } from "#emulators/digitalocean/page.ts";
+
+/** `GET /v2/account` and `GET /v2/regions`. */
+export function createAccount(regions: ReadonlySet<string>, scopes: ReadonlySet<string>): Resource {
+  return (request, refuse) => {
+    const { method, path, query } = request;
+    if (path !== "/v2/account" && path !== "/v2/regions") return undefined;
+    if (method !== "GET") return refuse(405, "method_not_allowed");
+    if (path === "/v2/account") {
+      if (!scopes.has("account:read")) return FORBIDDEN;
+      if (Object.keys(query).length > 0) return refuse(422, "unprocessable_entity", "parameters");
+      return jsonAnswer(200, { account: ACCOUNT });
+    }
+    if (!scopes.has("regions:read")) return FORBIDDEN;
+    return pageOf(request, refuse, {
+      key: "regions",
+      known: [],
+      items: [...regions],
+      rendered: (slug) => ({ slug, name: slug.toUpperCase(), available: true, features: [], sizes: [] }),
+    });
+  };
+}
+
+const ACCOUNT = {
+  uuid: "b6fr89dbf6d9156cace5f3c78dc9851d957381ef",
+  email: "operator@example.com",
+  email_verified: true,
+  status: "active",
+  status_message: "",
+  droplet_limit: 2_000,
+  team: { uuid: "5df3e3004a17e242b7c20ca6c9fc25b701a47ece", name: "Example" },
+};

@@ -1,0 +1,55 @@
+import { FORBIDDEN, jsonAnswer, NOT_FOUND, type Resource } from "#emulators/digitalocean/answer.ts";
+import { pageOf } from "#emulators/digitalocean/page.ts";
+
+/** A certificate as the fake keeps it. */
+export interface FakeCertificate {
+  id: string;
+  name: string;
+  type: "custom" | "lets_encrypt";
+  state: "pending" | "verified" | "error";
+  dns_names: string[];
+}
+
+/** `GET /v2/certificates` and `/v2/certificates/{id}`. */
+export function createCertificates(
+  certificates: ReadonlyMap<string, FakeCertificate>,
+  scopes: ReadonlySet<string>,
+): Resource {
+  return (request, refuse) => {
+    const { method, path, query } = request;
+    const one = /^\/v2\/certificates\/([^/]+)$/.exec(path)?.[1];
+    if (one === undefined && path !== "/v2/certificates") return undefined;
+    if (!scopes.has("certificate:read")) return FORBIDDEN;
+    if (method !== "GET") return refuse(405, "method_not_allowed");
+    if (one !== undefined) {
+      if (!UUID.test(one) || Object.keys(query).length > 0) return refuse(404, "not_found");
+      const certificate = certificates.get(one);
+      return certificate === undefined ? NOT_FOUND : jsonAnswer(200, { certificate: rendered(certificate) });
+    }
+    const { name } = query;
+    const items = [...certificates.values()].filter((each) => name === undefined || each.name === name);
+    return pageOf(request, refuse, { key: "certificates", known: ["name"], items, rendered });
+  };
+}
+
+/** A certificate that may be used, of Let's Encrypt. */
+export function aCertificate(id: string): FakeCertificate {
+  return {
+    id,
+    name: `web-${id.slice(-2)}`,
+    type: "lets_encrypt",
+    state: "verified",
+    dns_names: ["example.com"],
+  };
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+function rendered(certificate: FakeCertificate) {
+  return {
+    ...certificate,
+    not_after: "2027-01-01T00:00:00Z",
+    sha1_fingerprint: "dfcc9f57d86bf58e321c2c6c31c7a971be244ac7",
+    created_at: "2026-01-01T00:00:00Z",
+  };
+}

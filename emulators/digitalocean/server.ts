@@ -1,0 +1,201 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createAccount } from "#emulators/digitalocean/account.ts";
+import {
+  type Answer,
+  errorAnswer,
+  type FakeAnswer,
+  type FakeRequest,
+  type Refuse,
+  type Resource,
+} from "#emulators/digitalocean/answer.ts";
+import {
+  aCertificate,
+  createCertificates,
+  type FakeCertificate,
+} from "#emulators/digitalocean/certificates.ts";
+import { aDroplet, createDroplets, type FakeDroplet } from "#emulators/digitalocean/droplets.ts";
+import {
+  aLoadBalancer,
+  createLoadBalancers,
+  type FakeLoadBalancer,
+} from "#emulators/digitalocean/load-balancers.ts";
+import { REGION, TOKEN } from "#emulators/digitalocean/names.ts";
+
+/** DigitalOcean's API as far as it is in use, and strict: what the API does not know is answered as there and told at the end. */
+export interface FakeDigitalOcean {
+  readonly url: string;
+  readonly droplets: Map<string, FakeDroplet>;
+  readonly loadBalancers: Map<string, FakeLoadBalancer>;
+  readonly certificates: Map<string, FakeCertificate>;
+  /** Slugs. */
+  readonly regions: Set<string>;
+  /** All tags of the account. */
+  readonly tags: Set<string>;
+  /** Tokens that are accepted. */
+  readonly tokens: Set<string>;
+  /** Scopes of all tokens; without vpc:read and tag:read droplets lack these fields. */
+  readonly scopes: Set<string>;
+  readonly requests: FakeRequest[];
+  /** How often a load balancer that was just made is seen before it is active. */
+  newFor: number;
+  /** Headers of every answer, instead of those of a quota that is hardly touched. */
+  rateLimit: Readonly<Record<string, string>>;
+  /** Asked for each request, before anything else; undefined lets it through. */
+  fault: ((request: FakeRequest) => FakeAnswer | undefined) | undefined;
+  /** Asked for each request that has taken effect, in place of whose answer it answers. */
+  lost: ((request: FakeRequest) => FakeAnswer | undefined) | undefined;
+  /** Called before a page or droplet is answered, to change the world meanwhile or to wait. */
+  before: ((request: FakeRequest) => Promise<void> | void) | undefined;
+  /** How many requests are kept waiting now. */
+  hanging: number;
+  add(traits?: Partial<FakeDroplet>): FakeDroplet;
+  addLoadBalancer(traits?: Partial<FakeLoadBalancer>): FakeLoadBalancer;
+  addCertificate(traits?: Partial<FakeCertificate>): FakeCertificate;
+  /** Throws if anything was asked that the real API would have refused as wrong. */
+  close(): Promise<void>;
+}
+
+/** Starts the fake, empty, on a free port of this machine. */
+export async function startFakeDigitalOcean(): Promise<FakeDigitalOcean> {
+  const violations: string[] = [];
+  let nextId = 3_164_444;
+  const server = createServer((incoming, outgoing) => {
+    void handle(incoming, outgoing);
+  });
+  const fake: FakeDigitalOcean = {
+    url: "",
+    droplets: new Map(),
+    loadBalancers: new Map(),
+    certificates: new Map(),
+    regions: new Set([REGION, "ams3", "nyc1"]),
+    tags: new Set(),
+    tokens: new Set([TOKEN]),
+    scopes: new Set(ALL_SCOPES),
+    requests: [],
+    newFor: 1,
+    rateLimit: {},
+    fault: undefined,
+    lost: undefined,
+    before: undefined,
+    hanging: 0,
+    add(traits = {}) {
+      const id = traits.id ?? String(nextId++);
+      return kept(fake.droplets, { ...aDroplet(id, fake.droplets.size), ...traits });
+    },
+    addLoadBalancer: (traits) => kept(fake.loadBalancers, aLoadBalancer(traits)),
+    addCertificate(traits = {}) {
+      return kept(fake.certificates, { ...aCertificate(traits.id ?? crypto.randomUUID()), ...traits });
+    },
+    async close() {
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+      if (violations.length > 0) throw new Error(`the API knows no such requests: ${violations.join("; ")}`);
+    },
+  };
+
+  async function handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const url = new URL(incoming.url ?? "/", "http://fake");
+    const body = await readBody(incoming);
+    const request: FakeRequest = {
+      method: incoming.method ?? "",
+      path: url.pathname,
+      query: Object.fromEntries(url.searchParams),
+      headers: incoming.headers,
+      ...(body === undefined ? {} : { body }),
+    };
+    fake.requests.push(request);
+    await fake.before?.(request);
+    const answer = fake.fault?.(request) ?? answered(request, url);
+    if (answer === "hang") {
+      fake.hanging += 1;
+      outgoing.once("close", () => {
+        fake.hanging -= 1;
+      });
+      return;
+    }
+    if (answer === "destroy") {
+      incoming.socket.destroy();
+      return;
+    }
+    const quota = {
+      "ratelimit-limit": "5000",
+      "ratelimit-remaining": "4900",
+      "ratelimit-reset": String(Math.ceil(Date.now() / 1000) + 3600),
+    };
+    const headers = { "content-type": "application/json", ...quota, ...fake.rateLimit, ...answer.headers };
+    outgoing.writeHead(answer.status, headers).end(answer.body);
+  }
+
+  function answered(request: FakeRequest, url: URL): FakeAnswer {
+    const answer = answerTo(request, url);
+    return fake.lost?.(request) ?? answer;
+  }
+
+  function answerTo(request: FakeRequest, url: URL): Answer {
+    const refuse: Refuse = (status, id, because = "") => {
+      violations.push(`${request.method} ${url.pathname}${url.search}: ${status} ${because}`.trimEnd());
+      return errorAnswer(status, id);
+    };
+    const { authorization = "" } = request.headers;
+    const token = /^Bearer (\S+)$/.exec(authorization)?.[1];
+    if (token === undefined) return refuse(401, "unauthorized");
+    if (!fake.tokens.has(token)) return errorAnswer(401, "unauthorized");
+    if (new Set(url.searchParams.keys()).size !== url.searchParams.size)
+      return refuse(422, "unprocessable_entity", "a parameter twice");
+    for (const resource of resources) {
+      const answer = resource(request, refuse);
+      if (answer !== undefined) return answer;
+    }
+    return refuse(404, "not_found");
+  }
+
+  const resources: readonly Resource[] = [
+    createAccount(fake.regions, fake.scopes),
+    createCertificates(fake.certificates, fake.scopes),
+    createDroplets(fake.droplets, fake.scopes),
+    createLoadBalancers(fake),
+  ];
+
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return Object.assign(fake, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+}
+
+const ALL_SCOPES = [
+  "account:read",
+  "regions:read",
+  "droplet:read",
+  "vpc:read",
+  "tag:read",
+  "tag:create",
+  "certificate:read",
+  "load_balancer:read",
+  "load_balancer:create",
+  "load_balancer:update",
+  "load_balancer:delete",
+];
+
+function kept<Item extends { readonly id: string }>(all: Map<string, Item>, item: Item): Item {
+  all.set(item.id, item);
+  return item;
+}
+
+async function readBody(incoming: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  const text = Buffer.concat(chunks).toString("utf8");
+  try {
+    return text === "" ? undefined : JSON.parse(text, keepDigits as (key: string, value: unknown) => unknown);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a double cannot hold comes as a bigint: texts of digits are another thing. */
+function keepDigits(_key: string, value: unknown, { source = "" }: { readonly source?: string }): unknown {
+  return typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
+    ? BigInt(source)
+    : value;
+}
