@@ -3,6 +3,7 @@ import type { Cloud } from "#clouds/cloud.ts";
 import { loadCloud } from "#clouds/kinds.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { SignInRole } from "#config/sign-in.ts";
+import { clusterObjects } from "#functions/parts/cluster-objects.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** What functions that run in this process use of clusters: of each its API server, as who they are, and its cloud. */
@@ -30,10 +31,16 @@ export function keepForFunctions(
   });
   const clouds = createKeptPerCluster<Cloud>({ idleMs: IDLE_CLOUD_MS, discard: (cloud) => cloud.close() });
   const both = [transports, clouds];
+  const api: KeptForFunctions["api"] = (cluster, role) =>
+    transports.get(cluster, role, () => connect(cluster, role));
   return {
-    api: (cluster, role) => transports.get(cluster, role, () => connect(cluster, role)),
+    api,
     cloud: (cluster) =>
-      clouds.get(cluster, "", () => loadCloud(cluster.cloud, { clusterName: cluster.name })),
+      clouds.get(cluster, "", () => {
+        // All functions have one cloud, and what it keeps in the cluster is the service function's.
+        const objects = clusterObjects(() => api(cluster, "service"));
+        return loadCloud(cluster.cloud, { clusterName: cluster.name, objects });
+      }),
     forget: async (name) => void (await Promise.all(both.map((kept) => kept.forget(name)))),
     close: async () => void (await Promise.all(both.map((kept) => kept.close()))),
   };

@@ -25,6 +25,7 @@ import type { FleetBrake } from "#config/fleet-brake/fleet-brake.ts";
 import type { SignInRole } from "#config/sign-in.ts";
 import { faultsOf } from "#core/faults.ts";
 import { messageOf } from "#core/message-of.ts";
+import { clusterObjects } from "#functions/parts/cluster-objects.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { RelayMetrics } from "#relay/report/metrics.ts";
@@ -81,7 +82,8 @@ async function runOne(
   const stopOf = stopOfAll(stops);
   sayThatNothingIsReadAgain();
   sayDoubts(cluster);
-  const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name }).catch((cause) => {
+  const objects = clusterObjects(() => apiOf("service"));
+  const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name, objects }).catch((cause) => {
     throw new ConfigurationError(faultsOfCloud(cause));
   });
   const tracing = await startTracing(process.env, log, "serverless-ccm");

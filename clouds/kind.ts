@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import type { Cloud } from "#clouds/cloud.ts";
+import type { ClusterObjects } from "#clouds/cluster-objects.ts";
 
 /** The environment of a process, as `process.env` is. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -8,6 +9,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface LoadCloudOptions {
   /** The cluster's name: who asks, as the cloud's own logs show it, and whose an instance is that names its cluster. */
   readonly clusterName?: string;
+  /** The cluster's objects, for clouds that keep what they have there; asked only when a capability is. */
+  readonly objects?: ClusterObjects;
 }
 
 /** The schema of one cloud's configuration; `provider` is a literal there. */

@@ -25,7 +25,24 @@ export function parseCidr(text: string): Cidr | undefined {
 
 /** The one spelling of a network that all of its spellings have: that of RFC 5952 where it is IPv6. */
 export function formatCidr({ family, first, length }: Cidr): string {
-  return `${family === 4 ? formatIPv4(first) : formatIPv6(first)}/${length}`;
+  return `${formatIp({ family, value: first })}/${length}`;
+}
+
+/** The one spelling of an address that all of its spellings have: that of RFC 5952 where it is IPv6. */
+export function formatIp({ family, value }: Ip): string {
+  return family === 4 ? formatIPv4(value) : formatIPv6(value);
+}
+
+/** The same for text; undefined where it is no address. */
+export function canonicalIp(text: string): string | undefined {
+  const ip = parseIp(text);
+  return ip === undefined ? undefined : formatIp(ip);
+}
+
+/** The first and the last address of a network. */
+export function endsOf({ family, first, length }: Cidr): { readonly first: Ip; readonly last: Ip } {
+  const more = (1n << BigInt(widthOf({ family }) - length)) - 1n;
+  return { first: { family, value: first }, last: { family, value: first + more } };
 }
 
 /** The same for text; undefined where it is no network. */

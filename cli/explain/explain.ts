@@ -9,6 +9,7 @@ import { type ReachFlags, reachCluster } from "#cli/reach-cluster.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { loadCloud } from "#clouds/kinds.ts";
 import { jsonLine } from "#core/json-line.ts";
+import { clusterObjects } from "#functions/parts/cluster-objects.ts";
 
 /** The flags of `explain`. */
 export interface ExplainFlags extends ReachFlags {
@@ -30,7 +31,8 @@ export async function explain(
   const { cluster } = reached;
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name });
+    const objects = clusterObjects(() => reached.api("service"));
+    const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name, objects });
     const tell = <Explanation>(
       explanation: Explanation,
       lines: (of: Explanation) => readonly string[],

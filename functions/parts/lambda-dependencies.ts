@@ -3,6 +3,7 @@ import { loadCloud } from "#clouds/kinds.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { SignInRole } from "#config/sign-in.ts";
 import { createBoundedCache } from "#functions/parts/bounded-cache.ts";
+import { clusterObjects } from "#functions/parts/cluster-objects.ts";
 import { clustersOfHome } from "#functions/parts/clusters-of-home.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { keptConnections } from "#functions/parts/kept-connections.ts";
@@ -32,12 +33,19 @@ export function lambdaDependencies(
   const clouds = createBoundedCache<Cloud>(MAX_KEPT, (cloud) => cloud.close());
   const { clusters, judgeAddress } = clustersOfHome(environment);
   const stopOf = stopLookOf(environment);
-  const cloudOf = ({ name, cloud }: Cluster): Promise<Cloud> =>
-    clouds.get(JSON.stringify([name, cloud]), () => loadCloud(cloud, { clusterName: name }));
+  const api = keptConnections({ role, most: MAX_KEPT, answersAlone: true, judgeAddress });
+  // What a cloud reads in its cluster it reads as its entry says, which may be another one by now.
+  const cloudOf = (cluster: Cluster): Promise<Cloud> => {
+    const { name, cloud, hash } = cluster;
+    const objects = clusterObjects(() => api(cluster));
+    return clouds.get(JSON.stringify([name, cloud, hash]), () =>
+      loadCloud(cloud, { clusterName: name, objects }),
+    );
+  };
   return {
     clusters,
     cloud: cloudOf,
-    api: keptConnections({ role, most: MAX_KEPT, answersAlone: true, judgeAddress }),
+    api,
     now: () => new Date(),
     ...(stopOf === undefined ? {} : { stopOf }),
     log: logToStandardOutput,

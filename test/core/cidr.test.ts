@@ -1,6 +1,16 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { canonicalCidr, formatCidr, isIPv6Network, isWithin, overlaps, parseCidr } from "#core/cidr.ts";
+import {
+  canonicalCidr,
+  canonicalIp,
+  endsOf,
+  formatCidr,
+  formatIp,
+  isIPv6Network,
+  isWithin,
+  overlaps,
+  parseCidr,
+} from "#core/cidr.ts";
 
 describe("a network is read in any spelling, and written in one", () => {
   test.each([
@@ -82,4 +92,26 @@ describe("networks", () => {
     expect(isWithin(cidr(inner), cidr(outer))).toBe(within);
     expect(overlaps(cidr(inner), cidr(outer))).toBe(overlap);
   });
+});
+
+test.each([
+  ["10.0.0.1", "10.0.0.1"],
+  ["010.000.0.1", "10.0.0.1"],
+  ["::ffff:10.0.0.1", "10.0.0.1"],
+  ["FD00:0:0:0:0:0:0:1", "fd00::1"],
+  ["10.0.0.1/32", undefined],
+  ["web", undefined],
+])("the one spelling of address %s is %s", (text, canonical) => {
+  expect(canonicalIp(text)).toBe(canonical);
+});
+
+test.each([
+  ["10.0.0.8/30", "10.0.0.8", "10.0.0.11"],
+  ["10.0.0.1/32", "10.0.0.1", "10.0.0.1"],
+  ["10.0.0.0/8", "10.0.0.0", "10.255.255.255"],
+  ["fd00::/64", "fd00::", "fd00::ffff:ffff:ffff:ffff"],
+])("%s goes from %s to %s", (text, first, last) => {
+  const cidr = parseCidr(text);
+  const ends = cidr && endsOf(cidr);
+  expect(ends && [formatIp(ends.first), formatIp(ends.last)]).toEqual([first, last]);
 });

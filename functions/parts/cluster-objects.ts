@@ -1,0 +1,149 @@
+import * as z from "zod";
+import type { ClusterObjects, FoundObjects, ObjectFault, ObjectKind } from "#clouds/cluster-objects.ts";
+import type { CapabilityErrorCode } from "#core/capability.ts";
+import { FIELD_MANAGER } from "#core/contracts.ts";
+import { messageOf } from "#core/message-of.ts";
+import { collectionPath, keyOfName, objectPath } from "#core/resources/resource.ts";
+import { type Answer, classifyAnswer, classifyFailure, codeOf, parseJson } from "#kube/client/answer.ts";
+import type { ApiRequest, Transport } from "#kube/client/transport.ts";
+
+/** Objects of a page; small enough for the bounds that a function has for answers. */
+const PAGE_SIZE = 100;
+/** More than this many pages nobody reads for an address. */
+const MAX_PAGES = 50;
+
+/** The objects of one cluster, over the connection that `api` gives; that may reject, where nobody can sign in. */
+export function clusterObjects(api: () => Promise<Transport>): ClusterObjects {
+  async function send(request: ApiRequest): Promise<Sent> {
+    let transport: Transport;
+    try {
+      transport = await api();
+    } catch (error) {
+      return fault("Denied", `the API server cannot be signed in to: ${messageOf(error)}`);
+    }
+    try {
+      const response = await transport.send(request);
+      return { kind: "answered", answer: classifyAnswer(response), body: response.body };
+    } catch (error) {
+      // A fault of ours is no reason to let a whole batch fail.
+      return { kind: "answered", answer: failure(error), body: "" };
+    }
+  }
+
+  return {
+    async read(kind, name, signal) {
+      const sent = await send({ method: "GET", path: objectPath(kind, name), signal });
+      if (sent.kind === "error") return sent;
+      if (sent.answer.kind === "gone") return { kind: "absent", message: sent.answer.message };
+      if (sent.answer.kind !== "applied")
+        return faultOf(sent.answer, `GET ${kind.name} ${keyOfName(name)}`, signal);
+      return objectIn(sent.body) ?? rubbish(`GET ${kind.name} ${keyOfName(name)}`);
+    },
+    async list(kind, label, signal) {
+      const items: unknown[] = [];
+      let token = "";
+      for (let page = 0; page < MAX_PAGES; page += 1) {
+        const read = await readPage(kind, label, token, signal);
+        if (read.kind === "error") return read;
+        items.push(...read.items);
+        if (read.next === "") return { kind: "objects", items };
+        // It would never end.
+        if (read.next === token) break;
+        token = read.next;
+      }
+      return fault("Unavailable", `LIST ${kind.name}: no end after ${items.length} objects`);
+    },
+    async patch(kind, name, { tests, operations }, signal) {
+      const sent = await send({
+        method: "PATCH",
+        path: `${objectPath(kind, name)}?fieldManager=${FIELD_MANAGER}`,
+        body: [...tests, ...operations],
+        contentType: "application/json-patch+json",
+        signal,
+      });
+      if (sent.kind === "error") return sent;
+      const { answer, body } = sent;
+      const what = `PATCH ${kind.name} ${keyOfName(name)}`;
+      if (answer.kind === "conflict" || answer.kind === "gone")
+        return { kind: "conflict", message: `${what}: ${answer.message}` };
+      if (answer.kind !== "applied") return faultOf(answer, what, signal);
+      const found = objectIn(body);
+      return found === undefined ? rubbish(what) : { kind: "done", object: found.object };
+    },
+  };
+
+  async function readPage(
+    kind: ObjectKind,
+    label: string,
+    token: string,
+    signal: AbortSignal,
+  ): Promise<Page | ObjectFault> {
+    const query = new URLSearchParams({ labelSelector: label, limit: String(PAGE_SIZE) });
+    if (token !== "") query.set("continue", token);
+    const sent = await send({ method: "GET", path: `${collectionPath(kind)}?${query}`, signal });
+    if (sent.kind === "error") return sent;
+    if (sent.answer.kind !== "applied") return faultOf(sent.answer, `LIST ${kind.name}`, signal);
+    const list = List.safeParse(parseJson(sent.body)).data;
+    if (list === undefined) return rubbish(`LIST ${kind.name}`);
+    return { kind: "page", items: list.items, next: list.metadata.continue ?? "" };
+  }
+}
+
+type Sent = { readonly kind: "answered"; readonly answer: Answer; readonly body: string } | ObjectFault;
+
+interface Page {
+  readonly kind: "page";
+  readonly items: Extract<FoundObjects, { readonly kind: "objects" }>["items"];
+  readonly next: string;
+}
+
+const List = z.looseObject({
+  metadata: z.looseObject({ continue: z.string().optional() }),
+  items: z.array(z.unknown()),
+});
+
+const AnyObject = z.looseObject({ metadata: z.looseObject({ resourceVersion: z.string().min(1) }) });
+
+function objectIn(body: string): { readonly kind: "object"; readonly object: unknown } | undefined {
+  const object = AnyObject.safeParse(parseJson(body)).data;
+  return object === undefined ? undefined : { kind: "object", object };
+}
+
+function failure(error: unknown): Answer {
+  try {
+    return classifyFailure(error);
+  } catch {
+    return { kind: "unavailable", code: undefined, message: messageOf(error) };
+  }
+}
+
+type Failed = Exclude<Answer, { readonly kind: "applied" }>;
+
+function faultOf(answer: Failed, what: string, signal: AbortSignal): ObjectFault {
+  return fault(signal.aborted ? "Aborted" : capabilityCodeOf(answer), `${what}: ${answer.message}`);
+}
+
+function capabilityCodeOf(answer: Failed): CapabilityErrorCode {
+  const code = codeOf(answer);
+  switch (code) {
+    case "Throttled":
+    case "Aborted":
+      return code;
+    case "Forbidden":
+    case "Unauthenticated":
+    case "CredentialUnavailable":
+      return "Denied";
+    case "Rejected":
+      return "Invalid";
+    default:
+      return "Unavailable";
+  }
+}
+
+function rubbish(what: string): ObjectFault {
+  return fault("Unavailable", `${what}: an answer of success without what was asked for`);
+}
+
+function fault(code: CapabilityErrorCode, message: string): ObjectFault {
+  return { kind: "error", code, message };
+}
