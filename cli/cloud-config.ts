@@ -2,7 +2,13 @@ import * as z from "zod";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { stockFormFault } from "#cli/stock-cloud-config.ts";
 import type { Environment } from "#clouds/kind.ts";
-import { type AnyCloudKind, CLOUD_KINDS, type CloudConfig, findCloudKind } from "#clouds/kinds.ts";
+import {
+  type AnyCloudKind,
+  CLOUD_KINDS,
+  type CloudConfig,
+  findCloudKind,
+  findPreset,
+} from "#clouds/kinds.ts";
 import { checkWriting } from "#config/fault-words.ts";
 import { isStockForm } from "#config/stock-form.ts";
 import { parseYaml } from "#config/yaml-text.ts";
@@ -26,16 +32,18 @@ export function parseCloudConfig(
   environment: Environment,
 ): ParsedCloudConfig {
   const faults: ConfigurationFault[] = [];
-  const kind = findCloudKind(provider);
+  const { kind, preset = {} } = findPreset(provider) ?? { kind: findCloudKind(provider) };
   if (kind === undefined) {
     const given = provider === undefined ? "is required" : `"${provider}" is no cloud`;
-    const known = CLOUD_KINDS.map((each) => each.provider).join(", ");
+    const known = (CLOUD_KINDS as readonly unknown[] as readonly AnyCloudKind[])
+      .flatMap((each) => [each.provider, ...Object.keys(each.presets ?? {})])
+      .join(", ");
     faults.push({ name: "--cloud-provider", message: `${given}; known are ${known}` });
   }
   const document = text === undefined ? undefined : parseMapping(text, faults);
   // Which keys are right only the cloud can tell: without one the file is not looked at further.
   if (kind === undefined || document === undefined) return { kind: "faults", faults };
-  const written = { ...suppliedBy(environment, kind), ...document, provider: kind.provider };
+  const written = { ...preset, ...supplied(document, environment, kind), provider: kind.provider };
   const checked = checkWriting(kind.config, written);
   // What was written and not what was parsed: a cluster's hash is of the former.
   if (checked.kind === "valid") return { kind: "cloud", cloud: written as WrittenCloudConfig };
@@ -50,12 +58,22 @@ export function parseCloudConfig(
   };
 }
 
-function suppliedBy(environment: Environment, kind: AnyCloudKind): Record<string, string> {
-  const supplied = Object.entries(kind.environment).flatMap(([key, names]) => {
+/** The document with what the environment says where it is silent; a key within another counts where that other one is written. */
+function supplied(
+  document: Readonly<Record<string, unknown>>,
+  environment: Environment,
+  kind: AnyCloudKind,
+): Record<string, unknown> {
+  const result: Record<string, unknown> = { ...document };
+  for (const [path, names] of Object.entries(kind.environment)) {
     const value = names.map((name) => environment[name]).find((each) => each !== undefined && each !== "");
-    return value === undefined ? [] : [[key, value] as const];
-  });
-  return Object.fromEntries(supplied);
+    if (value === undefined) continue;
+    const [key = path, inner] = path.split(".");
+    const present = result[key];
+    if (inner === undefined) result[key] = present ?? value;
+    else if (typeof present === "object" && present !== null) result[key] = { [inner]: value, ...present };
+  }
+  return result;
 }
 
 function parseMapping(text: string, faults: ConfigurationFault[]): Record<string, unknown> | undefined {

@@ -16,6 +16,7 @@ export async function diagnose(
     case "digitalocean":
       return (await import("#clouds/digitalocean/diagnose.ts")).diagnoseDigitalOcean(config);
     case "memory":
+    case "no-cloud":
       return undefined;
   }
 }

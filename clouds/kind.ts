@@ -27,9 +27,12 @@ export interface CloudKind<Schema extends CloudSchema = CloudSchema> {
   readonly config: Schema;
   /**
    * By key of the configuration, the environment variables that supply it where the file is silent; the first one that
-   * is set counts. They are where users of this cloud's own controller expect them.
+   * is set counts. They are where users of this cloud's own controller expect them. A key within another, as `server.url`, is
+   * supplied where the file has that other one.
    */
   readonly environment: Readonly<Record<string, readonly string[]>>;
+  /** Other names of it for `--cloud-provider`, and keys of the configuration that each stands for where the file is silent. */
+  readonly presets?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Where the functions' credentials come from, as the end of a sentence for operators; never one of them. */
   credentialSource(config: z.output<Schema>): string;
   /** Equal for configurations that spend from the same API quotas; holds no secret. */
@@ -42,6 +45,11 @@ export interface CloudKind<Schema extends CloudSchema = CloudSchema> {
   labelsOf?(config: z.output<Schema>): readonly string[];
   /** Keys of labels and of annotations of nodes by which it answers for them; a node's snapshot keeps these. */
   nodeKeysOf?(config: z.output<Schema>): readonly string[];
+  /**
+   * Whether the addresses that it answers are known to somebody else than the node itself; so without it. Where they are the node's own
+   * word nobody may be given a certificate for them.
+   */
+  vouchesForAddresses?(config: z.output<Schema>): boolean;
   /** Makes the cloud; its code, and with it its SDK, is imported here and nowhere else. Rejects where files it names are unusable. */
   load(config: z.output<Schema>, options: LoadCloudOptions): Promise<Cloud>;
 }

@@ -4,9 +4,10 @@ import type { Cloud } from "#clouds/cloud.ts";
 import { digitalocean } from "#clouds/digitalocean/kind.ts";
 import type { CloudKind, LoadCloudOptions } from "#clouds/kind.ts";
 import { memory } from "#clouds/memory/kind.ts";
+import { noCloud } from "#clouds/no-cloud/kind.ts";
 
 /** Every cloud there is; a new one is its folder and a line here. */
-export const CLOUD_KINDS = [aws, digitalocean, memory] as const;
+export const CLOUD_KINDS = [aws, digitalocean, memory, noCloud] as const;
 
 type SchemaOf<Kind> = Kind extends CloudKind<infer Schema> ? Schema : never;
 type Schemas<Kinds extends readonly unknown[]> = Kinds extends readonly [infer First, ...infer Rest]
@@ -27,6 +28,17 @@ export type AnyCloudKind = CloudKind<z.ZodType<CloudConfig> & z.core.$ZodTypeDis
 export function findCloudKind(provider: string | undefined): AnyCloudKind | undefined {
   const kinds = CLOUD_KINDS as readonly unknown[] as readonly AnyCloudKind[];
   return kinds.find((kind) => kind.provider === provider);
+}
+
+/** The kind that has a preset of this name, and the preset. */
+export function findPreset(
+  name: string | undefined,
+): { readonly kind: AnyCloudKind; readonly preset: Readonly<Record<string, string>> } | undefined {
+  if (name === undefined) return undefined;
+  const kinds = CLOUD_KINDS as readonly unknown[] as readonly AnyCloudKind[];
+  const kind = kinds.find(({ presets = {} }) => Object.hasOwn(presets, name));
+  const preset = kind?.presets?.[name];
+  return kind === undefined || preset === undefined ? undefined : { kind, preset };
 }
 
 /** The kind of a configuration that has been parsed. */

@@ -12,6 +12,9 @@ export const createMemoryCloud = noCloud;
 /** As in `clouds/memory/cloud.ts`. */
 export const readMemoryInstances = noCloud;
 
+/** As in `clouds/no-cloud/cloud.ts`. */
+export const createNoCloud = noCloud;
+
 function noCloud(): never {
   throw new Error("this function was built without clouds: it asks nothing of them");
 }

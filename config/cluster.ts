@@ -6,6 +6,7 @@ import { hashOfEntry } from "#config/cluster-hash.ts";
 import { type CheckedWriting, checkWriting } from "#config/fault-words.ts";
 import { SignIn } from "#config/sign-in/kinds.ts";
 import type { WatchContext } from "#core/controller.ts";
+import { csrWatch } from "#core/csr/watch.ts";
 import { ClusterName, ControllerName } from "#core/event.ts";
 import type { Identity } from "#core/identities.ts";
 import { Policies } from "#core/policies.ts";
@@ -118,7 +119,7 @@ export type ClusterEntry = z.input<typeof ClusterEntry>;
 /** Parses by a schema of entries, and adds the hash of what was written. */
 export function hashed<Entry extends z.ZodObject>(entry: Entry) {
   return z.unknown().transform((written, context): z.output<Entry> & { readonly hash: string } => {
-    const checked = checkWrites(checkAuthority(checkRouting(checkWriting(entry, written))));
+    const checked = checkWrites(checkAuthority(checkApproval(checkRouting(checkWriting(entry, written)))));
     if (checked.kind === "valid")
       return { ...checked.value, hash: hashOfEntry(written as Record<string, unknown>) };
     for (const { path, message } of checked.faults)
@@ -144,6 +145,16 @@ function checkRouting<Output>(checked: CheckedWriting<Output>): CheckedWriting<O
   if (routes.clusterCIDRs.length > 0) return checked;
   const message = `is missing: ${routeWatch.name} makes routes within the networks of the cluster's pods, such as 10.128.0.0/14`;
   return { kind: "faulty", faults: [{ path: ["routes", "clusterCIDRs"], message }] };
+}
+
+/** Of a certificate for whatever address a node says it has, nobody could trust what it serves. */
+function checkApproval<Output>(checked: CheckedWriting<Output>): CheckedWriting<Output> {
+  if (checked.kind === "faulty") return checked;
+  const { controllers = [], cloud } = checked.value as Partial<z.output<typeof ClusterEntry>>;
+  if (cloud === undefined || !controllers.includes(csrWatch.name)) return checked;
+  if (cloudKindOf(cloud).vouchesForAddresses?.(cloud) ?? true) return checked;
+  const message = `leave ${csrWatch.name} out: with the cloud ${cloud.provider} addresses are the nodes' own word, and certificates for them would let any node stand in for any other`;
+  return { kind: "faulty", faults: [{ path: ["controllers"], message }] };
 }
 
 /** There is one authority, and it stands in one place. */

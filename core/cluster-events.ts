@@ -106,6 +106,11 @@ export const EVENTS = {
           "The node's provider ID does not name an instance. Delete the node and start its kubelet with the right --provider-id, or none.",
         when: "At once.",
       },
+      InvalidAddress: {
+        sentence:
+          "What annotations or labels of the node say of its addresses, such as k3s.io/internal-ip, is no list of IP addresses. Correct them, or the --node-ip and --node-external-ip of its agent.",
+        when: "At once.",
+      },
       ProvidedNodeIPInvalid: {
         sentence:
           "The annotation alpha.kubernetes.io/provided-node-ip is neither an IP address nor a pair of one IPv4 and one IPv6 address. Correct the kubelet's --node-ip.",
@@ -118,7 +123,7 @@ export const EVENTS = {
       },
       NoNodeAddress: {
         sentence:
-          "The cloud knows neither an InternalIP nor an ExternalIP of the node's instance. Give the instance an address of a family that is configured for the cluster.",
+          "Neither an InternalIP nor an ExternalIP is known of the node's instance. Give the instance an address of a family that is configured for the cluster; where there is no cloud to ask, start the kubelet with --node-ip.",
         when: "The node waits for a minute and longer.",
       },
       CloudUnavailable: {

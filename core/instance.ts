@@ -33,15 +33,16 @@ export type Instance = z.output<typeof Instance>;
 
 /**
  * Why a cloud could not answer for a node. `Foreign` is an instance that is not (or not yet known to be) the cluster's;
- * `ForeignProviderID` has the scheme of another cloud, `InvalidProviderID` that of this one and names no instance. These
- * and `Ambiguous` are about one node, and only somebody's action mends them; `Denied` is the same for the whole account;
- * the others pass by themselves.
+ * `ForeignProviderID` has the scheme of another cloud, `InvalidProviderID` that of this one and names no instance; `InvalidAddress`
+ * is what the node itself says of its addresses, and cannot be read. These and `Ambiguous` are about one node, and only somebody's
+ * action mends them; `Denied` is the same for the whole account; the others pass by themselves.
  */
 export const InstanceErrorCode = z.enum([
   "Foreign",
   "Ambiguous",
   "ForeignProviderID",
   "InvalidProviderID",
+  "InvalidAddress",
   "Throttled",
   "Denied",
   "Unavailable",

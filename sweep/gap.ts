@@ -9,6 +9,7 @@ const OF_NODES: readonly ProblemCode[] = [
   "Ambiguous",
   "ForeignProviderID",
   "InvalidProviderID",
+  "InvalidAddress",
   "ProvidedNodeIPInvalid",
   "ProvidedNodeIPUnmatched",
   "NoNodeAddress",

@@ -35,6 +35,7 @@ const REMEDIES: Readonly<Record<ProblemCode | WaitCode | UnusableCode | OtherCod
   ForeignProviderID: "start the kubelet with a --provider-id of this cloud, and delete the Node object once",
   InvalidProviderID:
     "start the kubelet with a --provider-id that names an instance, and delete the Node object once",
+  InvalidAddress: "correct the annotations or labels that say the node's addresses",
   Denied:
     "give the functions' credentials what they need; serverless-ccm doctor says what AWS or the cloud answers",
   Throttled: "none: it is tried again; others spend the account's quotas where this lasts",
@@ -43,7 +44,8 @@ const REMEDIES: Readonly<Record<ProblemCode | WaitCode | UnusableCode | OtherCod
   ProvidedNodeIPInvalid: "start the kubelet with a --node-ip that is an IP address, or two of them",
   ProvidedNodeIPUnmatched:
     "start the kubelet with a --node-ip that the instance has, of a family in nodeIPFamilies",
-  NoNodeAddress: "give the instance an address of a family in nodeIPFamilies",
+  NoNodeAddress:
+    "give the instance an address of a family in nodeIPFamilies; without a cloud, start the kubelet with --node-ip",
   InstanceMissed: WAITS,
   DeletionIntended: WAITS,
   DeletionsUnderWay: WAITS,

@@ -33,15 +33,17 @@ export interface HttpLimits {
   readonly timeoutMs?: number;
   readonly maxBodyBytes?: number;
   readonly maxConnections?: number;
+  /** PEM of the only authority whose certificates are trusted; the system's authorities without it. */
+  readonly authority?: string | undefined;
 }
 
 /** A client of the server at `baseURL`; a path there is kept before the path of each request. */
 export function createHttpClient(baseURL: string, limits: HttpLimits = {}): HttpClient {
-  const { timeoutMs = 10_000, maxBodyBytes = 16 * 1024 * 1024, maxConnections = 4 } = limits;
+  const { timeoutMs = 10_000, maxBodyBytes = 16 * 1024 * 1024, maxConnections = 4, authority } = limits;
   const base = baseURL.replace(/\/+$/, "");
   const isTls = base.startsWith("https:");
   const agentOptions = { keepAlive: true, maxSockets: maxConnections, maxFreeSockets: maxConnections };
-  const agent = isTls ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions);
+  const agent = isTls ? new HttpsAgent({ ...agentOptions, ca: authority }) : new HttpAgent(agentOptions);
   const send = isTls ? requestHttps : requestHttp;
   return {
     send({ method, path, headers, body }, signal) {

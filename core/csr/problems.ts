@@ -89,6 +89,7 @@ const PROBLEMS = {
   Ambiguous: { fromSeconds: 30, warning: "Ambiguous" },
   ForeignProviderID: { fromSeconds: 30, warning: "ForeignProviderID" },
   InvalidProviderID: { fromSeconds: 30, warning: "InvalidProviderID" },
+  InvalidAddress: { fromSeconds: 30 },
   Denied: NO_INSTANCE,
   Throttled: { fromSeconds: 3 },
   Unavailable: { fromSeconds: 2 },

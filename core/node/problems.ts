@@ -77,6 +77,7 @@ const PROBLEMS = {
   Ambiguous: { ...FAULT, warning: { from: "at-once", code: "Ambiguous" } },
   ForeignProviderID: { ...FAULT, warning: { from: "at-once", code: "ForeignProviderID" } },
   InvalidProviderID: { ...FAULT, warning: { from: "at-once", code: "InvalidProviderID" } },
+  InvalidAddress: { ...FAULT, warning: { from: "at-once", code: "InvalidAddress" } },
   Denied: { ...SOON, warning: NO_INSTANCE },
   Throttled: { fromSeconds: 3, toSeconds: 3, warning: NO_CLOUD },
   Unavailable: { fromSeconds: 2, toSeconds: 2, warning: NO_CLOUD },

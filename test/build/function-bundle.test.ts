@@ -91,7 +91,7 @@ const hasController = (name: string): boolean => !["sweep", "ec2-events"].includ
 
 /** Of the clouds, what every function knows at once: that they are there. */
 const KIND_OF_CLOUD =
-  /^clouds\/(kinds|kind|secrets\/reference|[a-z]+\/(kind|regions|labels-from-tags|load-balancer-settings|quotas|quota-settings))\.ts$/;
+  /^clouds\/(kinds|kind|secrets\/reference|[a-z-]+\/(kind|regions|labels-from-tags|load-balancer-settings|quotas|quota-settings))\.ts$/;
 
 /** What signing in to clusters takes of AWS, on demand. */
 const SIGN_IN =
@@ -207,8 +207,12 @@ describe("a function's bundle", () => {
     expect(loaded.flatMap(packageOf)).not.toContain("@aws-sdk/client-ec2");
     const inputs = inputsOf("ec2-events");
     expect(inputs).toContain("clouds/aws/locate-instance.ts");
-    expect(inputs.filter((input) => /^clouds\/(digitalocean|memory|http|aws\/cloud)/.test(input))).toEqual(
-      ["clouds/digitalocean/kind.ts", "clouds/memory/kind.ts"].filter((kind) => inputs.includes(kind)),
+    expect(
+      inputs.filter((input) => /^clouds\/(digitalocean|memory|no-cloud\/|http|aws\/cloud)/.test(input)),
+    ).toEqual(
+      ["clouds/digitalocean/kind.ts", "clouds/memory/kind.ts", "clouds/no-cloud/kind.ts"].filter((kind) =>
+        inputs.includes(kind),
+      ),
     );
   });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
 import { type InstanceAnswer, Instance as InstanceSchema } from "#core/instance.ts";
-import { aCall, aNode } from "#test/clouds/builders.ts";
+import { aCall, aNode, type NodeTraits } from "#test/clouds/builders.ts";
 
 /** An instance of the world, and how nodes come to it. */
 export interface WorldInstance {
@@ -10,22 +10,26 @@ export interface WorldInstance {
   readonly providerID: string;
   /** The name of the node that is this instance. */
   readonly nodeName: string;
+  /** What its node has beyond its name and provider ID, where the cloud goes by more than these. */
+  readonly traits?: NodeTraits;
 }
 
 /** A cloud and the hand that moves it. What is optional is not in every world's power; its row must then be named as such. */
 export interface CloudWorld {
   readonly cloud: Cloud;
   /** Of the right form, and of nothing. */
-  readonly unknownProviderID: string;
+  readonly unknownProviderID?: string;
+  /** What a node of nothing has beyond its name and provider ID, where the cloud goes by more than these. */
+  readonly unknownTraits?: NodeTraits;
   /** With the cloud's own scheme, and such that it cannot name an instance. */
   readonly invalidProviderID?: string;
   /** A running instance of the cluster. */
   addInstance(): Promise<WorldInstance>;
-  stop(instance: WorldInstance): Promise<void>;
+  readonly stop?: (instance: WorldInstance) => Promise<void>;
   /** Ends the instance in such a way that the cloud still knows it to have been. */
   readonly terminate?: (instance: WorldInstance) => Promise<void>;
   /** Returns what an error must name: what is expected of the cluster's, and what the instance has. */
-  makeForeign(instance: WorldInstance): Promise<readonly string[]>;
+  readonly makeForeign?: (instance: WorldInstance) => Promise<readonly string[]>;
   /** Another instance that answers to the same node name; returns both ids. */
   readonly makeAmbiguous?: (instance: WorldInstance) => Promise<readonly string[]>;
   /** Ends the instance, and has another running one answer to its node's name; returns that one's id. */
@@ -33,7 +37,7 @@ export interface CloudWorld {
   readonly hide?: (instance: WorldInstance) => Promise<void>;
   readonly show?: (instance: WorldInstance) => Promise<void>;
   /** From now on the API answers every request so. */
-  breakApi(how: Breakage | undefined): Promise<void>;
+  readonly breakApi?: (how: Breakage | undefined) => Promise<void>;
   /** Requests that reached the API so far. */
   requests(): number;
   close(): Promise<void>;
@@ -43,10 +47,22 @@ export type Breakage = "Throttled" | "Denied" | "Unavailable" | "stalled";
 
 /**
  * Rows that need something not every cloud or emulator has: an instance hidden at first, two instances of one node name,
- * zones, instances that are still shown when they are terminated, another instance that takes the name of one that is gone, and
- * provider IDs that can be ill-formed.
+ * zones, instances that are still shown when they are terminated, another instance that takes the name of one that is gone,
+ * provider IDs that can be ill-formed or another cloud's, an instance that is not there, one of somebody else's, one that stands still,
+ * and an API that can fail.
  */
-export type OptionalRow = "hiding" | "ambiguity" | "zones" | "termination" | "takeover" | "ill-formed";
+export type OptionalRow =
+  | "hiding"
+  | "ambiguity"
+  | "zones"
+  | "termination"
+  | "takeover"
+  | "ill-formed"
+  | "schemes"
+  | "absence"
+  | "belonging"
+  | "stopping"
+  | "failure";
 
 /** A row that a world cannot play, and why: it stands in the results as skipped, with the reason in its name. */
 export interface UnplayedRow {
@@ -73,8 +89,17 @@ export function cloudConformance(
 
     const ask = async (...nodes: Parameters<typeof aNode>[0][]): Promise<readonly InstanceAnswer[]> =>
       (await world.cloud.instances(nodes.map(aNode), aCall())).answers;
-    const named = ({ nodeName: name }: WorldInstance) => ({ name });
-    const identified = ({ providerID }: WorldInstance) => ({ name: "some-node", providerID });
+    const named = ({ nodeName: name, traits }: WorldInstance) => ({ ...traits, name });
+    const identified = ({ providerID, traits }: WorldInstance) => ({
+      ...traits,
+      name: "some-node",
+      providerID,
+    });
+    /** Of nothing, by its provider ID and by its name alone. */
+    const unknown = (name: string) => ({ ...nobody(name), providerID: powerOf(world.unknownProviderID) });
+    const nobody = (name: string) => ({ ...world.unknownTraits, name });
+    const unplayedOf = (row: OptionalRow) => cannotPlay.find((each) => each.row === row);
+    const isPlayed = (row: OptionalRow): boolean => unplayedOf(row) === undefined;
 
     test("no nodes cost nothing", async () => {
       const before = world.requests();
@@ -99,7 +124,7 @@ export function cloudConformance(
     });
 
     const optional = (row: OptionalRow, title: string, body: () => Promise<void>): void => {
-      const unplayed = cannotPlay.find((each) => each.row === row);
+      const unplayed = unplayedOf(row);
       if (unplayed === undefined) test(title, body);
       else test.skip(`${title} (not played: ${unplayed.because})`, body);
     };
@@ -110,33 +135,25 @@ export function cloudConformance(
     });
 
     test("answers come in the order of the nodes, and no node's trouble is another's", async () => {
-      const [first, second, foreign] = [
-        await world.addInstance(),
-        await world.addInstance(),
-        await world.addInstance(),
-      ];
-      await world.makeForeign(foreign);
-      const answers = await ask(
-        identified(second),
-        { name: "unknown", providerID: world.unknownProviderID },
-        identified(foreign),
-        { name: "elsewhere", providerID: "elsewhere://project/zone/i-0123456789abcdef0" },
-        named(first),
-        { name: "nobody.example.com" },
-      );
-      expect(answers.map(summary)).toEqual([
-        second.id,
-        "not-found",
-        "Foreign",
-        "ForeignProviderID",
-        first.id,
-        "not-found",
-      ]);
+      const [first, second] = [await world.addInstance(), await world.addInstance()];
+      const rows: [Parameters<typeof aNode>[0], string][] = [[identified(second), second.id]];
+      if (isPlayed("absence")) rows.push([unknown("unknown"), "not-found"]);
+      if (isPlayed("belonging")) {
+        const foreign = await world.addInstance();
+        await powerOf(world.makeForeign)(foreign);
+        rows.push([identified(foreign), "Foreign"]);
+      }
+      if (isPlayed("schemes")) rows.push([{ name: "elsewhere", providerID: ELSEWHERE }, "ForeignProviderID"]);
+      rows.push([named(first), first.id]);
+      if (isPlayed("absence")) rows.push([nobody("nobody.example.com"), "not-found"]);
+      const answers = await ask(...rows.map(([node]) => node));
+      expect(answers.map(summary)).toEqual(rows.map(([, expected]) => expected));
     });
 
-    test("an instance of somebody else is Foreign, both sides named", async () => {
+    optional("belonging", "an instance of somebody else is Foreign, both sides named", async () => {
+      const makeForeign = powerOf(world.makeForeign);
       const instance = await world.addInstance();
-      const sides = await world.makeForeign(instance);
+      const sides = await makeForeign(instance);
       const [answer] = await ask(identified(instance));
       expect(summary(answer)).toBe("Foreign");
       for (const side of sides) expect(messageOf(answer)).toContain(side);
@@ -175,9 +192,10 @@ export function cloudConformance(
       expect((await ask(identified(instance))).map(summary)).toEqual([instance.id]);
     });
 
-    test("a stopped instance is found as what it is", async () => {
+    optional("stopping", "a stopped instance is found as what it is", async () => {
+      const stop = powerOf(world.stop);
       const instance = await world.addInstance();
-      await world.stop(instance);
+      await stop(instance);
       expect(await ask(identified(instance))).toMatchObject([
         { kind: "found", instance: { id: instance.id, state: "stopped" } },
       ]);
@@ -198,8 +216,8 @@ export function cloudConformance(
       const takenOverBy = await replace(gone);
       const answers = await ask(
         { name: gone.nodeName, providerID: gone.providerID },
-        { name: gone.nodeName, providerID: world.unknownProviderID },
-        { name: alive.nodeName, providerID: world.unknownProviderID },
+        unknown(gone.nodeName),
+        unknown(alive.nodeName),
         { name: alive.nodeName, providerID: alive.providerID },
       );
       expect(answers).toMatchObject([
@@ -213,13 +231,13 @@ export function cloudConformance(
 
     describe("what is not found", () => {
       const missed = async (call: Partial<CloudCall>, ...others: Parameters<typeof aNode>[0][]) => {
-        const nodes = [{ name: "some-node", providerID: world.unknownProviderID }, ...others].map(aNode);
+        const nodes = [unknown("some-node"), ...others].map(aNode);
         const before = world.requests();
         const { answers } = await world.cloud.instances(nodes, aCall(call));
         return { answer: answers[0], requests: world.requests() - before };
       };
 
-      test("is proved by another instance of the batch, at no cost", async () => {
+      optional("absence", "is proved by another instance of the batch, at no cost", async () => {
         const instance = await world.addInstance();
         const plain = await missed({}, identified(instance));
         const proved = await missed({ control: true }, identified(instance));
@@ -228,47 +246,55 @@ export function cloudConformance(
         expect(proved.requests).toBeLessThanOrEqual(plain.requests);
       });
 
-      test("is proved by any other of the cluster where the batch has none, with one request", async () => {
-        const instance = await world.addInstance();
-        const foreign = await world.addInstance();
-        await world.makeForeign(foreign);
-        const plain = await missed({}, identified(foreign));
-        const proved = await missed({ control: true }, identified(foreign));
-        expect(plain.answer).not.toHaveProperty("control");
-        expect(proved.answer).toMatchObject({ kind: "not-found", control: expect.stringMatching(/./) });
-        expect(proved.answer).not.toMatchObject({ control: foreign.id });
-        expect(proved.requests).toBeLessThanOrEqual(plain.requests + 1);
-        // Whichever it was, it is one of the cluster's that has not ended.
-        await world.stop(instance);
-        expect((await missed({ control: true })).answer).toMatchObject({
-          control: expect.stringMatching(/./),
-        });
-      });
+      optional(
+        "absence",
+        "is proved by any other of the cluster where the batch has none, with one request",
+        async () => {
+          const instance = await world.addInstance();
+          const foreign = isPlayed("belonging") ? [await world.addInstance()] : [];
+          for (const each of foreign) await powerOf(world.makeForeign)(each);
+          const others = foreign.map(identified);
+          const plain = await missed({}, ...others);
+          const proved = await missed({ control: true }, ...others);
+          expect(plain.answer).not.toHaveProperty("control");
+          expect(proved.answer).toMatchObject({ kind: "not-found", control: expect.stringMatching(/./) });
+          for (const { id } of foreign) expect(proved.answer).not.toMatchObject({ control: id });
+          expect(proved.requests).toBeLessThanOrEqual(plain.requests + 1);
+          if (!isPlayed("stopping")) return;
+          // Whichever it was, it is one of the cluster's that has not ended.
+          await powerOf(world.stop)(instance);
+          expect((await missed({ control: true })).answer).toMatchObject({
+            control: expect.stringMatching(/./),
+          });
+        },
+      );
     });
 
-    test.each(["Throttled", "Denied", "Unavailable"] as const)(
-      "an API that answers %s is an error for all, and passes",
-      async (how) => {
+    for (const how of ["Throttled", "Denied", "Unavailable"] as const) {
+      optional("failure", `an API that answers ${how} is an error for all, and passes`, async () => {
+        const breakApi = powerOf(world.breakApi);
         const instance = await world.addInstance();
-        const nodes = [
-          identified(instance),
-          named(instance),
-          { name: "x", providerID: world.unknownProviderID },
+        const rows: [Parameters<typeof aNode>[0], string][] = [
+          [identified(instance), instance.id],
+          [named(instance), instance.id],
         ];
-        await world.breakApi(how);
-        expect((await ask(...nodes)).map(summary)).toEqual([how, how, how]);
-        await world.breakApi(undefined);
-        expect((await ask(...nodes)).map(summary)).toEqual([instance.id, instance.id, "not-found"]);
-      },
-    );
+        if (isPlayed("absence")) rows.push([unknown("x"), "not-found"]);
+        const nodes = rows.map(([node]) => node);
+        await breakApi(how);
+        expect((await ask(...nodes)).map(summary)).toEqual(rows.map(() => how));
+        await breakApi(undefined);
+        expect((await ask(...nodes)).map(summary)).toEqual(rows.map(([, expected]) => expected));
+      });
+    }
 
-    test("throttles are counted", async () => {
+    optional("failure", "throttles are counted", async () => {
+      const breakApi = powerOf(world.breakApi);
       const instance = await world.addInstance();
       // What is asked but once is asked now.
       await ask(identified(instance));
-      await world.breakApi("Throttled");
+      await breakApi("Throttled");
       const { usage } = await world.cloud.instances([aNode(identified(instance))], aCall());
-      await world.breakApi(undefined);
+      await breakApi(undefined);
       expect(usage.throttled).toBe(1);
     });
 
@@ -284,27 +310,29 @@ export function cloudConformance(
       expect(world.requests()).toBe(before);
     });
 
-    test("an abort ends a request that hangs", async () => {
+    optional("failure", "an abort ends a request that hangs", async () => {
+      const breakApi = powerOf(world.breakApi);
       const instance = await world.addInstance();
-      await world.breakApi("stalled");
+      await breakApi("stalled");
       const before = world.requests();
       const abort = new AbortController();
       const pending = world.cloud.instances([aNode(identified(instance))], aCall({ signal: abort.signal }));
       await vi.waitFor(() => expect(world.requests()).toBeGreaterThan(before), 10_000);
       abort.abort();
       const { answers } = await pending;
-      await world.breakApi(undefined);
+      await breakApi(undefined);
       expect(answers.map(summary)).toEqual(["Aborted"]);
     });
 
     test("a batch of 100 costs few requests, whatever is in it", async () => {
       const instance = await world.addInstance();
       const before = world.requests();
+      const isMissed = (index: number): boolean => index % 2 === 1 && isPlayed("absence");
       const nodes = Array.from({ length: 100 }, (_, index) =>
-        index % 2 === 0 ? identified(instance) : { name: `nobody-${index}.example.com` },
+        isMissed(index) ? nobody(`nobody-${index}.example.com`) : identified(instance),
       );
       expect((await ask(...nodes)).map(summary)).toEqual(
-        nodes.map((_, index) => (index % 2 ? "not-found" : instance.id)),
+        nodes.map((_, index) => (isMissed(index) ? "not-found" : instance.id)),
       );
       expect(world.requests() - before).toBeLessThanOrEqual(5);
     });
@@ -323,6 +351,8 @@ export function cloudConformance(
     });
   });
 }
+
+const ELSEWHERE = "elsewhere://project/zone/i-0123456789abcdef0";
 
 /** A found instance's id, or what became of the search. */
 export function summary(answer: InstanceAnswer | undefined): string {

@@ -1,0 +1,22 @@
+/** Whether text is what a pattern says, as a whole: `*` is any run of characters, `?` is one. Takes time in proportion to both. */
+export function matchesGlob(pattern: string, text: string): boolean {
+  let at = 0;
+  let star: { readonly after: number; text: number } | undefined;
+  let index = 0;
+  while (index < text.length) {
+    if (pattern[at] === "*") {
+      at += 1;
+      star = { after: at, text: index };
+    } else if (pattern[at] === "?" || pattern[at] === text[index]) {
+      at += 1;
+      index += 1;
+    } else if (star !== undefined) {
+      // Only the last star has to take more: what the ones before it have taken is the least that they can.
+      star.text += 1;
+      index = star.text;
+      at = star.after;
+    } else return false;
+  }
+  while (pattern[at] === "*") at += 1;
+  return at === pattern.length;
+}

@@ -1,0 +1,77 @@
+import { describe, expect, test } from "vitest";
+import { NoCloudConfig, noCloud } from "#clouds/no-cloud/kind.ts";
+
+const parse = (traits: Record<string, unknown>) =>
+  NoCloudConfig.safeParse({ provider: "no-cloud", ...traits });
+
+describe("the configuration", () => {
+  test.each<[string, Record<string, unknown>]>([
+    ["nothing", {}],
+    ["no rules", { rules: [] }],
+    ["names", { rules: [{ names: ["*"] }] }],
+    ["networks of both families", { rules: [{ networks: ["10.0.0.0/8", "FD00::/8"] }] }],
+    [
+      "all of it",
+      {
+        rules: [
+          {
+            names: ["rack-?.example.com"],
+            networks: ["10.0.0.0/8"],
+            region: "fra",
+            zone: "cellar",
+            instanceType: "r650",
+            labels: { "example.com/rack": "1" },
+          },
+        ],
+      },
+    ],
+  ])("takes %s", (_, traits) => {
+    expect(parse(traits).error).toBeUndefined();
+  });
+
+  test.each<[string, Record<string, unknown>, string]>([
+    ["a rule about no node", { rules: [{ zone: "cellar" }] }, "names or networks is required"],
+    ["a rule with no names", { rules: [{ names: [] }] }, "names"],
+    ["a regular expression", { rules: [{ names: ["^rack-(1|2)+$"] }] }, "a name of nodes"],
+    ["an address for a network", { rules: [{ networks: ["10.0.0.1"] }] }, "a network such as"],
+    ["a network of the wrong length", { rules: [{ networks: ["10.0.0.0/33"] }] }, "a network such as"],
+    [
+      "a zone that no label can have",
+      { rules: [{ names: ["*"], zone: "the cellar" }] },
+      "a zone that can be a label",
+    ],
+    ["an empty region", { rules: [{ names: ["*"], region: "" }] }, "a region that can be a label"],
+    [
+      "a label of Kubernetes' own",
+      { rules: [{ names: ["*"], labels: { "topology.kubernetes.io/zone": "a" } }] },
+      "use region, zone and instanceType",
+    ],
+    ["a label that is none", { rules: [{ names: ["*"], labels: { "a b": "c" } }] }, "a label's key"],
+    ["a label's value that is none", { rules: [{ names: ["*"], labels: { a: "b c" } }] }, "a label's value"],
+    ["a key that is unknown", { rules: [{ names: ["*"], type: "r650" }] }, "Unrecognized key"],
+    ["more rules than anybody reads", { rules: Array(201).fill({ names: ["*"] }) }, "200"],
+  ])("refuses %s", (_, traits, message) => {
+    expect(parse(traits).error?.message).toContain(message);
+  });
+});
+
+test("labels of all rules are kept in snapshots of nodes, and what names the host", () => {
+  const rules = [
+    { names: ["a"], labels: { "example.com/rack": "1", "example.com/row": "2" } },
+    { names: ["b"], labels: { "example.com/rack": "2" } },
+  ];
+  expect(noCloud.labelsOf?.({ provider: "no-cloud", rules })).toEqual([
+    "example.com/rack",
+    "example.com/row",
+  ]);
+  expect(noCloud.nodeKeysOf?.({ provider: "no-cloud" })).toEqual(["kubernetes.io/hostname"]);
+});
+
+test.each<[string, { names?: string[]; networks?: string[] }[], number]>([
+  ["no rule about all", [{ names: ["a"] }, { names: ["b"] }], 0],
+  ["one at the end", [{ names: ["a"] }, { names: ["*"] }], 0],
+  ["one about all of a network", [{ names: ["*"], networks: ["10.0.0.0/8"] }, { names: ["b"] }], 0],
+  ["one before others", [{ names: ["*"] }, { names: ["b"] }], 1],
+])("%s is as doubtful as it is", (_, rules, doubts) => {
+  expect(noCloud.doubts?.({ provider: "no-cloud", rules })).toHaveLength(doubts);
+});
