@@ -25,11 +25,13 @@ export type ParsedCloudConfig =
 /**
  * Parses a cloud-config (YAML, the keys of the cloud's entry in config/cluster.ts) for a provider. `environment` supplies
  * the region where AWS users expect it to come from; the file's own word wins. Without a text the provider alone is looked at.
+ * `file` is where the text comes from, and named where a secret stands in it.
  */
 export function parseCloudConfig(
   provider: string | undefined,
   text: string | undefined,
   environment: Environment,
+  file = "--cloud-config",
 ): ParsedCloudConfig {
   const faults: ConfigurationFault[] = [];
   const { kind, preset = {} } = findPreset(provider) ?? { kind: findCloudKind(provider) };
@@ -43,7 +45,8 @@ export function parseCloudConfig(
   const document = text === undefined ? undefined : parseMapping(text, faults);
   // Which keys are right only the cloud can tell: without one the file is not looked at further.
   if (kind === undefined || document === undefined) return { kind: "faults", faults };
-  const written = { ...preset, ...supplied(document, environment, kind), provider: kind.provider };
+  const said = kind.fromFile?.(document, file) ?? document;
+  const written = { ...preset, ...supplied(said, environment, kind), provider: kind.provider };
   const checked = checkWriting(kind.config, written);
   // What was written and not what was parsed: a cluster's hash is of the former.
   if (checked.kind === "valid") return { kind: "cloud", cloud: written as WrittenCloudConfig };

@@ -155,7 +155,7 @@ export async function readCloud(
     text = undefined;
     faults.push({ name: "--cloud-config", message: `${flags.cloudConfig} ${fileTrouble(error)}` });
   }
-  const parsed = parseCloudConfig(flags.cloudProvider, text, environment);
+  const parsed = parseCloudConfig(flags.cloudProvider, text, environment, flags.cloudConfig);
   if (parsed.kind === "cloud") return parsed.cloud;
   faults.push(...parsed.faults);
   return undefined;

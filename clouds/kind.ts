@@ -33,6 +33,11 @@ export interface CloudKind<Schema extends CloudSchema = CloudSchema> {
   readonly environment: Readonly<Record<string, readonly string[]>>;
   /** Other names of it for `--cloud-provider`, and keys of the configuration that each stands for where the file is silent. */
   readonly presets?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /**
+   * A `--cloud-config` file, where this cloud's own controller has one that says the same in another way, or holds a secret: as a
+   * cluster's `cloud:` says it, with the file's name where a secret was.
+   */
+  fromFile?(document: Readonly<Record<string, unknown>>, file: string): Readonly<Record<string, unknown>>;
   /** Where the functions' credentials come from, as the end of a sentence for operators; never one of them. */
   credentialSource(config: z.output<Schema>): string;
   /** Equal for configurations that spend from the same API quotas; holds no secret. */

@@ -12,8 +12,8 @@ export interface CloudError {
   readonly requestId?: string | undefined;
 }
 
-/** Finds the cloud's own error in a parsed body; undefined where the body is no error of the cloud's. */
-export type ReadCloudError = (body: unknown) => CloudError | undefined;
+/** Finds the cloud's own error in the parsed body of an answer; undefined where the body is no error of the cloud's. */
+export type ReadCloudError = (body: unknown, answer: HttpAnswer) => CloudError | undefined;
 
 /**
  * The body of an answer as JSON (undefined of one that has none and needs none), or what its status says went wrong. `request` is method and path without ids, as
@@ -29,7 +29,7 @@ export function classify(answer: HttpAnswer, request: string, readError: ReadClo
       fault: { code: "Unavailable", status, message: `${request}: ${status}, ${rubbish(answer)}` },
     };
   }
-  const error = body === undefined ? undefined : readError(body);
+  const error = body === undefined ? undefined : readError(body, answer);
   const what = error === undefined ? rubbish(answer) : inWords(error);
   const hint = status >= 300 && status < 400 ? "; redirects are not followed" : "";
   return {

@@ -1,0 +1,66 @@
+/**
+ * Oracle's short keys of regions, as instances and older configurations name them. A region that is not here is written in full.
+ * From the list of regions in Oracle's documentation.
+ */
+const REGION_OF_KEY: Readonly<Record<string, string>> = {
+  ams: "eu-amsterdam-1",
+  arn: "eu-stockholm-1",
+  auh: "me-abudhabi-1",
+  bog: "sa-bogota-1",
+  bom: "ap-mumbai-1",
+  cdg: "eu-paris-1",
+  cwl: "uk-cardiff-1",
+  dxb: "me-dubai-1",
+  fra: "eu-frankfurt-1",
+  gru: "sa-saopaulo-1",
+  hyd: "ap-hyderabad-1",
+  iad: "us-ashburn-1",
+  icn: "ap-seoul-1",
+  jed: "me-jeddah-1",
+  jnb: "af-johannesburg-1",
+  kix: "ap-osaka-1",
+  lhr: "uk-london-1",
+  lin: "eu-milan-1",
+  mad: "eu-madrid-1",
+  mel: "ap-melbourne-1",
+  mrs: "eu-marseille-1",
+  mtz: "il-jerusalem-1",
+  mty: "mx-monterrey-1",
+  nrt: "ap-tokyo-1",
+  ord: "us-chicago-1",
+  phx: "us-phoenix-1",
+  qro: "mx-queretaro-1",
+  ruh: "me-riyadh-1",
+  scl: "sa-santiago-1",
+  sin: "ap-singapore-1",
+  sjc: "us-sanjose-1",
+  syd: "ap-sydney-1",
+  vap: "sa-valparaiso-1",
+  vcp: "sa-vinhedo-1",
+  xsp: "ap-singapore-2",
+  yny: "ap-chuncheon-1",
+  yul: "ca-montreal-1",
+  yyz: "ca-toronto-1",
+  zrh: "eu-zurich-1",
+};
+
+/** The region's full name, of itself or of its short key; undefined of what is neither. */
+export function regionNamed(text: string): string | undefined {
+  if (/^[a-z]{2,8}(-[a-z]+)+-\d{1,2}$/.test(text)) return text;
+  return Object.hasOwn(REGION_OF_KEY, text) ? REGION_OF_KEY[text] : undefined;
+}
+
+/** The domain of a realm's API hosts, by the realm of the tenancy's OCID; undefined of one that is not known here. */
+export function domainOfRealm(realm: string): string | undefined {
+  return Object.hasOwn(DOMAIN_OF_REALM, realm) ? DOMAIN_OF_REALM[realm] : undefined;
+}
+
+const DOMAIN_OF_REALM: Readonly<Record<string, string>> = {
+  oc1: "oraclecloud.com",
+  oc2: "oraclegovcloud.com",
+  oc3: "oraclegovcloud.com",
+  oc4: "oraclegovcloud.uk",
+  oc8: "oraclecloud8.com",
+  oc9: "oraclecloud9.com",
+  oc10: "oraclecloud10.com",
+};

@@ -1,0 +1,27 @@
+import { createHash, generateKeyPairSync } from "node:crypto";
+
+/** An API signing key, as a user has it. */
+export interface ApiKey {
+  readonly pem: string;
+  readonly fingerprint: string;
+}
+
+export const TENANCY = "ocid1.tenancy.oc1..t1";
+export const USER = "ocid1.user.oc1..u1";
+export const COMPARTMENT = "ocid1.compartment.oc1..c1";
+export const VCN = "ocid1.vcn.oc1.phx.v1";
+export const REGION = "us-phoenix-1";
+
+/** A new key; Oracle wants 2,048 bits. */
+export function anApiKey(): ApiKey {
+  const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  const der = publicKey.export({ type: "spki", format: "der" });
+  const fingerprint = createHash("md5")
+    .update(der)
+    .digest("hex")
+    .replace(/..(?!$)/g, "$&:");
+  return { pem: privateKey.export({ type: "pkcs8", format: "pem" }).toString(), fingerprint };
+}
+
+/** The key that the fake knows at first. */
+export const API_KEY = anApiKey();
