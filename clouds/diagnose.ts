@@ -15,6 +15,8 @@ export async function diagnose(
       return (await import("#clouds/aws/diagnose.ts")).diagnoseAws(config, options);
     case "digitalocean":
       return (await import("#clouds/digitalocean/diagnose.ts")).diagnoseDigitalOcean(config);
+    case "hcloud":
+      return (await import("#clouds/hcloud/diagnose.ts")).diagnoseHcloud(config, options);
     case "memory":
     case "no-cloud":
       return undefined;

@@ -6,6 +6,9 @@ export const createAwsCloud = noCloud;
 /** As in `clouds/digitalocean/cloud.ts`. */
 export const loadDigitalOceanCloud = noCloud;
 
+/** As in `clouds/hcloud/cloud.ts`. */
+export const loadHcloudCloud = noCloud;
+
 /** As in `clouds/memory/cloud.ts`. */
 export const createMemoryCloud = noCloud;
 

@@ -70,7 +70,7 @@ describe("a faulty entry", () => {
       "red",
       [
         `6:5: cluster red: server: "http://x" cannot be used; give the https:// base URL of the API server, such as https://tenant-a.example.com:6443`,
-        `7:14: cluster red: cloud.provider: "gcp" cannot be used; give one of aws, digitalocean, memory`,
+        `7:14: cluster red: cloud.provider: "gcp" cannot be used; give one of aws, digitalocean, hcloud, memory`,
         "8:5: cluster red: sevrer: unknown key; did you mean server?",
         `9:15: cluster red: limits.invocations: "many" cannot be used; give a number`,
         "9:34: cluster red: limits.requestsPerFuncion: unknown key; did you mean requestsPerFunction?",

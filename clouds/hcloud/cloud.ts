@@ -1,0 +1,92 @@
+import type { Cloud } from "#clouds/cloud.ts";
+import { notOurs, type Ownership } from "#clouds/hcloud/belonging.ts";
+import { instanceOf } from "#clouds/hcloud/instance.ts";
+import { DEFAULT_ENDPOINT, type HcloudCloudConfig } from "#clouds/hcloud/kind.ts";
+import { parseLabelSelector } from "#clouds/hcloud/label-selector.ts";
+import { listFew, listServers } from "#clouds/hcloud/list-servers.ts";
+import { createNetwork } from "#clouds/hcloud/network.ts";
+import { parseProviderID } from "#clouds/hcloud/provider-id.ts";
+import { readError } from "#clouds/hcloud/read-error.ts";
+import { readServer } from "#clouds/hcloud/read-server.ts";
+import { tokenOf } from "#clouds/hcloud/token.ts";
+import { type Authorize, createApi, signedBy } from "#clouds/http/api.ts";
+import { createBudget, type Quota } from "#clouds/http/budget.ts";
+import { createHttpClient } from "#clouds/http/client.ts";
+import type { Environment, LoadCloudOptions } from "#clouds/kind.ts";
+import { createListedCloud } from "#clouds/listed/listed-cloud.ts";
+import { type Sleep, sleepFor } from "#clouds/sleep.ts";
+
+/** The world of a Hetzner cloud, where it is not the real one. */
+export interface HcloudCloudOptions extends LoadCloudOptions {
+  readonly sleep?: Sleep;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now?: () => number;
+  /** Milliseconds since the epoch. */
+  readonly wallClock?: () => number;
+  readonly random?: () => number;
+  /** For how long a list is believed of what it shows. */
+  readonly maxListAgeMs?: number;
+}
+
+/** What Hetzner allows a project: 3,600 requests, of which one comes back each second. A sixth of them may go at once. */
+const QUOTA: Quota = { burst: 600, refillPerSecond: 1 };
+
+/** With fewer than this left, nodes that are initialized already are not looked at. */
+const RESERVE = 360;
+
+/** Makes the cloud with the token of its file, or of the environment; rejects where there is none, or none that is usable. */
+export async function loadHcloudCloud(
+  config: HcloudCloudConfig,
+  options: HcloudCloudOptions = {},
+  environment: Environment = process.env,
+): Promise<Cloud> {
+  const authorize = tokenOf(config, environment, options.clusterName ?? "hcloud");
+  await authorize();
+  return createHcloudCloud(config, authorize, options);
+}
+
+/** Hetzner Cloud: the servers of one token's project. Budget and lists live as long as what is returned. */
+export function createHcloudCloud(
+  config: HcloudCloudConfig,
+  authorize: Authorize,
+  options: HcloudCloudOptions = {},
+): Cloud {
+  const {
+    sleep = sleepFor,
+    now = () => performance.now(),
+    wallClock = Date.now,
+    random = Math.random,
+  } = options;
+  const { maxListAgeMs = 10_000 } = options;
+  const { labelSelector } = config;
+  const client = createHttpClient(config.endpoint ?? DEFAULT_ENDPOINT);
+  const budget = createBudget(QUOTA, RESERVE, now);
+  const userAgent = `serverless-ccm (${(options.clusterName ?? "hcloud").replace(/[^\w.-]/g, "-")})`;
+  const sign = signedBy(authorize);
+  const api = createApi({ client, sign, budget, readError, userAgent, sleep, wallClock, random });
+  const network = createNetwork(api, config.network, now);
+  const requirements = parseLabelSelector(labelSelector ?? "") ?? [];
+  let ownership: Ownership = { network: undefined, labelSelector, requirements };
+  return createListedCloud({
+    provider: "hcloud",
+    title: "Hetzner",
+    machine: "server",
+    budget,
+    parseProviderID,
+    async prepare(turn) {
+      const id = await network.id(turn);
+      if (id.kind === "fault") return id.fault;
+      ownership = { network: id.value, labelSelector, requirements };
+      return undefined;
+    },
+    list: (turn) => listServers(api, labelSelector, turn, now),
+    listFew: (turn) => listFew(api, labelSelector, turn),
+    read: (id, turn) => readServer(api, id, turn),
+    notOurs: (server) => notOurs(ownership, server),
+    isAlive: ({ status }) => status !== "deleting",
+    instanceOf: (server) => instanceOf(server, { ...config, network: ownership.network }),
+    maxListAgeMs,
+    now,
+    close: () => client.close(),
+  });
+}

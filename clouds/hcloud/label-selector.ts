@@ -1,0 +1,74 @@
+import { faultOfLabelKey, faultOfLabelValue } from "#core/label-syntax.ts";
+
+/** One requirement of a label selector of Hetzner's; all of them have to be met. */
+export type Requirement =
+  | { readonly kind: "in" | "not-in"; readonly key: string; readonly values: readonly string[] }
+  | { readonly kind: "exists" | "absent"; readonly key: string };
+
+/** Reads a label selector; undefined where it is none. `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin (b,c)`, `a`, `!a`, by commas. */
+export function parseLabelSelector(text: string): readonly Requirement[] | undefined {
+  const requirements = splitOutside(text).map((part) => parseRequirement(part.trim()));
+  return requirements.every((each) => each !== undefined) ? requirements : undefined;
+}
+
+/** Whether labels meet all that is required. */
+export function isSelected(
+  requirements: readonly Requirement[],
+  labels: Readonly<Record<string, string>>,
+): boolean {
+  return requirements.every((requirement) => isMet(requirement, labels));
+}
+
+/** Whether it says anything that a server has to have: one that only says what it must not have chooses everybody else's, too. */
+export function isPositive(requirements: readonly Requirement[]): boolean {
+  return requirements.some(({ kind }) => kind === "in" || kind === "exists");
+}
+
+function isMet(requirement: Requirement, labels: Readonly<Record<string, string>>): boolean {
+  const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
+  switch (requirement.kind) {
+    case "in":
+      return value !== undefined && requirement.values.includes(value);
+    case "not-in":
+      return value === undefined || !requirement.values.includes(value);
+    case "exists":
+      return value !== undefined;
+    case "absent":
+      return value === undefined;
+  }
+}
+
+const EQUALITY = /^([^\s!=(),]+)\s*(==|=|!=)\s*([^\s!=(),]*)$/;
+const SET = /^([^\s!=(),]+)\s+(in|notin)\s*\(([^()]*)\)$/;
+const PRESENCE = /^(!?)\s*([^\s!=(),]+)$/;
+
+function parseRequirement(text: string): Requirement | undefined {
+  const equality = EQUALITY.exec(text);
+  if (equality !== null) {
+    const [, key = "", sign, value = ""] = equality;
+    return checked({ kind: sign === "!=" ? "not-in" : "in", key, values: [value] });
+  }
+  const set = SET.exec(text);
+  if (set !== null) {
+    const [, key = "", word, list = ""] = set;
+    const values = list.split(",").map((value) => value.trim());
+    return checked({ kind: word === "in" ? "in" : "not-in", key, values });
+  }
+  const presence = PRESENCE.exec(text);
+  if (presence === null) return undefined;
+  const [, sign, key = ""] = presence;
+  return checked({ kind: sign === "!" ? "absent" : "exists", key });
+}
+
+function checked(requirement: Requirement): Requirement | undefined {
+  const values = "values" in requirement ? requirement.values : [];
+  const isWrong =
+    faultOfLabelKey(requirement.key) !== undefined ||
+    values.some((value) => faultOfLabelValue(value) !== undefined);
+  return isWrong ? undefined : requirement;
+}
+
+/** By the commas that stand in no parentheses. */
+function splitOutside(text: string): string[] {
+  return text.split(/,(?![^(]*\))/);
+}

@@ -1,0 +1,49 @@
+import type { Outcome } from "#clouds/http/outcome.ts";
+import type { NotOurs } from "#clouds/listed/look-up.ts";
+import type { Machine } from "#clouds/listed/machine.ts";
+import { isSought, type Query } from "#clouds/listed/query.ts";
+import type { Resolution } from "#clouds/listed/resolve.ts";
+import type { Node } from "#core/node/node.ts";
+
+/** What a proof may be made of. */
+export interface ControlSources<M extends Machine> {
+  readonly queries: ReadonlyMap<Node, Query>;
+  readonly notOurs: NotOurs<M>;
+  /** Whether a machine has not ended; one that has proves nothing. */
+  readonly isAlive: (machine: M) => boolean;
+  /** A few machines of the account, for what their being there proves. */
+  readonly list: () => Promise<Outcome<readonly M[]>>;
+}
+
+/**
+ * The id of a machine of the cluster that was there to be seen: whatever was not found with it was looked for in the right
+ * account. One of the batch where it found one, else one of a list. Undefined where there is none, and where nothing of the batch
+ * was missed.
+ */
+export async function findControl<M extends Machine>(
+  resolutions: ReadonlyMap<Node, Resolution<M>>,
+  { queries, notOurs, isAlive, list }: ControlSources<M>,
+): Promise<string | undefined> {
+  const sought = [...resolutions].filter(([node]) => isSought(queries.get(node)));
+  if (!sought.some(([, resolution]) => isUnseen(resolution))) return undefined;
+  const [found] = sought.flatMap(([, each]) =>
+    each.kind === "machine" && isAlive(each.machine) ? [each.machine] : [],
+  );
+  if (found !== undefined) return found.id;
+  const listed = await list();
+  if (listed.kind === "fault") return undefined;
+  // A list may still show for a moment what was said not to be there; that proves nothing.
+  const asked = new Set([...queries.values()].flatMap((query) => ("id" in query ? [query.id] : [])));
+  return listed.value.find(
+    (machine) => !asked.has(machine.id) && isAlive(machine) && notOurs(machine, undefined) === undefined,
+  )?.id;
+}
+
+/** How long it takes must not tell a machine of somebody else's from none. */
+function isUnseen<M extends Machine>(resolution: Resolution<M>): boolean {
+  return (
+    resolution.kind === "absent" ||
+    (resolution.kind === "fault" &&
+      (resolution.fault.code === "Foreign" || resolution.fault.code === "Denied"))
+  );
+}

@@ -1,0 +1,133 @@
+import type { Turn } from "#clouds/http/api.ts";
+import type { Fault, Outcome } from "#clouds/http/outcome.ts";
+import type { Directory } from "#clouds/listed/directory.ts";
+import type { Listing } from "#clouds/listed/listing.ts";
+import { isOfOthers, lookUp, type Match, matchOf, type NotOurs } from "#clouds/listed/look-up.ts";
+import type { Machine } from "#clouds/listed/machine.ts";
+import { isSought, type Query } from "#clouds/listed/query.ts";
+import type { Reads } from "#clouds/listed/reads.ts";
+import type { Node } from "#core/node/node.ts";
+
+/** Where machines are looked for. */
+export interface Sources<M extends Machine> {
+  readonly directory: Directory<M>;
+  readonly reads: Reads<M>;
+  readonly notOurs: NotOurs<M>;
+  readonly now: () => number;
+}
+
+/** What became of each node; "absent" is the cloud's own statement. */
+export type Resolution<M extends Machine> =
+  | Match<M>
+  | { readonly kind: "absent"; readonly by: "id" | "name" };
+
+/**
+ * Finds out what each node of a batch is. First what lately was listed tells; then a list, where names or more than a few ids
+ * are left; and last the ids one by one, which alone shows that one is gone.
+ */
+export async function resolve<M extends Machine>(
+  queries: ReadonlyMap<Node, Query>,
+  sources: Sources<M>,
+  turn: Turn,
+): Promise<ReadonlyMap<Node, Resolution<M>>> {
+  const { directory, reads, notOurs, now } = sources;
+  const beganAt = now();
+  let listed: Listing<M> | undefined;
+  let trouble: Fault | undefined;
+
+  const view = (): Listing<M> | undefined => listed ?? directory.recent();
+  const left = (): Query[] => {
+    const seen = view();
+    return [...queries].flatMap(([node, query]) =>
+      isSettled(lookUp({ node, query }, seen, notOurs), query, seen, beganAt) ? [] : [query],
+    );
+  };
+  const needsList = (): boolean => {
+    const open = left();
+    return (
+      open.some(({ kind }) => kind === "name") || !reads.isCheaperFor(idsOf(open).size, view()?.pages ?? 0)
+    );
+  };
+
+  // Whoever joins a list that had begun before him does not know of what came since, and once more is enough.
+  for (let round = 0; round < 2 && needsList() && !isFresh(listed, beganAt); round += 1) {
+    const outcome = await directory.list(turn);
+    if (outcome.kind === "ok") listed = outcome.value;
+    trouble = outcome.kind === "ok" ? outcome.value.incomplete : outcome.fault;
+    if (trouble !== undefined) break;
+  }
+  const read = isWorthReading(trouble) ? await reads.readAll(idsOf(left()), turn) : new Map();
+  const seen = view();
+  return new Map(
+    [...queries].map(([node, query]) => {
+      const match = lookUp({ node, query }, seen, notOurs);
+      const answer = query.kind === "id" ? read.get(query.id) : undefined;
+      return [node, resolutionOf({ node, query, match, answer, trouble }, notOurs)];
+    }),
+  );
+}
+
+/** Where nothing can be asked: what each node names that this cloud does not have all the same, and for the others why. */
+export function unresolved<M extends Machine>(
+  queries: ReadonlyMap<Node, Query>,
+  fault: Fault,
+): ReadonlyMap<Node, Resolution<M>> {
+  return new Map(
+    [...queries].map(([node, query]) => [
+      node,
+      lookUp<M>({ node, query }, undefined, () => undefined) ?? { kind: "fault", fault },
+    ]),
+  );
+}
+
+/**
+ * A listing from before shows that a machine is the cluster's. One that is not is looked for as long as one that is not there: how
+ * long an answer takes must not tell a node that names it that there is such a machine.
+ */
+function isSettled<M extends Machine>(
+  match: Match<M> | undefined,
+  query: Query,
+  view: Listing<M> | undefined,
+  beganAt: number,
+): boolean {
+  if (!isSought(query)) return true;
+  if (match === undefined || isOfOthers(match)) return false;
+  return match.kind === "machine" || isFresh(view, beganAt);
+}
+
+function isFresh<M extends Machine>(listing: Listing<M> | undefined, beganAt: number): boolean {
+  return listing !== undefined && listing.startedAt >= beganAt;
+}
+
+/**
+ * Where the API is in trouble as a whole, a batch is not taken apart; where a list came and was of no use, ids are still
+ * read. A server that answers a list with an error is not believed about single machines either.
+ */
+function isWorthReading(trouble: Fault | undefined): boolean {
+  if (trouble === undefined) return true;
+  return trouble.code === "Unavailable" && trouble.status === undefined && trouble.transient !== true;
+}
+
+function idsOf(queries: readonly Query[]): Set<string> {
+  return new Set(queries.flatMap((query) => (query.kind === "id" ? [query.id] : [])));
+}
+
+interface Looked<M extends Machine> {
+  readonly node: Node;
+  readonly query: Query;
+  readonly match: Match<M> | undefined;
+  readonly answer: Outcome<M | undefined> | undefined;
+  readonly trouble: Fault | undefined;
+}
+
+function resolutionOf<M extends Machine>(
+  { node, query, match, answer, trouble }: Looked<M>,
+  notOurs: NotOurs<M>,
+): Resolution<M> {
+  if (answer?.kind === "fault") return answer;
+  if (answer !== undefined)
+    return answer.value === undefined ? { kind: "absent", by: "id" } : matchOf(answer.value, node, notOurs);
+  if (match !== undefined && !(isOfOthers(match) && isSought(query))) return match;
+  if (trouble !== undefined) return { kind: "fault", fault: trouble };
+  return match ?? { kind: "absent", by: "name" };
+}

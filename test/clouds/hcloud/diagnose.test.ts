@@ -1,0 +1,74 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { diagnoseHcloud } from "#clouds/hcloud/diagnose.ts";
+import type { Finding } from "#core/finding.ts";
+import type { FakeAnswer } from "#test/clouds/fake-api.ts";
+import {
+  errorAnswer,
+  type FakeHcloud,
+  NETWORK,
+  SELECTOR,
+  startFakeHcloud,
+  TOKEN,
+} from "#test/clouds/hcloud/fake-server.ts";
+import { aConfig } from "#test/clouds/hcloud/world.ts";
+
+let fake: FakeHcloud;
+beforeEach(async () => {
+  fake = await startFakeHcloud();
+});
+afterEach(() => fake.close());
+
+const EMPTY = { servers: [], meta: { pagination: { next_page: null } } };
+
+test.each<[string, "credentials" | "network", object, FakeAnswer | undefined, Finding["outcome"], string]>([
+  ["a token", "credentials", {}, undefined, "ok", "may list servers"],
+  ["a token that is refused", "credentials", {}, errorAnswer(401, "unauthorized"), "failed", "401"],
+  ["an API that is away", "credentials", {}, "destroy", "failed", "GET /servers"],
+  ["a network", "network", {}, undefined, "ok", `network ${NETWORK}, labels ${SELECTOR}: 2 servers`],
+  ["a network by its name", "network", { network: "blue" }, undefined, "ok", `network ${NETWORK}`],
+  ["a network that is not there", "network", { network: "815" }, undefined, "failed", "404, not_found"],
+  ["a name of none", "network", { network: "red" }, undefined, "failed", "no network named red"],
+  ["labels alone", "network", { network: undefined }, undefined, "ok", `labels ${SELECTOR}: 2 servers`],
+  [
+    "labels of nobody",
+    "network",
+    { network: undefined, labelSelector: "cluster=red" },
+    undefined,
+    "warning",
+    "no server",
+  ],
+  [
+    "servers of others alone",
+    "network",
+    { network: undefined },
+    { status: 200, body: JSON.stringify({ ...EMPTY, servers: [{ id: 7, name: "theirs" }] }) },
+    "warning",
+    "no server; for example, server 7 is not the cluster's",
+  ],
+  ["rubbish", "network", { network: undefined }, { status: 200, body: "{}" }, "failed", "no list of servers"],
+])("%s", async (_, what, more, answer, outcome, message) => {
+  fake.add();
+  fake.add();
+  fake.fault = () => answer;
+  const config = aConfig({ endpoint: `${fake.url}/v1`, ...more });
+  const diagnosis = await diagnoseHcloud(config, {}, { HCLOUD_TOKEN: TOKEN });
+  const finding = await diagnosis[what](AbortSignal.timeout(10_000));
+  diagnosis.close();
+  expect(finding).toMatchObject({ outcome, message: expect.stringContaining(message) });
+  expect(finding.remedy === undefined).toBe(outcome === "ok");
+});
+
+test("one list serves all that is looked at, and its date is the cloud's", async () => {
+  const config = aConfig({ endpoint: `${fake.url}/v1`, network: undefined });
+  const diagnosis = await diagnoseHcloud(config, {}, { HCLOUD_TOKEN: TOKEN });
+  const signal = AbortSignal.timeout(10_000);
+  await diagnosis.credentials(signal);
+  await diagnosis.network(signal);
+  expect(Math.abs((await diagnosis.clockAheadMs(signal)) ?? Number.NaN)).toBeLessThan(60_000);
+  diagnosis.close();
+  expect(fake.requests.length).toBe(1);
+});
+
+test("without a token there is nothing to look with", async () => {
+  await expect(diagnoseHcloud(aConfig(), {}, {})).rejects.toThrow("tokenFile is required");
+});

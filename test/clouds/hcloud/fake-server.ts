@@ -1,0 +1,189 @@
+import { isSelected, parseLabelSelector } from "#clouds/hcloud/label-selector.ts";
+import {
+  type FakeApi,
+  type FakeRequest,
+  type Refuse,
+  startFakeApi,
+  type WholeAnswer,
+} from "#test/clouds/fake-api.ts";
+
+/** A server of the fake; `undefined` in an optional place leaves the field out of the answer. */
+export interface FakeHcloudServer {
+  id: string;
+  name: string;
+  status: string;
+  server_type: unknown;
+  location: unknown;
+  public_net: unknown;
+  private_net: readonly { readonly network: string; readonly ip: string }[];
+  labels: Readonly<Record<string, string>>;
+  /** Neither listed nor read. */
+  hidden: boolean;
+}
+
+/** Hetzner's API as far as it is in use, and strict: what the API does not know is answered as there and told at the end. */
+export interface FakeHcloud extends FakeApi {
+  readonly servers: Map<string, FakeHcloudServer>;
+  /** Ids by name. */
+  readonly networks: Map<string, string>;
+  /** Tokens that are accepted. */
+  readonly tokens: Set<string>;
+  /** Throws where the name is taken, as names are unique in a project. */
+  add(traits?: Partial<FakeHcloudServer>): FakeHcloudServer;
+}
+
+export const TOKEN = "hcloud0123456789abcdef0123456789abcdef";
+export const NETWORK = "4711";
+export const NETWORK_NAME = "blue";
+export const SELECTOR = "cluster=blue";
+
+/** An error as Hetzner words it. */
+export function errorAnswer(
+  status: number,
+  code: string,
+  headers: Readonly<Record<string, string>> = {},
+): WholeAnswer {
+  const body = JSON.stringify({ error: { code, message: `${code}, says the fake`, details: {} } });
+  return { status, body, headers: { "content-type": "application/json", ...headers } };
+}
+
+/** Starts the fake, with a network and without servers, on a free port of this machine; its API is under `/v1`. */
+export async function startFakeHcloud(): Promise<FakeHcloud> {
+  const servers = new Map<string, FakeHcloudServer>();
+  const networks = new Map([[NETWORK_NAME, NETWORK]]);
+  const tokens = new Set([TOKEN]);
+  let nextId = 52_000_001;
+
+  const api = await startFakeApi((request, refuse) => {
+    const { headers, method, path, query } = request;
+    const token = /^Bearer (\S+)$/.exec(headers.authorization ?? "")?.[1];
+    if (token === undefined) return refuse(errorAnswer(401, "unauthorized"));
+    if (!tokens.has(token)) return errorAnswer(401, "unauthorized");
+    if (method !== "GET") return refuse(errorAnswer(405, "method_not_allowed"));
+    if (path === "/v1/servers") return serversPage(request, refuse);
+    if (path === "/v1/networks") return networksPage(query, refuse);
+    const [, kind, id = ""] = /^\/v1\/(servers|networks)\/([^/]+)$/.exec(path) ?? [];
+    if (kind === undefined || !/^[1-9]\d*$/.test(id) || query.size > 0)
+      return refuse(errorAnswer(404, "not_found"));
+    if (kind === "networks") {
+      const name = [...networks].find(([, each]) => each === id)?.[0];
+      if (name === undefined) return errorAnswer(404, "not_found");
+      return answered({ network: { id: Number(id), name } });
+    }
+    const server = servers.get(id);
+    if (server === undefined || server.hidden) return errorAnswer(404, "not_found");
+    return answered({ server: rendered(server) });
+  });
+
+  function serversPage({ query }: FakeRequest, refuse: Refuse): WholeAnswer {
+    const {
+      page = "1",
+      per_page: size = "25",
+      sort = "id:asc",
+      label_selector: selector,
+      ...unknown
+    } = Object.fromEntries(query);
+    const isTwice = new Set(query.keys()).size !== query.size;
+    const isWrong = Object.keys(unknown).length > 0 || isTwice || sort !== "id:asc";
+    if (isWrong || !isWithin(page, 1, 100_000) || !isWithin(size, 1, 50))
+      return refuse(errorAnswer(422, "invalid_input"));
+    const requirements = selector === undefined ? [] : parseLabelSelector(selector);
+    if (requirements === undefined) return refuse(errorAnswer(422, "invalid_input"));
+    const all = [...servers.values()]
+      .filter(({ hidden, labels }) => !hidden && isSelected(requirements, labels))
+      .sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
+    return answered({ ...paged("servers", all.map(rendered), Number(page), Number(size)) });
+  }
+
+  function networksPage(query: URLSearchParams, refuse: Refuse): WholeAnswer {
+    const { name, ...unknown } = Object.fromEntries(query);
+    if (Object.keys(unknown).length > 0) return refuse(errorAnswer(422, "invalid_input"));
+    const all = [...networks].filter(([each]) => name === undefined || each === name);
+    return answered(
+      paged(
+        "networks",
+        all.map(([each, id]) => ({ id: Number(id), name: each })),
+        1,
+        25,
+      ),
+    );
+  }
+
+  api.headers = quotaLeft("3599");
+  return Object.assign(api, {
+    servers,
+    networks,
+    tokens,
+    add(traits: Partial<FakeHcloudServer> = {}) {
+      const id = traits.id ?? String(nextId++);
+      const server: FakeHcloudServer = { ...aServer(id, servers.size), ...traits };
+      if ([...servers.values()].some(({ name }) => name === server.name))
+        throw new Error(`uniqueness_error: there is a server ${server.name}`);
+      servers.set(id, server);
+      return server;
+    },
+  });
+}
+
+/** The headers of a quota of which so much is left. */
+export function quotaLeft(remaining: string, resetSeconds = 60): Readonly<Record<string, string>> {
+  return {
+    "ratelimit-limit": "3600",
+    "ratelimit-remaining": remaining,
+    "ratelimit-reset": String(Math.floor(Date.now() / 1000) + resetSeconds),
+  };
+}
+
+function paged(key: string, all: readonly unknown[], page: number, size: number) {
+  const last = Math.max(1, Math.ceil(all.length / size));
+  const pagination = {
+    page,
+    per_page: size,
+    previous_page: page > 1 ? page - 1 : null,
+    next_page: page < last ? page + 1 : null,
+    last_page: last,
+    total_entries: all.length,
+  };
+  return { [key]: all.slice((page - 1) * size, page * size), meta: { pagination } };
+}
+
+function answered(body: unknown): WholeAnswer {
+  return { status: 200, body: JSON.stringify(body) };
+}
+
+function isWithin(text: string, from: number, to: number): boolean {
+  return /^\d{1,6}$/.test(text) && Number(text) >= from && Number(text) <= to;
+}
+
+function aServer(id: string, index: number): FakeHcloudServer {
+  const [high, low] = [Math.floor(index / 250), (index % 250) + 1];
+  return {
+    id,
+    name: `pool-a-${id}`,
+    status: "running",
+    server_type: { id: 22, name: "cpx31", cores: 4, memory: 8, architecture: "x86" },
+    location: { id: 1, name: "fsn1", network_zone: "eu-central" },
+    public_net: {
+      ipv4: { id: 1, ip: `203.0.${high}.${low}`, blocked: false, dns_ptr: "static.example.com" },
+      ipv6: { id: 2, ip: `2001:db8:${high}:${low}::/64`, blocked: false, dns_ptr: [] },
+      floating_ips: [],
+    },
+    private_net: [{ network: NETWORK, ip: `10.0.${high}.${low}` }],
+    labels: { cluster: "blue" },
+    hidden: false,
+  };
+}
+
+/** As the API describes it, with a little of what nobody here reads. */
+function rendered({ id, hidden: _hidden, private_net, ...rest }: FakeHcloudServer) {
+  const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
+  return {
+    id: rawJSON(id),
+    ...rest,
+    private_net: private_net.map((each) => ({ ...each, network: rawJSON(each.network), alias_ips: [] })),
+    created: "2026-01-01T00:00:00Z",
+    protection: { delete: false, rebuild: false },
+    locked: false,
+    load_balancers: [],
+  };
+}

@@ -1,0 +1,234 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { aCall, aNode } from "#test/clouds/builders.ts";
+import { summary } from "#test/clouds/conformance.ts";
+import type { FakeAnswer } from "#test/clouds/fake-api.ts";
+import {
+  errorAnswer,
+  type FakeHcloudServer,
+  NETWORK,
+  quotaLeft,
+  SELECTOR,
+  TOKEN,
+} from "#test/clouds/hcloud/fake-server.ts";
+import { asked, aWorld, type HcloudWorld, identified } from "#test/clouds/hcloud/world.ts";
+
+let world: HcloudWorld;
+beforeEach(async () => {
+  world = await aWorld();
+});
+afterEach(() => world.close());
+
+const HTML = { "content-type": "text/html" };
+const shown = (body: unknown): FakeAnswer => ({ status: 200, body: JSON.stringify(body) });
+const page = (servers: unknown[], next: unknown = null): FakeAnswer =>
+  shown({ servers, meta: { pagination: { page: 1, next_page: next, last_page: 1 } } });
+
+describe("an answer to the read of one server", () => {
+  test.each<[string, FakeAnswer, string, string, number]>([
+    ["400", errorAnswer(400, "json_error"), "Denied", "400, json_error", 1],
+    ["401", errorAnswer(401, "unauthorized"), "Denied", "401, unauthorized", 1],
+    ["403", errorAnswer(403, "forbidden"), "Denied", "403, forbidden: forbidden, says the fake", 1],
+    ["404", errorAnswer(404, "not_found"), "not-found", "Hetzner has no such server", 1],
+    [
+      "404 of a proxy",
+      { status: 404, body: "<h1>Not found</h1>", headers: HTML },
+      "Unavailable",
+      "text/html",
+      1,
+    ],
+    ["404 of another sort", errorAnswer(404, "no_such_route"), "Unavailable", "no_such_route", 1],
+    ["408", errorAnswer(408, "timeout"), "Unavailable", "408", 3],
+    ["409", errorAnswer(409, "conflict"), "Unavailable", "409, conflict", 1],
+    ["422", errorAnswer(422, "invalid_input"), "Denied", "422", 1],
+    ["423", errorAnswer(423, "locked"), "Unavailable", "423, locked", 1],
+    ["429", errorAnswer(429, "rate_limit_exceeded"), "Throttled", "429, rate_limit_exceeded", 1],
+    ["500", errorAnswer(500, "service_error"), "Unavailable", "500, service_error", 3],
+    ["503 in HTML", { status: 503, body: "<h1>Sorry</h1>", headers: HTML }, "Unavailable", "503", 3],
+    [
+      "a redirect",
+      { status: 302, body: "", headers: { location: "/elsewhere" } },
+      "Unavailable",
+      "not followed",
+      1,
+    ],
+    ["a connection that breaks", "destroy", "Unavailable", "GET /servers/{id}", 3],
+    ["200 in HTML", { status: 200, body: "<h1>Welcome</h1>", headers: HTML }, "Unavailable", "text/html", 1],
+    ["200 without a body", { status: 200, body: "" }, "Unavailable", "an empty body", 1],
+    ["200 of another shape", shown({ servers: [] }), "Unavailable", "not a server", 1],
+    [
+      "200 of half a body",
+      { status: 200, body: '{"server":{"id":52' },
+      "Unavailable",
+      "not the API's JSON",
+      1,
+    ],
+    [
+      "another server",
+      shown({ server: { id: 1, name: "other" } }),
+      "Unavailable",
+      "the answer is server 1",
+      1,
+    ],
+  ])("%s", async (_, answer, expected, message, requests) => {
+    const server = world.fake.add();
+    world.fake.fault = () => answer;
+    const { answers, usage } = await world.cloud().instances([identified(server)], aCall());
+    expect(answers.map(summary)).toEqual([expected]);
+    expect(answers).toMatchObject([{ message: expect.stringContaining(message) }]);
+    expect(usage.calls).toEqual({ servers_get: requests });
+  });
+});
+
+describe("an answer to a list", () => {
+  test.each<[string, FakeAnswer, string]>([
+    ["401", errorAnswer(401, "unauthorized"), "Denied"],
+    ["403", errorAnswer(403, "forbidden"), "Denied"],
+    ["404, which says nothing of servers", errorAnswer(404, "not_found"), "Unavailable"],
+    ["429", errorAnswer(429, "rate_limit_exceeded"), "Throttled"],
+    ["500", errorAnswer(500, "service_error"), "Unavailable"],
+    ["200 in HTML", { status: 200, body: "<h1>Welcome</h1>", headers: HTML }, "Unavailable"],
+    ["200 without pages", shown({ servers: [] }), "Unavailable"],
+    ["200 with null", { status: 200, body: "null" }, "Unavailable"],
+  ])("%s is an error for all", async (_, answer, expected) => {
+    const servers = [world.fake.add(), world.fake.add(), world.fake.add()];
+    world.fake.fault = () => answer;
+    const nodes = [...servers.map(identified), aNode({ name: "nobody" })];
+    const { answers } = await world.cloud().instances(nodes, aCall());
+    expect(answers.map(summary)).toEqual([expected, expected, expected, expected]);
+  });
+
+  test("whose next page is not the next is no list: it would never end", async () => {
+    world.fake.fault = ({ path }) => (path === "/v1/servers" ? page([], 7) : undefined);
+    const { answers } = await world.cloud().instances([aNode({ name: "nobody" })], aCall());
+    expect(answers).toMatchObject([
+      { code: "Unavailable", message: expect.stringContaining("after page 1 the answer names page 7") },
+    ]);
+    expect(asked(world.fake)).toEqual({ list: 1 });
+  });
+
+  test("with an entry that is no server is not the others' trouble, and proves no name absent", async () => {
+    const whole = world.fake.add();
+    world.fake.fault = ({ path }) =>
+      path === "/v1/servers"
+        ? page([{ id: Number(whole.id), name: whole.name }, { id: 17 }, null])
+        : undefined;
+    const nodes = [aNode({ name: "nobody" }), aNode({ name: "no-17", providerID: "hcloud://17" })];
+    const { answers } = await world.cloud().instances(nodes, aCall());
+    expect(answers.map(summary)).toEqual(["Unavailable", "not-found"]);
+    expect(answers).toMatchObject([{ message: expect.stringContaining("2 servers without id or name") }, {}]);
+  });
+});
+
+describe("a network that is known by its name", () => {
+  test.each<[string, FakeAnswer | undefined, string, string]>([
+    ["is not there", undefined, "Denied", "no network named red"],
+    ["may not be seen", errorAnswer(403, "forbidden"), "Denied", "GET /networks: 403"],
+    ["is rubbish", shown({ networks: [{}] }), "Unavailable", "not a list of networks"],
+    ["is asked for in vain", errorAnswer(500, "service_error"), "Unavailable", "GET /networks: 500"],
+  ])("and %s is the answer for all, but for what needs no asking", async (_, answer, code, message) => {
+    world.fake.fault = ({ path }) => (path === "/v1/networks" ? answer : undefined);
+    const nodes = [
+      identified(world.fake.add()),
+      aNode({ name: "nobody" }),
+      aNode({ name: "elsewhere", providerID: "aws:///eu/i-1" }),
+    ];
+    const { answers } = await world.cloud({ network: "red" }).instances(nodes, aCall({ control: true }));
+    expect(answers.map(summary)).toEqual([code, code, "ForeignProviderID"]);
+    expect(answers).toMatchObject([{ message: expect.stringContaining(message) }, {}, {}]);
+    expect(new Set(Object.keys(asked(world.fake)))).toEqual(new Set(["networks"]));
+  });
+
+  test("is asked for again after ten minutes", async () => {
+    const server = world.fake.add({ private_net: [{ network: "4712", ip: "10.0.0.9" }] });
+    const cloud = world.cloud({ network: "blue", labelSelector: undefined });
+    const ask = async () => (await cloud.instances([identified(server)], aCall())).answers.map(summary);
+    expect(await ask()).toEqual(["Foreign"]);
+    world.fake.networks.set("blue", "4712");
+    expect(await ask()).toEqual(["Foreign"]);
+    world.pass(600_000);
+    expect(await ask()).toEqual([server.id]);
+    expect(asked(world.fake)).toMatchObject({ networks: 2 });
+  });
+});
+
+describe("a server whose description lacks", () => {
+  test.each<[string, Partial<FakeHcloudServer>, string, string]>([
+    ["a status", { status: "" }, "Unavailable", "status"],
+    ["a type", { server_type: null }, "Unavailable", "server type"],
+    ["a location", { location: undefined }, "Unavailable", "location"],
+    ["networks", { public_net: undefined }, "Unavailable", "public network"],
+    [
+      "an address that is one",
+      { public_net: { ipv4: { ip: "203.0" }, ipv6: null } },
+      "Unavailable",
+      '"203.0"',
+    ],
+    [
+      "one of the network",
+      { private_net: [{ network: NETWORK, ip: "ten" }] },
+      "Unavailable",
+      '"ten" is none',
+    ],
+    ["the network", { private_net: [] }, "Foreign", `expected network ${NETWORK}, found none`],
+    ["the labels", { labels: { of: "theirs" } }, "Foreign", `expected labels ${SELECTOR}, found of=theirs`],
+  ])("%s is that node's error", async (_, traits, code, message) => {
+    const [broken, whole] = [world.fake.add(traits), world.fake.add()];
+    const { answers } = await world.cloud().instances([identified(broken), identified(whole)], aCall());
+    expect(answers).toMatchObject([{ code, message: expect.stringContaining(message) }, { kind: "found" }]);
+    expect(answers[0]).toMatchObject({ message: expect.stringContaining(`node ${broken.name}`) });
+  });
+
+  test("an IPv6 network that is one, where that is asked for", async () => {
+    const server = world.fake.add({ public_net: { ipv4: null, ipv6: { ip: "203.0.113.0/24" } } });
+    const cloud = world.cloud({ addressFamily: "ipv6" });
+    const { answers } = await cloud.instances([identified(server)], aCall());
+    expect(answers).toMatchObject([
+      { code: "Unavailable", message: expect.stringContaining("203.0.113.0/24") },
+    ]);
+  });
+});
+
+test("a server that is not there is named by its error", async () => {
+  const cloud = world.cloud({ endpoint: "http://127.0.0.1:1/v1" });
+  const { answers } = await cloud.instances([identified(world.fake.add())], aCall());
+  expect(answers).toMatchObject([{ code: "Unavailable", message: expect.stringContaining("ECONNREFUSED") }]);
+});
+
+test("an API that says the token back is not quoted", async () => {
+  const server = world.fake.add();
+  const body = JSON.stringify({ error: { code: "unauthorized", message: `who is Bearer ${TOKEN}?` } });
+  world.fake.fault = () => ({ status: 401, body });
+  const { answers } = await world.cloud().instances([identified(server)], aCall());
+  expect(answers).toMatchObject([{ message: expect.stringContaining("who is Bearer …?") }]);
+  expect(JSON.stringify(answers)).not.toContain(TOKEN);
+});
+
+describe("the quota", () => {
+  test("that is spent is waited for, a minute at most, and nodes are told so at once", async () => {
+    const server = world.fake.add();
+    const cloud = world.cloud();
+    const ask = () => cloud.instances([identified(server)], aCall());
+    world.fake.fault = () =>
+      world.fake.requests.length === 1
+        ? errorAnswer(429, "rate_limit_exceeded", quotaLeft("0", 3_600))
+        : undefined;
+    expect((await ask()).usage.throttled).toBe(1);
+    world.pass(50_000);
+    expect(await ask()).toMatchObject({ answers: [{ code: "Throttled" }], usage: { calls: {} } });
+    world.pass(11_000);
+    expect((await ask()).answers.map(summary)).toEqual([server.id]);
+  });
+
+  test("of which little is left is kept for nodes that are to be initialized", async () => {
+    const [first, second] = [world.fake.add(), world.fake.add()];
+    const cloud = world.cloud();
+    const refreshed = aNode({ name: first.name, providerID: `hcloud://${first.id}`, taints: [] });
+    world.fake.headers = quotaLeft("359", 30);
+    const ask = async (node: typeof refreshed) =>
+      (await cloud.instances([node], aCall())).answers.map(summary);
+    expect(await ask(identified(second))).toEqual([second.id]);
+    expect(await ask(refreshed)).toEqual(["Throttled"]);
+    world.pass(31_000);
+    expect(await ask(refreshed)).toEqual([first.id]);
+  });
+});

@@ -1,0 +1,117 @@
+import { describe, expect, test, vi } from "vitest";
+import { parseCloudConfig } from "#cli/cloud-config.ts";
+import { loadHcloudCloud } from "#clouds/hcloud/cloud.ts";
+import { HcloudCloudConfig, hcloud } from "#clouds/hcloud/kind.ts";
+import { loadCloud } from "#clouds/kinds.ts";
+import { NETWORK, SELECTOR, TOKEN } from "#test/clouds/hcloud/fake-server.ts";
+import { aConfig } from "#test/clouds/hcloud/world.ts";
+
+const LEAST = { provider: "hcloud", network: NETWORK };
+
+describe("the configuration", () => {
+  test.each<[string, Record<string, unknown>]>([
+    ["a network by its id", {}],
+    ["a network by its id as a number", { network: 4711 }],
+    ["a network by its name", { network: "tenant-blue" }],
+    ["labels in place of a network", { network: undefined, labelSelector: "cluster in (blue),!spare" }],
+    ["a token file", { tokenFile: "/var/run/hcloud-token" }],
+    ["a token by reference", { credentials: { file: "/var/run/hcloud-token" } }],
+    ["a proxy with a path", { endpoint: "https://proxy.example.com/hcloud/v1" }],
+    ["http to this machine", { endpoint: "http://127.0.0.1:8080/v1" }],
+    ["both families of addresses", { addressFamily: "dualstack" }],
+  ])("takes %s", (_, traits) => {
+    expect(HcloudCloudConfig.safeParse({ ...LEAST, ...traits }).error).toBeUndefined();
+  });
+
+  test.each<[string, Record<string, unknown>, string]>([
+    ["neither network nor labels", { network: undefined }, "network or labelSelector is required"],
+    ["a network that is none", { network: [] }, "the id or the name of a network"],
+    ["labels that are none", { labelSelector: "cluster==" + "=" }, "a label selector such as"],
+    ["labels that everybody's servers meet", { labelSelector: "cluster!=green" }, "what servers have"],
+    ["http to elsewhere", { endpoint: "http://api.example.com/v1" }, "https is required"],
+    ["a password in the URL", { endpoint: "https://u:p@api.example.com" }, "without user name"],
+    ["no URL", { endpoint: "api.hetzner.cloud" }, "a URL"],
+    ["a family that is none", { addressFamily: "ipv5" }, "addressFamily"],
+    ["a switch that is none", { zoneLabel: "perhaps" }, "true or false"],
+    ["the token itself", { token: TOKEN }, "Unrecognized key"],
+    ["two tokens", { tokenFile: "/a", credentials: { file: "/b" } }, "a second time, beside tokenFile"],
+  ])("refuses %s", (_, traits, message) => {
+    const { error } = HcloudCloudConfig.safeParse({ ...LEAST, ...traits });
+    expect(error?.message).toContain(message);
+  });
+
+  test("comes from where users of the stock controller have it, the token aside", () => {
+    const environment = {
+      HCLOUD_TOKEN: TOKEN,
+      HCLOUD_ENDPOINT: "https://proxy.example.com/v1",
+      HCLOUD_NETWORK: "tenant-blue",
+      HCLOUD_INSTANCES_ADDRESS_FAMILY: "dualstack",
+      HCLOUD_INSTANCES_ZONE_LABEL_ENABLED: "false",
+    };
+    const parsed = parseCloudConfig("hcloud", `labelSelector: ${SELECTOR}\n`, environment);
+    if (parsed.kind !== "cloud") throw new Error(JSON.stringify(parsed.faults));
+    const config = HcloudCloudConfig.parse(parsed.cloud);
+    expect(config).toEqual({
+      provider: "hcloud",
+      network: "tenant-blue",
+      labelSelector: SELECTOR,
+      endpoint: "https://proxy.example.com/v1",
+      addressFamily: "dualstack",
+      zoneLabel: false,
+    });
+    const told = [JSON.stringify(config), hcloud.quotaKey(config), hcloud.credentialSource(config)];
+    expect(told.filter((each) => each.includes(TOKEN))).toEqual([]);
+  });
+
+  test.each<[Record<string, unknown>, string]>([
+    [{}, "the API token in HCLOUD_TOKEN"],
+    [{ tokenFile: "/run/token" }, "the API token in the file /run/token"],
+    [{ credentials: { ssmParameter: "/blue" } }, "the API token in the SSM parameter /blue"],
+  ])("%j says where the token is", (traits, expected) => {
+    expect(hcloud.credentialSource(aConfig(traits))).toBe(expected);
+  });
+});
+
+test.each<[string, Record<string, unknown>, Record<string, unknown>, boolean]>([
+  [
+    "of two clusters with one token file",
+    { tokenFile: "/a" },
+    { tokenFile: "/a", labelSelector: "x=y" },
+    true,
+  ],
+  ["of two clusters with the environment's token", {}, { network: "815" }, true],
+  ["of two token files", { tokenFile: "/a" }, { tokenFile: "/b" }, false],
+  ["of two references", { credentials: { file: "/a" } }, { credentials: { file: "/b" } }, false],
+  ["of a token file and the environment's", { tokenFile: "/a" }, {}, false],
+  ["of two APIs", { endpoint: "https://a.example.com" }, { endpoint: "https://b.example.com" }, false],
+])("the quotas %s are told apart as they are", (_, one, other, same) => {
+  expect(hcloud.quotaKey(aConfig(one)) === hcloud.quotaKey(aConfig(other))).toBe(same);
+});
+
+test.each<[string, Record<string, unknown>, Record<string, string>, string]>([
+  ["no token at all", {}, {}, "tokenFile is required where HCLOUD_TOKEN is not set"],
+  ["an empty variable", {}, { HCLOUD_TOKEN: "" }, "tokenFile is required"],
+  ["a variable with lines", {}, { HCLOUD_TOKEN: "a\nb" }, "HCLOUD_TOKEN is not one API token"],
+  [
+    "a file that is not there",
+    { tokenFile: "/nowhere/token" },
+    { HCLOUD_TOKEN: TOKEN },
+    "/nowhere/token cannot be read (ENOENT)",
+  ],
+  [
+    "a reference to nothing",
+    { credentials: { file: "/nowhere/token" } },
+    { HCLOUD_TOKEN: TOKEN },
+    "/nowhere/token cannot be read (ENOENT)",
+  ],
+])("%s is a fault as soon as the cloud is loaded", async (_, traits, environment, message) => {
+  await expect(loadHcloudCloud(aConfig(traits), {}, environment)).rejects.toThrow(message);
+});
+
+test("the kind loads the cloud with the token of the environment", async () => {
+  vi.stubEnv("HCLOUD_TOKEN", TOKEN);
+  const cloud = await loadCloud(aConfig(), { clusterName: "blue" });
+  expect(cloud.provider).toBe("hcloud");
+  await cloud.close();
+  vi.unstubAllEnvs();
+});

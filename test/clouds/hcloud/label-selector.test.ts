@@ -1,0 +1,63 @@
+import { describe, expect, test } from "vitest";
+import { isPositive, isSelected, parseLabelSelector } from "#clouds/hcloud/label-selector.ts";
+
+const LABELS = { cluster: "blue", role: "worker", "example.com/pool": "a", empty: "" };
+
+describe("a label selector", () => {
+  test.each<[string, boolean]>([
+    ["cluster=blue", true],
+    ["cluster==blue", true],
+    ["cluster = blue", true],
+    ["cluster=green", false],
+    ["other=blue", false],
+    ["cluster!=green", true],
+    ["cluster!=blue", false],
+    ["other!=blue", true],
+    ["cluster", true],
+    ["other", false],
+    ["!other", true],
+    ["!cluster", false],
+    ["empty=", true],
+    ["role in (worker, master)", true],
+    ["role in (master)", false],
+    ["role notin (master,other)", true],
+    ["role notin (worker)", false],
+    ["other notin (worker)", true],
+    ["example.com/pool=a", true],
+    ["cluster=blue,role in (worker,master),!other", true],
+    ["cluster=blue,role in (worker,master),!role", false],
+    ["toString", false],
+    ["constructor=x", false],
+  ])("%s", (selector, expected) => {
+    expect(isSelected(parseLabelSelector(selector) ?? [], LABELS)).toBe(expected);
+    expect(parseLabelSelector(selector)).toBeDefined();
+  });
+
+  test.each([
+    "",
+    ",",
+    "a=b,",
+    "a=b=c",
+    "a b",
+    "=b",
+    "a in b",
+    "a in (b",
+    "a within (b)",
+    "!a=b",
+    "-a=b",
+    "a=-b",
+    "a in (b,-c)",
+    "a=b,(c)",
+  ])('"%s" is none', (text) => {
+    expect(parseLabelSelector(text)).toBeUndefined();
+  });
+
+  test.each<[string, boolean]>([
+    ["cluster=blue", true],
+    ["!other,cluster", true],
+    ["!other", false],
+    ["cluster!=green,role notin (master)", false],
+  ])("%s says what a server has: %s", (selector, expected) => {
+    expect(isPositive(parseLabelSelector(selector) ?? [])).toBe(expected);
+  });
+});

@@ -1,0 +1,84 @@
+import type { Cloud } from "#clouds/cloud.ts";
+import { createHcloudCloud, type HcloudCloudOptions } from "#clouds/hcloud/cloud.ts";
+import { HcloudCloudConfig } from "#clouds/hcloud/kind.ts";
+import { fixedToken } from "#clouds/http/token-file.ts";
+import { aNode } from "#test/clouds/builders.ts";
+import {
+  type FakeHcloud,
+  type FakeHcloudServer,
+  NETWORK,
+  SELECTOR,
+  startFakeHcloud,
+  TOKEN,
+} from "#test/clouds/hcloud/fake-server.ts";
+
+/** A fake Hetzner, and clouds on it whose waits are counted and not waited. */
+export interface HcloudWorld {
+  readonly fake: FakeHcloud;
+  /** Lets the clock of the clouds go on. */
+  pass(ms: number): void;
+  cloud(config?: Record<string, unknown>, options?: HcloudCloudOptions): Cloud;
+  close(): Promise<void>;
+}
+
+/** By network and labels, unless told otherwise. */
+export function aConfig(traits: Record<string, unknown> = {}): HcloudCloudConfig {
+  return HcloudCloudConfig.parse({
+    provider: "hcloud",
+    network: NETWORK,
+    labelSelector: SELECTOR,
+    ...traits,
+  });
+}
+
+export async function aWorld(): Promise<HcloudWorld> {
+  const fake = await startFakeHcloud();
+  const clouds: Cloud[] = [];
+  let now = 0;
+  return {
+    fake,
+    pass(ms) {
+      now += ms;
+    },
+    cloud(config, options) {
+      const made = createHcloudCloud(
+        aConfig({ endpoint: `${fake.url}/v1`, ...config }),
+        fixedToken(TOKEN, "the token"),
+        {
+          sleep: async (delayMs) => {
+            now += delayMs;
+          },
+          now: () => now,
+          random: () => 0.5,
+          ...options,
+        },
+      );
+      clouds.push(made);
+      return made;
+    },
+    async close() {
+      await Promise.all(clouds.map((cloud) => cloud.close()));
+      await fake.close();
+    },
+  };
+}
+
+/** The node of a server, with its provider ID. */
+export function identified({ id, name }: FakeHcloudServer) {
+  return aNode({ name, providerID: `hcloud://${id}` });
+}
+
+/** The node of a server as a kubelet without provider ID registers it. */
+export function named({ name }: FakeHcloudServer) {
+  return aNode({ name });
+}
+
+/** How many requests there were of each sort. */
+export function asked({ requests }: FakeHcloud): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { path } of requests) {
+    const sort = path === "/v1/servers" ? "list" : path.startsWith("/v1/servers/") ? "read" : "networks";
+    counts[sort] = (counts[sort] ?? 0) + 1;
+  }
+  return counts;
+}
