@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { CONDITIONS, type DenialCode } from "#core/csr/conditions.ts";
+import { FIREWALL_EVENTS } from "#core/firewall/events.ts";
 import { ROUTE_EVENTS } from "#core/route/events.ts";
 import {
   FACTS,
@@ -263,6 +264,7 @@ export const EVENTS = {
   },
   ...SERVICE_EVENTS,
   ...ROUTE_EVENTS,
+  ...FIREWALL_EVENTS,
   ServingCertificate: {
     type: "Warning",
     on: "Node",

@@ -97,6 +97,8 @@ export interface Watch<T extends ApiObject = ApiObject> {
    * same function.
    */
   readonly beside?: ControllerName;
+  /** Whether a cluster that is configured so has a use for it; without it each has. It is then neither watched nor swept for the others. */
+  isFor?(settings: Settings): boolean;
   /** Counts what it finds in the cloud that nothing in the cluster has a use for, as a gauge; without it there is none. */
   readonly orphans?: { readonly metric: string; readonly help: string };
 }

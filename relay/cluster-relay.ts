@@ -1,4 +1,4 @@
-import { type Cluster, quotaKeyOf, watchContextOf } from "#config/cluster.ts";
+import { type Cluster, quotaKeyOf, settingsOf, watchContextOf } from "#config/cluster.ts";
 import type { Stops } from "#config/switch/follow-stops.ts";
 import type { Watch } from "#core/controller.ts";
 import type { ControllerName } from "#core/event.ts";
@@ -272,15 +272,16 @@ function eachOnce(limited: readonly LimitInForce[]): readonly LimitInForce[] {
 }
 
 function enabled(
-  { controllers }: Cluster,
+  cluster: Cluster,
   watches: readonly Watch[],
   note: (note: ClusterNote) => void,
 ): readonly Watch[] {
   const found: Watch[] = [];
-  for (const controller of new Set(controllers)) {
+  const settings = settingsOf(cluster);
+  for (const controller of new Set(cluster.controllers)) {
     const known = watches.find(({ name, beside }) => name === controller && beside === undefined);
     if (known === undefined) note({ kind: "unknown-controller", controller });
-    else found.push(...watchesOf([controller], watches));
+    else found.push(...watchesOf([controller], watches).filter((watch) => watch.isFor?.(settings) !== false));
   }
   return found;
 }

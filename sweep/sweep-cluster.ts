@@ -1,4 +1,4 @@
-import type { Cluster } from "#config/cluster.ts";
+import { type Cluster, settingsOf } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
 import type { Because } from "#core/decision.ts";
 import { messageOf } from "#core/message-of.ts";
@@ -113,11 +113,12 @@ function listAndSend(
   mode: Exclude<SweepMode, "lease">,
 ): Promise<Everything> {
   const id = `${cluster.name.slice(0, 70)}.${world.identity.slice(0, 24)}-${minute}`;
+  const settings = settingsOf(cluster);
   let events = 0;
   return sweepEverything({
     ...{ ...world, cluster, mode, minute, signal, giveUp },
     transport: turns.take(transport),
-    watches: watchesOf(cluster.controllers, watches),
+    watches: watchesOf(cluster.controllers, watches).filter((watch) => watch.isFor?.(settings) !== false),
     nextEventId() {
       events += 1;
       return `${id}.${events}`;

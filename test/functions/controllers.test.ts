@@ -16,6 +16,8 @@ test("one that is beside another is loaded with it, and by its own name", async 
   expect(await names("service-lb-controller", "csr-approver")).toEqual([
     "service-lb-controller",
     "service-lb-orphans",
+    "service-lb-tags",
+    "firewall-controller",
     "csr-approver",
   ]);
   expect(await names("service-lb-orphans")).toEqual(["service-lb-orphans"]);

@@ -1,0 +1,80 @@
+import type { ClusterObject } from "#core/cluster-object.ts";
+import { SERVICE_EVENT_SOURCE } from "#core/contracts.ts";
+import type { AskContext, Controller } from "#core/controller.ts";
+import type { CloudAction, Decision } from "#core/decision.ts";
+import { change, each, referenceTo, retry, skip, unchanged } from "#core/decisions.ts";
+import { servicesIn } from "#core/firewall/exposed-service.ts";
+import { NAMESPACES } from "#core/resources/resource.ts";
+import { clusterTagOf } from "#core/service/tags/settings.ts";
+import { LOAD_BALANCER_TAGS, TAG, type TagsQuestion, TagsState } from "#core/service/tags/state.ts";
+import { tagsWatch } from "#core/service/tags/watch.ts";
+
+/** What the cloud answers. */
+type TagsAnswer =
+  | { readonly kind: "observed"; readonly state: unknown }
+  | { readonly kind: "error"; readonly code: string; readonly message: string };
+
+/** The tags of load balancers: what a Service has and lacks the cluster's tag gets it, all of them with one request. */
+export const tagsController: Controller<ClusterObject, TagsAnswer> = {
+  ...tagsWatch,
+  eventSource: SERVICE_EVENT_SOURCE,
+  asks(_, { related, settings }) {
+    if (clusterTagOf(settings) === undefined) return undefined;
+    const ask: TagsQuestion = {
+      services: (servicesIn(related) ?? []).flatMap(({ exposes, ...named }) => {
+        if (exposes?.kind !== "LoadBalancer") return [];
+        const { loadBalancerID } = exposes;
+        return [{ ...named, ...(loadBalancerID === undefined ? {} : { loadBalancerID }) }];
+      }),
+    };
+    // Without a load balancer there is nothing to be asked.
+    return ask.services.length === 0 ? undefined : { capability: LOAD_BALANCER_TAGS, ask };
+  },
+  decide: (batch, context) => each(batch.map(({ object, answer }) => decideTags(object, answer, context))),
+  fold(subject, { failed }) {
+    const { answer } = subject;
+    if (answer?.kind !== "observed" || failed !== undefined) return subject;
+    return { ...subject, answer: { ...answer, state: { ...TagsState.parse(answer.state), lacking: [] } } };
+  },
+};
+
+const UNANSWERED_SECONDS = 60;
+
+function decideTags(
+  cluster: ClusterObject,
+  answer: TagsAnswer | undefined,
+  { settings }: Pick<AskContext, "settings">,
+): Decision {
+  const reference = referenceTo(NAMESPACES, cluster);
+  const tag = clusterTagOf(settings);
+  if (tag === undefined || answer === undefined) return unchanged(reference);
+  if (answer.kind === "error") {
+    const { code, message } = answer;
+    return retry(reference, { code, message }, UNANSWERED_SECONDS);
+  }
+  const state = TagsState.safeParse(answer.state).data;
+  if (state === undefined) {
+    const message = "what the cloud says of load balancers' tags cannot be read";
+    return retry(reference, { code: "Invalid", message }, UNANSWERED_SECONDS);
+  }
+  const { lacking, unproven } = state;
+  const action: CloudAction = {
+    ...{
+      on: "cloud",
+      capability: LOAD_BALANCER_TAGS,
+      action: TAG,
+      target: tag,
+      parameters: { ids: lacking },
+    },
+    precondition: { uid: cluster.metadata.uid, deleting: false },
+  };
+  const because = { code: TAG, message: `${lacking.length} load balancers lack ${tag}` };
+  const tagging = change(reference, lacking.length === 0 ? [] : [action], { because });
+  if (tagging !== undefined) return tagging;
+  if (unproven.length === 0) return unchanged(reference);
+  const named = unproven.slice(0, MAX_NAMED).join(", ");
+  const message = `${unproven.length} load balancers lack ${tag} and are named by an annotation alone, which anybody in the cluster may have written; tag those that are the cluster's: ${named}`;
+  return skip(reference, { code: "TagMissing", message });
+}
+
+const MAX_NAMED = 5;

@@ -1,0 +1,98 @@
+import { describe, expect, test } from "vitest";
+import type { DecisionContext } from "#core/controller.ts";
+import type { Decision } from "#core/decision.ts";
+import { ANNOTATIONS } from "#core/firewall/exposed-service.ts";
+import { tagsController } from "#core/service/tags/controller.ts";
+import { tagsWatch } from "#core/service/tags/watch.ts";
+import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
+import { BALANCER, balanced, CLUSTER, contextOf, nodePorts } from "#test/core/firewall/world.ts";
+
+const SETTINGS: Settings = { ...DEFAULT_SETTINGS, cloud: { provider: "digitalocean", clusterID: "7b1c" } };
+const annotations = { [ANNOTATIONS.loadBalancerID]: BALANCER };
+const WEB = balanced("web", [443], { annotations });
+
+type Answer = Parameters<NonNullable<typeof tagsController.fold>>[0]["answer"];
+
+function subjectOf(answer: Answer) {
+  return { object: CLUSTER, answer, hint: undefined };
+}
+
+function observed(lacking: readonly string[], unproven: readonly string[] = []): Answer {
+  return { kind: "observed", state: { lacking, unproven } };
+}
+
+function contextWith(services: readonly unknown[], settings = SETTINGS): DecisionContext {
+  return contextOf(services, { settings });
+}
+
+function decide(subject: ReturnType<typeof subjectOf>, context = contextWith([WEB])): Decision | undefined {
+  const plan = tagsController.decide([subject], context);
+  return plan.kind === "each" ? plan.decisions[0] : undefined;
+}
+
+describe("the tags of load balancers", () => {
+  test("are asked about for Services that have one, and for no others", () => {
+    const asked = (services: readonly unknown[], settings?: Settings) =>
+      tagsController.asks(CLUSTER, contextWith(services, settings));
+    expect(asked([WEB, balanced("new", [80]), nodePorts("other", [30000])])).toEqual({
+      capability: "loadBalancerTags",
+      ask: {
+        services: [
+          { namespace: "default", name: "new", uid: "uid-new" },
+          { namespace: "default", name: "web", uid: "uid-web", loadBalancerID: BALANCER },
+        ],
+      },
+    });
+    expect(asked([nodePorts("other", [30000])])).toBeUndefined();
+    expect(asked([WEB], DEFAULT_SETTINGS)).toBeUndefined();
+    expect(tagsController.asks(CLUSTER, { ...contextWith([]), related: {} })).toBeUndefined();
+  });
+
+  test("are written on those that lack it, with one action, and then they have it", () => {
+    const subject = subjectOf(observed(["lb-1", "lb-2"]));
+    const decision = decide(subject);
+    expect(decision).toMatchObject({
+      kind: "change",
+      writes: [
+        {
+          ...{ capability: "loadBalancerTags", action: "TagLoadBalancers", target: "k8s:7b1c" },
+          parameters: { ids: ["lb-1", "lb-2"] },
+        },
+      ],
+    });
+    const [write] = decision?.kind === "change" ? decision.writes : [];
+    if (write === undefined) throw new Error("nothing is written");
+    const after = tagsController.fold?.(subject, { write, result: null });
+    expect(decide(after as ReturnType<typeof subjectOf>)).toMatchObject({ kind: "unchanged" });
+    const because = { code: "Throttled", message: "slow down" };
+    expect(tagsController.fold?.(subject, { write, result: null, failed: because })).toBe(subject);
+    const unasked = subjectOf(undefined);
+    expect(tagsController.fold?.(unasked, { write, result: null })).toBe(unasked);
+  });
+
+  test.each<[string, Answer, string, string]>([
+    ["all have it", observed([]), "unchanged", "UpToDate"],
+    ["nothing was asked", undefined, "unchanged", "UpToDate"],
+    ["an annotation alone names one", observed([], ["default/web: lb-9"]), "skip", "TagMissing"],
+    ["the cloud fails", { kind: "error", code: "Unavailable", message: "503" }, "retry", "Unavailable"],
+    ["the cloud talks rubbish", { kind: "observed", state: 7 }, "retry", "Invalid"],
+  ])("stay as they are where %s", (_given, answer, kind, code) => {
+    expect(decide(subjectOf(answer))).toMatchObject({ kind, because: { code } });
+  });
+
+  test("are none where none is configured", () => {
+    const context = contextWith([WEB], DEFAULT_SETTINGS);
+    expect(decide(subjectOf(observed(["lb-1"])), context)).toMatchObject({ kind: "unchanged" });
+  });
+
+  test("are looked after beside the service-lb-controller, every quarter of an hour, on DigitalOcean with clusterID", () => {
+    expect(tagsWatch).toMatchObject({
+      ...{ beside: "service-lb-controller", functionName: "service", aliases: [] },
+      looks: { everySeconds: 900 },
+    });
+    expect(tagsWatch.looks?.fingerprint(CLUSTER)).toBe("");
+    expect(tagsWatch.isFor?.(SETTINGS)).toBe(true);
+    expect(tagsWatch.isFor?.({ ...SETTINGS, cloud: { provider: "digitalocean" } })).toBe(false);
+    expect(tagsWatch.isFor?.(DEFAULT_SETTINGS)).toBe(false);
+  });
+});
