@@ -72,6 +72,15 @@ export const PROBLEMS = {
   ElasticIPsNotUsable: refused(
     `{field} ("{value}") names Elastic IP addresses that are not there, are in use or may not be used; allowed: free ones that are the cluster's own, or that its operator allows. ${ASK}`,
   ),
+  ReservedIPNotUsable: refused(
+    `{field} ("{value}") is no reserved public IP address that is there, is free and may be used; allowed: one of the cluster's own. ${ASK}`,
+  ),
+  SecretsNotRead: refused(
+    'The annotation {field} ("{value}") asks for a certificate of a Secret, and this controller reads no Secrets; allowed: {allowed}. Let TLS end in the cluster.',
+  ),
+  SecurityLists: refused(
+    `The rules of this load balancer would be kept in security lists of whole subnets, which this controller does not edit, as {field} says "{value}" or nothing; allowed: {allowed}. ${ASK}`,
+  ),
   ElasticIPsOfOtherCount: refused(
     '{field} ("{value}") does not name as many addresses as the load balancer has subnets; allowed: one for each.',
   ),

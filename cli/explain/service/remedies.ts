@@ -44,6 +44,12 @@ const REMEDIES: Readonly<Record<ProblemCode | CapabilityErrorCode | OtherCode, s
   CertificateNotUsable: ALLOW,
   ElasticIPsNotUsable: ALLOW,
   ElasticIPsOfOtherCount: "name one Elastic IP address for each subnet",
+  ReservedIPNotUsable:
+    "give the address the free-form tag serverless-ccm-cluster with the cluster's name, and free it of what has it",
+  SecretsNotRead:
+    "let TLS end in the cluster, such as at an ingress controller, and take the annotation away",
+  SecurityLists:
+    "set the annotation to NSG or None, or loadBalancer.securityListManagementMode of the cluster's cloud for all Services",
   BucketNotUsable: "let the load balancer write to the bucket, by its policy, and add it to cloud.allow",
   NotAllowed: ALLOW,
   NameTaken:

@@ -1,0 +1,37 @@
+import { kindOf } from "#clouds/oci/load-balancers/annotations/read-annotations.ts";
+import { desiredOf } from "#clouds/oci/load-balancers/desired.ts";
+import { foldAction } from "#clouds/oci/load-balancers/fold.ts";
+import { plan } from "#clouds/oci/load-balancers/plan.ts";
+import { problemOf } from "#clouds/oci/load-balancers/problem-of.ts";
+import type { OciState } from "#clouds/oci/load-balancers/state.ts";
+import { isOfCluster } from "#clouds/oci/load-balancers/tags.ts";
+import { targetOfService } from "#clouds/oci/load-balancers/targets.ts";
+import { readWanted } from "#clouds/oci/load-balancers/wanted/wanted.ts";
+import type { LoadBalancerModel } from "#core/service/model.ts";
+
+/** What load balancers are on OCI: load balancers and network load balancers, as the stock controller makes them. */
+export const ociLoadBalancerModel: LoadBalancerModel = {
+  before({ service, wanted }, settings) {
+    // Classes are other controllers'.
+    if (service.spec.loadBalancerClass !== undefined) return { kind: "elsewhere" };
+    if (!wanted) return undefined;
+    const read = readWanted(service, settings);
+    return read.kind === "refused" ? read : undefined;
+  },
+  // The observation is our own capability's, which has parsed what OCI answered.
+  next: (question, observed, settings) => plan(question, observed as OciState, settings),
+  shows(question, observed, { cluster }) {
+    const kind = kindOf(question.service.metadata.annotations);
+    const { found } = observed as OciState;
+    return found.some(
+      (seen) => seen.kind === kind && isOfCluster(seen.balancer.freeformTags ?? undefined, cluster),
+    );
+  },
+  fold: (observed, action, result) => foldAction(observed as OciState, action, result),
+  problemOf,
+  // Nobody was served by a load balancer that could not be made: the group that was made for it goes again.
+  undoes: ({ action }, observed) =>
+    action.endsWith(":CreateLoadBalancer") && (observed as OciState).found.length === 0,
+  desired: desiredOf,
+  targetOf: targetOfService,
+};

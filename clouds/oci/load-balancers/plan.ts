@@ -1,0 +1,223 @@
+import { annotationOf, TYPE } from "#clouds/oci/load-balancers/annotations/table.ts";
+import { createBody } from "#clouds/oci/load-balancers/bodies.ts";
+import { action, nextChange, nextChangeOfBackends } from "#clouds/oci/load-balancers/changes.ts";
+import {
+  chooseAddress,
+  chooseSubnets,
+  faultOfGroups,
+  type Whose,
+} from "#clouds/oci/load-balancers/choose-named.ts";
+import { configurationOf } from "#clouds/oci/load-balancers/configuration.ts";
+import { ingressOf } from "#clouds/oci/load-balancers/ingress.ts";
+import {
+  groupsAfter,
+  groupsBefore,
+  managedGroup,
+  removeGroups,
+} from "#clouds/oci/load-balancers/plan-security.ts";
+import type { OciState, SeenBalancer } from "#clouds/oci/load-balancers/state.ts";
+import { CLUSTER_TAG, isOfCluster } from "#clouds/oci/load-balancers/tags.ts";
+import { backendsOf } from "#clouds/oci/load-balancers/targets.ts";
+import { readWanted, type Wanted } from "#clouds/oci/load-balancers/wanted/wanted.ts";
+import { tagsOf } from "#clouds/oci/load-balancers/wanted/wanted-tags.ts";
+import { hashOf } from "#core/hash.ts";
+import type {
+  LoadBalancerAction,
+  LoadBalancerQuestion,
+  LoadBalancerStep,
+  Problem,
+} from "#core/service/model.ts";
+import type { Settings } from "#core/settings.ts";
+
+/** A change of a load balancer takes OCI so long, at the least. */
+const WAIT_SECONDS = 10;
+
+/** What is next for the load balancer of a Service, by what was seen of it. */
+export function plan(question: LoadBalancerQuestion, state: OciState, settings: Settings): LoadBalancerStep {
+  if (state.isOrdered === true) return wait("Ordered", "OCI is at what was ordered");
+  if (state.several !== undefined) {
+    const detail = `several load balancers have the name of the Service's: ${state.several.join(", ")}`;
+    return refused({ code: "NameTaken", detail });
+  }
+  const whose = {
+    service: question.service,
+    configuration: configurationOf(settings),
+    cluster: settings.cluster,
+  };
+  return question.wanted ? ensure(question, state, { ...whose, settings }) : remove(state, whose);
+}
+
+function ensure(
+  question: LoadBalancerQuestion,
+  state: OciState,
+  whose: Whose & { readonly settings: Settings },
+): LoadBalancerStep {
+  const read = readWanted(question.service, whose.settings);
+  if (read.kind === "refused") return read;
+  const { wanted } = read;
+  const other = state.found.find(({ kind, balancer }) => kind !== wanted.kind && isOurs(balancer, whose));
+  if (other !== undefined) return typeChanged(other, whose);
+  const seen = state.found.find(({ kind }) => kind === wanted.kind);
+  const standing = seen === undefined ? undefined : standingOf(seen, wanted, whose);
+  if (standing !== undefined) return standing;
+  const addresses = backendsOf(question, state.addresses);
+  const noBackends = faultOfBackends(question, wanted, addresses);
+  if (noBackends !== undefined) return refused(noBackends);
+  if (seen !== undefined && question.onlyTargets === true) {
+    const change = nextChangeOfBackends({ wanted, addresses, groups: undefined }, seen);
+    return change === undefined ? settled(seen, wanted) : { ...changed(change, seen), onlyTargets: true };
+  }
+  const badGroup = faultOfGroups(wanted, state, whose);
+  if (badGroup !== undefined) return refused(badGroup);
+  const before = groupsBefore(wanted, state, whose);
+  if (before !== undefined) return before;
+  const managed = wanted.mode === "NSG" ? managedGroup(state, whose.cluster)?.group.id : undefined;
+  const groups = [...(wanted.said.securityGroups ?? []), ...(managed === undefined ? [] : [managed])];
+  if (seen === undefined) {
+    const subnets = chooseSubnets(wanted, state, whose);
+    if (subnets.kind === "refused") return subnets;
+    const address = chooseAddress(state, whose);
+    if (address.kind === "refused") return address;
+    const tags = tagsOf(whose.service, wanted.said, whose.configuration, whose.cluster);
+    const chosen = { subnets: subnets.subnets, groups, reservedIp: address.id, tags };
+    return create(wanted, createBody(wanted, addresses, chosen), state, whose);
+  }
+  const change = nextChange({ wanted, addresses, groups }, seen);
+  if (change !== undefined) {
+    if (seen.failure === undefined) return changed(change, seen);
+    return refused({ code: "LoadBalancerRefused", detail: `${change.action} after ${seen.failure}` });
+  }
+  return groupsAfter(wanted, state, whose) ?? settled(seen, wanted);
+}
+
+/** What can be said of a load balancer of the wanted kind before it is compared with what is wanted. */
+function standingOf(seen: SeenBalancer, wanted: Wanted, whose: Whose): LoadBalancerStep | undefined {
+  const { balancer, kind } = seen;
+  if (!isOurs(balancer, whose)) {
+    const detail = `${balancer.id} has the name of the Service's load balancer and not the free-form tag ${CLUSTER_TAG}=${whose.cluster}`;
+    return refused({ code: "NameTaken", detail });
+  }
+  const busy = busyWith(seen);
+  if (busy !== undefined) return busy;
+  if (kind === "lb" && balancer.lifecycleState === "FAILED") {
+    const detail = `${balancer.id} is FAILED: ${balancer.lifecycleDetails ?? seen.failure ?? "OCI does not say why"}`;
+    return refused({ code: "LoadBalancerRefused", detail });
+  }
+  const problem = faultOfLasting(seen, wanted, whose);
+  return problem === undefined ? undefined : refused(problem);
+}
+
+/** What cannot be changed of a load balancer that is there. */
+function faultOfLasting(
+  { balancer, kind }: SeenBalancer,
+  wanted: Wanted,
+  { service: { metadata, spec } }: Whose,
+): Problem | undefined {
+  const ofAnnotation = (saying: Parameters<typeof annotationOf>[1], code: string): Problem => {
+    const field = annotationOf(kind, saying);
+    return { code, field, value: metadata.annotations?.[field], allowed: AS_MADE };
+  };
+  const addresses = (balancer.ipAddresses ?? []).map(({ ipAddress }) => ipAddress);
+  const { assignedPrivateIPv4, assignedIPv6 } = wanted.said;
+  if (balancer.compartmentId !== wanted.compartment) return ofAnnotation("compartment", "InvalidAnnotation");
+  if ((balancer.isPrivate ?? false) !== wanted.isPrivate) return ofAnnotation("internal", "TypeChanged");
+  if (spec.loadBalancerIP && !addresses.includes(spec.loadBalancerIP))
+    return {
+      code: "InvalidField",
+      field: "spec.loadBalancerIP",
+      value: spec.loadBalancerIP,
+      allowed: AS_MADE,
+    };
+  if (assignedPrivateIPv4 !== undefined && !addresses.includes(assignedPrivateIPv4))
+    return ofAnnotation("assignedPrivateIPv4", "InvalidAnnotation");
+  if (assignedIPv6 !== undefined && !addresses.includes(assignedIPv6))
+    return ofAnnotation("assignedIPv6", "InvalidAnnotation");
+  return undefined;
+}
+
+const AS_MADE = "what it was when the load balancer was made";
+
+/** No node of a cluster that has some can be sent to: what is there stays as it is. */
+function faultOfBackends(
+  { nodes, service }: LoadBalancerQuestion,
+  { families, kind, said }: Wanted,
+  addresses: Readonly<Record<string, readonly string[]>>,
+): Problem | undefined {
+  if (nodes.length === 0 || families.some((family) => (addresses[family]?.length ?? 0) > 0)) return undefined;
+  if (said.nodeLabelSelector !== undefined) {
+    const field = annotationOf(kind, "nodeLabelSelector");
+    const allowed = "a label selector that some nodes are chosen by";
+    return { code: "InvalidAnnotation", field, value: service.metadata.annotations?.[field], allowed };
+  }
+  if (families.includes("IPv6")) return { code: "IPFamilies", field: "spec.ipFamilies" };
+  return {
+    code: "LoadBalancerRefused",
+    detail: `none of ${nodes.length} nodes is an instance of the cluster with an address`,
+  };
+}
+
+function remove(state: OciState, whose: Whose): LoadBalancerStep {
+  const seen = state.found.find(({ balancer }) => isOurs(balancer, whose));
+  if (seen !== undefined) return busyWith(seen) ?? changed(action(seen, "DeleteLoadBalancer", {}), seen);
+  return removeGroups(state, whose) ?? { kind: "settled", ingress: [], warnings: [] };
+}
+
+function create(
+  wanted: Wanted,
+  body: Readonly<Record<string, unknown>>,
+  { ended }: OciState,
+  { service }: Whose,
+): LoadBalancerStep {
+  // A token holds for a day, and longer than what was made by it may last: of another life it is another one.
+  const suffix = ended.length === 0 ? "" : `-${hashOf([...ended].sort().join(" "))}`;
+  const retryToken = `${service.metadata.uid}${suffix}`;
+  const message = `${wanted.ports.length} listeners, ${wanted.displayName}`;
+  return {
+    kind: "act",
+    because: { code: "CreateLoadBalancer", message },
+    actions: [
+      {
+        action: `${wanted.kind}:CreateLoadBalancer`,
+        target: wanted.displayName,
+        parameters: { body, retryToken },
+      },
+    ],
+  };
+}
+
+function changed(change: LoadBalancerAction, { balancer }: SeenBalancer) {
+  const because = { code: change.action.replace(/^.*:/, ""), message: balancer.id };
+  return { kind: "act", because, actions: [change] } as const satisfies LoadBalancerStep;
+}
+
+/** OCI is at it, and takes nothing else before that is done. */
+function busyWith({ balancer, isBusy }: SeenBalancer): LoadBalancerStep | undefined {
+  const { id, lifecycleState } = balancer;
+  if (BUSY.has(lifecycleState)) return wait(lifecycleState, `${id} is ${lifecycleState}`);
+  return isBusy ? wait("WorkRequest", `a work request of ${id} is not done`) : undefined;
+}
+
+const BUSY: ReadonlySet<string> = new Set(["CREATING", "UPDATING", "DELETING"]);
+
+function typeChanged(other: SeenBalancer, { service: { metadata } }: Whose): LoadBalancerStep {
+  const busy = other.balancer.lifecycleState === "DELETING" ? busyWith(other) : undefined;
+  if (busy !== undefined) return busy;
+  const allowed = `what it was when the load balancer was made, which is ${other.kind}`;
+  return refused({ code: "TypeChanged", field: TYPE, value: metadata.annotations?.[TYPE], allowed });
+}
+
+function settled({ balancer }: SeenBalancer, wanted: Wanted): LoadBalancerStep {
+  return { kind: "settled", ingress: ingressOf(balancer, wanted), warnings: wanted.warnings };
+}
+
+function isOurs({ freeformTags }: SeenBalancer["balancer"], { cluster }: Whose): boolean {
+  return isOfCluster(freeformTags ?? undefined, cluster);
+}
+
+function refused(problem: Problem): LoadBalancerStep {
+  return { kind: "refused", problem };
+}
+
+function wait(code: string, message: string): LoadBalancerStep {
+  return { kind: "wait", because: { code, message }, afterSeconds: WAIT_SECONDS };
+}

@@ -1,0 +1,183 @@
+import * as z from "zod";
+import type { LoadBalancerKind } from "#clouds/oci/load-balancers/annotations/table.ts";
+
+const id = z.string().min(1);
+const Tags = z.record(z.string(), z.string()).nullish();
+
+/** A backend as the API has it; what else an operator has set on it, such as `drain`, is kept. */
+export const Backend = z.looseObject({ ipAddress: z.string().nullish(), port: z.int() });
+export type Backend = z.output<typeof Backend>;
+
+export const HealthChecker = z.looseObject({
+  protocol: z.string(),
+  port: z.int().nullish(),
+  urlPath: z.string().nullish(),
+  retries: z.int().nullish(),
+  intervalInMillis: z.int().nullish(),
+  timeoutInMillis: z.int().nullish(),
+  returnCode: z.int().nullish(),
+});
+
+export const BackendSet = z.looseObject({
+  policy: z.string(),
+  backends: z.array(Backend).nullish(),
+  healthChecker: HealthChecker,
+  isPreserveSource: z.boolean().nullish(),
+  ipVersion: z.string().nullish(),
+  sessionPersistenceConfiguration: z.unknown(),
+  lbCookieSessionPersistenceConfiguration: z.unknown(),
+});
+export type BackendSet = z.output<typeof BackendSet>;
+
+export const Listener = z.looseObject({
+  defaultBackendSetName: z.string(),
+  port: z.int(),
+  protocol: z.string(),
+  connectionConfiguration: z
+    .looseObject({
+      idleTimeout: z.int().nullish(),
+      backendTcpProxyProtocolVersion: z.int().nullish(),
+    })
+    .nullish(),
+  ruleSetNames: z.array(z.string()).nullish(),
+  ipVersion: z.string().nullish(),
+  isPpv2Enabled: z.boolean().nullish(),
+});
+export type Listener = z.output<typeof Listener>;
+
+/** A load balancer of either kind, as a read of it answers. */
+export const Balancer = z.object({
+  id,
+  compartmentId: id,
+  displayName: z.string(),
+  lifecycleState: z.string(),
+  lifecycleDetails: z.string().nullish(),
+  shapeName: z.string().nullish(),
+  shapeDetails: z.object({ minimumBandwidthInMbps: z.int(), maximumBandwidthInMbps: z.int() }).nullish(),
+  isPrivate: z.boolean().nullish(),
+  ipAddresses: z.array(z.object({ ipAddress: z.string(), isPublic: z.boolean().nullish() })).nullish(),
+  backendSets: z.record(z.string(), BackendSet).nullish(),
+  listeners: z.record(z.string(), Listener).nullish(),
+  ruleSets: z
+    .record(z.string(), z.looseObject({ items: z.array(z.record(z.string(), z.unknown())).nullish() }))
+    .nullish(),
+  networkSecurityGroupIds: z.array(z.string()).nullish(),
+  freeformTags: Tags,
+});
+export type Balancer = z.output<typeof Balancer>;
+
+/** A load balancer in a list. */
+export const ListedBalancer = Balancer.pick({
+  id: true,
+  compartmentId: true,
+  displayName: true,
+  lifecycleState: true,
+  freeformTags: true,
+});
+export type ListedBalancer = z.output<typeof ListedBalancer>;
+
+/** A subnet, as far as load balancers depend on it. */
+export const Subnet = z.object({
+  id,
+  vcnId: id,
+  /** Absent of a regional one. */
+  availabilityDomain: z.string().nullish(),
+  freeformTags: Tags,
+});
+export type Subnet = z.output<typeof Subnet>;
+
+/** A network security group. */
+export const Group = z.object({
+  id,
+  vcnId: id,
+  compartmentId: id,
+  displayName: z.string().nullish(),
+  lifecycleState: z.string(),
+  freeformTags: Tags,
+});
+export type Group = z.output<typeof Group>;
+
+const Ports = z
+  .object({ destinationPortRange: z.object({ min: z.int(), max: z.int() }).nullish() })
+  .nullish();
+
+/** A rule of a network security group. */
+export const Rule = z.object({
+  id: id.nullish(),
+  direction: z.string(),
+  protocol: z.string(),
+  source: z.string().nullish(),
+  sourceType: z.string().nullish(),
+  destination: z.string().nullish(),
+  destinationType: z.string().nullish(),
+  description: z.string().nullish(),
+  isStateless: z.boolean().nullish(),
+  tcpOptions: Ports,
+  udpOptions: Ports,
+});
+export type Rule = z.output<typeof Rule>;
+
+/** A reserved public IP address. */
+export const PublicIp = z.object({
+  id,
+  compartmentId: id,
+  ipAddress: z.string(),
+  lifetime: z.string(),
+  lifecycleState: z.string(),
+  freeformTags: Tags,
+});
+export type PublicIp = z.output<typeof PublicIp>;
+
+/** A work request of a load balancer. */
+export const WorkRequest = z.object({
+  lifecycleState: z.string(),
+  message: z.string().nullish(),
+  timeAccepted: z.string().nullish(),
+  timeFinished: z.string().nullish(),
+  errorDetails: z.array(z.object({ message: z.string().nullish() })).nullish(),
+});
+export type WorkRequest = z.output<typeof WorkRequest>;
+
+/** A load balancer of a Service, as it was seen. */
+export interface SeenBalancer {
+  readonly kind: LoadBalancerKind;
+  readonly balancer: Balancer;
+  /** Of all of it: a change that names it is refused if somebody else has changed something since. */
+  readonly etag?: string;
+  /** Something that was accepted is not done yet. */
+  readonly isBusy: boolean;
+  /** What the last change came to nothing with, where that was a moment ago. */
+  readonly failure?: string;
+}
+
+/** A network security group with its rules. */
+export interface SeenGroup {
+  readonly group: Group;
+  readonly rules: readonly Rule[];
+}
+
+/** Where an instance is reached. */
+export interface InstanceAddresses {
+  readonly ipv4?: string;
+  readonly ipv6?: string;
+}
+
+/** What OCI has of a Service, as the capability observes it; JSON. */
+export interface OciState {
+  /** Those of its names that are there, of both kinds; where there are several of one kind, as they are listed. */
+  readonly found: readonly SeenBalancer[];
+  readonly several?: readonly string[];
+  /** Ids of those of its names that are no more, and are listed for a while yet. */
+  readonly ended: readonly string[];
+  /** Groups that are called after the Service. */
+  readonly groups: readonly SeenGroup[];
+  /** Groups that its annotations or rules of its managed group name, by id; null where there is none to be seen. */
+  readonly named: Readonly<Record<string, SeenGroup | null>>;
+  readonly subnets: Readonly<Record<string, Subnet | null>>;
+  /** By instance id. */
+  readonly addresses: Readonly<Record<string, InstanceAddresses>>;
+  /** The public address that `spec.loadBalancerIP` names; null where there is none to be seen. */
+  readonly publicIp?: PublicIp | null;
+  /** Something was ordered that takes its time. */
+  readonly isOrdered?: true;
+}

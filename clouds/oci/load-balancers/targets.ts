@@ -1,0 +1,39 @@
+import { isSelected, type Requirement } from "#clouds/oci/load-balancers/annotations/label-selector.ts";
+import { kindOf } from "#clouds/oci/load-balancers/annotations/read-annotations.ts";
+import { annotationOf, readerOf } from "#clouds/oci/load-balancers/annotations/table.ts";
+import type { BackendAddresses } from "#clouds/oci/load-balancers/bodies.ts";
+import type { InstanceAddresses } from "#clouds/oci/load-balancers/state.ts";
+import type { LoadBalancerQuestion, TargetNode } from "#core/service/model.ts";
+import type { Service } from "#core/service/service.ts";
+
+/** The instance that a node is, where the Service sends to nodes with its labels; what its annotation says wrongly is told elsewhere. */
+export function targetOfService(
+  { providerID, labels }: TargetNode,
+  { metadata }: Service,
+): string | undefined {
+  const annotation = annotationOf(kindOf(metadata.annotations), "nodeLabelSelector");
+  const written = metadata.annotations?.[annotation]?.trim() ?? "";
+  const read = written === "" ? undefined : readerOf("nodeLabelSelector")(written);
+  // The reader of this annotation reads nothing else.
+  const selector = read?.ok === true ? (read.value as readonly Requirement[]) : undefined;
+  return isSelected(labels, selector) ? instanceOf(providerID) : undefined;
+}
+
+/** The OCID of a node's instance. */
+export function instanceOf(providerID: string | undefined): string | undefined {
+  const id = providerID?.replace(/^oci:\/\//, "");
+  return id !== undefined && /^ocid1\.instance\.[\w.-]{1,200}$/.test(id) ? id : undefined;
+}
+
+/** Where the nodes of a question are reached, sorted, none twice. */
+export function backendsOf(
+  { nodes, service }: LoadBalancerQuestion,
+  addresses: Readonly<Record<string, InstanceAddresses>>,
+): BackendAddresses {
+  const known = nodes.flatMap((node) => addresses[targetOfService(node, service) ?? ""] ?? []);
+  const distinct = (all: readonly string[]): readonly string[] => [...new Set(all)].sort();
+  return {
+    IPv4: distinct(known.flatMap(({ ipv4 }) => ipv4 ?? [])),
+    IPv6: distinct(known.flatMap(({ ipv6 }) => ipv6 ?? [])),
+  };
+}
