@@ -3,7 +3,6 @@ import {
   NLB_PREFIX,
   OCI_PREFIX,
   RULE_MODE,
-  TYPE,
 } from "#clouds/oci/load-balancers/annotations/table.ts";
 import type { LoadBalancerQuestion } from "#core/service/model.ts";
 import { Service } from "#core/service/service.ts";
