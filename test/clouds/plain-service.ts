@@ -1,3 +1,4 @@
+import { hashOf } from "#core/hash.ts";
 import type { LoadBalancerWorld, ServiceTraits } from "#test/clouds/load-balancer-world.ts";
 
 /** A port of a Service. */
@@ -5,8 +6,15 @@ export function port(name: string, number: number, nodePort: number, protocol = 
   return { name, protocol, port: number, targetPort: number, nodePort };
 }
 
-/** The ports that a Service has before anything is done. */
+/** The ports that the Service `web` has before anything is done. */
 export const PORTS: readonly object[] = [port("http", 80, 30_080), port("https", 443, 30_443)];
+
+/** Those of a Service of this name: ports of nodes are one Service's alone, and the same each time that it is made. */
+export function portsOf(name: string): readonly object[] {
+  if (name === "web") return PORTS;
+  const offset = Number.parseInt(hashOf(name).slice(-6), 16) % 800;
+  return [port("http", 80, 31_000 + offset), port("https", 443, 31_800 + offset)];
+}
 
 /** A Service of type LoadBalancer as a world needs it, and what makes it another one. */
 export function plainService(
@@ -27,7 +35,7 @@ export function plainService(
       externalTrafficPolicy: "Cluster",
       ipFamilies: ["IPv4"],
       ipFamilyPolicy: "SingleStack",
-      ports: PORTS,
+      ports: portsOf(name),
       ...service.spec,
       ...spec,
     },

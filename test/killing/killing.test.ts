@@ -23,7 +23,12 @@ describeWithPart("moto", "functions that are killed", (program) => {
   });
   afterAll(() => stage?.close());
 
-  test.each(["NLB: create", "NLB, Managed: other ports", "CLB: type ClusterIP"])(
+  test.each([
+    "NLB: create",
+    "NLB, Managed: other ports",
+    "CLB: type ClusterIP",
+    "NLB, shared backend group: three Services deleted",
+  ])(
     "come to the same end when they are started again: %s",
     async (name) => {
       const result = await enumerate(stage, operationNamed(name), {

@@ -46,8 +46,8 @@ export const awsLoadBalancerModel: LoadBalancerModel = {
         return foldNetwork(state, action, result);
     }
   },
-  // Of the VPC all Services of a batch have one state.
-  isShared: ({ action }) => action.startsWith("ec2:"),
+  // Of the VPC all Services of a batch have one state, and the last network load balancer of several that go takes with it what they share.
+  isShared: ({ action }) => action.startsWith("ec2:") || action === "elbv2:DeleteLoadBalancer",
   problemOf,
   orphans: createOrphanModel((question, state, settings) => removal({ question, state, settings })),
   undoes: undoesRefused,

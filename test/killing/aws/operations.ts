@@ -1,6 +1,7 @@
 import type { AwsWorld } from "#test/clouds/aws/load-balancer-world.ts";
+import { PORTS, port } from "#test/clouds/plain-service.ts";
 import type { Operation as AnyOperation } from "#test/killing/operation.ts";
-import { annotated, NLB, PORTS, port, serviceOf } from "./services.ts";
+import { annotated, NLB, serviceOf } from "./services.ts";
 import { SPECIAL } from "./special-operations.ts";
 
 /** Something that is done on AWS. */

@@ -1,3 +1,5 @@
+import { portsOf } from "#test/clouds/plain-service.ts";
+
 /** What annotations of load balancers on AWS begin with. */
 export const PREFIX = "service.beta.kubernetes.io/aws-load-balancer-";
 
@@ -16,31 +18,27 @@ export function annotationsOf<Value>(said: Readonly<Record<string, Value>>): Rea
   );
 }
 
-/** The one Service of type LoadBalancer. */
-export function serviceOf(annotations: Readonly<Record<string, string>>, spec: object = {}): object {
+/** A Service of type LoadBalancer. */
+export function serviceOf(
+  annotations: Readonly<Record<string, string>>,
+  spec: object = {},
+  name = "web",
+): object {
   return {
     apiVersion: "v1",
     kind: "Service",
-    metadata: { name: "web", namespace: "default", annotations: annotationsOf(annotations) },
+    metadata: { name, namespace: "default", annotations: annotationsOf(annotations) },
     spec: {
       type: "LoadBalancer",
       sessionAffinity: "None",
       externalTrafficPolicy: "Cluster",
       ipFamilies: ["IPv4"],
       ipFamilyPolicy: "SingleStack",
-      ports: PORTS,
+      ports: portsOf(name),
       ...spec,
     },
   };
 }
-
-/** A port of it. */
-export function port(name: string, number: number, nodePort: number, protocol = "TCP"): object {
-  return { name, protocol, port: number, targetPort: number, nodePort };
-}
-
-/** The ports that it has before anything is done. */
-export const PORTS = [port("http", 80, 30_080), port("https", 443, 30_443)];
 
 /** A spec of both families, as far as load balancers go. */
 export const DUAL_STACK = { ipFamilies: ["IPv4", "IPv6"], ipFamilyPolicy: "RequireDualStack" };

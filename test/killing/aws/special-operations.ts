@@ -1,7 +1,8 @@
 import type { AwsWorld } from "#test/clouds/aws/load-balancer-world.ts";
+import { port } from "#test/clouds/plain-service.ts";
 import type { Stage as AnyStage } from "#test/killing/stage.ts";
 import type { Operation } from "./operations.ts";
-import { annotated, DUAL_STACK, NLB, port, serviceOf } from "./services.ts";
+import { annotated, DUAL_STACK, NLB, serviceOf } from "./services.ts";
 
 type Stage = AnyStage<AwsWorld>;
 
@@ -19,6 +20,11 @@ const merge =
 const inFirstSubnet = (annotations: Readonly<Record<string, string>>) => (stage: Stage) => [
   serviceOf({ ...annotations, subnets: stage.world.network.subnets[0] }),
 ];
+
+const THREE = ["web", "api", "mail"];
+const removeAll = async ({ objects }: Stage): Promise<void> => {
+  for (const name of THREE) await objects.named(name).delete();
+};
 
 /** What is done with some kinds of load balancers alone. */
 export const SPECIAL: readonly Operation[] = [
@@ -101,6 +107,33 @@ export const SPECIAL: readonly Operation[] = [
     cloud: MANAGED,
     before: [serviceOf(NLB)],
     change: touch,
+  },
+  {
+    name: "NLB, shared backend group: handed back",
+    cloudBefore: SHARED,
+    cloud: MANAGED,
+    needsAudits: true,
+    before: [serviceOf(NLB)],
+    change: touch,
+  },
+  {
+    name: "NLB: three Services deleted",
+    names: THREE,
+    before: THREE.map((name) => serviceOf(NLB, {}, name)),
+    change: removeAll,
+  },
+  {
+    name: "NLB, shared backend group: three Services deleted",
+    cloud: SHARED,
+    names: THREE,
+    before: THREE.map((name) => serviceOf(NLB, {}, name)),
+    change: removeAll,
+  },
+  {
+    name: "CLB: three Services deleted",
+    names: THREE,
+    before: THREE.map((name) => serviceOf({}, {}, name)),
+    change: removeAll,
   },
   {
     name: "CLB, operator's group: create",

@@ -39,7 +39,9 @@ export function foldNetwork(
       const targetGroups = state.targetGroups.map((each) => detached(each, LoadBalancerArn));
       const users = state.vpc.sharedGroupUsers?.filter((arn) => arn !== LoadBalancerArn);
       const vpc = users === undefined ? state.vpc : { ...state.vpc, sharedGroupUsers: users };
-      return { ...state, network: undefined, targetGroups, vpc };
+      // Another Service's is folded in for the sake of what all of them share.
+      const isOwn = state.network?.loadBalancer.LoadBalancerArn === LoadBalancerArn;
+      return { ...state, network: isOwn ? undefined : state.network, targetGroups, vpc };
     }
     case "elbv2:SetSecurityGroups": {
       const { SecurityGroups } = requestOf(action, "elbv2:SetSecurityGroups");
