@@ -14,6 +14,10 @@ export async function describeLoadBalancer(
   switch (settings.cloud.provider) {
     case "aws":
       return (await import("#clouds/aws/load-balancers/describe.ts")).describeOnAws(service, state, settings);
+    case "digitalocean": {
+      const { describeOnDigitalOcean } = await import("#clouds/digitalocean/load-balancers/describe.ts");
+      return describeOnDigitalOcean(service, state, settings);
+    }
     case "memory":
       return (await import("#clouds/memory/describe-load-balancer.ts")).describeInMemory(state);
     default:

@@ -1,6 +1,6 @@
 import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import { createBudget } from "#clouds/aws/budget.ts";
-import { type AwsWorld, loadedCapability } from "#clouds/aws/capability.ts";
+import type { AwsWorld } from "#clouds/aws/capability.ts";
 import { findControl } from "#clouds/aws/control.ts";
 import { roleCredentials } from "#clouds/aws/credentials.ts";
 import { createEc2, type Ec2 } from "#clouds/aws/ec2.ts";
@@ -16,6 +16,7 @@ import { findSuccessors } from "#clouds/aws/successors.ts";
 import { createTopology } from "#clouds/aws/topology.ts";
 import { createZones } from "#clouds/aws/zones.ts";
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
+import { loadedCapability } from "#clouds/loaded-capability.ts";
 import { type Sleep, sleepFor } from "#clouds/sleep.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";

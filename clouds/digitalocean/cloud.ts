@@ -16,6 +16,7 @@ import { createHttpClient } from "#clouds/http/client.ts";
 import { createMeter } from "#clouds/http/meter.ts";
 import { answerOf } from "#clouds/http/outcome.ts";
 import type { Environment, LoadCloudOptions } from "#clouds/kind.ts";
+import { loadedCapability } from "#clouds/loaded-capability.ts";
 import { type Sleep, sleepFor } from "#clouds/sleep.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { messageOf } from "#core/message-of.ts";
@@ -84,8 +85,16 @@ export function createDigitalOceanCloud(
     reads: createReads(api, maxListAgeMs, now),
     now,
   };
+  const world = { config, api, budget, sources };
   return {
     provider: "digitalocean",
+    capabilities: {
+      // Not in the bundles of functions that have no use for them (build/build.ts).
+      loadBalancers: loadedCapability(async () => {
+        const { createLoadBalancers } = await import("#clouds/digitalocean/load-balancers/capability.ts");
+        return createLoadBalancers(world);
+      }),
+    },
     async instances(nodes, { signal, share, control: isControlWanted, onRequest }) {
       const meter = createMeter(onRequest);
       const allAnswer = (answer: InstanceAnswer) => ({

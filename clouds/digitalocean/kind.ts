@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { LOAD_BALANCER_KEYS } from "#clouds/digitalocean/load-balancer-settings.ts";
 import { cloudKind } from "#clouds/kind.ts";
 import { referenceWords, SecretReference } from "#clouds/secrets/reference.ts";
 
@@ -46,6 +47,7 @@ export const DigitalOceanCloudConfig = z
       .optional(),
     /** How many requests a second there may be at most, where that is to be less than DigitalOcean allows. */
     requestsPerSecond: Rate.optional(),
+    ...LOAD_BALANCER_KEYS,
   })
   .refine((cloud) => cloud.vpc !== undefined || cloud.dropletTag !== undefined, {
     message:
@@ -71,6 +73,8 @@ export const digitalocean = cloudKind({
     region: ["REGION"],
     vpc: ["DO_CLUSTER_VPC_ID"],
     requestsPerSecond: ["DO_API_RATE_LIMIT_QPS"],
+    clusterID: ["DO_CLUSTER_ID"],
+    defaultLoadBalancerType: ["DEFAULT_LB_TYPE"],
   },
   credentialSource({ tokenFile, credentials }) {
     if (credentials !== undefined) return `the API token in ${referenceWords(credentials)}`;

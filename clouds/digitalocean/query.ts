@@ -1,5 +1,10 @@
 import { parseProviderID } from "#clouds/digitalocean/provider-id.ts";
-import type { Node } from "#core/node/node.ts";
+
+/** A node, or what else names a droplet as nodes do. */
+export interface Queried {
+  readonly metadata: { readonly name: string };
+  readonly spec: { readonly providerID?: string | undefined };
+}
 
 /** How a node's droplet is to be looked for. */
 export type Query =
@@ -8,7 +13,7 @@ export type Query =
   | { readonly kind: "foreign" | "invalid"; readonly message: string };
 
 /** By the provider ID where there is one, else by the node's name. */
-export function queryOf(node: Node): Query {
+export function queryOf(node: Queried): Query {
   const { providerID } = node.spec;
   if (!providerID) return { kind: "name", name: node.metadata.name };
   const parsed = parseProviderID(providerID);
@@ -16,7 +21,7 @@ export function queryOf(node: Node): Query {
 }
 
 /** For whom and by what it is looked, as messages begin. */
-export function subjectOf(node: Node): string {
+export function subjectOf(node: Queried): string {
   const query = queryOf(node);
   const subject = `node ${node.metadata.name}`;
   switch (query.kind) {

@@ -2,12 +2,11 @@ import type { Ownership } from "#clouds/digitalocean/belonging.ts";
 import type { Directory } from "#clouds/digitalocean/directory.ts";
 import type { Droplet } from "#clouds/digitalocean/droplet.ts";
 import type { Listing } from "#clouds/digitalocean/listing.ts";
-import { type Query, queryOf } from "#clouds/digitalocean/query.ts";
+import { type Queried, type Query, queryOf } from "#clouds/digitalocean/query.ts";
 import type { Reads } from "#clouds/digitalocean/reads.ts";
 import { lookUp, type Match, matchOf } from "#clouds/digitalocean/view.ts";
 import type { Turn } from "#clouds/http/api.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
-import type { Node } from "#core/node/node.ts";
 
 /** Where droplets are looked for. */
 export interface Sources {
@@ -25,12 +24,12 @@ export type Resolution = Match | { readonly kind: "absent"; readonly message: st
  * Finds out what each node of a batch is. First what lately was listed tells; then a list, where names or more than a few ids
  * are left; then a list of GPU droplets, if still so; and last the ids one by one, which alone shows that one is gone.
  */
-export async function resolve(
-  nodes: readonly Node[],
+export async function resolve<Subject extends Queried>(
+  nodes: readonly Subject[],
   sources: Sources,
   ownership: Ownership,
   turn: Turn,
-): Promise<ReadonlyMap<Node, Resolution>> {
+): Promise<ReadonlyMap<Subject, Resolution>> {
   const { droplets, gpuDroplets, reads, now } = sources;
   const beganAt = now();
   const queries = new Map(nodes.map((node) => [node, queryOf(node)]));

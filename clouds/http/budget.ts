@@ -18,8 +18,8 @@ export interface Budget {
   take(): number | undefined;
   /** What the server said of the quota along with an answer; `throttled` where the answer was that it is spent. */
   observe(said: RateLimit, throttled: boolean): void;
-  /** The server said that little is left: what can wait should. */
-  isLow(): boolean;
+  /** The server said that less is left than a part of the reserve, or all of it: what can wait should. */
+  isLow(part?: number): boolean;
 }
 
 /** A full bucket. `now` is milliseconds of a clock that never goes back; `reserve` is what of the server's quota counts as little. */
@@ -28,6 +28,7 @@ export function createBudget(quota: Quota, reserve: number, now: () => number): 
   let settledAt = now();
   let pausedUntil = Number.NEGATIVE_INFINITY;
   let lowUntil = Number.NEGATIVE_INFINITY;
+  let partLeft = 1;
 
   const settle = (): void => {
     const at = now();
@@ -61,10 +62,11 @@ export function createBudget(quota: Quota, reserve: number, now: () => number): 
       tokens = Math.min(tokens, remaining);
       const little = Math.min(reserve, (limit ?? Number.POSITIVE_INFINITY) / 10);
       // Nothing is learnt while nothing is asked, so what was said holds until the quota grows again, and no longer.
+      partLeft = remaining / little;
       lowUntil = remaining < little ? at + resetInMs : Number.NEGATIVE_INFINITY;
       if (remaining === 0 && !throttled) pausedUntil = Math.max(pausedUntil, at + resetInMs);
     },
-    isLow: () => now() < lowUntil,
+    isLow: (part = 1) => now() < lowUntil && partLeft < part,
   };
 }
 

@@ -98,6 +98,24 @@ export const PROBLEMS = {
   TooManyTargets: refused(
     "The cluster has more nodes than a load balancer may have targets: some of them get nothing of it.",
   ),
+  LoadBalancerForeign: refused(
+    `{field} ("{value}") names a load balancer that cannot be told to be this cluster's, and that is left alone. Take the annotation away, or name another one. ${ASK}`,
+  ),
+  AmbiguousLoadBalancer: refused(
+    `There is more than one load balancer that may be the Service's. Nothing is changed until one alone is left. ${ASK}`,
+  ),
+  LoadBalancerImmutable: refused(
+    '{field} ("{value}") asks for what cannot be changed of a load balancer that is there: all else is done. Set it back, or make another Service.',
+  ),
+  LoadBalancerFailed: refused(
+    `The cloud says that the load balancer has failed. Make another Service, or wait for it to be repaired. ${ASK}`,
+  ),
+  NodesWithoutPublicAddress: refused(
+    "No node has a public IPv4 address, and this kind of load balancer sends to no other. Set the annotation service.beta.kubernetes.io/do-loadbalancer-type to REGIONAL, or service.beta.kubernetes.io/do-loadbalancer-network to INTERNAL.",
+  ),
+  NodeNotUsable: refused(
+    `A node names an instance that cannot be told to be this cluster's, and the load balancer does not send to it. ${ASK}`,
+  ),
   QuotaExceeded: refused(
     `The cloud account has as many load balancers, or parts of them, as it may have. ${ASK}`,
   ),

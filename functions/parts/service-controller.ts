@@ -4,6 +4,8 @@ import { createOrphanController } from "#core/service/orphans/controller.ts";
 /** What load balancers are on each cloud that has some; each is imported for its clusters alone. */
 const MODELS: LoadBalancerModels = {
   aws: async () => (await import("#clouds/aws/load-balancers/model.ts")).awsLoadBalancerModel,
+  digitalocean: async () =>
+    (await import("#clouds/digitalocean/load-balancers/model.ts")).digitalOceanLoadBalancerModel,
   memory: async () => (await import("#clouds/memory/load-balancer-model.ts")).memoryLoadBalancerModel,
 };
 

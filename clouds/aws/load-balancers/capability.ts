@@ -1,12 +1,7 @@
 import { type Api, createApi } from "#clouds/aws/actions/api.ts";
 import { perform } from "#clouds/aws/actions/perform.ts";
 import { type Budget, MAX_TOKEN_WAIT_MS } from "#clouds/aws/budget.ts";
-import {
-  type AwsWorld,
-  type ClosableCapability,
-  createEntrance,
-  MAX_WAIT_MS,
-} from "#clouds/aws/capability.ts";
+import { type AwsWorld, MAX_WAIT_MS } from "#clouds/aws/capability.ts";
 import {
   LOAD_BALANCER_ACTIONS,
   LOAD_BALANCER_READS,
@@ -21,6 +16,8 @@ import { observeHoldings } from "#clouds/aws/load-balancers/orphans/observe-hold
 import { observeOrphans } from "#clouds/aws/load-balancers/orphans/observe-orphans.ts";
 import { createSession, type Session } from "#clouds/aws/session.ts";
 import type { ActionCall } from "#clouds/cloud.ts";
+import { createEntrance } from "#clouds/entrance.ts";
+import type { ClosableCapability } from "#clouds/loaded-capability.ts";
 import type { Observation } from "#core/capability.ts";
 import { messageOf } from "#core/message-of.ts";
 import { HoldingsQuestion } from "#core/service/holdings.ts";

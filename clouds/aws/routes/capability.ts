@@ -1,11 +1,6 @@
 import { type Api, createApi } from "#clouds/aws/actions/api.ts";
 import { perform } from "#clouds/aws/actions/perform.ts";
-import {
-  type AwsWorld,
-  type ClosableCapability,
-  createEntrance,
-  MAX_WAIT_MS,
-} from "#clouds/aws/capability.ts";
+import { type AwsWorld, MAX_WAIT_MS } from "#clouds/aws/capability.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
 import type { Fault, Outcome } from "#clouds/aws/errors.ts";
 import { ROUTE_ACTIONS, ROUTE_COMMANDS, ROUTE_SERVICES } from "#clouds/aws/routes/commands.ts";
@@ -13,6 +8,8 @@ import { observeRoutes, Question, type RouteSessions } from "#clouds/aws/routes/
 import { requestOf } from "#clouds/aws/routes/requests.ts";
 import { createSession, type Session } from "#clouds/aws/session.ts";
 import type { ActionCall } from "#clouds/cloud.ts";
+import { createEntrance } from "#clouds/entrance.ts";
+import type { ClosableCapability } from "#clouds/loaded-capability.ts";
 import type { CapabilityErrorCode, Observation } from "#core/capability.ts";
 import { messageOf } from "#core/message-of.ts";
 import type { CloudUsage } from "#core/report.ts";

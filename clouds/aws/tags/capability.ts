@@ -1,15 +1,12 @@
 import { CreateTagsCommand, DeleteTagsCommand, EC2Client } from "@aws-sdk/client-ec2";
 import { createApi } from "#clouds/aws/actions/api.ts";
-import {
-  type AwsWorld,
-  type ClosableCapability,
-  createEntrance,
-  MAX_WAIT_MS,
-} from "#clouds/aws/capability.ts";
+import { type AwsWorld, MAX_WAIT_MS } from "#clouds/aws/capability.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
 import { createSession } from "#clouds/aws/session.ts";
 import { actOnTags } from "#clouds/aws/tags/act-on-tags.ts";
 import { observeTags } from "#clouds/aws/tags/observe-tags.ts";
+import { createEntrance } from "#clouds/entrance.ts";
+import type { ClosableCapability } from "#clouds/loaded-capability.ts";
 import type { Observation } from "#core/capability.ts";
 import type { TagsQuestion } from "#core/tagging/model.ts";
 

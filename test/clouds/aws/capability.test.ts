@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { createBudget } from "#clouds/aws/budget.ts";
-import { type ClosableCapability, createEntrance, loadedCapability } from "#clouds/aws/capability.ts";
+import { createEntrance } from "#clouds/entrance.ts";
+import { type ClosableCapability, loadedCapability } from "#clouds/loaded-capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 
 const ACTION = { capability: "c", action: "a", target: "t" } as unknown as CloudAction;

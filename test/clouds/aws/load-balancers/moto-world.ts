@@ -1,11 +1,12 @@
 import * as ec2 from "@aws-sdk/client-ec2";
 import { vi } from "vitest";
 import { createBudget } from "#clouds/aws/budget.ts";
-import type { AwsWorld, ClosableCapability } from "#clouds/aws/capability.ts";
+import type { AwsWorld } from "#clouds/aws/capability.ts";
 import type { AwsActionName, AwsRequests } from "#clouds/aws/load-balancers/actions.ts";
 import { createLoadBalancers } from "#clouds/aws/load-balancers/capability.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import type { ActionResult, CloudCall, ObservationsResult } from "#clouds/cloud.ts";
+import type { ClosableCapability } from "#clouds/loaded-capability.ts";
 import { aConfig } from "#test/clouds/aws/ec2-world.ts";
 
 const REGION = "eu-central-1";

@@ -1,0 +1,55 @@
+import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
+import type { LoadBalancerConfiguration } from "#clouds/digitalocean/load-balancers/configuration.ts";
+import type { Service } from "#core/service/service.ts";
+
+/**
+ * Whose a load balancer is. Only what tenants cannot write counts: its tags, its region and network, and a name that holds the uid of the
+ * Service. `cluster`: it is the cluster's, by its tag; `other`: it may be anybody's in the account.
+ */
+export type Belonging = "service" | "cluster" | "other";
+
+/** By what a load balancer is known. */
+export type Owner = Pick<LoadBalancerConfiguration, "region" | "vpc" | "clusterID">;
+
+/** Whose a load balancer is, as seen by a Service. */
+export function belongingOf(balancer: LoadBalancer, service: Service, owner: Owner): Belonging {
+  if (!isInPlace(balancer, owner)) return "other";
+  const ofCluster = isTagged(balancer, owner);
+  if (!ofCluster && balancer.tags.some((tag) => tag.startsWith(CLUSTER_TAG_PREFIX))) return "other";
+  if (balancer.name === defaultNameOf(service) || balancer.tags.includes(serviceTagOf(service)))
+    return "service";
+  return ofCluster ? "cluster" : "other";
+}
+
+/** Whether it is in the cluster's region, and in its network where that is configured. */
+export function isInPlace(balancer: LoadBalancer, { region, vpc }: Owner): boolean {
+  return balancer.region === region && (vpc === undefined || !balancer.vpc_uuid || balancer.vpc_uuid === vpc);
+}
+
+/** Whether it carries the cluster's tag. */
+export function isTagged({ tags }: LoadBalancer, { clusterID }: Pick<Owner, "clusterID">): boolean {
+  return clusterID !== undefined && tags.includes(clusterTagOf(clusterID));
+}
+
+/** Whether it was made for a certain Service by its tag, whichever that is. */
+export function isOfSomeService({ tags }: LoadBalancer): boolean {
+  return tags.some((tag) => tag.startsWith(SERVICE_TAG_PREFIX));
+}
+
+/** The name that a Service's load balancer has where no annotation names it; nobody else's has it. */
+export function defaultNameOf({ metadata: { uid } }: Pick<Service, "metadata">): string {
+  return `a${uid.replaceAll("-", "")}`.slice(0, 32);
+}
+
+/** The tag by which the load balancers of a cluster are known. */
+export function clusterTagOf(clusterID: string): string {
+  return `${CLUSTER_TAG_PREFIX}${clusterID}`;
+}
+
+/** The tag by which one is known that does not have its Service's own name. */
+export function serviceTagOf({ metadata: { uid } }: Pick<Service, "metadata">): string {
+  return `${SERVICE_TAG_PREFIX}${uid.replace(/[^\w-]/g, "-").slice(0, 200)}`;
+}
+
+const CLUSTER_TAG_PREFIX = "k8s:";
+const SERVICE_TAG_PREFIX = "k8s-service:";

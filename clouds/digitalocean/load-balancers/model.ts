@@ -1,0 +1,49 @@
+import { isDisowned } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
+import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
+import { configurationOf } from "#clouds/digitalocean/load-balancers/configuration.ts";
+import { desiredOf } from "#clouds/digitalocean/load-balancers/desired.ts";
+import { allOwnOf } from "#clouds/digitalocean/load-balancers/own.ts";
+import { planEnsure, planRemoval } from "#clouds/digitalocean/load-balancers/plan.ts";
+import type { DigitalOceanState } from "#clouds/digitalocean/load-balancers/state.ts";
+import { namesCertificate, readService, wantedOf } from "#clouds/digitalocean/load-balancers/wanted.ts";
+import { parseProviderID } from "#clouds/digitalocean/provider-id.ts";
+import { canonicalJson } from "#core/hash.ts";
+import type { LoadBalancerModel } from "#core/service/model.ts";
+
+/** What load balancers are on DigitalOcean: one for each Service, for HTTP and TLS or for plain connections. */
+export const digitalOceanLoadBalancerModel: LoadBalancerModel = {
+  before({ service, wanted }, settings) {
+    // What is to go is looked at whatever it says: disowned, it is let go and stays.
+    if (!wanted) return undefined;
+    if (isDisowned(service)) return { kind: "elsewhere" };
+    const read = readService(service);
+    if (read.kind === "refused") return read;
+    const { annotations } = read.value;
+    const type = annotations.type ?? configurationOf(settings).defaultLoadBalancerType;
+    const built = wantedOf(read.value, type, namesCertificate(annotations) ? "any" : undefined);
+    return built.kind === "refused" ? built : undefined;
+  },
+  next({ service, wanted }, observed, settings) {
+    // The observation is our own capability's, which has parsed what the API answered.
+    const state = observed as DigitalOceanState;
+    const planning = { service, state, configuration: configurationOf(settings) };
+    return wanted ? planEnsure(planning) : planRemoval(planning);
+  },
+  shows({ service }, observed, settings) {
+    const { balancers } = observed as DigitalOceanState;
+    return isDisowned(service) || allOwnOf(service, balancers, configurationOf(settings)).length > 0;
+  },
+  fold(observed, { action, target, parameters }, result) {
+    const state = observed as DigitalOceanState;
+    const others = state.balancers.filter(({ id }) => id !== target);
+    if (action === "DeleteLoadBalancer") return { ...state, balancers: others };
+    const balancers = [...others, result as LoadBalancer];
+    return { ...state, balancers, sent: canonicalJson(parameters["body"]) };
+  },
+  desired: desiredOf,
+  targetOf({ name, providerID }) {
+    if (!providerID) return `node/${name}`;
+    const parsed = parseProviderID(providerID);
+    return parsed.kind === "droplet" ? parsed.id : undefined;
+  },
+};

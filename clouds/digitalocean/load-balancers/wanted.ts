@@ -1,0 +1,88 @@
+import { readAnnotations } from "#clouds/digitalocean/load-balancers/annotations/read-annotations.ts";
+import type { Annotations, LoadBalancerType } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
+import type { ForwardingRule } from "#clouds/digitalocean/load-balancers/balancer.ts";
+import { type Built, rulesOf } from "#clouds/digitalocean/load-balancers/forwarding.ts";
+import { healthCheckOf, type WantedHealthCheck } from "#clouds/digitalocean/load-balancers/health-check.ts";
+import type { Problem } from "#core/service/model.ts";
+import type { Service } from "#core/service/service.ts";
+import { readSourceRanges } from "#core/service/source-ranges.ts";
+
+/** All that a Service asks of its load balancer but its targets and what cannot be changed, in the API's words. */
+export interface Wanted {
+  readonly forwarding_rules: readonly ForwardingRule[];
+  readonly health_check: WantedHealthCheck;
+  readonly sticky_sessions:
+    | { readonly type: "none" }
+    | { readonly type: "cookies"; readonly cookie_name: string; readonly cookie_ttl_seconds: number };
+  readonly firewall: { readonly allow: readonly string[]; readonly deny: readonly string[] };
+  readonly redirect_http_to_https: boolean;
+  readonly enable_proxy_protocol: boolean;
+  readonly enable_backend_keepalive: boolean;
+  readonly disable_lets_encrypt_dns_records: boolean;
+  /** Absent: one unit, as the API has it by default. */
+  readonly size_unit?: number;
+  readonly size?: string;
+  readonly http_idle_timeout_seconds?: number;
+}
+
+/** A Service as it is read. */
+export interface Reading {
+  readonly service: Service;
+  readonly annotations: Annotations;
+  readonly warnings: readonly Problem[];
+}
+
+/** Reads a Service's annotations. */
+export function readService(service: Service): Built<Reading> {
+  const read = readAnnotations(service.metadata.annotations);
+  if (read.kind === "refused") return read;
+  const { annotations, warnings } = read;
+  return { kind: "built", value: { service, annotations, warnings } };
+}
+
+/** What a load balancer of a type is to be for a Service; `certificateId` is the certificate that its annotations name. */
+export function wantedOf(
+  { service, annotations }: Reading,
+  type: LoadBalancerType,
+  certificateId: string | undefined,
+): Built<Wanted> {
+  const rules = rulesOf({ service, annotations, type, certificateId });
+  if (rules.kind === "refused") return rules;
+  const check = healthCheckOf(service, annotations);
+  if (check.kind === "refused") return check;
+  const ranges = readSourceRanges(service);
+  if (ranges.kind === "refused") return ranges;
+  const sizeUnit = annotations["size-unit"];
+  const size = annotations["size-slug"];
+  const idle = annotations["http-idle-timeout-seconds"];
+  const value: Wanted = {
+    forwarding_rules: rules.value,
+    health_check: check.value,
+    sticky_sessions: stickyOf(annotations),
+    firewall: {
+      allow: ranges.ranges?.map((range) => `cidr:${range}`) ?? annotations["allow-rules"] ?? [],
+      deny: annotations["deny-rules"] ?? [],
+    },
+    redirect_http_to_https: annotations["redirect-http-to-https"] ?? false,
+    enable_proxy_protocol: annotations["enable-proxy-protocol"] ?? false,
+    enable_backend_keepalive: annotations["enable-backend-keepalive"] ?? false,
+    disable_lets_encrypt_dns_records: annotations["disable-lets-encrypt-dns-records"] ?? false,
+    ...(sizeUnit ? { size_unit: sizeUnit } : {}),
+    ...(size === undefined ? {} : { size }),
+    ...(idle === undefined ? {} : { http_idle_timeout_seconds: idle }),
+  };
+  return { kind: "built", value };
+}
+
+/** Whether it names a certificate. */
+export function namesCertificate(annotations: Annotations): boolean {
+  return annotations["certificate-id"] !== undefined || annotations["certificate-name"] !== undefined;
+}
+
+function stickyOf(annotations: Annotations): Wanted["sticky_sessions"] {
+  const name = annotations["sticky-sessions-cookie-name"];
+  const ttl = annotations["sticky-sessions-cookie-ttl"];
+  return annotations["sticky-sessions-type"] === "cookies" && name !== undefined && ttl !== undefined
+    ? { type: "cookies", cookie_name: name, cookie_ttl_seconds: ttl }
+    : { type: "none" };
+}
