@@ -1,0 +1,157 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { FakeCertificate } from "#emulators/digitalocean/certificates.ts";
+import {
+  aService,
+  bringAbout,
+  nodesOf,
+  PREFIX,
+  settingsWith,
+} from "#test/clouds/digitalocean/load-balancers/round.ts";
+import { aWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
+
+let world: DigitalOceanWorld;
+beforeEach(async () => {
+  world = await aWorld();
+});
+afterEach(() => world.close());
+
+const FIRST = "892071a0-bb95-49bc-8021-3afd67a210b1";
+const SECOND = "892071a0-bb95-49bc-8021-3afd67a210b2";
+const LOST = "892071a0-bb95-49bc-8021-3afd67a210b9";
+
+const used = () =>
+  [...world.fake.loadBalancers.values()].flatMap(({ forwarding_rules: rules }) =>
+    rules.filter(({ entry_protocol: entry }) => entry === "https").map((rule) => rule.certificate_id),
+  );
+
+describe("a certificate by annotation", () => {
+  const rows = [
+    {
+      title: "by id, allowed by name",
+      annotations: { "certificate-id": FIRST },
+      allow: ["web"],
+      uses: FIRST,
+    },
+    { title: "by id, allowed by id", annotations: { "certificate-id": FIRST }, allow: [FIRST], uses: FIRST },
+    {
+      title: "by name, allowed by the beginning of it",
+      annotations: { "certificate-name": "web" },
+      allow: ["we*"],
+      uses: FIRST,
+    },
+    {
+      title: "by both: the id holds",
+      annotations: { "certificate-id": SECOND, "certificate-name": "web" },
+      allow: ["*"],
+      uses: SECOND,
+    },
+    {
+      title: "by id, not allowed",
+      annotations: { "certificate-id": FIRST },
+      allow: ["shop"],
+      uses: undefined,
+    },
+    { title: "by name, not allowed", annotations: { "certificate-name": "web" }, allow: [], uses: undefined },
+    {
+      title: "by an id that is not there",
+      annotations: { "certificate-id": LOST },
+      allow: ["*"],
+      uses: undefined,
+    },
+    {
+      title: "by a name that is not there",
+      annotations: { "certificate-name": "none" },
+      allow: ["*"],
+      uses: undefined,
+    },
+  ];
+  test.for(rows)("$title", async ({ annotations, allow, uses }) => {
+    world.fake.addCertificate({ id: FIRST, name: "web" });
+    world.fake.addCertificate({ id: SECOND, name: "shop", type: "custom" });
+    const settings = settingsWith({ allow: { certificates: allow } });
+    const service = aService({ annotations: { type: "REGIONAL", ...annotations } as Record<string, string> });
+    const { last } = await bringAbout(world.cloud(), settings, service, {
+      nodes: nodesOf([world.fake.add()]),
+    });
+    expect(last).toMatchObject(
+      uses === undefined
+        ? {
+            kind: "refused",
+            problem: { code: "CertificateNotUsable", field: `${PREFIX}${Object.keys(annotations)[0]}` },
+          }
+        : { kind: "settled" },
+    );
+    expect(used()).toEqual(uses === undefined ? [] : [uses]);
+  });
+
+  test("a network load balancer uses none, and none is asked for", async () => {
+    const service = aService({ annotations: { "certificate-id": LOST } });
+    const { last } = await bringAbout(world.cloud(), settingsWith(), service, {
+      nodes: nodesOf([world.fake.add()]),
+    });
+    expect(last).toMatchObject({ kind: "settled" });
+    expect(used()).toEqual([]);
+  });
+});
+
+describe("the load balancer uses another certificate than the annotation names", () => {
+  interface Row {
+    readonly title: string;
+    readonly named?: Partial<FakeCertificate>;
+    readonly shown: Partial<FakeCertificate>;
+    /** Which of the two the annotation names then, and the load balancer uses. */
+    readonly ends: "named" | "shown" | "refused";
+    readonly allow?: readonly string[];
+  }
+  const rows: readonly Row[] = [
+    { title: "it is the renewed one, and the former is gone", shown: { name: "web" }, ends: "shown" },
+    {
+      title: "it is the renewed one, and the former is still there",
+      named: { name: "web" },
+      shown: { name: "web" },
+      ends: "shown",
+    },
+    {
+      title: "somebody has chosen another one in the annotation",
+      named: { name: "shop" },
+      shown: { name: "web" },
+      ends: "named",
+    },
+    {
+      title: "it is no renewed one",
+      named: { name: "web" },
+      shown: { name: "web", type: "custom" },
+      ends: "named",
+    },
+    {
+      title: "it is no renewed one, and the former is gone",
+      shown: { name: "web", type: "custom" },
+      ends: "refused",
+    },
+    {
+      title: "it is the renewed one of a name that is not allowed",
+      shown: { name: "web" },
+      ends: "refused",
+      allow: ["shop"],
+    },
+  ];
+  test.for(rows)("$title", async ({ named, shown, ends, allow = ["*"] }) => {
+    const nodes = nodesOf([world.fake.add()]);
+    world.fake.addCertificate({ id: FIRST, name: "web", type: "lets_encrypt" });
+    const asked = aService({ annotations: { type: "REGIONAL", "certificate-id": FIRST } });
+    const made = await bringAbout(world.cloud(), settingsWith({ allow: { certificates: ["*"] } }), asked, {
+      nodes,
+    });
+    if (named === undefined) world.fake.certificates.delete(FIRST);
+    else world.fake.addCertificate({ id: FIRST, type: "lets_encrypt", ...named });
+    world.fake.addCertificate({ id: SECOND, type: "lets_encrypt", ...shown });
+    for (const { forwarding_rules: rules } of world.fake.loadBalancers.values())
+      for (const rule of rules) if (rule.certificate_id !== "") rule.certificate_id = SECOND;
+    const settings = settingsWith({ allow: { certificates: allow } });
+    const { last, service } = await bringAbout(world.cloud(), settings, made.service, { nodes });
+    const annotation = service.metadata.annotations?.[`${PREFIX}certificate-id`];
+    expect(last.kind).toBe(ends === "refused" ? "refused" : "settled");
+    expect(annotation).toBe(ends === "shown" ? SECOND : FIRST);
+    expect(used()).toEqual([ends === "named" ? FIRST : SECOND]);
+  });
+});

@@ -1,0 +1,261 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { FakeLoadBalancer } from "#emulators/digitalocean/load-balancers.ts";
+import {
+  aService,
+  bringAbout,
+  DEFAULT_NAME,
+  ID,
+  nodesOf,
+  settingsWith,
+  UID,
+} from "#test/clouds/digitalocean/load-balancers/round.ts";
+import { aWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
+
+let world: DigitalOceanWorld;
+beforeEach(async () => {
+  world = await aWorld();
+});
+afterEach(() => world.close());
+
+interface Row {
+  readonly title: string;
+  readonly clusterID?: string;
+  readonly there: Partial<FakeLoadBalancer>;
+  /** How the Service names it: by its id, by its name, or not at all. */
+  readonly by: "id" | "name" | "nothing";
+  /** What becomes of it: it is the Service's, it is refused, or another one is made beside. */
+  readonly becomes: "ours" | "refused" | "another";
+}
+
+const OTHER_VPC = "5a4981aa-9653-4bd1-bef5-d6bff52042e4";
+
+const ROWS: readonly Row[] = [
+  { title: "its own name, untagged", there: { name: DEFAULT_NAME }, by: "nothing", becomes: "ours" },
+  { title: "its own name, untagged", there: { name: DEFAULT_NAME }, by: "id", becomes: "ours" },
+  {
+    title: "its own name, the cluster's tag",
+    clusterID: "c1",
+    there: { name: DEFAULT_NAME, tags: ["k8s:c1"] },
+    by: "nothing",
+    becomes: "ours",
+  },
+  {
+    title: "its own name, before the cluster had an id",
+    clusterID: "c1",
+    there: { name: DEFAULT_NAME },
+    by: "nothing",
+    becomes: "ours",
+  },
+  {
+    title: "another name, the cluster's tag",
+    clusterID: "c1",
+    there: { name: "web", tags: ["k8s:c1"] },
+    by: "id",
+    becomes: "ours",
+  },
+  {
+    title: "another name, the cluster's tag",
+    clusterID: "c1",
+    there: { name: "web", tags: ["k8s:c1"] },
+    by: "name",
+    becomes: "ours",
+  },
+  {
+    title: "another name, the Service's tag",
+    there: { name: "web", tags: [`k8s-service:${UID}`] },
+    by: "name",
+    becomes: "ours",
+  },
+  {
+    title: "another name, the tag of another Service of the cluster",
+    clusterID: "c1",
+    there: { name: "web", tags: ["k8s:c1", "k8s-service:other"] },
+    by: "name",
+    becomes: "refused",
+  },
+  {
+    title: "another name, the cluster's tag beside others",
+    clusterID: "c1",
+    there: { name: "web", tags: ["prod", "k8s:c1"] },
+    by: "id",
+    becomes: "ours",
+  },
+  {
+    title: "another name, untagged, without an id of the cluster",
+    there: { name: "web" },
+    by: "id",
+    becomes: "refused",
+  },
+  {
+    title: "another name, untagged, without an id of the cluster",
+    there: { name: "web" },
+    by: "name",
+    becomes: "refused",
+  },
+  { title: "another name, untagged", clusterID: "c1", there: { name: "web" }, by: "id", becomes: "refused" },
+  {
+    title: "another name, untagged",
+    clusterID: "c1",
+    there: { name: "web" },
+    by: "name",
+    becomes: "refused",
+  },
+  {
+    title: "another cluster's tag",
+    clusterID: "c1",
+    there: { name: "web", tags: ["k8s:c2"] },
+    by: "id",
+    becomes: "refused",
+  },
+  {
+    title: "another cluster's tag",
+    clusterID: "c1",
+    there: { name: "web", tags: ["k8s:c2"] },
+    by: "name",
+    becomes: "refused",
+  },
+  {
+    title: "another cluster's tag, where ours has none",
+    there: { name: "web", tags: ["k8s:c2"] },
+    by: "id",
+    becomes: "refused",
+  },
+  {
+    title: "its own name, another cluster's tag",
+    clusterID: "c1",
+    there: { name: DEFAULT_NAME, tags: ["k8s:c2"] },
+    by: "nothing",
+    becomes: "refused",
+  },
+  {
+    title: "another Service's own name, untagged",
+    there: { name: "a00000000000000000000000000000aa" },
+    by: "id",
+    becomes: "refused",
+  },
+  {
+    title: "the cluster's tag in another region",
+    clusterID: "c1",
+    there: { name: "web", tags: ["k8s:c1"], region: "nyc1" },
+    by: "id",
+    becomes: "refused",
+  },
+  {
+    title: "its own name in another region",
+    there: { name: DEFAULT_NAME, region: "nyc1" },
+    by: "nothing",
+    becomes: "another",
+  },
+  {
+    title: "its own name in another VPC",
+    there: { name: DEFAULT_NAME, vpc_uuid: OTHER_VPC },
+    by: "nothing",
+    becomes: "another",
+  },
+  {
+    title: "the cluster's tag in another VPC",
+    clusterID: "c1",
+    there: { name: "web", tags: ["k8s:c1"], vpc_uuid: OTHER_VPC },
+    by: "id",
+    becomes: "refused",
+  },
+];
+
+describe("a load balancer that is there", () => {
+  test.for(ROWS)("$title, named by $by: $becomes", async ({ clusterID, there, by, becomes }) => {
+    const config = clusterID === undefined ? {} : { clusterID };
+    const [cloud, settings] = [world.cloud(config), settingsWith(config)];
+    const found = world.fake.addLoadBalancer(there);
+    const before = structuredClone(found);
+    const annotations = by === "id" ? { [ID]: found.id } : by === "name" ? { name: found.name } : {};
+    const service = aService({ annotations });
+    const { last } = await bringAbout(cloud, settings, service, { nodes: nodesOf([world.fake.add()]) });
+    const after = world.fake.loadBalancers.get(found.id);
+    if (becomes === "ours") {
+      expect(last).toMatchObject({ kind: "settled" });
+      expect(after?.droplet_ids).toHaveLength(1);
+      expect(world.fake.loadBalancers.size).toBe(1);
+    } else {
+      expect(last).toMatchObject(
+        becomes === "another"
+          ? { kind: "settled" }
+          : { kind: "refused", problem: { code: "LoadBalancerForeign" } },
+      );
+      expect(after).toEqual(before);
+      expect(world.fake.loadBalancers.size).toBe(becomes === "another" ? 2 : 1);
+    }
+  });
+
+  test.for(ROWS)(
+    "$title, named by $by: $becomes, and the Service goes",
+    async ({ clusterID, there, by, becomes }) => {
+      const config = clusterID === undefined ? {} : { clusterID };
+      const found = world.fake.addLoadBalancer(there);
+      const annotations = by === "id" ? { [ID]: found.id } : by === "name" ? { name: found.name } : {};
+      const { last } = await bringAbout(
+        world.cloud(config),
+        settingsWith(config),
+        aService({ annotations }),
+        { wanted: false },
+      );
+      expect(last).toEqual({ kind: "settled", ingress: [], warnings: [] });
+      expect(world.fake.loadBalancers.has(found.id)).toBe(becomes !== "ours");
+    },
+  );
+});
+
+test("what is not an id of the annotation is refused before anything is asked, and is no path", async () => {
+  const service = aService({ annotations: { [ID]: "../droplets/3164444" } });
+  const [cloud, settings] = [world.cloud(), settingsWith()];
+  const { last } = await bringAbout(cloud, settings, service, { nodes: nodesOf([world.fake.add()]) });
+  expect(last).toMatchObject({ kind: "refused", problem: { code: "InvalidAnnotation", field: ID } });
+  expect(world.fake.requests).toEqual([]);
+  const ours = world.fake.addLoadBalancer({ name: DEFAULT_NAME });
+  await bringAbout(cloud, settings, service, { wanted: false });
+  expect(world.fake.loadBalancers.has(ours.id)).toBe(false);
+});
+
+test("two that may both be the Service's are left alone", async () => {
+  world.fake.addLoadBalancer({ name: DEFAULT_NAME });
+  world.fake.addLoadBalancer({ name: DEFAULT_NAME });
+  const before = structuredClone([...world.fake.loadBalancers.values()]);
+  const { last } = await bringAbout(world.cloud(), settingsWith(), aService(), {
+    nodes: nodesOf([world.fake.add()]),
+  });
+  expect(last).toMatchObject({ kind: "refused", problem: { code: "AmbiguousLoadBalancer" } });
+  expect([...world.fake.loadBalancers.values()]).toEqual(before);
+});
+
+describe("a name of its own", () => {
+  test("is known again by the tag that is made along", async () => {
+    const [cloud, settings, nodes] = [world.cloud(), settingsWith(), nodesOf([world.fake.add()])];
+    const asked = aService({ annotations: { name: "shop" } });
+    const made = await bringAbout(cloud, settings, asked, { nodes });
+    expect([...world.fake.loadBalancers.values()]).toMatchObject([
+      { name: "shop", tags: [`k8s-service:${UID}`] },
+    ]);
+    const again = await bringAbout(cloud, settings, asked, { nodes });
+    expect(again.service.metadata.annotations?.[ID]).toBe(made.service.metadata.annotations?.[ID]);
+    expect(world.fake.loadBalancers.size).toBe(1);
+    await bringAbout(cloud, settings, asked, { wanted: false });
+    expect(world.fake.loadBalancers.size).toBe(0);
+  });
+
+  const renames = [
+    { title: "with the cluster's tag it is renamed", clusterID: "c1", name: "shop", warnings: [] },
+    {
+      title: "without it the name stays by which alone it is known",
+      name: DEFAULT_NAME,
+      warnings: [{ code: "LoadBalancerImmutable" }],
+    },
+  ];
+  test.for(renames)("$title", async ({ clusterID, name, warnings }) => {
+    const config = clusterID === undefined ? {} : { clusterID };
+    const [cloud, settings, nodes] = [world.cloud(config), settingsWith(config), nodesOf([world.fake.add()])];
+    const made = await bringAbout(cloud, settings, aService(), { nodes });
+    const asked = aService({ annotations: { ...made.service.metadata.annotations, name: "shop" } });
+    const { last } = await bringAbout(cloud, settings, asked, { nodes });
+    expect(last).toMatchObject({ kind: "settled", warnings });
+    expect([...world.fake.loadBalancers.values()]).toMatchObject([{ name }]);
+  });
+});
