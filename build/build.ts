@@ -37,6 +37,8 @@ export const NO_CLOUDS = Object.fromEntries(
 /** What load balancers take, for functions that have nothing to do with them. */
 export const NO_LOAD_BALANCERS = {
   "#clouds/aws/load-balancers/capability.ts": "clouds/no-capabilities.ts",
+  "#clouds/digitalocean/firewall/capability.ts": "clouds/no-capabilities.ts",
+  "#clouds/digitalocean/load-balancer-tags/capability.ts": "clouds/no-capabilities.ts",
   "#clouds/digitalocean/load-balancers/capability.ts": "clouds/no-capabilities.ts",
 };
 

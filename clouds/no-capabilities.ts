@@ -9,6 +9,12 @@ export const createTags = noCapability;
 /** As in `clouds/aws/routes/capability.ts`. */
 export const createRoutes = noCapability;
 
+/** As in `clouds/digitalocean/load-balancer-tags/capability.ts`. */
+export const createLoadBalancerTags = noCapability;
+
+/** As in `clouds/digitalocean/firewall/capability.ts`. */
+export const createFirewall = noCapability;
+
 function noCapability(): never {
   throw new Error("this function was built without this capability");
 }

@@ -94,6 +94,16 @@ export function createDigitalOceanCloud(
         const { createLoadBalancers } = await import("#clouds/digitalocean/load-balancers/capability.ts");
         return createLoadBalancers(world);
       }),
+      loadBalancerTags: loadedCapability(async () => {
+        const { createLoadBalancerTags } = await import(
+          "#clouds/digitalocean/load-balancer-tags/capability.ts"
+        );
+        return createLoadBalancerTags(world);
+      }),
+      firewall: loadedCapability(async () => {
+        const { createFirewall } = await import("#clouds/digitalocean/firewall/capability.ts");
+        return createFirewall(world);
+      }),
     },
     async instances(nodes, { signal, share, control: isControlWanted, onRequest }) {
       const meter = createMeter(onRequest);

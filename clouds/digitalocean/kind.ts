@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { FIREWALL_KEYS } from "#clouds/digitalocean/firewall-settings.ts";
 import { LOAD_BALANCER_KEYS } from "#clouds/digitalocean/load-balancer-settings.ts";
 import { cloudKind } from "#clouds/kind.ts";
 import { referenceWords, SecretReference } from "#clouds/secrets/reference.ts";
@@ -48,6 +49,7 @@ export const DigitalOceanCloudConfig = z
     /** How many requests a second there may be at most, where that is to be less than DigitalOcean allows. */
     requestsPerSecond: Rate.optional(),
     ...LOAD_BALANCER_KEYS,
+    ...FIREWALL_KEYS,
   })
   .refine((cloud) => cloud.vpc !== undefined || cloud.dropletTag !== undefined, {
     message:
@@ -75,6 +77,8 @@ export const digitalocean = cloudKind({
     requestsPerSecond: ["DO_API_RATE_LIMIT_QPS"],
     clusterID: ["DO_CLUSTER_ID"],
     defaultLoadBalancerType: ["DEFAULT_LB_TYPE"],
+    "publicAccessFirewall.name": ["PUBLIC_ACCESS_FIREWALL_NAME"],
+    "publicAccessFirewall.tags": ["PUBLIC_ACCESS_FIREWALL_TAGS"],
   },
   credentialSource({ tokenFile, credentials }) {
     if (credentials !== undefined) return `the API token in ${referenceWords(credentials)}`;

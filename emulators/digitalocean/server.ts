@@ -15,12 +15,14 @@ import {
   type FakeCertificate,
 } from "#emulators/digitalocean/certificates.ts";
 import { aDroplet, createDroplets, type FakeDroplet } from "#emulators/digitalocean/droplets.ts";
+import { createFirewalls, type FakeFirewall } from "#emulators/digitalocean/firewalls.ts";
 import {
   aLoadBalancer,
   createLoadBalancers,
   type FakeLoadBalancer,
 } from "#emulators/digitalocean/load-balancers.ts";
 import { REGION, TOKEN } from "#emulators/digitalocean/names.ts";
+import { createTags } from "#emulators/digitalocean/tags.ts";
 
 /** DigitalOcean's API as far as it is in use, and strict: what the API does not know is answered as there and told at the end. */
 export interface FakeDigitalOcean {
@@ -28,6 +30,7 @@ export interface FakeDigitalOcean {
   readonly droplets: Map<string, FakeDroplet>;
   readonly loadBalancers: Map<string, FakeLoadBalancer>;
   readonly certificates: Map<string, FakeCertificate>;
+  readonly firewalls: Map<string, FakeFirewall>;
   /** Slugs. */
   readonly regions: Set<string>;
   /** All tags of the account. */
@@ -68,6 +71,7 @@ export async function startFakeDigitalOcean(): Promise<FakeDigitalOcean> {
     droplets: new Map(),
     loadBalancers: new Map(),
     certificates: new Map(),
+    firewalls: new Map(),
     regions: new Set([REGION, "ams3", "nyc1"]),
     tags: new Set(),
     tokens: new Set([TOKEN]),
@@ -157,6 +161,8 @@ export async function startFakeDigitalOcean(): Promise<FakeDigitalOcean> {
     createCertificates(fake.certificates, fake.scopes),
     createDroplets(fake.droplets, fake.scopes),
     createLoadBalancers(fake),
+    createFirewalls(fake),
+    createTags(fake),
   ];
 
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -175,6 +181,9 @@ const ALL_SCOPES = [
   "load_balancer:create",
   "load_balancer:update",
   "load_balancer:delete",
+  "firewall:read",
+  "firewall:create",
+  "firewall:update",
 ];
 
 function kept<Item extends { readonly id: string }>(all: Map<string, Item>, item: Item): Item {

@@ -153,5 +153,6 @@ describe("a Service as the firewall reads it", () => {
     const { related } = contextOf([nodePorts("b", [1]), nodePorts("a", [1]), nodePorts("c", [1])]);
     expect(servicesIn(related)?.map(({ name }) => name)).toEqual(["a", "b", "c"]);
     expect(servicesIn({})).toBeUndefined();
+    expect(servicesIn({ services: { resourceVersion: "1", items: [{ name: 7 }] } })).toEqual([]);
   });
 });

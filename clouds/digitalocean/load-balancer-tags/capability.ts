@@ -1,0 +1,104 @@
+import {
+  actionAnswerOf,
+  actOnce,
+  failureOf,
+  invalid,
+  observeEach,
+} from "#clouds/digitalocean/capability-call.ts";
+import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
+import {
+  belongingOf,
+  isInPlace,
+  isTagged,
+  type Owner,
+} from "#clouds/digitalocean/load-balancers/belonging.ts";
+import { listLoadBalancers } from "#clouds/digitalocean/load-balancers/requests.ts";
+import type { Api, ApiAnswer, Turn } from "#clouds/http/api.ts";
+import type { Budget } from "#clouds/http/budget.ts";
+import type { Outcome } from "#clouds/http/outcome.ts";
+import type { ClosableCapability } from "#clouds/loaded-capability.ts";
+import type { ActionAnswer, Observation } from "#core/capability.ts";
+import type { CloudAction } from "#core/decision.ts";
+import type { Service } from "#core/service/service.ts";
+import { TAG, TagParameters, TagsQuestion, type TagsState } from "#core/service/tags/state.ts";
+
+/** What the tags of load balancers share with the rest of a cluster's cloud. */
+export interface TagsWorld {
+  readonly config: Owner;
+  readonly api: Api;
+  readonly budget: Budget;
+}
+
+/** The cluster's tag on its load balancers. */
+export function createLoadBalancerTags({ config, api, budget }: TagsWorld): ClosableCapability {
+  return {
+    observe: (questions, call) =>
+      observeEach(questions, call, budget, (question, turn) => observe(question, config, api, turn)),
+    act: (action, call) => actOnce(call, budget, (turn) => perform(action, config, api, turn)),
+    close() {},
+  };
+}
+
+async function observe(question: unknown, owner: Owner, api: Api, turn: Turn): Promise<Observation> {
+  const { success, data } = TagsQuestion.safeParse(question);
+  if (!success) return invalid("the question is none about the tags of load balancers");
+  const list = await listLoadBalancers(api, turn);
+  if (list.kind === "fault") return failureOf(list.fault);
+  // One of another cluster is none of this one's business, whoever names it.
+  const untagged = list.value.filter(
+    (balancer) => isInPlace(balancer, owner) && !isTagged(balancer, owner) && !isOfOthers(balancer),
+  );
+  const state: TagsState = { lacking: [], unproven: [] };
+  for (const balancer of untagged) {
+    if (data.services.some((service) => isOf(balancer, service, owner))) {
+      state.lacking.push(balancer.id);
+      continue;
+    }
+    const naming = data.services.find(({ loadBalancerID }) => loadBalancerID === balancer.id);
+    if (naming !== undefined) state.unproven.push(`${naming.namespace}/${naming.name}: ${balancer.id}`);
+  }
+  return { kind: "observed", state };
+}
+
+function isOfOthers({ tags }: LoadBalancer): boolean {
+  return tags.some((tag) => tag.startsWith("k8s:"));
+}
+
+function isOf(balancer: LoadBalancer, { uid }: TagsQuestion["services"][number], owner: Owner): boolean {
+  // Of a Service the uid alone is read for it.
+  return belongingOf(balancer, { metadata: { uid } } as Service, owner) === "service";
+}
+
+async function perform(
+  { action, target, parameters }: CloudAction,
+  { clusterID }: Owner,
+  api: Api,
+  turn: Turn,
+): Promise<ActionAnswer> {
+  const { success, data } = TagParameters.safeParse(parameters);
+  // A tag becomes part of a path, and there is one alone that is the cluster's.
+  if (!success || action !== TAG || clusterID === undefined || target !== `k8s:${clusterID}`)
+    return invalid(`loadBalancerTags has no action ${action} ${target}`);
+  const first = await tag(target, data.ids, api, turn);
+  if (first.kind === "ok" || first.fault.status !== 404) return actionAnswerOf(first);
+  const made = await create(target, api, turn);
+  if (made.kind === "fault") return actionAnswerOf(made);
+  return actionAnswerOf(await tag(target, data.ids, api, turn));
+}
+
+async function tag(name: string, ids: readonly string[], api: Api, turn: Turn): Promise<Outcome<null>> {
+  const resources = ids.map((id) => ({ resource_id: id, resource_type: "load_balancer" }));
+  const template = "POST /v2/tags/{name}/resources";
+  const path = `/v2/tags/${name}/resources`;
+  const request = { method: "POST", operation: "tags_assign_resources", template, path } as const;
+  return withoutBody(await api.send({ ...request, body: { resources } }, turn));
+}
+
+async function create(name: string, api: Api, turn: Turn): Promise<Outcome<null>> {
+  const request = { operation: "tags_create", template: "POST /v2/tags", path: "/v2/tags" };
+  return withoutBody(await api.send({ method: "POST", ...request, body: { name } }, turn));
+}
+
+function withoutBody(outcome: Outcome<ApiAnswer>): Outcome<null> {
+  return outcome.kind === "ok" ? { kind: "ok", value: null } : outcome;
+}

@@ -1,0 +1,236 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { DecisionContext } from "#core/controller.ts";
+import type { Decision } from "#core/decision.ts";
+import { firewallController } from "#core/firewall/controller.ts";
+import { ANNOTATIONS } from "#core/firewall/exposed-service.ts";
+import { EVERYWHERE } from "#core/firewall/rules.ts";
+import { CREATE, UPDATE } from "#core/firewall/state.ts";
+import { DEFAULT_SETTINGS } from "#core/settings.ts";
+import { errorAnswer } from "#emulators/digitalocean/answer.ts";
+import { aFirewall, type FakeFirewall } from "#emulators/digitalocean/firewalls.ts";
+import { TAG, VPC } from "#emulators/digitalocean/names.ts";
+import { playController } from "#test/clouds/digitalocean/play-controller.ts";
+import { aConfig, aWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
+import { balanced, CLUSTER, contextOf, nodePorts } from "#test/core/firewall/world.ts";
+
+const NAME = "k8s-public";
+const CONFIG = { publicAccessFirewall: { name: NAME, tags: [TAG] } };
+const OPEN = { sources: { addresses: [...EVERYWHERE] } };
+const OUT = { destinations: { addresses: [...EVERYWHERE] } };
+const OUTBOUND = [
+  { protocol: "icmp", ports: "0", ...OUT },
+  { protocol: "tcp", ports: "all", ...OUT },
+  { protocol: "udp", ports: "all", ...OUT },
+];
+const WEB = nodePorts("web", [30080]);
+
+let world: DigitalOceanWorld;
+beforeEach(async () => {
+  world = await aWorld();
+});
+afterEach(() => world.close());
+
+function play(services: readonly unknown[], config: Record<string, unknown> = CONFIG): Promise<Decision> {
+  const cloud = world.cloud(config);
+  const settings = { ...DEFAULT_SETTINGS, cloud: aConfig(config) };
+  const context: DecisionContext = contextOf(services, { settings });
+  return playController(firewallController, CLUSTER, cloud, context);
+}
+
+function add(traits: Partial<FakeFirewall> = {}): FakeFirewall {
+  const firewall = aFirewall({ name: NAME, tags: [TAG], ...traits });
+  world.fake.firewalls.set(firewall.id, firewall);
+  return firewall;
+}
+
+function all(): FakeFirewall[] {
+  return [...world.fake.firewalls.values()];
+}
+
+function changes(): string[] {
+  return world.fake.requests
+    .filter(({ method }) => method !== "GET")
+    .map(({ method, path }) => `${method} ${path}`);
+}
+
+describe("the firewall before the droplets", () => {
+  test("is made, is as it should be then, and changes with the Services", async () => {
+    const elsewhere = add({ name: "k8s-other", tags: ["other"] });
+    expect(await play([WEB])).toMatchObject({ kind: "unchanged" });
+    expect(all()).toEqual([
+      elsewhere,
+      {
+        ...{ id: expect.any(String), name: NAME, tags: [TAG], droplet_ids: [] },
+        ...{ inbound_rules: [{ protocol: "tcp", ports: "30080", ...OPEN }], outbound_rules: OUTBOUND },
+      },
+    ]);
+    expect(changes()).toEqual(["POST /v2/firewalls"]);
+    // A process that knows nothing of it finds it again by its name, and has nothing to do.
+    expect(await play([WEB])).toMatchObject({ kind: "unchanged" });
+    expect(changes()).toHaveLength(1);
+    const after = await play([nodePorts("web", [30081, "udp/30053"])]);
+    expect(after.kind).toBe("unchanged");
+    const [, own] = all();
+    expect(changes().slice(1)).toEqual([`PUT /v2/firewalls/${own?.id}`]);
+    expect(own?.inbound_rules).toEqual([
+      { protocol: "tcp", ports: "30081", ...OPEN },
+      { protocol: "udp", ports: "30053", ...OPEN },
+    ]);
+    expect(all()[0]).toEqual(elsewhere);
+  });
+
+  test("lets the cluster's own load balancer ask for health, and nobody else's", async () => {
+    const own = world.fake.addLoadBalancer({ tags: ["k8s:7b1c"] });
+    const others = world.fake.addLoadBalancer({ tags: ["k8s:other"] });
+    const nobodys = world.fake.addLoadBalancer({});
+    const naming = (name: string, id: string) =>
+      balanced(name, [443], { annotations: { [ANNOTATIONS.loadBalancerID]: id } });
+    const config = { ...CONFIG, clusterID: "7b1c" };
+    await play([naming("web", own.id)], config);
+    expect(all()[0]?.inbound_rules).toEqual([
+      { protocol: "tcp", ports: "10256", sources: { load_balancer_uids: [own.id] } },
+      { protocol: "tcp", ports: "443", ...OPEN },
+    ]);
+    for (const { id } of [others, nobodys, { id: crypto.randomUUID() }]) {
+      await play([naming("web", id)], config);
+      expect(all()[0]?.inbound_rules[0]).toEqual({ protocol: "tcp", ports: "10256", ...OPEN });
+    }
+  });
+
+  test("without clusterID counts load balancers of the cluster's network as its own", async () => {
+    const near = world.fake.addLoadBalancer({});
+    const far = world.fake.addLoadBalancer({ vpc_uuid: VPC.replace("7", "8") });
+    const health = async (id: string) => {
+      await play([balanced("web", [443], { annotations: { [ANNOTATIONS.loadBalancerID]: id } })]);
+      return all()[0]?.inbound_rules[0]?.sources;
+    };
+    expect(await health(near.id)).toEqual({ load_balancer_uids: [near.id] });
+    expect(await health(far.id)).toEqual(OPEN.sources);
+  });
+
+  test.each([
+    ["droplets of its own", { droplet_ids: ["7"] }, "FirewallForeign"],
+    ["another tag", { tags: [TAG, "db"] }, "FirewallForeign"],
+  ])("with %s is not touched, and told", async (_given, traits, code) => {
+    const there = add(traits);
+    expect(await play([WEB])).toMatchObject({ kind: "retry", because: { code }, events: [{ code }] });
+    expect(all()).toEqual([there]);
+    expect(changes()).toEqual([]);
+  });
+
+  test("that is there twice is not touched, and told", async () => {
+    add();
+    add();
+    expect(await play([WEB])).toMatchObject({ because: { code: "FirewallAmbiguous" } });
+    expect(changes()).toEqual([]);
+  });
+
+  test("that is on a later page is found", async () => {
+    for (let index = 0; index < 200; index += 1) add({ name: `other-${index}`, tags: [] });
+    const own = add();
+    expect(await play([WEB])).toMatchObject({ kind: "unchanged" });
+    expect(changes()).toEqual([`PUT /v2/firewalls/${own.id}`]);
+    expect(world.fake.requests.filter(({ method }) => method === "GET")).toHaveLength(2);
+  });
+
+  test("with more rules than one may have is told, and keeps the rules that it has", async () => {
+    const there = add();
+    const many = nodePorts(
+      "web",
+      Array.from({ length: 60 }, (_, index) => 30_000 + index),
+    );
+    expect(await play([many])).toMatchObject({
+      ...{ kind: "retry", afterSeconds: 300, because: { code: "Invalid" } },
+      events: [{ reason: "SyncFirewallFailed", code: "FirewallRefused" }],
+    });
+    expect(all()).toEqual([there]);
+  });
+
+  test("whose making was not answered is found by the next look, and not made twice", async () => {
+    world.fake.lost = ({ method }) => (method === "POST" ? "destroy" : undefined);
+    expect(await play([WEB])).toMatchObject({ kind: "retry", because: { code: "Unavailable" } });
+    world.fake.lost = undefined;
+    expect(await play([WEB])).toMatchObject({ kind: "unchanged" });
+    expect(all()).toHaveLength(1);
+  });
+
+  test("that somebody makes meanwhile is no second one", async () => {
+    world.fake.fault = ({ method }) => {
+      if (method === "POST" && all().length === 0) add();
+      return undefined;
+    };
+    expect(await play([WEB])).toMatchObject({ kind: "retry", because: { code: "Conflict" } });
+    expect(await play([WEB])).toMatchObject({ kind: "unchanged" });
+    expect(all()).toHaveLength(1);
+  });
+});
+
+describe("where the list of firewalls is of no use, nothing is made", () => {
+  test.each([
+    ["it is denied", errorAnswer(403, "forbidden"), "Denied"],
+    ["the token is wrong", errorAnswer(401, "unauthorized"), "Denied"],
+    ["it is throttled", errorAnswer(429, "too_many_requests", { "retry-after": "30" }), "Throttled"],
+    ["the service fails", errorAnswer(503, "server_error"), "Unavailable"],
+    ["a proxy answers", { status: 200, body: "<html>" }, "Unavailable"],
+    ["it is another thing", { status: 200, body: '{"droplets":[]}' }, "Unavailable"],
+    ["it holds another thing", { status: 200, body: '{"firewalls":[{"id":7}]}' }, "Unavailable"],
+    ["the connection breaks", "destroy", "Unavailable"],
+  ] as const)("%s", async (_given, answer, code) => {
+    world.fake.fault = ({ path }) => (path === "/v2/firewalls" ? answer : undefined);
+    expect(await play([WEB])).toMatchObject({ kind: "retry", because: { code } });
+    expect(changes()).toEqual([]);
+  });
+
+  test("pages have no end", async () => {
+    const links = { pages: { next: "https://api.digitalocean.com/v2/firewalls?page=2" } };
+    const body = JSON.stringify({ firewalls: [], links });
+    world.fake.fault = ({ path }) => (path === "/v2/firewalls" ? { status: 200, body } : undefined);
+    expect(await play([WEB])).toMatchObject({ kind: "retry", because: { code: "Unavailable" } });
+    expect(world.fake.requests).toHaveLength(10);
+  });
+});
+
+describe("the capability", () => {
+  const call = () => ({ signal: new AbortController().signal, share: 1 });
+  const action = (traits: Record<string, unknown>) => ({
+    ...{ on: "cloud" as const, capability: "firewall", action: UPDATE, target: "fw-1", parameters: {} },
+    ...{ precondition: { uid: "u", deleting: false } },
+    ...traits,
+  });
+  const parameters = { name: NAME, tags: [TAG], inbound: [], outbound: [] };
+
+  test.each([
+    ["parameters that are none", { parameters: { name: 7 } }],
+    ["an action that there is not", { action: "DeleteFirewall", parameters }],
+    ["an id that leads elsewhere", { target: "../account", parameters }],
+  ])("refuses %s without a request", async (_given, traits) => {
+    const firewall = world.cloud().capabilities?.["firewall"];
+    expect((await firewall?.act(action(traits), call()))?.answer).toMatchObject({ code: "Invalid" });
+    expect(world.fake.requests).toEqual([]);
+  });
+
+  test("says that one is gone which is, and that an answer is none", async () => {
+    const firewall = world.cloud().capabilities?.["firewall"];
+    const gone = await firewall?.act(action({ parameters }), call());
+    expect(gone?.answer).toMatchObject({ kind: "conflict" });
+    world.fake.fault = () => ({ status: 202, body: "{}" });
+    const odd = await firewall?.act(action({ action: CREATE, parameters }), call());
+    expect(odd?.answer).toMatchObject({ kind: "error", code: "Unavailable" });
+  });
+
+  test("answers each question: one that is none, one that came too late, one while little of the quota is left", async () => {
+    const firewall = world.cloud().capabilities?.["firewall"];
+    const question = { name: NAME, loadBalancers: [] };
+    expect((await firewall?.observe([7, question], call()))?.answers).toMatchObject([
+      { code: "Invalid" },
+      { kind: "observed" },
+    ]);
+    const late = await firewall?.observe([question], { signal: AbortSignal.abort(), share: 1 });
+    expect(late?.answers).toMatchObject([{ code: "Aborted" }]);
+    world.fake.rateLimit = { "ratelimit-remaining": "100" };
+    await firewall?.observe([question], call());
+    const held = await firewall?.observe([question], call());
+    expect(held?.answers).toMatchObject([{ code: "Throttled" }]);
+    expect(world.fake.requests).toHaveLength(2);
+  });
+});
