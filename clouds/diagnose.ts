@@ -17,6 +17,8 @@ export async function diagnose(
       return (await import("#clouds/digitalocean/diagnose.ts")).diagnoseDigitalOcean(config);
     case "hcloud":
       return (await import("#clouds/hcloud/diagnose.ts")).diagnoseHcloud(config, options);
+    case "rancher":
+      return (await import("#clouds/rancher/diagnose.ts")).diagnoseRancher(config);
     case "memory":
     case "no-cloud":
       return undefined;

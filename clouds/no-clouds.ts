@@ -18,6 +18,9 @@ export const readMemoryInstances = noCloud;
 /** As in `clouds/no-cloud/cloud.ts`. */
 export const createNoCloud = noCloud;
 
+/** As in `clouds/rancher/cloud.ts`. */
+export const loadRancherCloud = noCloud;
+
 function noCloud(): never {
   throw new Error("this function was built without clouds: it asks nothing of them");
 }

@@ -30,6 +30,11 @@ describe("a cluster", () => {
       { cloud: { ...AWS, topologyInstanceTypePattern: "(" } },
       ["cloud.topologyInstanceTypePattern"],
     ],
+    [
+      "certificates for addresses that are the nodes' own word",
+      { cloud: { provider: "no-cloud" }, controllers: ["csr-approver"] },
+      ["controllers"],
+    ],
     ["an unknown key", { polices: {} }, ["polices"]],
     [
       "data of an authority that are none",

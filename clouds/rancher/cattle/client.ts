@@ -1,0 +1,124 @@
+import type * as z from "zod";
+import type { Api, ApiAnswer, ApiRequest, Turn } from "#clouds/http/api.ts";
+import type { Outcome } from "#clouds/http/outcome.ts";
+import { fault, ok } from "#clouds/outcome.ts";
+import { Collection, Schema } from "#clouds/rancher/cattle/resources.ts";
+
+/** The API of an environment of Rancher 1.x, which says itself where what is: its links are followed, on the configured host alone. */
+export interface Cattle {
+  /** Where resources of a type are listed and made. */
+  collectionOf(type: string, turn: Turn): Promise<Outcome<string>>;
+  /** All resources of a collection: every page, or a fault. */
+  list<Item extends z.ZodType>(
+    link: string,
+    query: Readonly<Record<string, string>>,
+    item: Item,
+    turn: Turn,
+  ): Promise<Outcome<readonly z.output<Item>[]>>;
+  /** Sends to a link. */
+  send(link: string, request: Omit<ApiRequest, "path">, turn: Turn): Promise<Outcome<ApiAnswer>>;
+}
+
+const PAGE_SIZE = 1_000;
+const MAX_PAGES = 20;
+/** A server that links to itself for ever is not followed for ever. */
+const MAX_LINK = 4_096;
+
+/** `server` is the URL of the configuration; the API stands at its host under `/v2-beta`, in the project that it names if it names one. */
+export function createCattle(api: Api, server: string): Cattle {
+  const { origin } = new URL(server);
+  const root = rootOf(server);
+  let schemas: ReadonlyMap<string, string> | undefined;
+
+  const pathOf = (link: string): Outcome<string> => {
+    const url =
+      link.length <= MAX_LINK && URL.canParse(link, `${origin}/`) ? new URL(link, `${origin}/`) : undefined;
+    if (url !== undefined && url.origin === origin) return ok(`${url.pathname}${url.search}`);
+    const where = url === undefined ? "no URL" : url.origin;
+    const message = `Rancher links to ${where}, and only ${origin} is followed; see the setting api.host of Rancher`;
+    return fault("Denied", message);
+  };
+
+  const send = async (link: string, request: Omit<ApiRequest, "path">, turn: Turn) => {
+    const path = pathOf(link);
+    return path.kind === "fault" ? path : api.send({ ...request, path: path.value }, turn);
+  };
+
+  const list = async <Item extends z.ZodType>(
+    link: string,
+    query: Readonly<Record<string, string>>,
+    item: Item,
+    turn: Turn,
+  ): Promise<Outcome<readonly z.output<Item>[]>> => {
+    const first = pathOf(link);
+    if (first.kind === "fault") return first;
+    const [resource = "", own = ""] = first.value.split("?");
+    const template = `GET …/${resource.split("/").at(-1)}`;
+    const parameters = new URLSearchParams(own);
+    for (const [key, value] of Object.entries({ ...query, limit: String(PAGE_SIZE) }))
+      parameters.set(key, value);
+    let next = `${resource}?${parameters}`;
+    const seen = new Set([next]);
+    const items: z.output<Item>[] = [];
+    for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+      const answer = await api.get(
+        { operation: `List ${resource.split("/").at(-1)}`, template, path: next },
+        turn,
+      );
+      if (answer.kind === "fault") return answer;
+      const page = Collection.safeParse(answer.value).data;
+      if (page === undefined) return fault("Unavailable", `${template}: the answer is no collection`);
+      for (const each of page.data) {
+        const parsed = item.safeParse(each);
+        if (!parsed.success) return fault("Unavailable", `${template}: an item lacks what it must have`);
+        items.push(parsed.data);
+      }
+      if (!page.pagination?.next) return ok(items);
+      const path = pathOf(page.pagination.next);
+      if (path.kind === "fault") return path;
+      if (seen.has(path.value)) return fault("Unavailable", `${template}: the link to the next page repeats`);
+      seen.add(path.value);
+      next = path.value;
+    }
+    return fault("Unavailable", `${template}: more than ${MAX_PAGES} pages`);
+  };
+
+  const readSchemas = async (turn: Turn): Promise<Outcome<ReadonlyMap<string, string>>> => {
+    const template = `GET ${root}`;
+    const answer = await api.send({ operation: "Root", template, path: root }, turn);
+    if (answer.kind === "fault") return answer;
+    const where = answer.value.headers["x-api-schemas"];
+    if (where === undefined)
+      return fault("Unavailable", `${template}: no header X-API-Schemas; is it Rancher 1.x?`);
+    const listed = await list(where, {}, Schema, turn);
+    if (listed.kind === "fault") return listed;
+    return ok(
+      new Map(
+        listed.value.flatMap(({ id, links }) => (links?.["collection"] ? [[id, links["collection"]]] : [])),
+      ),
+    );
+  };
+
+  return {
+    list,
+    send,
+    async collectionOf(type, turn) {
+      if (schemas === undefined) {
+        const read = await readSchemas(turn);
+        if (read.kind === "fault") return read;
+        schemas = read.value;
+      }
+      const link = schemas.get(type);
+      if (link !== undefined) return ok(link);
+      // What the keys may not see has no schema; they may have been given more by the next time.
+      schemas = undefined;
+      return fault("Denied", `Rancher shows no collection of ${type}: see what the access key is for`);
+    },
+  };
+}
+
+/** `/v1/projects/1a5` is `/v2-beta/projects/1a5`, whatever stood before. */
+function rootOf(server: string): string {
+  const project = /\/projects\/([\w-]+)/.exec(new URL(server).pathname)?.[1];
+  return project === undefined ? "/v2-beta" : `/v2-beta/projects/${project}`;
+}

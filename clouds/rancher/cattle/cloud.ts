@@ -1,0 +1,146 @@
+import type { Cloud } from "#clouds/cloud.ts";
+import { createApi, type Sign, type Turn } from "#clouds/http/api.ts";
+import { createBudget } from "#clouds/http/budget.ts";
+import type { CloudError } from "#clouds/http/classify.ts";
+import { createHttpClient } from "#clouds/http/client.ts";
+import { createMeter } from "#clouds/http/meter.ts";
+import { answerOf, type Outcome } from "#clouds/http/outcome.ts";
+import type { Environment } from "#clouds/kind.ts";
+import { type Cattle, createCattle } from "#clouds/rancher/cattle/client.ts";
+import { addressesOf, instanceOf } from "#clouds/rancher/cattle/instance.ts";
+import { hostOf, uuidOf } from "#clouds/rancher/cattle/resolve.ts";
+import { CattleError, Host } from "#clouds/rancher/cattle/resources.ts";
+import { cattleSign } from "#clouds/rancher/cattle/sign.ts";
+import { readAuthority } from "#clouds/rancher/certificate-authority.ts";
+import type { RancherCloudOptions } from "#clouds/rancher/cloud.ts";
+import type { CattleServer } from "#clouds/rancher/kind.ts";
+import { sleepFor } from "#clouds/sleep.ts";
+import type { InstanceAnswer } from "#core/instance.ts";
+import { messageOf } from "#core/message-of.ts";
+import type { Node } from "#core/node/node.ts";
+
+/** Nobody says how much an environment's API bears; it was made for people who click. */
+const QUOTA = { burst: 100, refillPerSecond: 20 };
+
+/** Makes the cloud of an environment of Rancher 1.x; rejects where a key or a file is missing or unusable. */
+export async function loadCattleCloud(
+  server: CattleServer,
+  options: RancherCloudOptions = {},
+  environment: Environment = process.env,
+): Promise<Cloud> {
+  const sign = cattleSign(server, environment, options.clusterName ?? "cattle");
+  await sign({ method: "GET", path: "/", body: undefined });
+  return createCattleCloud({ server, sign, authority: await readAuthority(server.caFile) }, options);
+}
+
+/** An environment's API, and how it is spoken to. */
+export interface CattleAccess {
+  readonly server: Pick<CattleServer, "url">;
+  readonly sign: Sign;
+  /** PEM. */
+  readonly authority?: string | undefined;
+}
+
+/** The hosts of an environment. Nothing is kept between calls but where what is listed. */
+export function createCattleCloud(
+  { server, sign, authority }: CattleAccess,
+  options: RancherCloudOptions = {},
+): Cloud {
+  const {
+    sleep = sleepFor,
+    now = () => performance.now(),
+    wallClock = Date.now,
+    random = Math.random,
+  } = options;
+  const { origin, pathname } = new URL(server.url);
+  const client = createHttpClient(origin, { authority });
+  const budget = createBudget(QUOTA, 0, now);
+  const userAgent = `serverless-ccm (${(options.clusterName ?? "cattle").replace(/[^\w.-]/g, "-")})`;
+  const api = createApi({ client, sign, budget, readError, userAgent, sleep, wallClock, random });
+  const cattle = createCattle(api, server.url);
+  const network = /projects\/[\w-]+/.exec(pathname)?.[0] ?? "-";
+  return {
+    provider: "rancher",
+    async instances(nodes, { signal, share, control = false, onRequest }) {
+      const meter = createMeter(onRequest);
+      if (nodes.length === 0 || signal.aborted)
+        return { answers: nodes.map(() => ABORTED), usage: meter.usage() };
+      const leave = budget.enter(share);
+      try {
+        const answers = await answersTo(
+          nodes,
+          { cattle, network, isControlWanted: control },
+          { signal, meter },
+        );
+        return { answers, usage: meter.usage() };
+      } catch (error) {
+        // Nothing is known to come here; but the contract is that nobody's batch rejects.
+        const message = `Rancher: ${messageOf(error)}`;
+        const answer: InstanceAnswer = { kind: "error", code: "Unavailable", message };
+        return { answers: nodes.map(() => answer), usage: meter.usage() };
+      } finally {
+        leave();
+      }
+    },
+    async close() {
+      client.close();
+    },
+  };
+}
+
+interface Asked {
+  readonly cattle: Cattle;
+  readonly network: string;
+  readonly isControlWanted: boolean;
+}
+
+/** One list of hosts, and the addresses of each that is a node's. */
+async function answersTo(nodes: readonly Node[], asked: Asked, turn: Turn): Promise<InstanceAnswer[]> {
+  const { cattle, network, isControlWanted } = asked;
+  const isAsked = nodes.some((node) => typeof uuidOf(node) !== "object");
+  const listed: Outcome<readonly Host[]> = isAsked
+    ? await listHosts(cattle, turn)
+    : { kind: "ok", value: [] };
+  const addresses = new Map<Host, ReturnType<typeof addressesOf>>();
+  const read = (host: Host) => {
+    const reading = addresses.get(host) ?? addressesOf(cattle, host, turn);
+    addresses.set(host, reading);
+    return reading;
+  };
+  return Promise.all(
+    nodes.map(async (node): Promise<InstanceAnswer> => {
+      const subject = `node ${node.metadata.name}`;
+      const invalid = uuidOf(node);
+      if (typeof invalid === "object") return answerOf(invalid, subject);
+      if (listed.kind === "fault") return answerOf(listed.fault, subject);
+      const match = hostOf(node, listed.value);
+      if (match.kind === "fault") return answerOf(match.fault, subject);
+      if (match.kind === "absent") {
+        const message = `${subject}: Rancher lists no host ${match.what}`;
+        const [control] = isControlWanted ? listed.value : [];
+        return { kind: "not-found", message, ...(control === undefined ? {} : { control: control.uuid }) };
+      }
+      const ips = await read(match.host);
+      if (ips.kind === "fault") return answerOf(ips.fault, subject);
+      return { kind: "found", instance: instanceOf(match.host, ips.value, network) };
+    }),
+  );
+}
+
+async function listHosts(cattle: Cattle, turn: Turn): Promise<Outcome<readonly Host[]>> {
+  const link = await cattle.collectionOf("host", turn);
+  return link.kind === "fault" ? link : cattle.list(link.value, { removed_null: "1" }, Host, turn);
+}
+
+function readError(body: unknown): CloudError | undefined {
+  const error = CattleError.safeParse(body).data;
+  return error === undefined
+    ? undefined
+    : { id: error.code ?? undefined, message: error.message ?? undefined };
+}
+
+const ABORTED: InstanceAnswer = {
+  kind: "error",
+  code: "Aborted",
+  message: "aborted before Rancher was asked",
+};

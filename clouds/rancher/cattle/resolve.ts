@@ -1,0 +1,55 @@
+import type { Fault } from "#clouds/http/outcome.ts";
+import type { Host } from "#clouds/rancher/cattle/resources.ts";
+import type { Node } from "#core/node/node.ts";
+
+/** What became of a node among the hosts of an environment. */
+export type HostMatch =
+  | { readonly kind: "host"; readonly host: Host }
+  | { readonly kind: "absent"; readonly what: string }
+  | { readonly kind: "fault"; readonly fault: Fault };
+
+const SCHEME = "rancher://";
+
+/** What can be said of a node's provider ID without asking; undefined where it has none, and else the uuid it names. */
+export function uuidOf({ spec: { providerID = "" } }: Node): string | Fault | undefined {
+  if (providerID === "") return undefined;
+  const shown = JSON.stringify(providerID.slice(0, 100));
+  if (!providerID.startsWith(SCHEME))
+    return { code: "ForeignProviderID", message: `${shown} is not a provider ID of this cloud` };
+  const uuid = providerID.slice(SCHEME.length);
+  if (/^[0-9A-Za-z-]{1,128}$/.test(uuid)) return uuid;
+  return { code: "InvalidProviderID", message: `${shown} names no host; expected ${SCHEME}<uuid>` };
+}
+
+/** The host of a node: by the uuid of its provider ID, else by its name. */
+export function hostOf(node: Node, hosts: readonly Host[]): HostMatch {
+  const uuid = uuidOf(node);
+  if (typeof uuid === "object") return { kind: "fault", fault: uuid };
+  if (uuid !== undefined)
+    return only(
+      hosts.filter((host) => host.uuid === uuid),
+      `of uuid ${uuid}`,
+    );
+  const { name } = node.metadata;
+  return only(
+    hosts.filter(({ hostname }) => isSameName(hostname ?? "", name)),
+    "of that name",
+  );
+}
+
+/** Whatever the case; where one of the two alone has dots, its first label is compared. */
+export function isSameName(one: string, other: string): boolean {
+  const [a, b] = [one.toLowerCase(), other.toLowerCase()];
+  if (a === "" || b === "") return false;
+  if (a.includes(".") === b.includes(".")) return a === b;
+  return a.split(".")[0] === b.split(".")[0];
+}
+
+function only(candidates: readonly Host[], what: string): HostMatch {
+  const [host, second] = candidates;
+  if (host === undefined) return { kind: "absent", what };
+  if (second === undefined) return { kind: "host", host };
+  const ids = candidates.map(({ uuid }) => uuid).toSorted();
+  const message = `${ids.length} hosts are ${what}, ${ids.slice(0, 5).join(", ")}`;
+  return { kind: "fault", fault: { code: "Ambiguous", message } };
+}

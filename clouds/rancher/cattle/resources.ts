@@ -1,0 +1,33 @@
+import * as z from "zod";
+
+/** Links and actions of a resource: URLs by name. */
+const Urls = z.record(z.string(), z.string());
+
+/** A collection; items are looked at one by one. */
+export const Collection = z.object({
+  type: z.literal("collection"),
+  data: z.array(z.unknown()),
+  pagination: z.object({ next: z.string().nullish() }).nullish(),
+});
+
+/** What a type of resources is and where they are listed. */
+export const Schema = z.object({ id: z.string(), links: Urls.nullish() });
+
+/** A machine of an environment. */
+export const Host = z.object({
+  id: z.string().min(1),
+  uuid: z.string().min(1).max(128),
+  hostname: z.string().nullish(),
+  state: z.string().nullish(),
+  links: Urls,
+});
+export type Host = z.output<typeof Host>;
+
+export const IpAddress = z.object({ address: z.string().nullish() });
+
+/** As Rancher 1.x words its errors. */
+export const CattleError = z.object({
+  type: z.literal("error"),
+  code: z.string().nullish().catch(undefined),
+  message: z.string().nullish().catch(undefined),
+});

@@ -1,0 +1,191 @@
+import { describe, expect, test, vi } from "vitest";
+import { parseCloudConfig } from "#cli/cloud-config.ts";
+import { loadCloud } from "#clouds/kinds.ts";
+import { loadRancherCloud } from "#clouds/rancher/cloud.ts";
+import { RancherCloudConfig, rancher } from "#clouds/rancher/kind.ts";
+import { TOKEN } from "#test/clouds/rancher/fake-management.ts";
+
+const K3S = { provider: "rancher", distribution: "k3s" };
+const SERVER = { url: "https://rancher.example.com", cluster: "blue" };
+const MACHINES = { ...K3S, existence: "rancher", rancher: SERVER };
+const CATTLE = {
+  provider: "rancher",
+  mode: "cattle",
+  cattle: { url: "https://rancher.example.com/v1/projects/1a5" },
+};
+const parse = (config: Record<string, unknown>) => RancherCloudConfig.safeParse(config);
+
+describe("the configuration", () => {
+  test.each<[string, Record<string, unknown>]>([
+    ["K3s", K3S],
+    ["RKE2 without anybody who knows of machines", { ...K3S, distribution: "rke2", existence: "none" }],
+    ["Machines", MACHINES],
+    [
+      "Machines with all of it",
+      { ...MACHINES, rancher: { ...SERVER, namespace: "ns", tokenFile: "/t", caFile: "/ca" } },
+    ],
+    ["a token in a secret", { ...MACHINES, rancher: { ...SERVER, credentials: { file: "/t" } } }],
+    ["an environment", CATTLE],
+    [
+      "an environment with its keys",
+      { ...CATTLE, cattle: { ...CATTLE.cattle, accessKey: "A", secretKeyFile: "/s" } },
+    ],
+  ])("takes %s", (_, config) => {
+    expect(parse(config).error).toBeUndefined();
+  });
+
+  test.each<[string, Record<string, unknown>, string]>([
+    ["no distribution", { provider: "rancher" }, "distribution"],
+    ["another distribution", { ...K3S, distribution: "k0s" }, "distribution"],
+    ["Machines of no server", { ...K3S, existence: "rancher" }, "is required with existence: rancher"],
+    ["a server that nobody asks", { ...K3S, rancher: SERVER }, "means nothing without existence: rancher"],
+    ["a server without its cluster", { ...MACHINES, rancher: { url: SERVER.url } }, "cluster"],
+    [
+      "a cluster that is a selector",
+      { ...MACHINES, rancher: { ...SERVER, cluster: "blue,env=prod" } },
+      "the name of an object",
+    ],
+    [
+      "a namespace that is a path",
+      { ...MACHINES, rancher: { ...SERVER, namespace: "../kube-system" } },
+      "the name of an object",
+    ],
+    [
+      "http to elsewhere",
+      { ...MACHINES, rancher: { ...SERVER, url: "http://rancher.example.com" } },
+      "https is required",
+    ],
+    ["the token itself", { ...MACHINES, rancher: { ...SERVER, token: TOKEN } }, "Unrecognized key"],
+    [
+      "two tokens",
+      { ...MACHINES, rancher: { ...SERVER, tokenFile: "/t", credentials: { file: "/t" } } },
+      "a second time",
+    ],
+    [
+      "an environment without its URL",
+      { provider: "rancher", mode: "cattle" },
+      "is required with mode: cattle",
+    ],
+    [
+      "an environment with a distribution",
+      { ...CATTLE, distribution: "k3s" },
+      "means nothing with mode: cattle",
+    ],
+    [
+      "an environment without the mode",
+      { ...K3S, cattle: CATTLE.cattle },
+      "means nothing without mode: cattle",
+    ],
+    [
+      "a password in the URL",
+      { ...CATTLE, cattle: { url: "https://a:b@rancher.example.com" } },
+      "without user name",
+    ],
+  ])("refuses %s", (_, config, message) => {
+    expect(parse(config).error?.message).toContain(message);
+  });
+});
+
+describe("with flags", () => {
+  const written = (provider: string, text: string, environment: Record<string, string> = {}) => {
+    const parsed = parseCloudConfig(provider, text, environment);
+    return parsed.kind === "cloud"
+      ? parsed.cloud
+      : parsed.faults.map(({ name, message }) => `${name}: ${message}`);
+  };
+
+  test.each(["k3s", "rke2"])("%s is a distribution, and may be said by its name", (distribution) => {
+    expect(written(distribution, "")).toEqual({ provider: "rancher", distribution });
+  });
+
+  test("the file's own word counts for more", () => {
+    expect(written("k3s", "distribution: rke2")).toEqual({ provider: "rancher", distribution: "rke2" });
+  });
+
+  test("a URL comes from the environment where the file has the rest", () => {
+    const text = "existence: rancher\nrancher: { cluster: blue }";
+    const environment = {
+      RANCHER_URL: SERVER.url,
+      CATTLE_URL: "https://elsewhere.example.com",
+      RANCHER_TOKEN: TOKEN,
+    };
+    expect(written("rke2", text, environment)).toEqual({
+      ...{ provider: "rancher", distribution: "rke2", existence: "rancher" },
+      rancher: SERVER,
+    });
+    expect(written("rke2", "", environment)).toEqual({ provider: "rancher", distribution: "rke2" });
+  });
+
+  test("what is missing is said with the variable that would supply it", () => {
+    const faults = written("rke2", "existence: rancher\nrancher: { cluster: blue }");
+    expect(String(faults)).toContain("rancher.url");
+    expect(String(faults)).toContain("(or set RANCHER_URL)");
+  });
+
+  test("a name that is nobody's is told all names that there are", () => {
+    expect(String(written("k0s", ""))).toMatch(/"k0s" is no cloud; known are .*rancher, k3s, rke2/);
+  });
+});
+
+test.each<[string, Record<string, unknown>, string]>([
+  ["no token at all", MACHINES, "rancher.tokenFile is required where RANCHER_TOKEN is not set"],
+  [
+    "a token file that is not there",
+    { ...MACHINES, rancher: { ...SERVER, tokenFile: "/nowhere/t" } },
+    "/nowhere/t cannot be read",
+  ],
+  ["no access key", CATTLE, "cattle.accessKey is required where CATTLE_ACCESS_KEY is not set"],
+  [
+    "no secret key",
+    { ...CATTLE, cattle: { ...CATTLE.cattle, accessKey: "A" } },
+    "cattle.secretKeyFile is required",
+  ],
+  [
+    "a secret key file that is not there",
+    { ...CATTLE, cattle: { ...CATTLE.cattle, accessKey: "A", secretKeyFile: "/nowhere/s" } },
+    "/nowhere/s cannot be read",
+  ],
+])("%s is a fault as soon as the cloud is loaded", async (_, config, message) => {
+  await expect(loadRancherCloud(RancherCloudConfig.parse(config), {}, {})).rejects.toThrow(message);
+});
+
+test.each<[string, Record<string, unknown>, Record<string, string>]>([
+  ["of nodes alone", K3S, {}],
+  ["of Machines", MACHINES, { RANCHER_TOKEN: TOKEN }],
+  ["of an environment", CATTLE, { CATTLE_ACCESS_KEY: "access", CATTLE_SECRET_KEY: TOKEN }],
+])(
+  "the cloud %s is loaded by its kind, which says of no secret more than its name",
+  async (_, written, environment) => {
+    for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+    const config = RancherCloudConfig.parse(written);
+    const cloud = await loadCloud(config, { clusterName: "blue" });
+    expect(cloud.provider).toBe("rancher");
+    expect([rancher.credentialSource(config), rancher.quotaKey(config)].join()).not.toContain(TOKEN);
+    await cloud.close();
+    vi.unstubAllEnvs();
+  },
+);
+
+test("quotas are told apart by server and token", () => {
+  const keys = [
+    K3S,
+    MACHINES,
+    { ...MACHINES, rancher: { ...SERVER, tokenFile: "/t" } },
+    { ...MACHINES, rancher: { ...SERVER, url: "https://other.example.com" } },
+    CATTLE,
+  ].map((config) => rancher.quotaKey(RancherCloudConfig.parse(config)));
+  expect(new Set(keys).size).toBe(keys.length);
+});
+
+test("what the answers are made of is kept in snapshots of nodes", () => {
+  const keys = rancher.nodeKeysOf?.(RancherCloudConfig.parse(K3S)) ?? [];
+  expect(keys).toEqual(
+    expect.arrayContaining([
+      "k3s.io/internal-ip",
+      "k3s.io/hostname",
+      "rke.cattle.io/machine",
+      "kubernetes.io/hostname",
+    ]),
+  );
+  expect(rancher.nodeKeysOf?.(RancherCloudConfig.parse(CATTLE))).toEqual([]);
+});

@@ -1,0 +1,283 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { CloudCall } from "#clouds/cloud.ts";
+import { aCall, aNode, type NodeTraits } from "#test/clouds/builders.ts";
+import { summary } from "#test/clouds/conformance.ts";
+import {
+  type FakeAnswer,
+  type FakeMachine,
+  json,
+  rancherError,
+  statusAnswer,
+  TOKEN,
+} from "#test/clouds/rancher/fake-management.ts";
+import { aRancherWorld, type RancherWorld } from "#test/clouds/rancher/world.ts";
+
+const ABSENT = "00000000-0000-4000-8000-000000000000";
+const SEEN = "serverless-ccm.io/instance";
+
+let world: RancherWorld;
+beforeEach(async () => {
+  world = await aRancherWorld();
+});
+afterEach(() => world.close());
+
+const labelled = (uid: string): NodeTraits => ({ labels: { "rke.cattle.io/machine": uid } });
+const seenAs = (text: string): NodeTraits => ({ annotations: { [SEEN]: text } });
+const machine = ({ metadata }: FakeMachine): NodeTraits => labelled(metadata.uid);
+
+async function ask(nodes: readonly NodeTraits[], call: Partial<CloudCall> = {}) {
+  return (await world.cloud().instances(nodes.map(aNode), aCall({ control: true, ...call }))).answers;
+}
+
+describe("of a node", () => {
+  type Given = (world: RancherWorld) => NodeTraits;
+  test.each<[string, Given, Record<string, unknown>]>([
+    ["whose label names a Machine, it is there", ({ fake }) => machine(fake.add()), { kind: "found" }],
+    [
+      "whose Machine is about to go, it is there until that is gone",
+      ({ fake }) => {
+        const going = fake.add({ phase: "Deleted" });
+        going.metadata.deletionTimestamp = "2026-01-01T00:00:00Z";
+        return machine(going);
+      },
+      { kind: "found" },
+    ],
+    [
+      "that a Machine names, it is there",
+      ({ fake }) => {
+        fake.add({ node: { name: "node-1" } });
+        return {};
+      },
+      { kind: "found", instance: { account: "rancher" } },
+    ],
+    [
+      "that a Machine names by its uid, it is there, whatever its label says",
+      ({ fake }) => {
+        fake.add({ node: { name: "node-1", uid: "uid-of-node-1" } });
+        return labelled(ABSENT);
+      },
+      { kind: "found", instance: { account: "rancher" } },
+    ],
+    ["that never had a Machine, it is there", () => ({}), { kind: "found", instance: { account: "rke2" } }],
+    [
+      "whose label names a Machine that is not there, it is gone",
+      () => labelled(ABSENT),
+      { kind: "not-found", control: "blue-pool1-abcde-1" },
+    ],
+    [
+      "that was seen with a Machine that is not there, it is gone",
+      () => seenAs(`rancher/fleet-default/blue/${ABSENT}/node-1`),
+      { kind: "not-found", control: "blue-pool1-abcde-1" },
+    ],
+    [
+      "that was seen with a Machine that is there, it is there, whatever its label says",
+      ({ fake }) => ({
+        ...labelled(ABSENT),
+        ...seenAs(`rancher/fleet-default/blue/${fake.add().metadata.uid}/node-1`),
+      }),
+      { kind: "found" },
+    ],
+    [
+      "that was seen in another cluster, nothing is known",
+      () => seenAs(`rancher/fleet-default/green/${ABSENT}/node-1`),
+      { kind: "found" },
+    ],
+    ["that was seen without a Machine, nothing is known", () => seenAs("rke2/-/node-1"), { kind: "found" }],
+    [
+      "whose Machine is gone, and whose name another one has, both are said",
+      ({ fake }) => {
+        fake.add({ name: "blue-successor", node: { name: "node-1", uid: "of-the-next-node" } });
+        return labelled(ABSENT);
+      },
+      { kind: "not-found", takenOverBy: "blue-successor" },
+    ],
+    [
+      "whose label names the Machine of another node, it is told that it is not its",
+      ({ fake }) => machine(fake.add({ name: "blue-1", node: { name: "node-2" } })),
+      { kind: "error", code: "Ambiguous", message: expect.stringMatching(/blue-1.*node-2/) },
+    ],
+    [
+      "that two Machines name, neither is believed",
+      ({ fake }) => {
+        fake.add({ name: "blue-1", node: { name: "node-1" } });
+        fake.add({ name: "blue-2", node: { name: "node-1" } });
+        return labelled(ABSENT);
+      },
+      { kind: "error", code: "Ambiguous", message: expect.stringMatching(/blue-1 and blue-2/) },
+    ],
+    ["whose label is empty, it counts as none", () => labelled(""), { kind: "found" }],
+  ])("%s", async (_, given, expected) => {
+    world.fake.add();
+    expect(await ask([given(world)])).toMatchObject([expected]);
+  });
+
+  test("nothing proves the place where all Machines of the cluster are about to go", async () => {
+    world.fake.add().metadata.deletionTimestamp = "2026-01-01T00:00:00Z";
+    const [answer] = await ask([labelled(ABSENT)]);
+    expect(answer).toMatchObject({ kind: "not-found" });
+    expect(answer).not.toHaveProperty("control");
+  });
+});
+
+describe("nothing is said to be gone by", () => {
+  type Break = (world: RancherWorld) => void;
+  const fault =
+    (answer: FakeAnswer): Break =>
+    ({ fake }) => {
+      fake.fault = ({ path }) => (path.endsWith("/machines") ? answer : undefined);
+    };
+  const page = (traits: Record<string, unknown>): FakeAnswer =>
+    json(200, { kind: "MachineList", metadata: { continue: "" }, items: [], ...traits });
+
+  test.each<[string, Break, string, string]>([
+    ["a list without any Machine", ({ fake }) => fake.machines.splice(0), "Unavailable", "existence: none"],
+    [
+      "a list that has Machines of others alone",
+      ({ fake }) => {
+        fake.machines.splice(0);
+        fake.add({ cluster: "green" });
+      },
+      "Unavailable",
+      "no Machine of cluster blue",
+    ],
+    [
+      "a list that was not narrowed to the cluster",
+      fault(
+        page({
+          items: [{ metadata: { name: "green-1", uid: "u", labels: {} }, spec: { clusterName: "green" } }],
+        }),
+      ),
+      "Unavailable",
+      "green-1",
+    ],
+    ["an item that is no Machine", fault(page({ items: [{ metadata: {} }] })), "Unavailable", "no Machine"],
+    ["a list without items", fault(page({ items: null })), "Unavailable", "no Machine of cluster"],
+    [
+      "a list of something else",
+      fault(json(200, { kind: "NodeList", metadata: {}, items: [] })),
+      "Unavailable",
+      "no list",
+    ],
+    [
+      "a page of a console",
+      fault({ status: 200, body: "<html>", headers: { "content-type": "text/html" } }),
+      "Unavailable",
+      "not the API's JSON",
+    ],
+    [
+      "a token that is not accepted",
+      fault(rancherError(401, "Unauthorized", "must authenticate")),
+      "Denied",
+      "must authenticate",
+    ],
+    ["a token that may not list", fault(statusAnswer(403, "Forbidden")), "Denied", "Forbidden"],
+    ["a collection that is not there", fault(statusAnswer(404, "NotFound")), "Unavailable", "rancher.url"],
+    ["a throttle", fault(statusAnswer(429, "TooManyRequests")), "Throttled", "TooManyRequests"],
+    ["a server that fails", fault(statusAnswer(503, "ServiceUnavailable")), "Unavailable", "503"],
+    [
+      "a redirect",
+      fault({ status: 302, body: "", headers: { location: "https://elsewhere.example.com" } }),
+      "Unavailable",
+      "redirects are not followed",
+    ],
+    [
+      "a group that is none",
+      ({ fake }) => {
+        fake.fault = ({ path }) =>
+          path.endsWith("/cluster.x-k8s.io") ? json(200, { kind: "APIGroup" }) : undefined;
+      },
+      "Unavailable",
+      "no API group",
+    ],
+    [
+      "a server without Cluster API",
+      ({ fake }) => {
+        fake.fault = ({ path }) =>
+          path.endsWith("/cluster.x-k8s.io") ? statusAnswer(404, "NotFound") : undefined;
+      },
+      "Unavailable",
+      "rancher.url",
+    ],
+    [
+      "a second page that fails",
+      ({ fake }) => {
+        for (let index = 0; index < 3; index += 1) fake.add();
+        fake.pageSize = 2;
+        fake.fault = ({ query }) =>
+          query["continue"] === undefined ? undefined : statusAnswer(410, "Expired");
+      },
+      "Unavailable",
+      "Expired",
+    ],
+    [
+      "pages without an end",
+      ({ fake }) => {
+        fake.fault = ({ path }) =>
+          path.endsWith("/machines") ? page({ metadata: { continue: "again" } }) : undefined;
+      },
+      "Unavailable",
+      "repeats",
+    ],
+  ])("%s", async (_, breakIt, code, words) => {
+    world.fake.add();
+    breakIt(world);
+    const answers = await ask([labelled(ABSENT), {}]);
+    expect(answers.map(summary)).toEqual([code, code]);
+    for (const answer of answers) {
+      expect(answer).toMatchObject({ message: expect.stringContaining(words) });
+      expect(JSON.stringify(answer)).not.toContain(TOKEN);
+    }
+  });
+
+  test("a server that says the token back, which is not quoted", async () => {
+    fault(statusAnswer(403, `Forbidden for ${TOKEN}`))(world);
+    const [answer] = await ask([{}]);
+    expect(answer).toMatchObject({ code: "Denied" });
+    expect(JSON.stringify(answer)).not.toContain(TOKEN);
+  });
+});
+
+describe("requests", () => {
+  const asked = () =>
+    world.fake.requests.map(({ path, query }) =>
+      path.endsWith("/machines") ? `list ${query["limit"]}` : "group",
+    );
+
+  test("1,000 nodes are two pages of one list", async () => {
+    const nodes = Array.from({ length: 1_000 }, (_, index) => ({
+      name: `node-${index}`,
+      ...machine(world.fake.add()),
+    }));
+    const answers = await ask(nodes);
+    expect(answers.every(({ kind }) => kind === "found")).toBe(true);
+    expect(asked()).toEqual(["group", "list 500", "list 500"]);
+  });
+
+  test("the version is asked for once, and again where a list is not there", async () => {
+    const cloud = world.cloud();
+    const node = aNode(machine(world.fake.add()));
+    const look = async () => (await cloud.instances([node], aCall())).answers.map(summary);
+    expect(await look()).toEqual(["node-1"]);
+    expect(await look()).toEqual(["node-1"]);
+    world.fake.version = "v1beta2";
+    expect(await look()).toEqual(["Unavailable"]);
+    expect(await look()).toEqual(["node-1"]);
+    expect(asked()).toEqual(["group", "list 500", "list 500", "list 500", "group", "list 500"]);
+  });
+
+  test("a list serves for a while those that it shows, and never those that it does not", async () => {
+    const cloud = world.cloud({ maxListAgeMs: 10_000 });
+    const there = world.fake.add();
+    const look = async (...nodes: NodeTraits[]) =>
+      (await cloud.instances(nodes.map(aNode), aCall())).answers.map(({ kind }) => kind);
+    expect(await look(machine(there))).toEqual(["found"]);
+    expect(await look(machine(there))).toEqual(["found"]);
+    expect(asked()).toHaveLength(2);
+    expect(await look(machine(there), labelled(ABSENT))).toEqual(["found", "not-found"]);
+    expect(await look({})).toEqual(["found"]);
+    expect(asked()).toHaveLength(4);
+    world.pass(10_000);
+    expect(await look(machine(there))).toEqual(["found"]);
+    expect(asked()).toHaveLength(5);
+  });
+});
