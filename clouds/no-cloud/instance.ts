@@ -1,4 +1,4 @@
-import { formatIp } from "#clouds/no-cloud/format-ip.ts";
+import { formatIp } from "#clouds/canonical-ip.ts";
 import { HOSTNAME_LABEL } from "#clouds/no-cloud/kind.ts";
 import type { Instance, InstanceAnswer } from "#core/instance.ts";
 import { type Ip, isSameIp, isUnspecified, parseIp } from "#core/ip.ts";

@@ -1,11 +1,9 @@
 import * as z from "zod";
 import { isOcid } from "#clouds/oci/ocid.ts";
 
-const Subnet = z
-  .string()
-  .refine((text) => text === "" || isOcid(text, "subnet"), {
-    error: "the OCID of a subnet, which begins with ocid1.subnet.",
-  });
+const Subnet = z.string().refine((text) => text === "" || isOcid(text, "subnet"), {
+  error: "the OCID of a subnet, which begins with ocid1.subnet.",
+});
 
 /** Freeform and defined tags, as Oracle's API takes them. */
 export const Tags = z.strictObject({

@@ -1,4 +1,4 @@
-import { formatIp } from "#clouds/no-cloud/format-ip.ts";
+import { formatIp } from "#clouds/canonical-ip.ts";
 import { noCloudAnswer } from "#clouds/no-cloud/instance.ts";
 import { type Distribution, keyOf, type NodeKey, REPEATED_LABELS } from "#clouds/rancher/node-keys.ts";
 import type { InstanceAnswer } from "#core/instance.ts";

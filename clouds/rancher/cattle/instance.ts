@@ -1,6 +1,6 @@
+import { formatIp } from "#clouds/canonical-ip.ts";
 import type { Turn } from "#clouds/http/api.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
-import { formatIp } from "#clouds/no-cloud/format-ip.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import type { Cattle } from "#clouds/rancher/cattle/client.ts";
 import { type Host, IpAddress } from "#clouds/rancher/cattle/resources.ts";
