@@ -1,0 +1,72 @@
+import type { Cloud, CloudCall } from "#clouds/cloud.ts";
+import type { Outcome } from "#clouds/http/outcome.ts";
+import { IPV6_LABEL } from "#clouds/oci/kind.ts";
+import type { Sought } from "#clouds/oci/load-balancers/observe/sought.ts";
+import type { InstanceAddresses } from "#clouds/oci/load-balancers/state.ts";
+import { fault, ok } from "#clouds/outcome.ts";
+import type { Instance } from "#core/instance.ts";
+import type { Node } from "#core/node/node.ts";
+import type { CloudUsage } from "#core/report.ts";
+import { NO_CLOUD_USAGE } from "#core/usage.ts";
+
+/** How nodes are asked about: with the checks that an instance is the cluster's, in as many calls as there are pages. */
+export type AskInstances = Cloud["instances"];
+
+/** Where the instances of all Services of a batch are reached; those that are not the cluster's, or no more, are left out. */
+export async function findAddresses(
+  sought: readonly Sought[],
+  instances: AskInstances,
+  call: CloudCall,
+): Promise<{
+  readonly addresses: Outcome<Readonly<Record<string, InstanceAddresses>>>;
+  readonly usage: CloudUsage;
+}> {
+  const ids = [...new Set(sought.flatMap((each) => each.instances))];
+  if (ids.length === 0) return { addresses: ok({}), usage: NO_CLOUD_USAGE };
+  const needsIPv6 = sought.some((each) => each.needsIPv6);
+  const { answers, usage } = await instances(
+    ids.map((id) => nodeOf(id, needsIPv6)),
+    call,
+  );
+  const addresses: Record<string, InstanceAddresses> = {};
+  for (const [index, id] of ids.entries()) {
+    const answer = answers[index];
+    if (answer?.kind === "found" && !ENDED.has(answer.instance.state))
+      addresses[id] = addressesOf(answer.instance);
+    if (answer?.kind !== "error" || ITS_OWN.has(answer.code)) continue;
+    return { addresses: fault(answer.code, answer.message), usage };
+  }
+  return { addresses: ok(addresses), usage };
+}
+
+const ENDED: ReadonlySet<string> = new Set<Instance["state"]>(["shutting-down", "terminated"]);
+
+/** Faults of one node, which is no target then; others are of the account, and nothing is known. */
+const ITS_OWN: ReadonlySet<string> = new Set([
+  "Foreign",
+  "Ambiguous",
+  "ForeignProviderID",
+  "InvalidProviderID",
+]);
+
+/** A node as far as its instance is found by it. */
+function nodeOf(id: string, needsIPv6: boolean): Node {
+  return {
+    metadata: {
+      ...{ name: id, uid: id.slice(0, 128), resourceVersion: "1", creationTimestamp: "1970-01-01T00:00:00Z" },
+      ...(needsIPv6 ? { labels: { [IPV6_LABEL]: "" } } : {}),
+    },
+    spec: { providerID: `oci://${id}` },
+    status: {},
+  };
+}
+
+/** InternalIP comes first, of IPv6 what there is. */
+function addressesOf({ addresses }: Instance): InstanceAddresses {
+  const ofType = (wanted: string): readonly string[] =>
+    addresses.flatMap(({ type, address }) => (type === wanted ? address : []));
+  const internal = ofType("InternalIP");
+  const ipv4 = internal.find((address) => !address.includes(":"));
+  const ipv6 = [...internal, ...ofType("ExternalIP")].find((address) => address.includes(":"));
+  return { ...(ipv4 === undefined ? {} : { ipv4 }), ...(ipv6 === undefined ? {} : { ipv6 }) };
+}

@@ -1,0 +1,148 @@
+import * as z from "zod";
+import type { Turn } from "#clouds/http/api.ts";
+import type { Outcome } from "#clouds/http/outcome.ts";
+import type { OciApis } from "#clouds/oci/api.ts";
+import type { OciService } from "#clouds/oci/hosts.ts";
+import type { LoadBalancerKind } from "#clouds/oci/load-balancers/annotations/table.ts";
+import { BASES, GROUPS_PATH } from "#clouds/oci/load-balancers/operations.ts";
+import {
+  Balancer,
+  Group,
+  ListedBalancer,
+  PublicIp,
+  Rule,
+  Subnet,
+  WorkRequest,
+} from "#clouds/oci/load-balancers/state.ts";
+import { fault, ok } from "#clouds/outcome.ts";
+
+/** A work request of network load balancers, in a list of all of a compartment. */
+export const NetworkWorkRequest = z.object({
+  status: z.string(),
+  operationType: z.string(),
+  timeAccepted: z.string().nullish(),
+  timeFinished: z.string().nullish(),
+  resources: z.array(z.object({ identifier: z.string() })).nullish(),
+});
+export type NetworkWorkRequest = z.output<typeof NetworkWorkRequest>;
+
+/** Reads of one batch: whatever is asked for twice is asked of OCI once. */
+export interface Reads {
+  /** Those of a name, or all of a compartment. */
+  balancers(
+    kind: LoadBalancerKind,
+    compartment: string,
+    name?: string,
+  ): Promise<Outcome<readonly ListedBalancer[]>>;
+  balancer(
+    kind: LoadBalancerKind,
+    id: string,
+  ): Promise<Outcome<{ readonly balancer: Balancer; readonly etag?: string }>>;
+  workRequests(id: string): Promise<Outcome<readonly WorkRequest[]>>;
+  networkWorkRequests(compartment: string): Promise<Outcome<readonly NetworkWorkRequest[]>>;
+  groups(compartment: string, vcn: string): Promise<Outcome<readonly Group[]>>;
+  /** Undefined where there is none to be seen. */
+  group(id: string): Promise<Outcome<Group | undefined>>;
+  rules(group: string): Promise<Outcome<readonly Rule[]>>;
+  subnet(id: string): Promise<Outcome<Subnet | undefined>>;
+  publicIp(address: string): Promise<Outcome<PublicIp | undefined>>;
+}
+
+export function readsOf(apis: OciApis, turn: Turn): Reads {
+  const known = new Map<string, Promise<Outcome<unknown>>>();
+  const once = <Value>(key: string, read: () => Promise<Outcome<Value>>): Promise<Outcome<Value>> => {
+    const before = known.get(key) ?? read();
+    known.set(key, before);
+    // What is kept under a key was read by whoever asks for this key.
+    return before as Promise<Outcome<Value>>;
+  };
+  const list = <Value>(service: OciService, operation: string, path: string, item: z.ZodType<Value>) =>
+    once(path, async (): Promise<Outcome<readonly Value[]>> => {
+      const template = `GET ${path.replace(/\?.*/, "").replace(/ocid1[^/]+/, "{id}")}`;
+      const listed = await apis[service].list({ operation, template, path }, turn);
+      if (listed.kind === "fault") return listed;
+      const parsed = z.array(item).safeParse(listed.value);
+      return parsed.success ? ok(parsed.data) : malformed(template);
+    });
+  const one = <Value>(service: OciService, operation: string, path: string, shape: z.ZodType<Value>) =>
+    once(path, async (): Promise<Outcome<Value | undefined>> => {
+      const template = `GET ${path.replace(/[^/]+$/, "{id}")}`;
+      const read = await apis[service].get({ operation, template, path }, turn);
+      if (read.kind === "fault") return read.fault.status === 404 ? ok(undefined) : read;
+      const parsed = shape.safeParse(read.value);
+      return parsed.success ? ok(parsed.data) : malformed(template);
+    });
+
+  return {
+    balancers(kind, compartment, name) {
+      const { service, path, words } = BASES[kind];
+      const query = new URLSearchParams({
+        compartmentId: compartment,
+        ...(name === undefined ? {} : { displayName: name }),
+      });
+      return list(service, `${kind}:List${words}s`, `${path}?${query}`, ListedBalancer);
+    },
+    balancer(kind, id) {
+      const { service, path, words } = BASES[kind];
+      const template = `GET ${path}/{id}`;
+      return once(`${path}/${id}`, async () => {
+        const request = {
+          operation: `${kind}:Get${words}`,
+          template,
+          path: `${path}/${encodeURIComponent(id)}`,
+        };
+        const read = await apis[service].send(request, turn);
+        if (read.kind === "fault") return read;
+        const parsed = Balancer.safeParse(read.value.body);
+        if (!parsed.success) return malformed(template);
+        const { etag } = read.value.headers;
+        return ok({ balancer: parsed.data, ...(etag === undefined ? {} : { etag }) });
+      });
+    },
+    workRequests: (id) =>
+      list(
+        "loadBalancer",
+        "lb:ListWorkRequests",
+        `${BASES.lb.path}/${encodeURIComponent(id)}/workRequests`,
+        WorkRequest,
+      ),
+    networkWorkRequests: (compartment) =>
+      list(
+        "networkLoadBalancer",
+        "nlb:ListWorkRequests",
+        `/20200501/workRequests?${new URLSearchParams({ compartmentId: compartment })}`,
+        NetworkWorkRequest,
+      ),
+    groups: (compartment, vcn) =>
+      list(
+        "iaas",
+        "vcn:ListNetworkSecurityGroups",
+        `${GROUPS_PATH}?${new URLSearchParams({ compartmentId: compartment, vcnId: vcn })}`,
+        Group,
+      ),
+    group: (id) =>
+      one("iaas", "vcn:GetNetworkSecurityGroup", `${GROUPS_PATH}/${encodeURIComponent(id)}`, Group),
+    rules: (group) =>
+      list(
+        "iaas",
+        "vcn:ListSecurityRules",
+        `${GROUPS_PATH}/${encodeURIComponent(group)}/securityRules`,
+        Rule,
+      ),
+    subnet: (id) => one("iaas", "vcn:GetSubnet", `/20160918/subnets/${encodeURIComponent(id)}`, Subnet),
+    publicIp: (address) =>
+      once(`address ${address}`, async () => {
+        const template = "POST /20160918/publicIps/actions/getPublicIpByIpAddress";
+        const path = template.slice("POST ".length);
+        const request = { method: "POST", operation: "vcn:GetPublicIpByIpAddress", template, path } as const;
+        const read = await apis.iaas.send({ ...request, body: { ipAddress: address } }, turn);
+        if (read.kind === "fault") return [400, 404].includes(read.fault.status ?? 0) ? ok(undefined) : read;
+        const parsed = PublicIp.safeParse(read.value.body);
+        return parsed.success ? ok(parsed.data) : malformed(template);
+      }),
+  };
+}
+
+function malformed(template: string) {
+  return fault("Unavailable", `${template}: the answer lacks what load balancers depend on`);
+}

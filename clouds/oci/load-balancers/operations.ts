@@ -1,0 +1,112 @@
+import * as z from "zod";
+import type { ApiRequest } from "#clouds/http/api.ts";
+import type { OciService } from "#clouds/oci/hosts.ts";
+import type { LoadBalancerKind } from "#clouds/oci/load-balancers/annotations/table.ts";
+import type { CloudAction } from "#core/decision.ts";
+
+/** Where collections of load balancers are. */
+export const BASES = {
+  lb: { service: "loadBalancer", path: "/20170115/loadBalancers", words: "LoadBalancer" },
+  nlb: {
+    service: "networkLoadBalancer",
+    path: "/20200501/networkLoadBalancers",
+    words: "NetworkLoadBalancer",
+  },
+} as const satisfies Record<
+  LoadBalancerKind,
+  { readonly service: OciService; readonly path: string; readonly words: string }
+>;
+
+/** Where network security groups are. */
+export const GROUPS_PATH = "/20160918/networkSecurityGroups";
+
+/** A request, and whom it goes to. */
+export interface Addressed {
+  readonly service: OciService;
+  readonly request: ApiRequest;
+}
+
+const Parameters = z.object({
+  body: z.unknown(),
+  name: z.string().min(1).optional(),
+  etag: z.string().optional(),
+  retryToken: z.string().optional(),
+});
+
+/** How an operation is sent: what is behind the id in its path. Of what is named below a load balancer the name follows. */
+interface Shape {
+  readonly method: "POST" | "PUT" | "DELETE";
+  readonly below?: string;
+  readonly isNamed?: true;
+  readonly isNew?: true;
+}
+
+const OF_BALANCER: Readonly<Record<string, Shape>> = {
+  CreateLoadBalancer: { method: "POST", isNew: true },
+  DeleteLoadBalancer: { method: "DELETE" },
+  ...of("BackendSet", "backendSets"),
+  ...of("Listener", "listeners"),
+  UpdateNetworkSecurityGroups: { method: "PUT", below: "networkSecurityGroups" },
+};
+
+const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
+  lb: {
+    ...OF_BALANCER,
+    ...of("RuleSet", "ruleSets"),
+    UpdateLoadBalancerShape: { method: "PUT", below: "updateShape" },
+  },
+  nlb: OF_BALANCER,
+  vcn: {
+    CreateNetworkSecurityGroup: { method: "POST", isNew: true },
+    DeleteNetworkSecurityGroup: { method: "DELETE" },
+    AddSecurityRules: { method: "POST", below: "actions/addSecurityRules" },
+    RemoveSecurityRules: { method: "POST", below: "actions/removeSecurityRules" },
+  },
+};
+
+/** The request of an action; undefined of one that there is not. */
+export function requestOf({ action, target, parameters }: CloudAction): Addressed | undefined {
+  const [kind = "", operation = ""] = action.split(":");
+  const shape = Object.hasOwn(OPERATIONS, kind) ? OPERATIONS[kind]?.[operation] : undefined;
+  const read = Parameters.safeParse(parameters);
+  if (shape === undefined || !read.success) return undefined;
+  const { body, name, etag, retryToken } = read.data;
+  if (shape.isNamed === true && name === undefined) return undefined;
+  const { service, path } =
+    kind === "lb" || kind === "nlb" ? BASES[kind] : { service: "iaas" as const, path: GROUPS_PATH };
+  const parts = [
+    path,
+    ...(shape.isNew === true ? [] : [encodeURIComponent(target)]),
+    ...(shape.below === undefined ? [] : [shape.below]),
+  ];
+  const named = shape.isNamed === true ? [encodeURIComponent(name ?? "")] : [];
+  const template = [
+    path,
+    ...(shape.isNew ? [] : ["{id}"]),
+    ...parts.slice(shape.isNew ? 1 : 2),
+    ...named.map(() => "{name}"),
+  ];
+  const headers = {
+    ...(etag === undefined ? {} : { "if-match": etag }),
+    ...(retryToken === undefined ? {} : { "opc-retry-token": retryToken }),
+  };
+  return {
+    service,
+    request: {
+      method: shape.method,
+      operation: `${kind}:${operation}`,
+      template: `${shape.method} ${template.join("/")}`,
+      path: [...parts, ...named].join("/"),
+      headers,
+      ...(body === undefined ? {} : { body }),
+    },
+  };
+}
+
+function of(what: string, below: string): Readonly<Record<string, Shape>> {
+  return {
+    [`Create${what}`]: { method: "POST", below },
+    [`Update${what}`]: { method: "PUT", below, isNamed: true },
+    [`Delete${what}`]: { method: "DELETE", below, isNamed: true },
+  };
+}
