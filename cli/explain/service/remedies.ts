@@ -59,6 +59,15 @@ const REMEDIES: Readonly<Record<ProblemCode | CapabilityErrorCode | OtherCode, s
   TooManyPorts: "make several Services of it",
   TooManyTargets:
     "narrow the nodes down, with the annotation that selects targets by label or with the label that excludes nodes",
+  LoadBalancerForeign:
+    "take the annotation away; or tag the load balancer with the cluster's tag in the cloud, such as k8s:<clusterID>, if it is the cluster's",
+  AmbiguousLoadBalancer: "delete all but one in the cloud, or name one by the annotation of its id",
+  LoadBalancerImmutable: "set it back, or make another Service",
+  LoadBalancerFailed: "see what the cloud says of it; delete the Service and make it anew",
+  NodesWithoutPublicAddress:
+    "set the type to REGIONAL or the network to INTERNAL, by annotation, or give nodes public addresses",
+  NodeNotUsable:
+    "see which node it is in the function's log, and whether its instance is in the configured network and carries the configured tag",
   QuotaExceeded:
     "have the account's quota raised; serverless-ccm doctor says how many load balancers there are",
   DeletionProtected:

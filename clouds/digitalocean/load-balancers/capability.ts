@@ -1,7 +1,7 @@
+import * as z from "zod";
 import type { ActionCall, ActionResult } from "#clouds/cloud.ts";
 import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
 import { UUID } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
-import type { Body } from "#clouds/digitalocean/load-balancers/body.ts";
 import { observeHoldings } from "#clouds/digitalocean/load-balancers/holdings.ts";
 import { failed, observeAll } from "#clouds/digitalocean/load-balancers/observe.ts";
 import {
@@ -20,7 +20,7 @@ import type { ActionAnswer, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 import { messageOf } from "#core/message-of.ts";
 import { HoldingsQuestion } from "#core/service/holdings.ts";
-import type { LoadBalancerQuestion } from "#core/service/model.ts";
+import { Service } from "#core/service/service.ts";
 
 /** What load balancers of one cluster share with its nodes. */
 export interface DigitalOceanWorld {
@@ -43,11 +43,18 @@ export function createLoadBalancers({ config, api, budget, sources }: DigitalOce
       const leave = enter(call);
       try {
         const turn = { signal, meter };
-        const answers = questions.every((each) => HoldingsQuestion.safeParse(each).success)
-          ? await Promise.all(questions.map(() => observeHoldings(config, api, turn)))
-          : // The controller's own question, which it made of a Service that it has parsed.
-            await observeAll(questions as readonly LoadBalancerQuestion[], { config, api, sources, turn });
-        return { answers, usage: meter.usage() };
+        if (questions.every((each) => HoldingsQuestion.safeParse(each).success)) {
+          const answers = await Promise.all(questions.map(() => observeHoldings(config, api, turn)));
+          return { answers, usage: meter.usage() };
+        }
+        const parsed = questions.map((each) => Question.safeParse(each).data);
+        const understood = parsed.filter((each) => each !== undefined);
+        const observed = await observeAll(understood, { config, api, sources, turn });
+        const answers = new Map(understood.map((question, index) => [question, observed[index]]));
+        return {
+          answers: parsed.map((each) => (each && answers.get(each)) ?? NOT_UNDERSTOOD),
+          usage: meter.usage(),
+        };
       } catch (error) {
         // Nothing is known to come here; but the contract is that nobody's batch rejects.
         return all({ kind: "error", code: "Unavailable", message: `loadBalancers: ${messageOf(error)}` });
@@ -78,13 +85,15 @@ async function perform(
   api: Api,
   turn: Turn,
 ): Promise<ActionAnswer> {
-  const body = (parameters["body"] ?? {}) as Body;
-  if (action === "CreateLoadBalancer") return answerOf(await createLoadBalancer(api, body, turn));
+  const body = Sent.safeParse(parameters["body"]).data;
+  if (action === "CreateLoadBalancer" && body !== undefined)
+    return answerOf(await createLoadBalancer(api, body, turn));
   // An id becomes part of a path.
   if (!UUID.test(target)) return invalid(`"${target}" is not the id of a load balancer`);
-  if (action === "ReplaceLoadBalancer") return answerOf(await replaceLoadBalancer(api, target, body, turn));
+  if (action === "ReplaceLoadBalancer" && body !== undefined)
+    return answerOf(await replaceLoadBalancer(api, target, body, turn));
   if (action === "DeleteLoadBalancer") return answerOf(await deleteLoadBalancer(api, target, turn));
-  return invalid(`loadBalancers has no action ${action}`);
+  return invalid(`loadBalancers has no action ${action} with these parameters`);
 }
 
 function answerOf(outcome: Outcome<unknown>): ActionAnswer {
@@ -102,6 +111,15 @@ function invalid(message: string): ActionAnswer {
   return { kind: "error", code: "Invalid", message };
 }
 
+/** What the controller asks; a Service that its controller has parsed comes out as it went in. */
+const Question = z.object({
+  service: Service,
+  wanted: z.boolean(),
+  nodes: z.array(z.object({ name: z.string(), providerID: z.string().optional() })),
+});
+
+const Sent = z.record(z.string(), z.unknown()).refine((body) => typeof body["name"] === "string");
+
 /** Of what of the hour's quota is kept for others than refreshed nodes, so much is kept for nodes that are to be initialized. */
 const PART_OF_RESERVE = 0.5;
 
@@ -109,6 +127,12 @@ const ABORTED: Observation = {
   kind: "error",
   code: "Aborted",
   message: "aborted before DigitalOcean was asked",
+};
+
+const NOT_UNDERSTOOD: Observation = {
+  kind: "error",
+  code: "Invalid",
+  message: "loadBalancers is asked something that it does not understand",
 };
 
 const HELD_BACK: Observation = {
