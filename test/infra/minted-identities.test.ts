@@ -91,7 +91,7 @@ const ROWS: readonly Row[] = [
     who: "service",
     what: "tells on a node",
     request: eventOn("Node", "service-controller"),
-    says: /Events on Services alone/,
+    says: /Events on Services and on kube-system alone/,
   },
   {
     who: "tagging",

@@ -77,6 +77,17 @@ const EVENTS: readonly { readonly what: string; readonly body: object; readonly 
     body: { involvedObject: { kind: "Node", name: "a", namespace: "default" } },
     code: 422,
   },
+  {
+    what: "on the cluster's namespace",
+    // Events on what has no namespace stand in this one.
+    body: { involvedObject: { apiVersion: "v1", kind: "Namespace", name: "kube-system" } },
+    code: 201,
+  },
+  {
+    what: "on another namespace",
+    body: { involvedObject: { apiVersion: "v1", kind: "Namespace", name: "default" } },
+    code: 422,
+  },
   { what: "in another's name", body: { source: { component: "kubelet" } }, code: 422 },
   { what: "in nobody's name", body: { source: {} }, code: 422 },
 ];

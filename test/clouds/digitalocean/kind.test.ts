@@ -18,6 +18,7 @@ describe("the configuration", () => {
     ["http to this machine by name", { apiURL: "http://localhost:8080" }],
     ["http to this machine by IPv6", { apiURL: "http://[::1]:8080" }],
     ["half a request a second", { requestsPerSecond: 0.5 }],
+    ["a firewall", { publicAccessFirewall: { name: "k8s-public", tags: [TAG, "other"] } }],
   ])("takes %s", (_, traits) => {
     expect(DigitalOceanCloudConfig.safeParse({ ...LEAST, ...traits }).error).toBeUndefined();
   });
@@ -39,7 +40,16 @@ describe("the configuration", () => {
     ["no requests at all", { requestsPerSecond: 0 }, "requestsPerSecond"],
     ["a rate that is none", { requestsPerSecond: "many" }, "requests per second"],
     ["the token itself", { token: TOKEN }, "Unrecognized key"],
-    ["a key without effect", { clusterID: "0f1e" }, "Unrecognized key"],
+    ["a firewall without tags", { publicAccessFirewall: { name: "k8s-public" } }, "publicAccessFirewall"],
+    ["a firewall without a name", { publicAccessFirewall: { tags: [TAG] } }, "publicAccessFirewall"],
+    ["a firewall for no droplet", { publicAccessFirewall: { name: "k8s-public", tags: [] } }, "tags"],
+    ["a firewall for six tags", { publicAccessFirewall: { name: "a", tags: "a,b,c,d,e,f" } }, "tags"],
+    [
+      "a firewall by a tag with a space",
+      { publicAccessFirewall: { name: "a", tags: ["my nodes"] } },
+      "a tag",
+    ],
+    ["a firewall named like a path", { publicAccessFirewall: { name: "../a", tags: [TAG] } }, "no dot"],
   ])("refuses %s", (_, traits, message) => {
     const { error } = DigitalOceanCloudConfig.safeParse({ ...LEAST, ...traits });
     expect(error?.message).toContain(message);
@@ -69,6 +79,18 @@ describe("the configuration", () => {
     ];
     expect(told.filter((each) => each.includes(TOKEN))).toEqual([]);
   });
+});
+
+test("the firewall comes from where users of the stock controller have it, where the file has the key", () => {
+  const environment = { PUBLIC_ACCESS_FIREWALL_NAME: "k8s-public", PUBLIC_ACCESS_FIREWALL_TAGS: "a, b" };
+  const text = `region: ${REGION}\nvpc: ${VPC}\n`;
+  const firewallOf = (document: string) => {
+    const parsed = parseCloudConfig("digitalocean", document, environment);
+    if (parsed.kind !== "cloud") throw new Error(JSON.stringify(parsed.faults));
+    return DigitalOceanCloudConfig.parse(parsed.cloud).publicAccessFirewall;
+  };
+  expect(firewallOf(`${text}publicAccessFirewall: {}\n`)).toEqual({ name: "k8s-public", tags: ["a", "b"] });
+  expect(firewallOf(text)).toBeUndefined();
 });
 
 test.each<[string, Record<string, unknown>, Record<string, unknown>, boolean]>([
