@@ -28,6 +28,8 @@ export const Instance = z.strictObject({
   addresses: z.array(NodeAddress),
   /** Labels beyond type, zone and region; never override a label that the node has. */
   labels: z.record(z.string(), z.string()),
+  /** Annotations that the node is to have; never override one that says something. */
+  annotations: z.record(z.string(), z.string()).optional(),
 });
 export type Instance = z.output<typeof Instance>;
 
