@@ -4,6 +4,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { aws } from "#clouds/aws/kind.ts";
+import { COMPARTMENT_ANNOTATION, FAULT_DOMAIN_LABEL, FULL_AD_LABEL } from "#clouds/oci/kind.ts";
 import { INSTANCE_ANNOTATION, LABEL_PAIRS } from "#core/contracts.ts";
 import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import type { ApiResponse } from "#kube/client/transport.ts";
@@ -16,6 +17,8 @@ const POLICY = fileURLToPath(new URL("../../infra/admission/node.yaml", import.m
 const FOREIGN_TAINT = { key: "example.com/other", effect: "NoSchedule" };
 const LABELS = LABEL_PAIRS.flatMap(({ beta, stable }) => [beta, stable]);
 
+const OCI_LABELS = [FAULT_DOMAIN_LABEL, FULL_AD_LABEL];
+
 interface Row {
   readonly what: string;
   readonly patch: readonly unknown[];
@@ -25,13 +28,17 @@ interface Row {
 const ALLOWED: readonly Row[] = [
   { what: "removes the uninitialized taint", patch: [remove("/spec/taints/1")] },
   { what: "sets a provider ID", patch: [add("/spec/providerID", "aws:///a/i-1")] },
-  ...[...LABELS, ...aws.labelPrefixes.map((prefix) => `${prefix}zone-id`)].map((key) => ({
+  ...[...LABELS, ...aws.labelPrefixes.map((prefix) => `${prefix}zone-id`), ...OCI_LABELS].map((key) => ({
     what: `labels ${key}`,
     patch: [add(`/metadata/labels/${pointer(key)}`, "x")],
   })),
   {
     what: "says which instance it is",
     patch: [add(`/metadata/annotations/${pointer(INSTANCE_ANNOTATION)}`, "1/vpc-1/i-1")],
+  },
+  {
+    what: "says in which compartment it is",
+    patch: [add(`/metadata/annotations/${pointer(COMPARTMENT_ANNOTATION)}`, "ocid1.compartment.oc1..c")],
   },
   {
     what: "writes addresses",
