@@ -22,5 +22,7 @@ export async function diagnose(
     case "memory":
     case "no-cloud":
       return undefined;
+    case "oci":
+      return (await import("#clouds/oci/diagnose.ts")).diagnoseOci(config, options);
   }
 }

@@ -6,10 +6,11 @@ import { hcloud } from "#clouds/hcloud/kind.ts";
 import type { CloudKind, LoadCloudOptions } from "#clouds/kind.ts";
 import { memory } from "#clouds/memory/kind.ts";
 import { noCloud } from "#clouds/no-cloud/kind.ts";
+import { oci } from "#clouds/oci/kind.ts";
 import { rancher } from "#clouds/rancher/kind.ts";
 
 /** Every cloud there is; a new one is its folder and a line here. */
-export const CLOUD_KINDS = [aws, digitalocean, hcloud, memory, noCloud, rancher] as const;
+export const CLOUD_KINDS = [aws, digitalocean, hcloud, memory, noCloud, oci, rancher] as const;
 
 type SchemaOf<Kind> = Kind extends CloudKind<infer Schema> ? Schema : never;
 type Schemas<Kinds extends readonly unknown[]> = Kinds extends readonly [infer First, ...infer Rest]

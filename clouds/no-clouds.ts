@@ -21,6 +21,9 @@ export const createNoCloud = noCloud;
 /** As in `clouds/rancher/cloud.ts`. */
 export const loadRancherCloud = noCloud;
 
+/** As in `clouds/oci/cloud.ts`. */
+export const loadOciCloud = noCloud;
+
 function noCloud(): never {
   throw new Error("this function was built without clouds: it asks nothing of them");
 }

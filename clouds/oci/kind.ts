@@ -1,8 +1,10 @@
 import * as z from "zod";
+import { cloudKind } from "#clouds/kind.ts";
+import { fromStockFile } from "#clouds/oci/from-stock-file.ts";
 import { OciLoadBalancerConfig, Tags } from "#clouds/oci/load-balancer-config.ts";
 import { isOcid, realmOf } from "#clouds/oci/ocid.ts";
 import { domainOfRealm, regionNamed } from "#clouds/oci/regions.ts";
-import { SecretReference } from "#clouds/secrets/reference.ts";
+import { referenceWords, SecretReference } from "#clouds/secrets/reference.ts";
 
 const ocid = (type: string, ...others: readonly string[]) =>
   z.string().refine((text) => isOcid(text, type, ...others), {
@@ -133,6 +135,29 @@ export const FAULT_DOMAIN_LABEL = "oci.oraclecloud.com/fault-domain";
 
 /** Label of a node of a cluster with IPv6 alone: its availability domain in full, for Oracle's storage driver. */
 export const FULL_AD_LABEL = "csi-ipv6-full-ad-name";
+
+export const oci = cloudKind({
+  provider: "oci",
+  config: OciCloudConfig,
+  environment: { ipFamily: ["CLUSTER_IP_FAMILY"], loadBalancerPrefix: ["LOAD_BALANCER_PREFIX"] },
+  fromFile: fromStockFile,
+  credentialSource: (config) => `the API signing key in ${referenceWords(keyReference(config))}`,
+  // Oracle throttles users, within a tenancy and a region.
+  quotaKey: ({ auth, endpoints }) =>
+    `oci ${endpoints?.iaas ?? regionNamed(auth.region)} ${auth.tenancy} ${auth.user}`,
+  doubts({ metrics, regionKey, tags }) {
+    const given = { metrics, regionKey, "tags.blockVolume": tags?.blockVolume, "tags.fss": tags?.fss };
+    const unused = Object.entries(given).flatMap(([key, value]) => (value === undefined ? [] : [key]));
+    return unused.length === 0 ? [] : [`${unused.join(", ")}: without effect here, and may go`];
+  },
+  labelPrefixes: [],
+  labelsOf: () => [FAULT_DOMAIN_LABEL, FULL_AD_LABEL],
+  nodeKeysOf: () => [IPV6_LABEL, COMPARTMENT_ANNOTATION],
+  async load(config, options) {
+    const { loadOciCloud } = await import("#clouds/oci/cloud.ts");
+    return loadOciCloud(config, options);
+  },
+});
 
 /** Where the API signing key is kept. */
 export function keyReference({

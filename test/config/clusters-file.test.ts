@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { CLOUD_KINDS } from "#clouds/kinds.ts";
 import { ClustersFileError, faultLine, parseClustersFile } from "#config/clusters-file.ts";
 
 const VALID = `clusters:
@@ -8,6 +9,7 @@ const VALID = `clusters:
 `;
 const BLUE = VALID.split("\n").slice(1).join("\n");
 const GREEN = BLUE.replaceAll("blue", "green");
+const PROVIDERS = CLOUD_KINDS.map(({ provider }) => provider).join(", ");
 
 describe("a clusters file", () => {
   test("fills in the defaults", () => {
@@ -70,7 +72,7 @@ describe("a faulty entry", () => {
       "red",
       [
         `6:5: cluster red: server: "http://x" cannot be used; give the https:// base URL of the API server, such as https://tenant-a.example.com:6443`,
-        `7:14: cluster red: cloud.provider: "gcp" cannot be used; give one of aws, digitalocean, hcloud, memory`,
+        `7:14: cluster red: cloud.provider: "gcp" cannot be used; give one of ${PROVIDERS}`,
         "8:5: cluster red: sevrer: unknown key; did you mean server?",
         `9:15: cluster red: limits.invocations: "many" cannot be used; give a number`,
         "9:34: cluster red: limits.requestsPerFuncion: unknown key; did you mean requestsPerFunction?",

@@ -1,0 +1,163 @@
+import type { Cloud, CloudCall } from "#clouds/cloud.ts";
+import type { Turn } from "#clouds/http/api.ts";
+import { createMeter } from "#clouds/http/meter.ts";
+import { answerOf } from "#clouds/http/outcome.ts";
+import type { LoadCloudOptions } from "#clouds/kind.ts";
+import { createOciApis } from "#clouds/oci/api.ts";
+import { findControl } from "#clouds/oci/control.ts";
+import { instanceOf } from "#clouds/oci/instance.ts";
+import { createInventory } from "#clouds/oci/inventory.ts";
+import type { OciCloudConfig } from "#clouds/oci/kind.ts";
+import { gatherMembers, type KnownPrimaries } from "#clouds/oci/members.ts";
+import { type KeySource, privateKeyOf } from "#clouds/oci/private-key.ts";
+import { queryOf, subjectOf } from "#clouds/oci/query.ts";
+import type { Resolution } from "#clouds/oci/resolution.ts";
+import { resolve, type Sources } from "#clouds/oci/resolve.ts";
+import { settleGuesses } from "#clouds/oci/settle-guesses.ts";
+import { resolutionOf, UNKNOWN, type Verdict, verdictOn, wantedOf } from "#clouds/oci/verdict.ts";
+import { type Sleep, sleepFor } from "#clouds/sleep.ts";
+import type { InstanceAnswer } from "#core/instance.ts";
+import { messageOf } from "#core/message-of.ts";
+import type { Node } from "#core/node/node.ts";
+
+/** The world of an OCI cloud, where it is not the real one. */
+export interface OciCloudOptions extends LoadCloudOptions {
+  readonly sleep?: Sleep;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now?: () => number;
+  /** Milliseconds since the epoch. */
+  readonly wallClock?: () => number;
+  readonly random?: () => number;
+  /** For how long a list is believed of what it shows. */
+  readonly maxListAgeMs?: number;
+}
+
+/** Makes the cloud with the signing key that its configuration names; rejects where there is none, or none that is usable. */
+export async function loadOciCloud(config: OciCloudConfig, options: OciCloudOptions = {}): Promise<Cloud> {
+  const key = privateKeyOf(
+    config,
+    { clusterName: options.clusterName ?? config.auth.region },
+    options.wallClock,
+  );
+  await key();
+  return createOciCloud(config, key, options);
+}
+
+/** Oracle Cloud Infrastructure: instances of the configured compartments and VCN. Budgets and lists live as long as what is returned. */
+export function createOciCloud(config: OciCloudConfig, key: KeySource, options: OciCloudOptions = {}): Cloud {
+  const {
+    sleep = sleepFor,
+    now = () => performance.now(),
+    wallClock = Date.now,
+    random = Math.random,
+  } = options;
+  const { maxListAgeMs = 10_000, clusterName } = options;
+  const apis = createOciApis(config, key, { sleep, now, wallClock, random, clusterName });
+  const sources = { inventory: createInventory(apis.iaas, now), config, maxListAgeMs, now };
+  const primaries: KnownPrimaries = new Map();
+  return {
+    provider: "oci",
+    async instances(nodes, call) {
+      const meter = createMeter(call.onRequest);
+      const allAnswer = (answer: InstanceAnswer) => ({
+        answers: nodes.map(() => answer),
+        usage: meter.usage(),
+      });
+      if (nodes.length === 0 || call.signal.aborted) return allAnswer(ABORTED);
+      const leave = apis.enter(call.share);
+      try {
+        const answers = await answersFor(
+          nodes,
+          call,
+          { ...sources, primaries },
+          { signal: call.signal, meter },
+        );
+        return { answers, usage: meter.usage() };
+      } catch (error) {
+        // Nothing is known to come here; but the contract is that nobody's batch rejects.
+        return allAnswer({ kind: "error", code: "Unavailable", message: `Oracle: ${messageOf(error)}` });
+      } finally {
+        leave();
+      }
+    },
+    async close() {
+      apis.close();
+    },
+  };
+}
+
+async function answersFor(
+  nodes: readonly Node[],
+  call: CloudCall,
+  sources: Sources & { readonly primaries: KnownPrimaries },
+  turn: Turn,
+): Promise<InstanceAnswer[]> {
+  const { config, now, maxListAgeMs } = sources;
+  const beganAt = now();
+  const queries = new Map(nodes.map((node) => [node, queryOf(node, config)]));
+  const resolved = await resolve(new Set(queries.values()), sources, turn);
+  const resolutions = settleGuesses(
+    new Map(nodes.map((node) => [node, resolutionOf(queries.get(node), resolved)])),
+  );
+  const members = await gatherMembers(
+    wantedOf(resolutions, config),
+    { ...sources, since: beganAt - maxListAgeMs, beganAt },
+    turn,
+  );
+  const verdicts = nodes.map((node) => verdictOn(node, resolutions.get(node), members, config));
+  const control =
+    call.control === true ? await controlFor(verdicts, resolutions, sources, beganAt, turn) : undefined;
+  return nodes.map((node, index) => {
+    const query = queries.get(node);
+    const subject = query === undefined ? `node ${node.metadata.name}` : subjectOf(node, query);
+    return answerFor(node, verdicts[index] ?? UNKNOWN, { subject, control, config });
+  });
+}
+
+interface Said {
+  readonly subject: string;
+  readonly control: string | undefined;
+  readonly config: OciCloudConfig;
+}
+
+function answerFor(node: Node, verdict: Verdict, { subject, control, config }: Said): InstanceAnswer {
+  switch (verdict.kind) {
+    case "fault":
+      return answerOf(verdict.fault, subject);
+    case "absent": {
+      const message = `${subject}: ${verdict.message}`;
+      return { kind: "not-found", message, ...(control === undefined ? {} : { control }) };
+    }
+    case "member": {
+      const instance = instanceOf(verdict.member, node, config);
+      if (instance.kind === "fault") return answerOf(instance.fault, subject);
+      return { kind: "found", instance: instance.value };
+    }
+  }
+}
+
+/** How long it takes must not tell an instance of somebody else's from none, so that it is looked for with both. */
+async function controlFor(
+  verdicts: readonly Verdict[],
+  resolutions: ReadonlyMap<Node, Resolution>,
+  sources: Sources,
+  since: number,
+  turn: Turn,
+): Promise<string | undefined> {
+  const isMissed = verdicts.some(
+    (verdict) => verdict.kind === "absent" || (verdict.kind === "fault" && verdict.fault.code === "Foreign"),
+  );
+  if (!isMissed) return undefined;
+  const found = verdicts.find(({ kind }) => kind === "member");
+  if (found?.kind === "member") return found.member.instance.id;
+  const asked = new Set(
+    [...resolutions.values()].flatMap((each) => (each.kind === "instance" ? [each.instance.id] : [])),
+  );
+  return findControl(asked, sources, since, turn);
+}
+
+const ABORTED: InstanceAnswer = {
+  kind: "error",
+  code: "Aborted",
+  message: "aborted before Oracle was asked",
+};

@@ -1,0 +1,139 @@
+import type { Diagnosis } from "#clouds/diagnosis.ts";
+import { classify, unanswered } from "#clouds/http/classify.ts";
+import { createHttpClient, type HttpAnswer } from "#clouds/http/client.ts";
+import type { LoadCloudOptions } from "#clouds/kind.ts";
+import { hostsOf } from "#clouds/oci/hosts.ts";
+import type { OciCloudConfig } from "#clouds/oci/kind.ts";
+import { compartmentsOf } from "#clouds/oci/kind.ts";
+import { OciInstance, Subnet, VnicAttachment } from "#clouds/oci/objects.ts";
+import { privateKeyOf } from "#clouds/oci/private-key.ts";
+import { readErrorAt } from "#clouds/oci/read-error.ts";
+import { signRequests } from "#clouds/oci/sign.ts";
+import { type Finding, failed, ok, warning } from "#core/finding.ts";
+
+/** One page tells enough. */
+const PAGE_SIZE = 500;
+
+/** Looks for what is wrong with the configuration of a cluster on Oracle Cloud; rejects where its signing key cannot be had. */
+export async function diagnoseOci(
+  config: OciCloudConfig,
+  options: LoadCloudOptions = {},
+): Promise<Diagnosis> {
+  const { auth, vcn } = config;
+  const url = hostsOf(config).iaas;
+  const key = privateKeyOf(config, { clusterName: options.clusterName ?? auth.region });
+  await key();
+  const keyId = `${auth.tenancy}/${auth.user}/${auth.fingerprint.toLowerCase()}`;
+  const sign = signRequests({ keyId, key, host: new URL(url).host, wallClock: Date.now });
+  const readError = readErrorAt(Date.now);
+  const client = createHttpClient(url);
+  const answered = new Map<string, Promise<{ readonly answer: HttpAnswer; readonly at: number }>>();
+
+  async function send(path: string, signal: AbortSignal) {
+    const request = { method: "GET", path: `/20160918${path}`, body: undefined } as const;
+    const { headers } = await sign(request);
+    const answer = await client.send(
+      { ...request, headers: { accept: "application/json", ...headers } },
+      signal,
+    );
+    return { answer, at: Date.now() };
+  }
+
+  /** Each path is asked for once. */
+  function once(path: string, signal: AbortSignal) {
+    const asked = answered.get(path) ?? send(path, signal);
+    answered.set(path, asked);
+    return asked;
+  }
+
+  async function get(path: string, what: string, signal: AbortSignal) {
+    try {
+      return classify((await once(path, signal)).answer, what, readError);
+    } catch (cause) {
+      return { kind: "fault", fault: unanswered(cause, what) } as const;
+    }
+  }
+
+  const listPath = (name: string, compartment: string): string =>
+    `/${name}?${new URLSearchParams({ compartmentId: compartment, limit: String(PAGE_SIZE) })}`;
+
+  async function entries(name: string, compartment: string, signal: AbortSignal) {
+    const answer = await get(listPath(name, compartment), `GET /${name} of ${compartment}`, signal);
+    return answer.kind === "ok" && Array.isArray(answer.value)
+      ? (answer.value as readonly unknown[])
+      : answer;
+  }
+
+  return {
+    async credentials(signal) {
+      for (const compartment of compartmentsOf(config)) {
+        const listed = await entries("instances", compartment, signal);
+        if (isList(listed)) continue;
+        if (listed.kind === "ok")
+          return failed(`GET /instances of ${compartment}: no list of instances`, RETRY);
+        const { message, status } = listed.fault;
+        if (status === 401) return failed(message, KEY);
+        return failed(message, status === 404 || listed.fault.code === "Denied" ? POLICY : RETRY);
+      }
+      return ok(`user ${auth.user} may list instances of ${compartmentsOf(config).join(" and ")}`);
+    },
+    async network(signal): Promise<Finding> {
+      const subnets = new Map<string, Set<string>>();
+      let alive = 0;
+      for (const compartment of compartmentsOf(config)) {
+        const instances = await entries("instances", compartment, signal);
+        const attachments = await entries("vnicAttachments", compartment, signal);
+        if (!isList(instances)) return failed(wordsOf(instances), RETRY);
+        if (!isList(attachments)) return failed(wordsOf(attachments), NETWORK_POLICY);
+        alive += instances.filter((each) => OciInstance.safeParse(each).success).length;
+        for (const each of attachments) {
+          const { data } = VnicAttachment.safeParse(each);
+          if (data?.subnetId === undefined || data.lifecycleState !== "ATTACHED") continue;
+          const ids = subnets.get(data.subnetId) ?? new Set();
+          subnets.set(data.subnetId, ids.add(data.instanceId));
+        }
+      }
+      if (vcn === undefined) return ok(`no VCN is configured; ${alive} instances in the compartments`);
+      const own = new Set<string>();
+      let example = "";
+      for (const [id, instances] of [...subnets].slice(0, MAX_SUBNETS)) {
+        const answer = await get(`/subnets/${id}`, "GET /subnets/{id}", signal);
+        const subnet = answer.kind === "ok" ? Subnet.safeParse(answer.value).data : undefined;
+        if (answer.kind === "fault") return failed(answer.fault.message, NETWORK_POLICY);
+        if (subnet?.vcnId === vcn) for (const instance of instances) own.add(instance);
+        else if (subnet !== undefined) example ||= `; for example, subnet ${id} is in ${subnet.vcnId}`;
+      }
+      if (own.size > 0)
+        return ok(`VCN ${vcn}: ${own.size} ${own.size === 1 ? "instance" : "instances"} on the first page`);
+      return warning(
+        `VCN ${vcn}: no instance of ${alive} in the compartments${example}`,
+        "see vcn and compartment",
+      );
+    },
+    async clockAheadMs(signal) {
+      const { answer, at } = await once(listPath("instances", config.compartment), signal);
+      const date = Date.parse(answer.headers["date"] ?? "");
+      if (Number.isNaN(date)) return undefined;
+      const ahead = date - at;
+      return ahead < 0 && ahead > -1_000 ? 0 : ahead;
+    },
+    close: () => client.close(),
+  };
+}
+
+const MAX_SUBNETS = 50;
+const RETRY = "run doctor again; see auth.region, endpoints, the network, and Oracle's own health";
+const KEY =
+  "see that the public half of the signing key is the user's, with auth.fingerprint, auth.user and auth.tenancy as the console shows them";
+const POLICY =
+  "see that compartment is right, and that a policy lets the user's group read instance-family there";
+const NETWORK_POLICY =
+  "see that a policy lets the user's group read virtual-network-family, where the subnets are";
+
+function isList<Other>(value: readonly unknown[] | Other): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+function wordsOf(outcome: { readonly kind: string; readonly fault?: { readonly message: string } }): string {
+  return outcome.fault?.message ?? "the answer is not a list";
+}

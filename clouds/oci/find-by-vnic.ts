@@ -1,0 +1,146 @@
+import { isIPv4, isIPv6 } from "node:net";
+import type { Turn } from "#clouds/http/api.ts";
+import type { Outcome } from "#clouds/http/outcome.ts";
+import { type Entries, type Inventory, publicIpQueries } from "#clouds/oci/inventory.ts";
+import { canonicalIp } from "#clouds/oci/ip.ts";
+import type { KeptLists } from "#clouds/oci/kept-lists.ts";
+import { compartmentsOf, type OciCloudConfig } from "#clouds/oci/kind.ts";
+import { hasEnded, type OciInstance } from "#clouds/oci/objects.ts";
+import { ambiguous, failed, type Resolution } from "#clouds/oci/resolution.ts";
+import type { InstanceList } from "#clouds/oci/resolve.ts";
+import { fault, ok } from "#clouds/outcome.ts";
+
+/** What VNICs are looked for in; lists have to begin at `since` or later. */
+export interface VnicSources {
+  readonly inventory: Inventory;
+  readonly config: OciCloudConfig;
+  readonly since: number;
+}
+
+/**
+ * Nodes whose name is no instance's, by a VNIC in the cluster's VCN: by its host name, which the node's name or its first label is,
+ * or by an address that the name is. A name that nothing answers to is left out.
+ */
+export async function findByVnic(
+  names: ReadonlySet<string>,
+  lists: ReadonlyMap<string, InstanceList>,
+  { inventory, config, since }: VnicSources,
+  turn: Turn,
+): Promise<ReadonlyMap<string, Resolution>> {
+  const forAll = (why: Resolution): ReadonlyMap<string, Resolution> =>
+    new Map([...names].map((name) => [name, why]));
+  if (config.vcn === undefined) return forAll(NO_VCN);
+  const instances = new Map<string, OciInstance>();
+  for (const { value } of lists.values())
+    for (const instance of value.entries) if (!hasEnded(instance)) instances.set(instance.id, instance);
+
+  const labels = await labelsOfVnics([...names], { inventory, config, since, vcn: config.vcn }, turn);
+  if (labels.kind === "fault") return forAll(failed(labels.fault));
+  const found = new Map<string, Resolution>();
+  for (const name of names) {
+    const keys = [name, name.split(".")[0] ?? name, addressIn(name) ?? name];
+    const ids = new Set(keys.flatMap((key) => labels.value.get(key) ?? []).filter((id) => instances.has(id)));
+    const [id, ...others] = ids;
+    const instance = id === undefined ? undefined : instances.get(id);
+    if (instance === undefined) continue;
+    const one: Resolution = { kind: "instance", instance, guess: true };
+    found.set(name, others.length === 0 ? one : failed(ambiguous([...ids])));
+  }
+  return found;
+}
+
+const NO_VCN: Resolution = failed({
+  code: "Denied",
+  message:
+    "vcn is not configured, without which no node can be looked for by its name; set it, or the kubelets' provider IDs",
+});
+
+/** IDs of instances by host name or address of their VNICs in the VCN. */
+async function labelsOfVnics(
+  names: readonly string[],
+  { inventory, config, since, vcn }: VnicSources & { readonly vcn: string },
+  turn: Turn,
+): Promise<Outcome<ReadonlyMap<string, readonly string[]>>> {
+  const all = <Entry>(lists: KeptLists<Entries<Entry>>, keys: Iterable<string>) =>
+    collect(lists, keys, turn, since);
+  const attached = await all(inventory.attachments, compartmentsOf(config));
+  if (attached.kind === "fault") return attached;
+  const alive = attached.value.filter(({ lifecycleState }) => lifecycleState === "ATTACHED");
+  const subnets = new Set<string>();
+  for (const subnet of new Set(alive.flatMap(({ subnetId }) => subnetId ?? []))) {
+    const vcnFound = await inventory.vcnOf(subnet, turn);
+    if (vcnFound.kind === "fault") return vcnFound;
+    if (vcnFound.value === vcn) subnets.add(subnet);
+  }
+  const instanceOf = new Map(
+    alive.flatMap(({ vnicId, subnetId, instanceId }) =>
+      vnicId !== undefined && subnets.has(subnetId ?? "") ? [[vnicId, instanceId] as const] : [],
+    ),
+  );
+  const privateIps = await all(inventory.privateIps, subnets);
+  if (privateIps.kind === "fault") return privateIps;
+  const primary = privateIps.value.filter(({ isPrimary }) => isPrimary);
+  const pairs: (readonly [string | undefined, string | undefined])[] = primary.flatMap(
+    ({ vnicId, hostnameLabel, ipAddress }) => [
+      [hostnameLabel, vnicId] as const,
+      [ipAddress, vnicId] as const,
+    ],
+  );
+  if (names.some((name) => isIPv4(name))) {
+    const zones = [...new Set(inventoryZones(inventory, config, since))];
+    const publicIps = await all(inventory.publicIps, publicIpQueries(compartmentsOf(config), zones));
+    if (publicIps.kind === "fault") return publicIps;
+    const vnicOf = new Map(primary.map(({ id, vnicId }) => [id, vnicId]));
+    pairs.push(
+      ...publicIps.value.map((each) => [each.ipAddress, vnicOf.get(each.assignedEntityId ?? "")] as const),
+    );
+  }
+  if (names.some((name) => isIPv6(addressIn(name) ?? ""))) {
+    const ipv6s = await all(inventory.ipv6s, subnets);
+    if (ipv6s.kind === "fault") return ipv6s;
+    pairs.push(...ipv6s.value.map(({ ipAddress, vnicId }) => [canonicalIp(ipAddress), vnicId] as const));
+  }
+  const index = new Map<string, string[]>();
+  for (const [label, vnicId] of pairs) {
+    const instance = instanceOf.get(vnicId ?? "");
+    if (label === undefined || label === "" || instance === undefined) continue;
+    index.set(label, [...(index.get(label) ?? []), instance]);
+  }
+  return ok(index);
+}
+
+/** Availability domains in which the cluster's compartments have instances. */
+function inventoryZones({ instances }: Inventory, config: OciCloudConfig, since: number): string[] {
+  return compartmentsOf(config).flatMap((each) =>
+    (instances.recent(each, since)?.value.entries ?? []).flatMap(
+      ({ availabilityDomain }) => availabilityDomain ?? [],
+    ),
+  );
+}
+
+/** The address that a node's name is: IPv4 as it stands, or IPv6 with dashes for its colons. */
+function addressIn(name: string): string | undefined {
+  if (isIPv4(name)) return name;
+  const colons = name.replaceAll("-", ":");
+  return isIPv6(colons) ? canonicalIp(colons) : undefined;
+}
+
+async function collect<Entry>(
+  lists: KeptLists<Entries<Entry>>,
+  keys: Iterable<string>,
+  turn: Turn,
+  since: number,
+): Promise<Outcome<Entry[]>> {
+  const entries: Entry[] = [];
+  for (const key of keys) {
+    const listed = await lists.get(key, turn, since);
+    if (listed.kind === "fault") return listed;
+    if (listed.value.value.unreadable > 0)
+      return fault(
+        "Unavailable",
+        "a list of addresses has entries that cannot be read, and one may be the node's",
+      );
+    entries.push(...listed.value.value.entries);
+  }
+  return ok(entries);
+}
