@@ -3,6 +3,7 @@ import type { Table } from "./table.ts";
 /** The table of each cloud with load balancers, by the cloud's name; each is imported where it is played. */
 export const TABLES: Readonly<Record<string, () => Promise<Table>>> = {
   aws: async () => (await import("./aws/table.ts")).awsTable,
+  digitalocean: async () => (await import("./digitalocean-table.ts")).digitalOceanTable,
   memory: async () => (await import("./memory-table.ts")).memoryTable,
 };
 
