@@ -20,7 +20,7 @@ import { messageOf } from "#core/message-of.ts";
 import type { Node } from "#core/node/node.ts";
 
 /** Nobody says how much an environment's API bears; it was made for people who click. */
-const QUOTA = { burst: 100, refillPerSecond: 20 };
+const QUOTA = { burst: 200, refillPerSecond: 50 };
 
 /** Makes the cloud of an environment of Rancher 1.x; rejects where a key or a file is missing or unusable. */
 export async function loadCattleCloud(
