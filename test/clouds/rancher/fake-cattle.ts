@@ -111,19 +111,21 @@ export async function startFakeCattle(): Promise<FakeCattle> {
   };
 
   const server = createServer((incoming, outgoing) => {
-    readBody(incoming).then((text) => {
-      const { pathname, searchParams } = new URL(incoming.url ?? "/", "http://fake");
-      const isOurs = pathname === ROOT || pathname.startsWith(`${ROOT}/`);
-      const request: CattleRequest = {
-        method: incoming.method ?? "",
-        path: isOurs ? pathname.slice(ROOT.length) : `outside ${pathname}`,
-        query: Object.fromEntries(searchParams),
-        headers: incoming.headers,
-        body: text === "" ? undefined : JSON.parse(text),
-      };
-      requests.push(request);
-      respond(outgoing, fake.fault?.(request) ?? answerTo(request));
-    });
+    readBody(incoming)
+      .then((text) => {
+        const { pathname, searchParams } = new URL(incoming.url ?? "/", "http://fake");
+        const isOurs = pathname === ROOT || pathname.startsWith(`${ROOT}/`);
+        const request: CattleRequest = {
+          method: incoming.method ?? "",
+          path: isOurs ? pathname.slice(ROOT.length) : `outside ${pathname}`,
+          query: Object.fromEntries(searchParams),
+          headers: incoming.headers,
+          body: text === "" ? undefined : JSON.parse(text),
+        };
+        requests.push(request);
+        respond(outgoing, fake.fault?.(request) ?? answerTo(request));
+      })
+      .catch((error: Error) => outgoing.destroy(error));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
