@@ -27,7 +27,7 @@ export interface Addressed {
 }
 
 const Parameters = z.object({
-  body: z.unknown(),
+  body: z.unknown().optional(),
   name: z.string().min(1).optional(),
   etag: z.string().optional(),
   retryToken: z.string().optional(),

@@ -24,8 +24,8 @@ export const BackendSet = z.looseObject({
   healthChecker: HealthChecker,
   isPreserveSource: z.boolean().nullish(),
   ipVersion: z.string().nullish(),
-  sessionPersistenceConfiguration: z.unknown(),
-  lbCookieSessionPersistenceConfiguration: z.unknown(),
+  sessionPersistenceConfiguration: z.unknown().optional(),
+  lbCookieSessionPersistenceConfiguration: z.unknown().optional(),
 });
 export type BackendSet = z.output<typeof BackendSet>;
 

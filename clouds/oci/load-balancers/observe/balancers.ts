@@ -57,11 +57,12 @@ async function lookAt(
   { id, compartmentId }: ListedBalancer,
   { reads, wallClock }: Observing,
 ): Promise<Outcome<SeenBalancer>> {
-  const read = await reads.balancer(kind, id);
-  if (read.kind === "fault") return read;
+  // In this order: what nothing is at when its work requests are listed is afterwards shown as they have left it.
   const work =
     kind === "lb" ? await workOf(id, { reads }) : await networkWorkOf(id, compartmentId, { reads });
   if (work.kind === "fault") return work;
+  const read = await reads.balancer(kind, id);
+  if (read.kind === "fault") return read;
   const isBusy = work.value.some(({ state }) => !DONE.has(state));
   const [last] = work.value.toSorted((one, other) => (one.accepted < other.accepted ? 1 : -1));
   const isRecent = last?.state === "FAILED" && wallClock() - Date.parse(last.finished) < FAILED_MS;

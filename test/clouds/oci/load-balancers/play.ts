@@ -1,0 +1,119 @@
+import { createPrivateKey } from "node:crypto";
+import type { Cloud } from "#clouds/cloud.ts";
+import { createOciApis } from "#clouds/oci/api.ts";
+import { OciCloudConfig } from "#clouds/oci/kind.ts";
+import { createLoadBalancers } from "#clouds/oci/load-balancers/capability.ts";
+import { ociLoadBalancerModel } from "#clouds/oci/load-balancers/model.ts";
+import type { InstanceAnswer } from "#core/instance.ts";
+import type { LoadBalancerQuestion, LoadBalancerStep } from "#core/service/model.ts";
+import type { Settings } from "#core/settings.ts";
+import { API_KEY } from "#test/clouds/oci/fake/credentials.ts";
+import { cloudOf, type FakeAccount } from "#test/clouds/oci/load-balancers/fake-account.ts";
+import { CLUSTER, settings } from "#test/clouds/oci/load-balancers/service.ts";
+
+/** What came of a Service: the steps that ended each round, and what was done in all. */
+export interface Played {
+  readonly end: LoadBalancerStep;
+  readonly actions: readonly string[];
+  readonly rounds: number;
+}
+
+/** A cluster on an account of the fake, decided on as the service function does it, without an API server. */
+export interface Player {
+  readonly settings: Settings;
+  /** What instances answer; the address of a node is made of its number without it. */
+  answers: ReadonlyMap<string, InstanceAnswer>;
+  /** Looks and does until the cloud has to be waited for, or nothing is left to do. */
+  round(question: LoadBalancerQuestion): Promise<Played>;
+  /** Rounds until nothing is left to wait for; fails where that takes more than `limit`. */
+  settle(question: LoadBalancerQuestion, limit?: number): Promise<Played>;
+  close(): void;
+}
+
+const CALL = { signal: new AbortController().signal, share: 1 };
+
+export function createPlayer(account: FakeAccount, more: Readonly<Record<string, unknown>> = {}): Player {
+  const cloud = { ...cloudOf(account, "unused", API_KEY.fingerprint), ...more };
+  const config = OciCloudConfig.parse(cloud);
+  const key = createPrivateKey(API_KEY.pem);
+  const apis = createOciApis(config, async () => key, {
+    sleep: async () => {},
+    now: () => performance.now(),
+    wallClock: Date.now,
+    random: Math.random,
+  });
+  const instances: Cloud["instances"] = async (nodes) => ({
+    answers: nodes.map(({ spec }) => {
+      const id = spec.providerID?.replace("oci://", "") ?? "";
+      return player.answers.get(id) ?? foundAt(id);
+    }),
+    usage: { calls: { Instances: 1 }, throttled: 0, waitedMs: 0 },
+  });
+  const capability = createLoadBalancers({ config, cluster: CLUSTER, apis, instances, wallClock: Date.now });
+  const ofPlayer = settings(cloud);
+  const player: Player = {
+    settings: ofPlayer,
+    answers: new Map(),
+    async round(question) {
+      const actions: string[] = [];
+      const before = ociLoadBalancerModel.before(question, ofPlayer);
+      if (before !== undefined) return { end: before, actions, rounds: 1 };
+      const { answers } = await capability.observe([question], CALL);
+      const [answer] = answers;
+      if (answer?.kind !== "observed") throw new Error(`observed: ${JSON.stringify(answer)}`);
+      let state: unknown = JSON.parse(JSON.stringify(answer.state));
+      for (let steps = 0; steps < 50; steps += 1) {
+        const step = ociLoadBalancerModel.next(question, state, ofPlayer);
+        if (step.kind !== "act") return { end: step, actions, rounds: 1 };
+        for (const action of step.actions) {
+          const precondition = { uid: question.service.metadata.uid, deleting: false };
+          const done = await capability.act(
+            { on: "cloud", capability: "loadBalancers", ...action, precondition },
+            CALL,
+          );
+          if (done.answer.kind !== "done")
+            throw new Error(`${action.action}: ${JSON.stringify(done.answer)}`);
+          actions.push(action.action);
+          state = ociLoadBalancerModel.fold(state, action, done.answer.result);
+        }
+      }
+      throw new Error(`no end of it: ${actions.join(", ")}`);
+    },
+    async settle(question, limit = 60) {
+      const actions: string[] = [];
+      for (let rounds = 1; rounds <= limit; rounds += 1) {
+        const played = await player.round(question);
+        actions.push(...played.actions);
+        if (played.end.kind !== "wait") return { end: played.end, actions, rounds };
+      }
+      throw new Error(`it is waited for still: ${actions.join(", ")}`);
+    },
+    close: () => apis.close(),
+  };
+  return player;
+}
+
+/** The answer for an instance that is called `…iN`: it runs at 10.0.0.N. */
+export function foundAt(id: string): InstanceAnswer {
+  const number = /\d+$/.exec(id)?.[0] ?? "1";
+  return {
+    kind: "found",
+    instance: {
+      ...{
+        id,
+        account: "a",
+        network: "n",
+        state: "running",
+        providerID: `oci://${id}`,
+        type: "",
+        zone: "",
+        region: "",
+      },
+      addresses: [
+        { type: "InternalIP", address: `10.0.0.${number}` },
+        { type: "ExternalIP", address: `2603:c020::1:${number}` },
+      ],
+      labels: {},
+    },
+  };
+}
