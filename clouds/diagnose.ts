@@ -24,5 +24,7 @@ export async function diagnose(
       return undefined;
     case "oci":
       return (await import("#clouds/oci/diagnose.ts")).diagnoseOci(config, options);
+    case "openstack":
+      return (await import("#clouds/openstack/diagnose.ts")).diagnoseOpenStack(config, options);
   }
 }

@@ -24,6 +24,9 @@ export const loadRancherCloud = noCloud;
 /** As in `clouds/oci/cloud.ts`. */
 export const loadOciCloud = noCloud;
 
+/** As in `clouds/openstack/cloud.ts`. */
+export const loadOpenStackCloud = noCloud;
+
 function noCloud(): never {
   throw new Error("this function was built without clouds: it asks nothing of them");
 }

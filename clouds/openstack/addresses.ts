@@ -1,0 +1,70 @@
+import { canonicalIp } from "#clouds/canonical-ip.ts";
+import type { Outcome } from "#clouds/http/outcome.ts";
+import type { OpenStackCloudConfig } from "#clouds/openstack/kind.ts";
+import type { Server } from "#clouds/openstack/server.ts";
+import { sorted } from "#clouds/openstack/sort-order.ts";
+import { fault, ok } from "#clouds/outcome.ts";
+import type { NodeAddress } from "#core/node/node.ts";
+
+/** What of the configuration says which addresses a node is told. */
+export type Networking = Pick<
+  OpenStackCloudConfig,
+  "public-network-name" | "internal-network-name" | "ipv6-support-disabled" | "address-sort-order"
+>;
+
+/**
+ * The addresses of a server, as the stock controller has them: fixed ones of its active ports; those that its owner says it is reached
+ * by; then those that Nova knows, network by network, floating ones external. Each once, its host name last.
+ */
+export function addressesOf(server: Server, networking: Networking): Outcome<readonly NodeAddress[]> {
+  const { accessIPv4, accessIPv6, addresses: networks = {} } = server;
+  const order = networking["address-sort-order"];
+  const list = createList(networking["ipv6-support-disabled"]);
+
+  for (const { status, fixed_ips: fixed } of server.ports)
+    if (status === "ACTIVE") for (const { ip_address: ip } of fixed) list.add("InternalIP", ip);
+  for (const ip of [accessIPv4, accessIPv6]) if (ip) list.add("ExternalIP", ip);
+  for (const network of Object.keys(networks).toSorted()) {
+    for (const { addr, "OS-EXT-IPS:type": type } of networks[network] ?? []) {
+      if (type === "floating") list.add("ExternalIP", addr);
+      else if (networking["public-network-name"]?.includes(network)) {
+        list.remove("InternalIP", addr);
+        list.add("ExternalIP", addr);
+      } else if (networking["internal-network-name"]?.includes(network) ?? true) list.add("InternalIP", addr);
+      else list.remove("InternalIP", addr);
+    }
+  }
+  const broken = list.broken();
+  if (broken !== undefined) {
+    const message = `the description of server ${server.id} lacks a valid address ("${broken.slice(0, 64)}" is none)`;
+    return fault("Unavailable", message);
+  }
+  const all = list.all();
+  const inOrder = order === undefined ? all : sorted(all, order);
+  return ok([...inOrder, { type: "Hostname", address: hostnameOf(server) }]);
+}
+
+/** What its owner has said, else its name. */
+function hostnameOf({ metadata, name }: Server): string {
+  return metadata?.["hostname"] || name;
+}
+
+type IpType = "InternalIP" | "ExternalIP";
+
+/** Addresses in one spelling, each once for each type. */
+function createList(isWithoutIPv6: boolean) {
+  const all = new Map<string, NodeAddress>();
+  let broken: string | undefined;
+  return {
+    add(type: IpType, text: string): void {
+      const address = canonicalIp(text);
+      if (address === undefined) broken ??= text;
+      else if (!isWithoutIPv6 || !address.includes(":")) all.set(`${type} ${address}`, { type, address });
+    },
+    remove(type: IpType, text: string): void {
+      all.delete(`${type} ${canonicalIp(text)}`);
+    },
+    all: (): readonly NodeAddress[] => [...all.values()],
+    broken: () => broken,
+  };
+}

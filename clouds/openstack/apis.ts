@@ -1,0 +1,93 @@
+import { type Api, type ApiRequest, createApi, type Turn } from "#clouds/http/api.ts";
+import type { Budget } from "#clouds/http/budget.ts";
+import { createHttpClient, type HttpClient } from "#clouds/http/client.ts";
+import type { Outcome } from "#clouds/http/outcome.ts";
+import type { Auth } from "#clouds/openstack/auth.ts";
+import type { OpenStackCloudConfig } from "#clouds/openstack/kind.ts";
+import { readError } from "#clouds/openstack/read-error.ts";
+import { createSessions, type Service, type Session, type Sessions } from "#clouds/openstack/session.ts";
+import type { Sleep } from "#clouds/sleep.ts";
+
+/** Nova and Neutron of one project, signed in to as needed. */
+export interface Apis {
+  /** Signs in where nobody has; never rejects. */
+  session(turn: Turn): Promise<Outcome<Session>>;
+  /** The body of a GET; where the token is refused, once more with another. */
+  get(service: Service, request: Omit<ApiRequest, "method" | "body">, turn: Turn): Promise<Outcome<unknown>>;
+  close(): void;
+}
+
+/** What they are made of. */
+export interface ApisParts {
+  readonly config: OpenStackCloudConfig;
+  readonly auth: Auth;
+  /** Certificates, as PEM, by which the services are known. */
+  readonly ca: string | undefined;
+  readonly budget: Budget;
+  readonly userAgent: string;
+  readonly sleep: Sleep;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number;
+  /** Milliseconds since the epoch. */
+  readonly wallClock: () => number;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+}
+
+/** Shows tags and the flavor's name along with a server, as Nova does since its release Pike. */
+const NOVA_MICROVERSION = "2.47";
+
+export function createApis(parts: ApisParts): Apis {
+  const { config, auth, ca, budget, userAgent, sleep, now, wallClock, random } = parts;
+  const common = { budget, readError, userAgent, sleep, wallClock, random };
+  const keystone = createHttpClient(config["auth-url"].replace(/\/+$/, "").replace(/\/v3$/, ""), { authority: ca });
+  const sessions: Sessions = createSessions({
+    api: createApi({
+      ...common,
+      client: keystone,
+      sign: async (_request, refused) => refused ?? { headers: {}, secrets: auth.secrets() },
+    }),
+    config,
+    auth: auth.body,
+    now,
+  });
+  const services = new Map<Service, { readonly url: string; readonly client: HttpClient }>();
+
+  /** The catalogue may name another place by tomorrow. */
+  function clientOf(service: Service, { endpoints }: Session): HttpClient {
+    const url = endpoints[service];
+    const known = services.get(service);
+    if (known?.url === url) return known.client;
+    known?.client.close();
+    const client = createHttpClient(url, { authority: ca });
+    services.set(service, { url, client });
+    return client;
+  }
+
+  function apiOf(service: Service, session: Session): Api {
+    const version = service === "compute" ? { "x-openstack-nova-api-version": NOVA_MICROVERSION } : {};
+    const signature = { headers: { "x-auth-token": session.token, ...version }, secrets: [session.token] };
+    return createApi({
+      ...common,
+      client: clientOf(service, session),
+      sign: async (_request, refused) => refused ?? signature,
+    });
+  }
+
+  return {
+    session: (turn) => sessions.get(turn),
+    async get(service, request, turn) {
+      const session = await sessions.get(turn);
+      if (session.kind === "fault") return session;
+      const answer = await apiOf(service, session.value).get(request, turn);
+      if (answer.kind === "ok" || answer.fault.status !== 401) return answer;
+      const next = await sessions.get(turn, session.value);
+      if (next.kind === "fault") return next;
+      return next.value === session.value ? answer : apiOf(service, next.value).get(request, turn);
+    },
+    close() {
+      keystone.close();
+      for (const { client } of services.values()) client.close();
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import type { Cloud } from "#clouds/cloud.ts";
+import { createBudget } from "#clouds/http/budget.ts";
+import type { Environment, LoadCloudOptions } from "#clouds/kind.ts";
+import { createListedCloud } from "#clouds/listed/listed-cloud.ts";
+import { createApis } from "#clouds/openstack/apis.ts";
+import { type Auth, authOf } from "#clouds/openstack/auth.ts";
+import { notOurs, type Ownership } from "#clouds/openstack/belonging.ts";
+import { readCa } from "#clouds/openstack/ca.ts";
+import { instanceOf } from "#clouds/openstack/instance.ts";
+import type { OpenStackCloudConfig } from "#clouds/openstack/kind.ts";
+import { listFew, listServers } from "#clouds/openstack/list-servers.ts";
+import { parseProviderID } from "#clouds/openstack/provider-id.ts";
+import { readServer } from "#clouds/openstack/read-server.ts";
+import { hasEnded } from "#clouds/openstack/state.ts";
+import { type Sleep, sleepFor } from "#clouds/sleep.ts";
+
+/** The world of an OpenStack cloud, where it is not the real one. */
+export interface OpenStackCloudOptions extends LoadCloudOptions {
+  readonly sleep?: Sleep;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now?: () => number;
+  /** Milliseconds since the epoch. */
+  readonly wallClock?: () => number;
+  readonly random?: () => number;
+  /** For how long a list is believed of what it shows. */
+  readonly maxListAgeMs?: number;
+  /** Certificates, as PEM, by which the services are known. */
+  readonly ca?: string | undefined;
+}
+
+/** Requests that may go at once, where so many a second are allowed: those of a few seconds. */
+const BURST_SECONDS = 5;
+
+/** Makes the cloud; rejects where its secret or its certificates cannot be had. Nothing is signed in to yet. */
+export async function loadOpenStackCloud(
+  config: OpenStackCloudConfig,
+  options: OpenStackCloudOptions = {},
+  environment: Environment = process.env,
+): Promise<Cloud> {
+  const auth = authOf(config, environment, options.clusterName ?? config.region);
+  const [ca] = await Promise.all([readCa(config["ca-file"]), auth.body()]);
+  return createOpenStackCloud(config, auth, { ca, ...options });
+}
+
+/** OpenStack: the servers of one project in one region. Token, budget and lists live as long as what is returned. */
+export function createOpenStackCloud(
+  config: OpenStackCloudConfig,
+  auth: Auth,
+  options: OpenStackCloudOptions = {},
+): Cloud {
+  const {
+    sleep = sleepFor,
+    now = () => performance.now(),
+    wallClock = Date.now,
+    random = Math.random,
+  } = options;
+  const { maxListAgeMs = 10_000, ca } = options;
+  const rate = config["requests-per-second"];
+  const quota = { burst: Math.max(BURST_SECONDS, rate * BURST_SECONDS), refillPerSecond: rate };
+  const budget = createBudget(quota, 0, now);
+  const userAgent = `serverless-ccm (${(options.clusterName ?? config.region).replace(/[^\w.-]/g, "-")})`;
+  const apis = createApis({ config, auth, ca, budget, userAgent, sleep, now, wallClock, random });
+  // Before Keystone has said it nothing is compared with it.
+  let ownership: Ownership = { ...config, project: "" };
+  const filter = () => ({
+    project: ownership.project,
+    tag: config["server-tag"],
+    byPorts: config["network-id"] !== undefined,
+  });
+  return createListedCloud({
+    provider: "openstack",
+    title: "OpenStack",
+    machine: "server",
+    budget,
+    parseProviderID: (text) => parseProviderID(text, config.region),
+    async prepare(turn) {
+      const session = await apis.session(turn);
+      if (session.kind === "fault") return session.fault;
+      ownership = { ...config, project: session.value.project };
+      return undefined;
+    },
+    list: (turn) => listServers(apis, filter(), turn, now),
+    listFew: (turn) => listFew(apis, filter(), turn),
+    read: (id, turn) => readServer(apis, { id, project: ownership.project }, turn),
+    notOurs: (server, node) => notOurs(ownership, server, node),
+    isAlive: (server) => !hasEnded(server),
+    instanceOf: (server) => instanceOf(server, config, ownership),
+    maxListAgeMs,
+    now,
+    close: () => apis.close(),
+  });
+}

@@ -1,0 +1,74 @@
+import type { Turn } from "#clouds/http/api.ts";
+import type { Outcome } from "#clouds/http/outcome.ts";
+import type { Apis } from "#clouds/openstack/apis.ts";
+import { type Port, PortsPage } from "#clouds/openstack/server.ts";
+import { fault, ok } from "#clouds/outcome.ts";
+
+/** Whose ports: those of all servers of the project, or of some alone. */
+export interface PortFilter {
+  readonly project: string;
+  readonly servers?: readonly string[];
+}
+
+/** The most that a page may hold, where the service allows as much, … */
+const PAGE_SIZE = 1_000;
+/** … and how many pages are looked at. */
+const MAX_PAGES = 20;
+
+const TEMPLATE = "GET /v2.0/ports";
+
+/** Ports by the ids of their servers; half of them are a fault, as a server that lacks some would be told other addresses. */
+export async function listPorts(
+  apis: Apis,
+  filter: PortFilter,
+  turn: Turn,
+): Promise<Outcome<{ readonly pages: number; readonly byServer: ReadonlyMap<string, readonly Port[]> }>> {
+  const ports = new Map<string, Port>();
+  let marker: string | undefined;
+  for (let page = 1; page <= MAX_PAGES; page += 1) {
+    const answer = await fetchPage(apis, filter, marker, turn);
+    if (answer.kind === "fault") return answer;
+    const { ports: found, ports_links: links = [] } = answer.value;
+    const isNew = found.some(({ id }) => !ports.has(id));
+    for (const port of found) ports.set(port.id, port);
+    if (!links.some(({ rel }) => rel === "next") || found.length === 0)
+      return ok({ pages: page, byServer: byServer(ports) });
+    if (!isNew) return fault("Unavailable", `${TEMPLATE}: the same page came twice`);
+    marker = found.at(-1)?.id;
+  }
+  return fault("Unavailable", `${TEMPLATE}: more than ${MAX_PAGES} pages, not looked at further`);
+}
+
+async function fetchPage(
+  apis: Apis,
+  { project, servers = [] }: PortFilter,
+  marker: string | undefined,
+  turn: Turn,
+): Promise<Outcome<PortsPage>> {
+  const query = new URLSearchParams([
+    // Whoever administers a cloud would be shown the ports of all.
+    ["project_id", project],
+    ...servers.map((id) => ["device_id", id]),
+    ...FIELDS.map((field) => ["fields", field]),
+    ["limit", String(PAGE_SIZE)],
+    // Addresses stand in the order of the ports, and lists in the same as single reads.
+    ["sort_key", "id"],
+    ["sort_dir", "asc"],
+    ...(marker === undefined ? [] : [["marker", marker]]),
+  ] as [string, string][]);
+  const request = { operation: "ports_list", template: TEMPLATE, path: `/v2.0/ports?${query}` };
+  const answer = await apis.get("network", request, turn);
+  if (answer.kind === "fault") return answer;
+  const parsed = PortsPage.safeParse(answer.value);
+  if (parsed.success) return ok(parsed.data);
+  return fault("Unavailable", `${TEMPLATE}: the answer is not a list of ports`);
+}
+
+const FIELDS = ["id", "device_id", "device_owner", "network_id", "status", "fixed_ips"];
+
+/** Those that Nova has plugged in; load balancers and routers have ports of their own. */
+function byServer(ports: ReadonlyMap<string, Port>): ReadonlyMap<string, readonly Port[]> {
+  const plugged = [...ports.values()].filter(({ device_owner: owner }) => owner.startsWith("compute:"));
+  const inOrder = plugged.toSorted((a, b) => Number(a.id > b.id) - Number(a.id < b.id));
+  return Map.groupBy(inOrder, ({ device_id: id }) => id);
+}

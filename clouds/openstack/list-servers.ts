@@ -1,0 +1,147 @@
+import type { Turn } from "#clouds/http/api.ts";
+import type { Fault, Outcome } from "#clouds/http/outcome.ts";
+import { createListing, type Listing } from "#clouds/listed/listing.ts";
+import type { Apis } from "#clouds/openstack/apis.ts";
+import { listPorts, type PortFilter } from "#clouds/openstack/list-ports.ts";
+import { type Port, Server, ServersPage } from "#clouds/openstack/server.ts";
+import { fault, ok } from "#clouds/outcome.ts";
+
+/** What narrows a list, and what else there is to know of servers. */
+export interface ServerFilter extends Pick<PortFilter, "project"> {
+  readonly tag: string | undefined;
+  /** Whether it takes ports to tell whose a server is. */
+  readonly byPorts: boolean;
+}
+
+/** The most that a page may hold, where the service allows as much, … */
+const PAGE_SIZE = 1_000;
+/** … and how many pages are looked at. */
+const MAX_PAGES = 20;
+
+const TEMPLATE = "GET /servers/detail";
+
+/** The servers of the project with their ports, all pages; without all ports none, and where a page of servers fails those before it. */
+export async function listServers(
+  apis: Apis,
+  { project, tag }: ServerFilter,
+  turn: Turn,
+  now: () => number,
+): Promise<Listing<Server>> {
+  const startedAt = now();
+  const [servers, ports] = await Promise.all([listAll(apis, tag, turn), listPorts(apis, { project }, turn)]);
+  const { pages } = servers;
+  if (ports.kind === "fault")
+    return createListing({ startedAt, pages, machines: [], incomplete: ports.fault });
+  const machines = servers.all.map((server) => withPorts(server, ports.value.byServer));
+  return createListing({
+    startedAt,
+    pages: pages + ports.value.pages,
+    machines,
+    incomplete: servers.incomplete,
+  });
+}
+
+/** A few servers, for what their being there proves; with ports only where these tell whose they are. */
+export async function listFew(
+  apis: Apis,
+  { project, tag, byPorts }: ServerFilter,
+  turn: Turn,
+): Promise<Outcome<readonly Server[]>> {
+  const page = await fetchPage(apis, { tag, size: FEW, marker: undefined }, turn);
+  if (page.kind === "fault") return page;
+  const { servers } = page.value;
+  if (!byPorts || servers.length === 0) return ok(servers.map((server) => ({ ...server, ports: [] })));
+  const ports = await listPorts(apis, { project, servers: servers.map(({ id }) => id) }, turn);
+  return ports.kind === "fault"
+    ? ports
+    : ok(servers.map((server) => withPorts(server, ports.value.byServer)));
+}
+
+/** Puts a server and its ports together. */
+export function withPorts(
+  server: Omit<Server, "ports">,
+  byServer: ReadonlyMap<string, readonly Port[]>,
+): Server {
+  return { ...server, ports: byServer.get(server.id) ?? [] };
+}
+
+const FEW = 20;
+
+type Portless = Omit<Server, "ports">;
+
+interface Listed {
+  readonly all: readonly Portless[];
+  readonly pages: number;
+  readonly incomplete: Fault | undefined;
+}
+
+async function listAll(apis: Apis, tag: string | undefined, turn: Turn): Promise<Listed> {
+  const found = new Map<string, Portless>();
+  let unreadable = 0;
+  let marker: string | undefined;
+  const ended = (pages: number, incomplete: Fault | undefined): Listed => ({
+    all: [...found.values()],
+    pages,
+    incomplete: incomplete ?? (unreadable > 0 ? nameless(unreadable) : undefined),
+  });
+  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+    const page = await fetchPage(apis, { tag, size: PAGE_SIZE, marker }, turn);
+    if (page.kind === "fault") return ended(pages, page.fault);
+    const { servers, hasNext, last } = page.value;
+    unreadable += page.value.unreadable;
+    for (const server of servers) found.set(server.id, server);
+    if (!hasNext || last === undefined) return ended(pages + 1, undefined);
+    if (last === marker) return ended(pages + 1, twice());
+    marker = last;
+  }
+  return ended(MAX_PAGES, tooMany());
+}
+
+interface PageQuery {
+  readonly tag: string | undefined;
+  readonly size: number;
+  readonly marker: string | undefined;
+}
+
+interface Page {
+  readonly servers: readonly Portless[];
+  readonly unreadable: number;
+  readonly hasNext: boolean;
+  /** The id of the last entry, readable or not. */
+  readonly last: string | undefined;
+}
+
+async function fetchPage(apis: Apis, { tag, size, marker }: PageQuery, turn: Turn): Promise<Outcome<Page>> {
+  const query = new URLSearchParams({
+    limit: String(size),
+    ...(tag === undefined ? {} : { tags: tag }),
+    ...(marker === undefined ? {} : { marker }),
+  });
+  const request = { operation: "servers_detail", template: TEMPLATE, path: `/servers/detail?${query}` };
+  const answer = await apis.get("compute", request, turn);
+  if (answer.kind === "fault") return answer;
+  const parsed = ServersPage.safeParse(answer.value);
+  if (!parsed.success) return fault("Unavailable", `${TEMPLATE}: the answer is not a list of servers`);
+  const { servers: entries, servers_links: links = [] } = parsed.data;
+  const servers = entries.flatMap((entry) => Server.safeParse(entry).data ?? []);
+  return ok({
+    servers,
+    unreadable: entries.length - servers.length,
+    hasNext: links.some(({ rel }) => rel === "next"),
+    last: entries.at(-1)?.id,
+  });
+}
+
+function tooMany(): Fault {
+  const message = `${TEMPLATE}: more than ${MAX_PAGES} pages, not looked at further; a server-tag makes the list shorter`;
+  return { code: "Unavailable", message };
+}
+
+function twice(): Fault {
+  return { code: "Unavailable", message: `${TEMPLATE}: the same page came twice` };
+}
+
+function nameless(count: number): Fault {
+  const message = `${TEMPLATE}: the answer holds ${count} servers whose id or name cannot be read`;
+  return { code: "Unavailable", message };
+}

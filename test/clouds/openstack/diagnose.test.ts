@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { diagnoseOpenStack } from "#clouds/openstack/diagnose.ts";
+import type { Finding } from "#core/finding.ts";
+import type { FakeAnswer } from "#test/clouds/fake-api.ts";
+import {
+  errors,
+  type FakeOpenStack,
+  NETWORK,
+  PROJECT,
+  startFakeOpenStack,
+  TAG,
+} from "#test/clouds/openstack/fake-server.ts";
+import { aConfig, SIGNED_IN } from "#test/clouds/openstack/world.ts";
+
+let fake: FakeOpenStack;
+beforeEach(async () => {
+  fake = await startFakeOpenStack();
+});
+afterEach(() => fake.close());
+
+const OTHER = "11111111-2222-4333-8444-555555555555";
+
+test.each<[string, "credentials" | "network", object, FakeAnswer | undefined, Finding["outcome"], string]>([
+  ["a secret", "credentials", {}, undefined, "ok", `a token for project ${PROJECT}`],
+  ["a secret that is wrong", "credentials", {}, errors.keystone(401, "Unauthorized"), "failed", "401"],
+  [
+    "a region misspelt",
+    "credentials",
+    { region: "RegionOnne" },
+    undefined,
+    "failed",
+    "it has public in RegionOne",
+  ],
+  ["a cloud that is away", "credentials", {}, "destroy", "failed", "POST /v3/auth/tokens"],
+  [
+    "a tag and metadata",
+    "network",
+    {},
+    undefined,
+    "ok",
+    `tag ${TAG}, metadata cluster=blue in RegionOne: 2 servers`,
+  ],
+  ["a network", "network", { "network-id": NETWORK }, undefined, "ok", `network ${NETWORK}, tag`],
+  [
+    "another network",
+    "network",
+    { "network-id": OTHER },
+    undefined,
+    "warning",
+    `no server; for example, server`,
+  ],
+  ["another tag", "network", { "server-tag": "red" }, undefined, "warning", "no server"],
+  [
+    "a secret that is wrong for servers",
+    "network",
+    {},
+    errors.keystone(401, "Unauthorized"),
+    "failed",
+    "401",
+  ],
+])("%s", async (_, what, more, answer, outcome, message) => {
+  fake.add();
+  fake.add();
+  fake.fault = () => answer;
+  const config = aConfig({ "auth-url": fake.authURL, ...more });
+  const diagnosis = await diagnoseOpenStack(config, {}, SIGNED_IN);
+  const finding = await diagnosis[what](AbortSignal.timeout(10_000));
+  diagnosis.close();
+  expect(finding).toMatchObject({ outcome, message: expect.stringContaining(message) });
+  expect(finding.remedy === undefined).toBe(outcome === "ok");
+});
+
+test("a Nova that refuses is a finding", async () => {
+  fake.fault = ({ path }) => (path.startsWith("/compute/") ? errors.nova(403, "forbidden") : undefined);
+  const diagnosis = await diagnoseOpenStack(aConfig({ "auth-url": fake.authURL }), {}, SIGNED_IN);
+  const finding = await diagnosis.network(AbortSignal.timeout(10_000));
+  diagnosis.close();
+  expect(finding).toMatchObject({ outcome: "failed", message: expect.stringContaining("403, forbidden") });
+});
+
+test("without a secret there is nothing to look with", async () => {
+  await expect(diagnoseOpenStack(aConfig(), {}, {})).rejects.toThrow("secret-file is required");
+});

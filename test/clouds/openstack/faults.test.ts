@@ -1,0 +1,169 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { aCall, aNode } from "#test/clouds/builders.ts";
+import { summary } from "#test/clouds/conformance.ts";
+import type { FakeAnswer } from "#test/clouds/fake-api.ts";
+import { aPort, errors, type FakeOpenStackServer, uuidOf } from "#test/clouds/openstack/fake-server.ts";
+import { asked, aWorld, identified, named, type OpenStackWorld } from "#test/clouds/openstack/world.ts";
+
+let world: OpenStackWorld;
+beforeEach(async () => {
+  world = await aWorld();
+});
+afterEach(() => world.close());
+
+const shown = (body: unknown): FakeAnswer => ({ status: 200, body: JSON.stringify(body) });
+const HTML = { "content-type": "text/html" };
+
+/** Only one of the services is broken. */
+const broken = (part: "compute" | "network", answer: FakeAnswer): void => {
+  world.fake.fault = ({ path }) => (path.startsWith(`/${part}/`) ? answer : undefined);
+};
+
+describe("Nova's answer to the read of one server", () => {
+  test.each<[string, FakeAnswer, string, string, number]>([
+    ["400", errors.nova(400, "badRequest"), "Denied", "400, badRequest", 1],
+    ["403", errors.nova(403, "forbidden"), "Denied", "403, forbidden: forbidden, says the fake", 1],
+    ["404", errors.nova(404, "itemNotFound"), "not-found", "OpenStack has no such server", 1],
+    [
+      "404 of a proxy",
+      { status: 404, body: "<h1>Not found</h1>", headers: HTML },
+      "Unavailable",
+      "text/html",
+      1,
+    ],
+    ["404 of Keystone", errors.keystone(404, "Not Found"), "Unavailable", "404, Not Found", 1],
+    ["406, as of a Nova that is too old", errors.nova(406, "computeFault"), "Unavailable", "406", 1],
+    ["409", errors.nova(409, "conflictingRequest"), "Unavailable", "409", 1],
+    ["413 with words of its own", errors.nova(413, "overLimit"), "Unavailable", "413, overLimit", 1],
+    ["429", errors.nova(429, "overLimit"), "Throttled", "429, overLimit", 1],
+    ["500", errors.nova(500, "computeFault"), "Unavailable", "500, computeFault", 3],
+    ["503 in HTML", { status: 503, body: "<h1>Sorry</h1>", headers: HTML }, "Unavailable", "503", 3],
+    ["a redirect", { status: 302, body: "" }, "Unavailable", "not followed", 1],
+    ["a connection that breaks", "destroy", "Unavailable", "GET /servers/{id}", 3],
+    ["200 in HTML", { status: 200, body: "<h1>Welcome</h1>", headers: HTML }, "Unavailable", "text/html", 1],
+    ["200 without a body", { status: 200, body: "" }, "Unavailable", "an empty body", 1],
+    ["200 of another shape", shown({ servers: [] }), "Unavailable", "not a server", 1],
+    [
+      "another server",
+      shown({ server: { id: uuidOf(99), name: "o" } }),
+      "Unavailable",
+      "the answer is server",
+      1,
+    ],
+  ])("%s", async (_, answer, expected, message, requests) => {
+    broken("compute", answer);
+    const { answers, usage } = await world.cloud().instances([identified(world.fake.add())], aCall());
+    expect(answers.map(summary)).toEqual([expected]);
+    expect(answers).toMatchObject([{ message: expect.stringContaining(message) }]);
+    expect(usage.calls).toMatchObject({ servers_get: requests });
+  });
+});
+
+describe("Neutron's answer", () => {
+  const ROWS: [string, FakeAnswer, string, string][] = [
+    ["403", errors.neutron(403, "PolicyNotAuthorized"), "Denied", "403, PolicyNotAuthorized"],
+    ["404", errors.neutron(404, "HTTPNotFound"), "Unavailable", "404, HTTPNotFound"],
+    ["429", errors.neutron(429, "OverQuota"), "Throttled", "429"],
+    ["500", errors.neutron(500, "HTTPInternalServerError"), "Unavailable", "500"],
+    ["200 of another shape", shown({ ports: [{ id: "x" }] }), "Unavailable", "not a list of ports"],
+  ];
+  test.each(ROWS)(
+    "%s is an error of the server that is read, and nothing is told of it",
+    async (_, answer, code, message) => {
+      broken("network", answer);
+      const { answers } = await world.cloud().instances([identified(world.fake.add())], aCall());
+      expect(answers).toMatchObject([{ code, message: expect.stringContaining(message) }]);
+    },
+  );
+
+  test.each(ROWS)("%s is an error of all that are listed", async (_, answer, code) => {
+    broken("network", answer);
+    const nodes = [world.fake.add(), world.fake.add(), world.fake.add()].map(identified);
+    const { answers } = await world.cloud().instances([...nodes, aNode({ name: "n" })], aCall());
+    expect(answers.map(summary)).toEqual([code, code, code, code]);
+  });
+});
+
+describe("Nova's answer to a list", () => {
+  test.each<[string, FakeAnswer, string]>([
+    ["403", errors.nova(403, "forbidden"), "Denied"],
+    ["404, which says nothing of servers", errors.nova(404, "itemNotFound"), "Unavailable"],
+    ["429", errors.nova(429, "overLimit"), "Throttled"],
+    ["500", errors.nova(500, "computeFault"), "Unavailable"],
+    ["200 in HTML", { status: 200, body: "<h1>Welcome</h1>", headers: HTML }, "Unavailable"],
+    ["200 with null", { status: 200, body: "null" }, "Unavailable"],
+  ])("%s is an error for all", async (_, answer, expected) => {
+    broken("compute", answer);
+    const nodes = [world.fake.add(), world.fake.add(), world.fake.add()].map(identified);
+    const { answers } = await world.cloud().instances([...nodes, aNode({ name: "n" })], aCall());
+    expect(answers.map(summary)).toEqual([expected, expected, expected, expected]);
+  });
+
+  test("that repeats its page is no whole list, and ends", async () => {
+    const server = { id: uuidOf(1), name: "one" };
+    const page = shown({ servers: [server], servers_links: [{ rel: "next", href: "x" }] });
+    world.fake.fault = ({ path }) => (path.endsWith("/servers/detail") ? page : undefined);
+    const { answers } = await world.cloud().instances([aNode({ name: "one" })], aCall());
+    expect(answers).toMatchObject([
+      { code: "Unavailable", message: expect.stringContaining("same page came twice") },
+    ]);
+    expect(asked(world.fake)).toMatchObject({ list: 2 });
+  });
+
+  test("of which a page fails shows what came before, and tells nothing of names", async () => {
+    world.fake.maxPage = 3;
+    const servers = Array.from({ length: 5 }, () => world.fake.add());
+    world.fake.fault = ({ query, path }) =>
+      query.has("marker") && path.startsWith("/compute/") ? errors.nova(500, "computeFault") : undefined;
+    const [first, , , fourth] = servers as [FakeOpenStackServer, unknown, unknown, FakeOpenStackServer];
+    const nodes = [...servers.slice(0, 3).map(identified), identified(fourth), named(first)];
+    const { answers } = await world.cloud().instances(nodes, aCall());
+    expect(answers.map(summary)).toEqual([
+      ...servers.slice(0, 3).map(({ id }) => id),
+      "Unavailable",
+      "Unavailable",
+    ]);
+  });
+
+  test("with an entry that is no server is not the others' trouble, and proves no name absent", async () => {
+    const whole = world.fake.add();
+    world.fake.fault = ({ path }) =>
+      path.endsWith("/servers/detail")
+        ? shown({ servers: [{ id: whole.id, name: whole.name, tenant_id: whole.tenant_id }, { id: "x" }] })
+        : undefined;
+    const { answers } = await world.cloud().instances([aNode({ name: "nobody" })], aCall());
+    expect(answers).toMatchObject([
+      { code: "Unavailable", message: expect.stringContaining("1 servers whose id or name") },
+    ]);
+  });
+});
+
+describe("a server whose description lacks", () => {
+  test.each<[string, Partial<FakeOpenStackServer>, string]>([
+    ["a status", { status: "" }, "status"],
+    ["a flavor", { flavor: null }, "flavor whose name or id can be a label"],
+    [
+      "a flavor that can be a label",
+      { flavor: { original_name: "ä" } },
+      "flavor whose name or id can be a label",
+    ],
+    ["an address that is one", { ports: [aPort("a", "10.0.0")] }, '"10.0.0" is none'],
+  ])("%s is that node's error", async (_, traits, message) => {
+    const [lacking, whole] = [world.fake.add(traits), world.fake.add()];
+    const { answers } = await world.cloud().instances([identified(lacking), identified(whole)], aCall());
+    expect(answers).toMatchObject([
+      { code: "Unavailable", message: expect.stringContaining(message) },
+      { kind: "found" },
+    ]);
+  });
+});
+
+test("two servers of one name are ambiguous, and one of somebody else's among them is not looked at", async () => {
+  const [first, second] = [world.fake.add({ name: "n" }), world.fake.add({ name: "n" })];
+  const ask = async () => (await world.cloud().instances([aNode({ name: "n" })], aCall())).answers;
+  expect(await ask()).toMatchObject([
+    { code: "Ambiguous", message: expect.stringContaining(`${first.id}, ${second.id}`) },
+  ]);
+  second.metadata = {};
+  expect((await ask()).map(summary)).toEqual([first.id]);
+});

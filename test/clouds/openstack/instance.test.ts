@@ -1,0 +1,301 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
+import { aCall, aNode } from "#test/clouds/builders.ts";
+import { summary } from "#test/clouds/conformance.ts";
+import {
+  anAddress,
+  aPort,
+  type FakeOpenStackServer,
+  NETWORK,
+  PROJECT,
+  TAG,
+  uuidOf,
+} from "#test/clouds/openstack/fake-server.ts";
+import { aWorld, identified, type OpenStackWorld } from "#test/clouds/openstack/world.ts";
+
+let world: OpenStackWorld;
+beforeEach(async () => {
+  world = await aWorld();
+});
+afterEach(() => world.close());
+
+const ofServer = async (traits: Partial<FakeOpenStackServer>, config: Record<string, unknown> = {}) =>
+  (await world.cloud(config).instances([identified(world.fake.add(traits))], aCall())).answers;
+const ID = uuidOf(7);
+
+test("a server is told in the words of all clouds", async () => {
+  expect(await ofServer({ id: ID, name: "pool-a-1" }, { "network-id": NETWORK })).toEqual([
+    {
+      kind: "found",
+      instance: {
+        id: ID,
+        account: PROJECT,
+        network: `RegionOne/${NETWORK}`,
+        state: "running",
+        providerID: `openstack:///${ID}`,
+        type: "m1.large",
+        zone: "az1",
+        region: "RegionOne",
+        addresses: [
+          { type: "InternalIP", address: "10.20.0.1" },
+          { type: "ExternalIP", address: "203.0.0.1" },
+          { type: "Hostname", address: "pool-a-1" },
+        ],
+        labels: {},
+      },
+    },
+  ]);
+});
+
+describe("the addresses", () => {
+  /** Two ports, the first of them down; fixed addresses in two networks, one of them IPv6 as well, and a floating one. */
+  const RICH: Partial<FakeOpenStackServer> = {
+    name: "n",
+    ports: [
+      aPort("b", "10.1.0.2"),
+      aPort("a", "10.2.0.2", { status: "DOWN" }),
+      aPort("c", "10.3.0.2", { device_owner: "network:dhcp" }),
+    ],
+    accessIPv4: "198.51.100.7",
+    accessIPv6: "2001:DB8:0::7",
+    addresses: {
+      two: [anAddress("10.2.0.2")],
+      one: [anAddress("10.1.0.2"), anAddress("fd00::2"), anAddress("203.0.113.7", "floating")],
+    },
+  };
+  const [E, I] = ["ExternalIP", "InternalIP"];
+
+  test.each<[string, Record<string, unknown>, Partial<FakeOpenStackServer>, string[]]>([
+    [
+      "are those of active ports, of access, and of networks by their names",
+      {},
+      {},
+      [
+        `${I} 10.1.0.2`,
+        `${E} 198.51.100.7`,
+        `${E} 2001:db8::7`,
+        `${I} fd00::2`,
+        `${E} 203.0.113.7`,
+        `${I} 10.2.0.2`,
+      ],
+    ],
+    [
+      "without IPv6",
+      { "ipv6-support-disabled": true },
+      {},
+      [`${I} 10.1.0.2`, `${E} 198.51.100.7`, `${E} 203.0.113.7`, `${I} 10.2.0.2`],
+    ],
+    [
+      "of internal networks alone",
+      { "internal-network-name": "two" },
+      {},
+      [`${E} 198.51.100.7`, `${E} 2001:db8::7`, `${E} 203.0.113.7`, `${I} 10.2.0.2`],
+    ],
+    [
+      "with a public network",
+      { "public-network-name": ["one", "three"] },
+      {},
+      [
+        `${E} 198.51.100.7`,
+        `${E} 2001:db8::7`,
+        `${E} 10.1.0.2`,
+        `${E} fd00::2`,
+        `${E} 203.0.113.7`,
+        `${I} 10.2.0.2`,
+      ],
+    ],
+    [
+      "in the order that is wanted",
+      { "address-sort-order": "203.0.113.7, 10.2.0.0/16,fd00::/8" },
+      {},
+      [
+        `${E} 203.0.113.7`,
+        `${I} 10.2.0.2`,
+        `${I} fd00::2`,
+        `${I} 10.1.0.2`,
+        `${E} 198.51.100.7`,
+        `${E} 2001:db8::7`,
+      ],
+    ],
+    [
+      "of a server that is shut off, whose ports are down, are those that Nova knows",
+      {},
+      {
+        status: "SHUTOFF",
+        ports: [aPort("a", "10.1.0.2", { status: "DOWN" })],
+        accessIPv4: "",
+        accessIPv6: "",
+      },
+      [`${I} 10.1.0.2`, `${I} fd00::2`, `${E} 203.0.113.7`, `${I} 10.2.0.2`],
+    ],
+  ])("%s", async (_, config, traits, expected) => {
+    const [answer] = await ofServer({ ...RICH, ...traits }, config);
+    if (answer?.kind !== "found") throw new Error(JSON.stringify(answer));
+    const told = answer.instance.addresses.map(({ type, address }) => `${type} ${address}`);
+    expect(told).toEqual([...expected, "Hostname n"]);
+  });
+
+  test("hold the host name of the metadata where it has one", async () => {
+    expect(await ofServer({ metadata: { cluster: "blue", hostname: "n.example.com" } })).toMatchObject([
+      { instance: { addresses: expect.arrayContaining([{ type: "Hostname", address: "n.example.com" }]) } },
+    ]);
+  });
+
+  test("are the same in the same order from lists and from single reads", async () => {
+    const servers = [1, 2, 3].map((nth) => {
+      const ports = ["d", "a", "c", "b"].map((id, index) =>
+        aPort(`${id}-${nth}`, `10.${nth}.0.${index + 1}`),
+      );
+      return world.fake.add({ ports, addresses: {} });
+    });
+    const listed = await world.cloud().instances(servers.map(identified), aCall());
+    const read = await world.cloud().instances(servers.slice(0, 1).map(identified), aCall());
+    expect(listed.answers[0]).toEqual(read.answers[0]);
+    const [answer] = read.answers;
+    const told = answer?.kind === "found" ? answer.instance.addresses.map(({ address }) => address) : [];
+    expect(told.slice(0, 4)).toEqual(["10.1.0.2", "10.1.0.4", "10.1.0.3", "10.1.0.1"]);
+  });
+});
+
+test.each([
+  ["ACTIVE", "running"],
+  ["BUILD", "running"],
+  ["REBOOT", "running"],
+  ["PAUSED", "running"],
+  ["SHUTOFF", "stopped"],
+  ["DELETED", "terminated"],
+  ["SOFT_DELETED", "terminated"],
+  ["A_WORD_OF_TOMORROW", "running"],
+])("the status %s is %s", async (status, state) => {
+  expect(await ofServer({ status })).toMatchObject([{ instance: { state } }]);
+});
+
+test.each<[string, unknown, string]>([
+  ["original_name", { original_name: "m1.large", id: "7" }, "m1.large"],
+  ["the id, where the name is no label", { original_name: "m1 large!", id: "7" }, "7"],
+  ["the name that old Novas have", { id: "7", name: "m1.small" }, "m1.small"],
+])("the type is %s", async (_, flavor, type) => {
+  expect(await ofServer({ flavor })).toMatchObject([{ instance: { type } }]);
+});
+
+test.each<[string | null, string]>([
+  ["az1", "az1"],
+  ["Zone 1 (old)", "Zone-1-old"],
+  [`a${"-".repeat(70)}b`, "a"],
+  [null, ""],
+])("the availability zone %j is the zone %j", async (zone, expected) => {
+  expect(await ofServer({ zone })).toMatchObject([{ instance: { zone: expected } }]);
+});
+
+describe("a provider ID", () => {
+  const at = (path: string) => `openstack://${path}`;
+  test.each<[string, string, Record<string, unknown>]>([
+    [at(`/${ID}`), at(`/${ID}`), {}],
+    [at(`RegionOne/${ID}`), at(`/${ID}`), {}],
+    [ID, at(`/${ID}`), {}],
+    [at(`/${ID}`), at(`RegionOne/${ID}`), { regional: true }],
+    [at(`RegionOne/${ID}`), at(`RegionOne/${ID}`), { regional: true }],
+  ])("%s names the server, whose own is %s", async (providerID, own, config) => {
+    world.fake.add({ id: ID });
+    const { answers } = await world.cloud(config).instances([aNode({ providerID })], aCall());
+    expect(answers).toMatchObject([{ instance: { id: ID, providerID: own } }]);
+  });
+
+  test.each([
+    [at(`RegionTwo/${ID}`), "Foreign", "expected region RegionOne, found RegionTwo"],
+    [at("/"), "InvalidProviderID", "a UUID in lower case"],
+    [at(`/${ID.toUpperCase()}`), "InvalidProviderID", "a UUID in lower case"],
+    [at(`/${ID}/more`), "InvalidProviderID", "a UUID in lower case"],
+    [at(`/${ID}?x=y`), "InvalidProviderID", "a UUID in lower case"],
+    [at(ID), "InvalidProviderID", "a UUID in lower case"],
+    [`hcloud://1`, "ForeignProviderID", "its scheme is not openstack"],
+  ])("%s is %s, and costs nothing", async (providerID, code, message) => {
+    const { answers } = await world.cloud().instances([aNode({ providerID })], aCall({ control: true }));
+    expect(answers).toMatchObject([{ code, message: expect.stringContaining(message) }]);
+    expect(world.fake.requests).toEqual([]);
+  });
+});
+
+describe("a server is the cluster's", () => {
+  const BY_NETWORK = { "network-id": NETWORK, "server-tag": undefined, "server-metadata": undefined };
+  const OTHER = "11111111-2222-4333-8444-555555555555";
+
+  test.each<[string, Record<string, unknown>, Partial<FakeOpenStackServer>, string]>([
+    ["by its network", BY_NETWORK, { tags: [], metadata: {} }, "found"],
+    [
+      "by its network, where it is shut off",
+      BY_NETWORK,
+      { ports: [aPort("a", "10.0.0.1", { status: "DOWN" })] },
+      "found",
+    ],
+    ["by its tag", { "server-metadata": undefined }, { metadata: {} }, "found"],
+    ["by its metadata", { "server-tag": undefined }, { tags: ["other"] }, "found"],
+    [
+      "and not of another network",
+      BY_NETWORK,
+      { ports: [aPort("a", "10.0.0.1", { network_id: OTHER })] },
+      `expected network ${NETWORK}, found ${OTHER}`,
+    ],
+    ["and not without a port", BY_NETWORK, { ports: [] }, `expected network ${NETWORK}, found none`],
+    [
+      "and not by a load balancer's port",
+      BY_NETWORK,
+      { ports: [aPort("a", "10.0.0.1", { device_owner: "Octavia" })] },
+      `expected network ${NETWORK}, found none`,
+    ],
+    ["and not of another tag", {}, { tags: ["other"] }, `expected tag ${TAG}, found other`],
+    [
+      "and not by half of the metadata",
+      { "server-metadata": { cluster: "blue", role: "node" } },
+      {},
+      "role=node, found none",
+    ],
+    [
+      "and not by what all objects have",
+      { "server-metadata": { toString: "x" } },
+      {},
+      "toString=x, found none",
+    ],
+    [
+      "and not where it has ended without saying whose it was",
+      BY_NETWORK,
+      { status: "DELETED", ports: [] },
+      `found none`,
+    ],
+  ])("%s", async (_, config, traits, expected) => {
+    const [answer] = await ofServer(traits, config);
+    if (expected === "found") expect(answer).toMatchObject({ kind: "found" });
+    else expect(answer).toMatchObject({ code: "Foreign", message: expect.stringContaining(expected) });
+  });
+
+  test("and not of another project, which only administrators are shown", async () => {
+    world.fake.add({ id: ID, tenant_id: "theirs" });
+    const { answers } = await world.cloud().instances([aNode({ providerID: at(ID) })], aCall());
+    expect(answers).toMatchObject([
+      { code: "Foreign", message: expect.stringContaining(`expected project ${PROJECT}, found theirs`) },
+    ]);
+  });
+
+  test("that has ended, and lost its ports with that, where the node says that it was", async () => {
+    const server = world.fake.add({ id: ID, status: "DELETED", ports: [] });
+    const ask = async (network: string) => {
+      const annotations = { [INSTANCE_ANNOTATION]: `${PROJECT}/RegionOne/${network}/${ID}` };
+      const node = aNode({ name: server.name, providerID: at(ID), annotations });
+      return (await world.cloud(BY_NETWORK).instances([node], aCall())).answers;
+    };
+    expect(await ask(NETWORK)).toMatchObject([{ instance: { id: ID, state: "terminated" } }]);
+    expect((await ask(OTHER)).map(summary)).toEqual(["Foreign"]);
+    server.ports.push(aPort("a", "10.0.0.1", { network_id: OTHER }));
+    expect((await ask(NETWORK)).map(summary)).toEqual(["Foreign"]);
+  });
+
+  test("or not known to be where Nova does not show its tags", async () => {
+    expect(await ofServer({ tags: undefined })).toMatchObject([
+      { code: "Denied", message: expect.stringContaining("microversion 2.26") },
+    ]);
+  });
+
+  function at(id: string): string {
+    return `openstack:///${id}`;
+  }
+});
