@@ -16,7 +16,7 @@ function named(said: Said): Record<string, string> {
   );
 }
 
-const ALLOWED: readonly (readonly [string, Said, object?])[] = [
+const ALLOWED: [string, Said, object?][] = [
   ["nothing at all", {}],
   ["all that is empty", { type: "", "size-unit": " ", "tls-ports": "", "tls-passthrough": "" }],
   [
@@ -61,7 +61,7 @@ const ALLOWED: readonly (readonly [string, Said, object?])[] = [
   ["one that is disowned", { type: "GLOBAL", "service.kubernetes.io/do-loadbalancer-disown": "true" }],
 ];
 
-const REFUSED: readonly (readonly [string, Said, string, object?])[] = [
+const REFUSED: [string, Said, string, object?][] = [
   ["a kind that there is not", { type: "GLOBAL" }, "REGIONAL, REGIONAL_NETWORK"],
   ["a network in small letters", { network: "internal" }, "EXTERNAL, INTERNAL"],
   ["a stack of its own", { "network-stack": "IPV6" }, "IPV4, DUALSTACK"],
