@@ -41,7 +41,12 @@ export async function enumerate<World extends LoadBalancerWorld>(
   const start = await stage.point?.();
   const whole = await play(stage, operation, { kind: "none" });
   // Whoever ends in the same state is audited, and leaves it, alike.
-  const undisturbed = [...whole.problems, ...(await inspect(stage, operation, pieces))];
+  const leftOver = operation.isLeftOver === undefined ? [] : whole.end.cloud.filter(operation.isLeftOver);
+  const undisturbed = [
+    ...leftOver.map((thing) => `there is still ${thing}`),
+    ...whole.problems,
+    ...(await inspect(stage, operation, pieces)),
+  ];
   const problems = undisturbed.map((problem) => `undisturbed: ${problem}`);
   const arrangeAgain = async (): Promise<void> => {
     if (start !== undefined) return start.back();

@@ -21,6 +21,8 @@ export interface Operation<World extends LoadBalancerWorld = LoadBalancerWorld> 
   readonly names?: readonly string[];
   /** What it comes to is there after audits only. */
   readonly needsAudits?: true;
+  /** Which things are not to be in the cloud when it has come to its end, whether or not the Service is there. */
+  readonly isLeftOver?: (thing: string) => boolean;
   /** What is done once the first process has ended, or was killed, and before the next one starts. */
   meanwhile?(stage: Stage<World>): Promise<unknown>;
 }

@@ -115,6 +115,7 @@ export const SPECIAL: readonly Operation[] = [
     needsAudits: true,
     before: [serviceOf(NLB)],
     change: touch,
+    isLeftOver: isSharedGroup,
   },
   {
     name: "NLB: three Services deleted",
@@ -126,6 +127,7 @@ export const SPECIAL: readonly Operation[] = [
     name: "NLB, shared backend group: three Services deleted",
     cloud: SHARED,
     names: THREE,
+    isLeftOver: isSharedGroup,
     before: THREE.map((name) => serviceOf(NLB, {}, name)),
     change: removeAll,
   },
@@ -153,6 +155,11 @@ export const SPECIAL: readonly Operation[] = [
     change: remove,
   },
 ];
+
+/** With what lets it in on the nodes. */
+function isSharedGroup(thing: string): boolean {
+  return thing.includes("k8s-backend-");
+}
 
 function encrypt({ objects, world }: Stage): Promise<void> {
   return objects.merge(annotated({ "ssl-cert": world.certificate, "ssl-ports": "443" }));
