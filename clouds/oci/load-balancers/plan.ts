@@ -69,18 +69,17 @@ function ensure(
   }
   const badGroup = faultOfGroups(wanted, state, whose);
   if (badGroup !== undefined) return refused(badGroup);
+  // What refuses it is looked for before anything is made for it.
+  const place = seen === undefined ? choosePlace(wanted, state, whose) : undefined;
+  if (place?.kind === "refused") return place;
   const before = groupsBefore(wanted, state, whose);
   if (before !== undefined) return before;
   const managed = wanted.mode === "NSG" ? managedGroup(state, whose.cluster)?.group.id : undefined;
   const groups = [...(wanted.said.securityGroups ?? []), ...(managed === undefined ? [] : [managed])];
   if (seen === undefined) {
-    const subnets = chooseSubnets(wanted, state, whose);
-    if (subnets.kind === "refused") return subnets;
-    const address = chooseAddress(state, whose);
-    if (address.kind === "refused") return address;
     const tags = tagsOf(whose.service, wanted.said, whose.configuration, whose.cluster);
-    const chosen = { subnets: subnets.subnets, groups, reservedIp: address.id, tags };
-    return create(wanted, createBody(wanted, addresses, chosen), state, whose);
+    const { subnets = [], reservedIp } = place ?? {};
+    return create(wanted, createBody(wanted, addresses, { subnets, groups, reservedIp, tags }), state, whose);
   }
   const change = nextChange({ wanted, addresses, groups }, seen);
   if (change !== undefined) {
@@ -88,6 +87,15 @@ function ensure(
     return refused({ code: "LoadBalancerRefused", detail: `${change.action} after ${seen.failure}` });
   }
   return groupsAfter(wanted, state, whose) ?? settled(seen, wanted);
+}
+
+/** Where a load balancer is to be made: its subnets, and its address where the Service says which. */
+function choosePlace(wanted: Wanted, state: OciState, whose: Whose) {
+  const subnets = chooseSubnets(wanted, state, whose);
+  if (subnets.kind === "refused") return subnets;
+  const address = chooseAddress(state, whose);
+  if (address.kind === "refused") return address;
+  return { kind: "chosen", subnets: subnets.subnets, reservedIp: address.id } as const;
 }
 
 /** What can be said of a load balancer of the wanted kind before it is compared with what is wanted. */

@@ -69,7 +69,7 @@ function codeOf({ code }: Fault): CapabilityErrorCode {
 const NAMELESS: Observation = {
   kind: "error",
   code: "Invalid",
-  message: "the Service's uid holds something that no load balancer's name may hold",
+  message: "no question about a Service, or its uid holds something that no load balancer's name may hold",
 };
 
 const UNANSWERED: Observation = { kind: "error", code: "Unavailable", message: "OCI: no answer" };

@@ -41,9 +41,11 @@ export interface Sought {
   readonly address: string | undefined;
 }
 
-/** Reads a question; undefined of a Service with a uid that no load balancer is called after. */
+/** Reads a question; undefined of one that is none, and of a Service with a uid that no load balancer is called after. */
 export function soughtBy(question: unknown, configuration: LoadBalancerConfiguration): Sought | undefined {
-  const { service, wanted, nodes, onlyTargets = false } = Question.parse(question);
+  const asked = Question.safeParse(question);
+  if (!asked.success) return undefined;
+  const { service, wanted, nodes, onlyTargets = false } = asked.data;
   const { metadata, spec } = service;
   if (!isUsableUid(metadata.uid)) return undefined;
   const kind = kindOf(metadata.annotations);

@@ -36,6 +36,8 @@ export interface FakeBalancers {
   readonly balancers: Map<string, FakeBalancer>;
   readonly routes: readonly FakeRoute[];
   readonly violations: string[];
+  /** What was answered to a creation, by its token. */
+  readonly tokens: Map<string, FakeReply>;
   /** What is made from now on is in so many lists not shown. */
   hideNew: number;
   /** The load balancers that are made from now on come to nothing. */
@@ -343,7 +345,7 @@ export function createFakeBalancers(
     };
   }
 
-  const fake: FakeBalancers = { balancers, routes, violations, hideNew: 0, failCreation: false, add };
+  const fake: FakeBalancers = { balancers, routes, violations, tokens, hideNew: 0, failCreation: false, add };
   return fake;
 }
 

@@ -53,6 +53,8 @@ export interface FakeGroups {
   readonly groups: Map<string, FakeGroup>;
   readonly routes: readonly FakeRoute[];
   readonly violations: string[];
+  /** Ids of groups by the token of their creation. */
+  readonly tokens: Map<string, string>;
   add(traits?: Partial<FakeGroup>): FakeGroup;
 }
 
@@ -183,5 +185,5 @@ export function createFakeGroups(isUsed: (id: string) => boolean): FakeGroups {
       },
     },
   ];
-  return { groups, routes, violations, add };
+  return { groups, routes, violations, tokens, add };
 }

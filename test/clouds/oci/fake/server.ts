@@ -26,6 +26,8 @@ export interface FakeOci extends Paging {
   clockAheadMs: number;
   /** Asked for each request, before anything else; undefined lets it through. */
   fault: ((request: FakeRequest) => FakeReply | undefined) | undefined;
+  /** Asked once a request was carried out; undefined answers it. */
+  lost: ((request: FakeRequest) => FakeReply | undefined) | undefined;
   /** Called before a request is answered, to change the world meanwhile or to wait. */
   before: ((request: FakeRequest) => Promise<void> | void) | undefined;
   /** How many requests are kept waiting now. */
@@ -55,6 +57,7 @@ export async function startFakeOci(more: readonly FakeRoute[] = []): Promise<Fak
     emptyPages: false,
     clockAheadMs: 0,
     fault: undefined,
+    lost: undefined,
     before: undefined,
     hanging: 0,
     acceptKey(key) {
@@ -85,7 +88,9 @@ export async function startFakeOci(more: readonly FakeRoute[] = []): Promise<Fak
     };
     fake.requests.push(request);
     await fake.before?.(request);
-    const reply = fake.fault?.(request) ?? unsigned(incoming, text) ?? answerTo(request, url);
+    const refused = fake.fault?.(request) ?? unsigned(incoming, text);
+    const answer = refused ?? answerTo(request, url);
+    const reply = refused ?? fake.lost?.(request) ?? answer;
     if (reply === "hang") {
       fake.hanging += 1;
       outgoing.once("close", () => {
