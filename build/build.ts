@@ -40,6 +40,8 @@ export const NO_LOAD_BALANCERS = {
   "#clouds/digitalocean/firewall/capability.ts": "clouds/no-capabilities.ts",
   "#clouds/digitalocean/load-balancer-tags/capability.ts": "clouds/no-capabilities.ts",
   "#clouds/digitalocean/load-balancers/capability.ts": "clouds/no-capabilities.ts",
+  "#clouds/keepalived/capability.ts": "clouds/no-capabilities.ts",
+  "#clouds/kubevip/capability.ts": "clouds/no-capabilities.ts",
 };
 
 /** What tags of instances take, for functions that have nothing to do with them. */

@@ -18,6 +18,10 @@ export async function describeLoadBalancer(
       const { describeOnDigitalOcean } = await import("#clouds/digitalocean/load-balancers/describe.ts");
       return describeOnDigitalOcean(service, state, settings);
     }
+    case "keepalived":
+      return (await import("#clouds/keepalived/describe.ts")).describeEntry(state);
+    case "kubevip":
+      return (await import("#clouds/kubevip/describe.ts")).describeAddresses(service, state);
     case "memory":
       return (await import("#clouds/memory/describe-load-balancer.ts")).describeInMemory(state);
     default:

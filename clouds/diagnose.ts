@@ -19,6 +19,8 @@ export async function diagnose(
       return (await import("#clouds/hcloud/diagnose.ts")).diagnoseHcloud(config, options);
     case "rancher":
       return (await import("#clouds/rancher/diagnose.ts")).diagnoseRancher(config);
+    case "keepalived":
+    case "kubevip":
     case "memory":
     case "no-cloud":
       return undefined;

@@ -55,6 +55,8 @@ export interface CloudKind<Schema extends CloudSchema = CloudSchema> {
    * word nobody may be given a certificate for them.
    */
   vouchesForAddresses?(config: z.output<Schema>): boolean;
+  /** The one `spec.loadBalancerClass` whose Services are this cluster's; undefined for those without a class and of our own. */
+  loadBalancerClassOf?(config: z.output<Schema>): string | undefined;
   /** Makes the cloud; its code, and with it its SDK, is imported here and nowhere else. Rejects where files it names are unusable. */
   load(config: z.output<Schema>, options: LoadCloudOptions): Promise<Cloud>;
 }

@@ -3,7 +3,9 @@ import { aws } from "#clouds/aws/kind.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import { digitalocean } from "#clouds/digitalocean/kind.ts";
 import { hcloud } from "#clouds/hcloud/kind.ts";
+import { keepalived } from "#clouds/keepalived/kind.ts";
 import type { CloudKind, LoadCloudOptions } from "#clouds/kind.ts";
+import { kubevip } from "#clouds/kubevip/kind.ts";
 import { memory } from "#clouds/memory/kind.ts";
 import { noCloud } from "#clouds/no-cloud/kind.ts";
 import { oci } from "#clouds/oci/kind.ts";
@@ -11,7 +13,18 @@ import { openstack } from "#clouds/openstack/kind.ts";
 import { rancher } from "#clouds/rancher/kind.ts";
 
 /** Every cloud there is; a new one is its folder and a line here. */
-export const CLOUD_KINDS = [aws, digitalocean, hcloud, memory, noCloud, oci, openstack, rancher] as const;
+export const CLOUD_KINDS = [
+  aws,
+  digitalocean,
+  hcloud,
+  keepalived,
+  kubevip,
+  memory,
+  noCloud,
+  oci,
+  openstack,
+  rancher,
+] as const;
 
 type SchemaOf<Kind> = Kind extends CloudKind<infer Schema> ? Schema : never;
 type Schemas<Kinds extends readonly unknown[]> = Kinds extends readonly [infer First, ...infer Rest]

@@ -9,6 +9,12 @@ export const loadDigitalOceanCloud = noCloud;
 /** As in `clouds/hcloud/cloud.ts`. */
 export const loadHcloudCloud = noCloud;
 
+/** As in `clouds/keepalived/cloud.ts`. */
+export const createKeepalivedCloud = noCloud;
+
+/** As in `clouds/kubevip/cloud.ts`. */
+export const createKubeVipCloud = noCloud;
+
 /** As in `clouds/memory/cloud.ts`. */
 export const createMemoryCloud = noCloud;
 

@@ -187,7 +187,9 @@ type Configured = Pick<Cluster, "name" | "cloud" | "nodes" | "loadBalancers" | "
 
 /** What of a cluster decisions depend on. */
 export function settingsOf({ name, cloud, nodes, loadBalancers, routes, tagging }: Configured): Settings {
-  return { cluster: name, cloud, nodes, loadBalancers, routes, tagging };
+  const loadBalancerClass = cloudKindOf(cloud).loadBalancerClassOf?.(cloud);
+  const ofClass = loadBalancerClass === undefined ? {} : { loadBalancerClass };
+  return { cluster: name, cloud, ...ofClass, nodes, loadBalancers, routes, tagging };
 }
 
 /** What of a cluster the watch half of a controller depends on. */

@@ -108,7 +108,8 @@ export interface Waiting<T extends ApiObject = ApiObject> {
   /** The whole name of the metric. */
   readonly metric: string;
   readonly help: string;
-  waits(object: T): boolean;
+  /** `settings` are the cluster's; without them, as if all were as it is by default. */
+  waits(object: T, settings?: Settings): boolean;
   /** Since when one waits that is met waiting, as its API server says; its creation without it. */
   since?(object: T): string | undefined;
 }
@@ -118,8 +119,8 @@ export interface Delay<T extends ApiObject = ApiObject> {
   /** The whole name of the metric, in seconds. */
   readonly metric: string;
   readonly help: string;
-  /** Whether an object, as it is, waits. */
-  waits(object: T): boolean;
+  /** Whether an object, as it is, waits; `settings` as in `Waiting`. */
+  waits(object: T, settings?: Settings): boolean;
   /** Whether an object counts once in its life, where it waits from the start, or as often as it waits. */
   readonly counts: "first" | "each";
   /** Over when the API server shows that it waits no longer, or when all that was to be done with it is reported. */

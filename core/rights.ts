@@ -11,6 +11,10 @@ export const OPTIONAL_CONTROLLERS = [
 ] as const;
 export type OptionalController = (typeof OPTIONAL_CONTROLLERS)[number];
 
+/** A cloud that keeps what it has in the cluster, and has its manifests in a folder of its name in infra/rbac. */
+export const CLOUDS_IN_CLUSTERS = ["keepalived", "kubevip"] as const;
+export type CloudInCluster = (typeof CLOUDS_IN_CLUSTERS)[number];
+
 /** One verb on one resource, in the words of RBAC and of a SelfSubjectAccessReview. */
 export interface Right {
   readonly verb: string;
@@ -24,6 +28,8 @@ export interface Right {
   readonly name?: string;
   /** Needed where this controller is on, and granted by manifests of its own. */
   readonly controller?: OptionalController;
+  /** Needed where the cluster's load balancers are this cloud's, and granted by manifests of its own. */
+  readonly cloud?: CloudInCluster;
   /** Needed where the relay writes in the functions' stead, and granted by manifests of its own. */
   readonly writes?: "relay";
 }
@@ -63,6 +69,12 @@ const STOOD_FOR = ["node", "node-lifecycle", "csr", "sweep"] as const satisfies 
 const TAGGED_NODES: What = { ...NODES, controller: "tagging" };
 const TAGGED_CLUSTER: What = { ...CLUSTER, controller: "tagging" };
 
+/** A ConfigMap of the cluster's cloud, by the name that the manifests have: `inCluster` puts the one that the entry names in its place. */
+const poolOf = (cloud: CloudInCluster, name: string): What => ({
+  ...{ group: "", resource: "configmaps", namespace: SYSTEM_NAMESPACE, name, cloud },
+  controller: "service-lb-controller",
+});
+
 /** Exactly what each identity needs in a cluster: infra/rbac grants it, `doctor` asks for it, and nothing wider is used. */
 export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
   relay: [
@@ -93,13 +105,16 @@ export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
     ...verbs({ ...REQUESTS, resource: "signers", name: KUBELET_SERVING_SIGNER }, "approve"),
     ...verbs({ ...EVENTS, controller: "csr-approver" }, "create"),
   ],
-  // The spec of a Service is not written, finalizers and annotations are part of what its status takes. Services are counted before a load
+  // The spec of a Service is not written but where kube-vip reads an address there; finalizers and annotations are part of what its status takes. Services are counted before a load
   // balancer is taken for one that has none any more.
   service: [
     ...verbs(SERVICES, "get", "list"),
     ...verbs(SERVED_CLUSTER, "get"),
     ...verbs({ ...SERVICES, subresource: "status" }, "patch"),
     ...verbs(EVENTS_ANYWHERE, "create"),
+    ...verbs(poolOf("keepalived", "vip-configmap"), "get", "patch"),
+    ...verbs({ ...SERVICES, cloud: "kubevip" }, "patch"),
+    ...verbs(poolOf("kubevip", "kubevip"), "get"),
   ],
   // Of a node the condition alone, which is part of its status.
   route: [
@@ -123,4 +138,11 @@ export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
 
 function verbs(what: What, ...names: readonly string[]): Right[] {
   return names.map((verb) => ({ verb, ...what }));
+}
+
+/** A right as it is needed in a cluster whose cloud is configured so: its ConfigMap may be another one than that of the manifests. */
+export function inCluster(right: Right, cloud: Readonly<Record<string, unknown>>): Right {
+  if (right.cloud === undefined || right.resource !== "configmaps") return right;
+  const { namespace, configMap } = cloud;
+  return { ...right, namespace: String(namespace), name: String(configMap) };
 }

@@ -96,6 +96,8 @@ export interface Settings {
   /** The cluster's name, which is also what stands for `clusterTag` where there is none. */
   readonly cluster: string;
   readonly cloud: CloudSettings;
+  /** The one `spec.loadBalancerClass` whose Services have load balancers here; without it those without a class, and of our own. */
+  readonly loadBalancerClass?: string | undefined;
   readonly nodes: NodeSettings;
   readonly loadBalancers: LoadBalancerSettings;
   readonly routes: RouteSettings;

@@ -1,5 +1,5 @@
 import type { Cluster } from "#config/cluster.ts";
-import type { Watch, WatchContext } from "#core/controller.ts";
+import type { ApiObject, Waiting, Watch, WatchContext } from "#core/controller.ts";
 import type { EventReason } from "#core/event.ts";
 import type { ObjectName, Resource } from "#core/resources/resource.ts";
 import type { Stop } from "#core/stop.ts";
@@ -104,9 +104,11 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     floorShare: cluster.limits.floorShare,
   };
   const pending = createPending(watch, options.random);
-  const delays = createDelays(watch.delays ?? []);
+  const { settings } = context;
+  const waits = (rule: Pick<Waiting, "waits">) => (object: ApiObject) => rule.waits(object, settings);
+  const delays = createDelays((watch.delays ?? []).map((each) => ({ ...each, waits: waits(each) })));
   const deliveries = createDeliveries();
-  const waiting = createWaiting(watch.waiting);
+  const waiting = createWaiting(watch.waiting && { ...watch.waiting, waits: waits(watch.waiting) });
   const running = new Map<number, AbortController>();
   /** When the last batch of each queue closed. */
   const closedMs: Partial<Record<Queue, number>> = {};

@@ -39,7 +39,8 @@ export function select(watch: Watch, object: ApiObject, context: SelectContext):
   const isLate = isWork && isOld && watch.scope === "object";
   const isDue = mode === "full" ? isWork || isLookedAt() : isLate;
   if (!isDue) return undefined;
-  const isOverdue = isWork && isOld && (watch.delays ?? []).some((delay) => delay.waits(object));
+  const isOverdue =
+    isWork && isOld && (watch.delays ?? []).some((delay) => delay.waits(object, context.settings));
   return { uid, snapshot: watch.snapshot(object, context), isWork, isOverdue };
 
   function isLookedAt(): boolean {

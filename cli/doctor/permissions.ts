@@ -5,7 +5,7 @@ import { widerThan } from "#cli/doctor/wider-rights.ts";
 import { someOf } from "#cli/some-of.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { failed, ok, warning } from "#core/finding.ts";
-import { RIGHTS, type Right } from "#core/rights.ts";
+import { inCluster, RIGHTS, type Right } from "#core/rights.ts";
 import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
 
 /** Whether somebody of ours may do exactly what the controllers of the cluster need of it. */
@@ -27,18 +27,20 @@ export function permissionsOf(signer: Signer): Check {
 }
 
 const GRANT =
-  "kubectl apply -f infra/rbac/ (and infra/rbac/csr-approver/, infra/rbac/service-lb-controller/, infra/rbac/node-route-controller/, infra/rbac/tagging/ with these controllers, infra/rbac/writes-relay/ with writes: relay); see whether the bindings name this user";
+  "kubectl apply -f infra/rbac/ (and infra/rbac/csr-approver/, infra/rbac/service-lb-controller/, infra/rbac/node-route-controller/, infra/rbac/tagging/ with these controllers, infra/rbac/keepalived/ or infra/rbac/kubevip/ with these clouds, infra/rbac/writes-relay/ with writes: relay); see whether the bindings name this user";
 const NARROW = "bind nothing but the roles of infra/rbac to it, and those of controllers that are on";
 
 /** What the identities that sign in so need for these controllers, each once. */
 export function neededBy(
   { identities }: Signer,
-  { controllers, writes: writer }: Pick<Cluster, "controllers" | "writes">,
+  { cloud, controllers, writes: writer }: Pick<Cluster, "cloud" | "controllers" | "writes">,
 ): readonly Right[] {
   const needed = identities
     .flatMap((identity) => RIGHTS[identity])
     .filter(({ controller }) => controller === undefined || controllers.includes(controller))
-    .filter(({ writes }) => writes === undefined || writes === writer);
+    .filter(({ writes }) => writes === undefined || writes === writer)
+    .filter((right) => right.cloud === undefined || right.cloud === cloud.provider)
+    .map((right) => inCluster(right, cloud));
   return [...new Map(needed.map((right) => [wordsOf(right), right])).values()];
 }
 

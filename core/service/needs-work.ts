@@ -5,27 +5,31 @@ import type { Ingress, Service } from "#core/service/service.ts";
 import { snapshotOf } from "#core/service/snapshot.ts";
 import type { Settings } from "#core/settings.ts";
 
-/** Whether a Service is to have a load balancer of ours. */
-export function wantsLoadBalancer({ metadata, spec }: Service): boolean {
-  return (
-    spec.type === LOAD_BALANCER &&
-    isOurClass(spec.loadBalancerClass) &&
-    metadata.deletionTimestamp === undefined
-  );
+/** What of a cluster's settings says whose a Service is. */
+export type ClassSettings = Pick<Settings, "loadBalancerClass">;
+
+/** Whether a Service is to have a load balancer of ours; without settings, as if no class were named. */
+export function wantsLoadBalancer(service: Service, settings: ClassSettings = {}): boolean {
+  return asksForLoadBalancer(service) && isOurClass(service.spec.loadBalancerClass, settings);
+}
+
+/** Whether a Service is to have a load balancer, whosever it is. */
+export function asksForLoadBalancer({ metadata, spec }: Service): boolean {
+  return spec.type === LOAD_BALANCER && metadata.deletionTimestamp === undefined;
 }
 
 /**
  * Whether a Service that wants none may still have a load balancer of ours. The finalizer alone does not tell, as other controllers
  * write the same: our annotation does, or that the Service is of the class whose controller we are.
  */
-export function needsCleanup(service: Service): boolean {
-  if (wantsLoadBalancer(service) || !hasFinalizer(service)) return false;
-  return isMarked(service) || isOfOurClass(service);
+export function needsCleanup(service: Service, settings: ClassSettings = {}): boolean {
+  if (wantsLoadBalancer(service, settings) || !hasFinalizer(service)) return false;
+  return isMarked(service) || isOfOurClass(service, settings);
 }
 
 /** Whether there is something to do on a Service as it is now, for whoever watches; `settings` are the cluster's. */
 export function needsWork(service: Service, settings: Settings): boolean {
-  if (!wantsLoadBalancer(service)) return needsCleanup(service);
+  if (!wantsLoadBalancer(service, settings)) return needsCleanup(service, settings);
   const mark = markOf(service);
   return (
     !hasFinalizer(service) ||
@@ -66,11 +70,12 @@ export function seenHash(service: Service, { cluster, cloud }: Settings): string
 const LOAD_BALANCER = "LoadBalancer";
 
 /** Whether it is of type LoadBalancer, of a class whose controller we are. */
-export function isOfOurClass({ spec }: Service): boolean {
-  return spec.type === LOAD_BALANCER && isOurClass(spec.loadBalancerClass);
+export function isOfOurClass({ spec }: Service, settings: ClassSettings = {}): boolean {
+  return spec.type === LOAD_BALANCER && isOurClass(spec.loadBalancerClass, settings);
 }
 
-/** As in the stock controller any class that is set, an empty one too, is another's; ours is one more. */
-function isOurClass(loadBalancerClass: string | undefined): boolean {
-  return loadBalancerClass === undefined || loadBalancerClass === LOAD_BALANCER_CLASS;
+/** As in the stock controller any class that is set, an empty one too, is another's; ours is one more. Or it is the cluster's one alone. */
+export function isOurClass(ofService: string | undefined, { loadBalancerClass }: ClassSettings): boolean {
+  if (loadBalancerClass !== undefined) return ofService === loadBalancerClass;
+  return ofService === undefined || ofService === LOAD_BALANCER_CLASS;
 }

@@ -122,6 +122,20 @@ export const PROBLEMS = {
   DeletionProtected: refused(
     `The load balancer that the Service had before is protected from deletion in the cloud, by somebody else than this controller, and stays until the protection is taken away. ${ASK}`,
   ),
+  AddressInUse: refused('{field} ("{value}") is the address of another Service; allowed: {allowed}'),
+  AddressOutsidePool: refused('{field} ("{value}") is not of the pool of addresses; allowed: {allowed}'),
+  PoolExhausted: refused(
+    `The pool of addresses has no free one left. Delete a Service that has one and needs it no longer, or name an address. ${ASK}`,
+  ),
+  PoolLacksFamily: refused(
+    `The pool of addresses has none of the IP families of the Service. Change {field}. ${ASK}`,
+  ),
+  NoPool: refused(
+    `There is no pool of addresses for the Service: the ConfigMap with the pools is not there, or has none for its namespace. ${ASK}`,
+  ),
+  InvalidPool: refused(
+    `What the ConfigMap says of pools and addresses cannot be read, and no address is given before that is mended. ${ASK}`,
+  ),
   LoadBalancerRefused: refused(`The load balancer cannot be made as the Service asks for. ${ASK}`),
 } as const satisfies Readonly<Record<string, Saying>>;
 

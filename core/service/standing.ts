@@ -42,8 +42,8 @@ export interface Wish {
 
 /** Where a Service stands; the same before the cloud is asked and when it has answered. */
 export function standingOf(service: Service, model: LoadBalancerModel, context: AskContext): Standing {
-  if (wantsLoadBalancer(service)) return standingOfWish(service, model, context);
-  if (!needsCleanup(service)) return { kind: "none" };
+  if (wantsLoadBalancer(service, context.settings)) return standingOfWish(service, model, context);
+  if (!needsCleanup(service, context.settings)) return { kind: "none" };
   const question = { service, wanted: false, nodes: [] };
   // What our annotation says is ours is cleared away, whatever the Service says by now of another controller.
   const said = markOf(service) === undefined ? model.before(question, context.settings) : undefined;
@@ -59,7 +59,7 @@ function standingOfWish(service: Service, model: LoadBalancerModel, context: Ask
   const question: LoadBalancerQuestion = { service, wanted: true, nodes: nodes.nodes };
   const said = model.before(question, settings);
   if (said !== undefined) return said;
-  if (hasTurn(service, related, settings.loadBalancers.max) !== true) return { kind: "no-turn" };
+  if (hasTurn(service, related, settings.loadBalancers.max, settings) !== true) return { kind: "no-turn" };
   const hashes = {
     seen: seenHash(service, settings),
     desired: hashOf(model.desired(service, settings)),

@@ -5,7 +5,7 @@ import { Node } from "#core/node/node.ts";
 import { NODES } from "#core/resources/resource.ts";
 import { labelMarks } from "#core/service/label-marks.ts";
 import type { TargetNode } from "#core/service/model.ts";
-import { wantsLoadBalancer } from "#core/service/needs-work.ts";
+import { asksForLoadBalancer } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
 
 /** A node as far as load balancers send to it; what else is written on nodes wakes no Service. */
@@ -40,7 +40,7 @@ export const relatedNodes: Related<Service> = {
       ...(marks === "" ? {} : { labels: marks }),
     } satisfies TargetNode;
   },
-  reads: (service) => (wantsLoadBalancer(service) ? "all" : []),
+  reads: (service) => (asksForLoadBalancer(service) ? "all" : []),
 };
 
 /** The list of nodes that an event came with. */

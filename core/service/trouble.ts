@@ -5,7 +5,7 @@ import { referenceTo, retry } from "#core/decisions.ts";
 import { SERVICES } from "#core/resources/resource.ts";
 import { markOf } from "#core/service/mark.ts";
 import type { Problem } from "#core/service/model.ts";
-import { wantsLoadBalancer } from "#core/service/needs-work.ts";
+import { asksForLoadBalancer } from "#core/service/needs-work.ts";
 import { toldCodeOf } from "#core/service/problems.ts";
 import type { Service } from "#core/service/service.ts";
 import { allowedIn, fieldIn, valueIn } from "#core/tenant-fact.ts";
@@ -15,7 +15,7 @@ export type Undone = Exclude<Decision, Change>;
 
 /** A Warning about a problem: sentences are the catalogue's, and the facts the Service's own. */
 export function warningOf(service: Service, problem: Problem): ClusterEvent {
-  if (!wantsLoadBalancer(service)) {
+  if (!asksForLoadBalancer(service)) {
     const code = problem.code === "DeletionProtected" ? problem.code : "LoadBalancerRefused";
     return tell("DeleteLoadBalancerFailed", code, {});
   }
@@ -47,7 +47,7 @@ export function unanswered(
   const { code, message } = answer ?? NO_ANSWER;
   const { fromSeconds, isTold } = ERRORS[code];
   const isWarned = isTold && secondsOf(service, now) >= LASTING_SECONDS;
-  const reason = wantsLoadBalancer(service) ? "SyncLoadBalancerFailed" : "DeleteLoadBalancerFailed";
+  const reason = asksForLoadBalancer(service) ? "SyncLoadBalancerFailed" : "DeleteLoadBalancerFailed";
   const events = isWarned ? [tell(reason, "CloudUnavailable", {})] : [];
   const afterSeconds =
     code === "Denied" || code === "Invalid" ? growing(fromSeconds, service, now) : fromSeconds;

@@ -1,12 +1,24 @@
 import * as z from "zod";
 import type { Related, RelatedObjects } from "#core/controller.ts";
 import { SERVICES } from "#core/resources/resource.ts";
-import { hasFinalizer, isMarked, wantsLoadBalancer } from "#core/service/needs-work.ts";
+import {
+  asksForLoadBalancer,
+  type ClassSettings,
+  hasFinalizer,
+  isMarked,
+  isOurClass,
+} from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
 import { parseService } from "#core/service/snapshot.ts";
 
 /** A Service with a load balancer, or that is to have one. */
-const Claim = z.object({ uid: z.string().min(1), created: z.string(), holds: z.boolean() });
+const Claim = z.object({
+  uid: z.string().min(1),
+  created: z.string(),
+  holds: z.boolean(),
+  /** Its class, by which it may be another controller's. */
+  class: z.string().optional(),
+});
 type Claim = z.output<typeof Claim>;
 
 /**
@@ -20,24 +32,34 @@ export const relatedServices: Related<Service> = {
     if (parsed.kind === "malformed") return undefined;
     const service = parsed.object;
     const holds = holdsPlace(service);
-    if (!holds && !wantsLoadBalancer(service)) return undefined;
+    if (!holds && !asksForLoadBalancer(service)) return undefined;
     const { uid, creationTimestamp } = service.metadata;
-    return { uid, created: creationTimestamp, holds } satisfies Claim;
+    const { loadBalancerClass } = service.spec;
+    const ofClass = loadBalancerClass === undefined ? {} : { class: loadBalancerClass };
+    return { uid, created: creationTimestamp, holds, ...ofClass } satisfies Claim;
   },
-  reads: (service) => (wantsLoadBalancer(service) && !holdsPlace(service) ? "all" : []),
+  reads: (service) => (asksForLoadBalancer(service) && !holdsPlace(service) ? "all" : []),
 };
 
 /**
  * Whether it is a Service's turn to get its first load balancer: those that hold one come first, then the older ones, and `max` of
  * them in all. Undefined where the event came without the others.
  */
-export function hasTurn(service: Service, related: RelatedObjects, max: number): boolean | undefined {
+export function hasTurn(
+  service: Service,
+  related: RelatedObjects,
+  max: number,
+  settings: ClassSettings = {},
+): boolean | undefined {
   if (holdsPlace(service)) return true;
   const list = related[SERVICES.name];
   if (list === undefined) return undefined;
   const { uid, creationTimestamp } = service.metadata;
   const own = { uid, created: creationTimestamp, holds: false };
-  const before = claimsOf(list.items).filter((claim) => claim.uid !== uid && isBefore(claim, own));
+  const isOurs = (claim: Claim): boolean => claim.holds || isOurClass(claim.class, settings);
+  const before = claimsOf(list.items).filter(
+    (claim) => claim.uid !== uid && isOurs(claim) && isBefore(claim, own),
+  );
   return before.length < max;
 }
 

@@ -1,6 +1,6 @@
 import type { Watch } from "#core/controller.ts";
 import { SERVICES } from "#core/resources/resource.ts";
-import { ingressOf, needsWork, wantsLoadBalancer } from "#core/service/needs-work.ts";
+import { type ClassSettings, ingressOf, needsWork, wantsLoadBalancer } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
 import { parseService, snapshotOf } from "#core/service/snapshot.ts";
 import { relatedNodes } from "#core/service/target-nodes.ts";
@@ -43,6 +43,6 @@ export const serviceWatch: Watch<Service> = {
   },
 };
 
-function isWithoutAddress(service: Service): boolean {
-  return wantsLoadBalancer(service) && ingressOf(service).length === 0;
+function isWithoutAddress(service: Service, settings?: ClassSettings): boolean {
+  return wantsLoadBalancer(service, settings) && ingressOf(service).length === 0;
 }

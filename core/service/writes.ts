@@ -48,7 +48,7 @@ export function edited(
   { annotations, labels, loadBalancerIP }: ServiceEdit,
 ): PatchWrite | undefined {
   const edits = [
-    isOfOurClass(service) ? asWanted(service) : asLeaving(service),
+    asItIs(service),
     setMap(ANNOTATIONS, service.metadata.annotations, annotations),
     setMap(LABELS, service.metadata.labels, labels),
   ];
@@ -82,7 +82,7 @@ export function leave(
   now: Date,
 ): PatchWrite | undefined {
   return patch(service, [
-    asLeaving(service),
+    asItIs(service),
     setMark(service, { ...facts, state: "leaving", at: now.toISOString() }),
   ]);
 }
@@ -90,7 +90,7 @@ export function leave(
 /** Lets a Service go whose load balancer is gone: finalizer, annotation and addresses in one patch. */
 export function release(service: Service): PatchWrite | undefined {
   return patch(service, [
-    asLeaving(service),
+    asItIs(service),
     removeFinalizer(service),
     removeMark(service),
     clearStatus(service),
@@ -112,8 +112,8 @@ function asWanted({ spec }: Service): Edit {
   };
 }
 
-/** It has not come to want one again. */
-function asLeaving({ metadata: { deletionTimestamp }, spec }: Service): Edit {
+/** It neither goes by now nor has come to want another thing than it did. */
+function asItIs({ metadata: { deletionTimestamp }, spec }: Service): Edit {
   return {
     tests: [test("/spec/type", spec.type), test("/metadata/deletionTimestamp", deletionTimestamp ?? null)],
     operations: [],

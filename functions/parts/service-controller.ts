@@ -6,6 +6,8 @@ const MODELS: LoadBalancerModels = {
   aws: async () => (await import("#clouds/aws/load-balancers/model.ts")).awsLoadBalancerModel,
   digitalocean: async () =>
     (await import("#clouds/digitalocean/load-balancers/model.ts")).digitalOceanLoadBalancerModel,
+  keepalived: async () => (await import("#clouds/keepalived/model.ts")).keepalivedModel,
+  kubevip: async () => (await import("#clouds/kubevip/model.ts")).kubeVipModel,
   memory: async () => (await import("#clouds/memory/load-balancer-model.ts")).memoryLoadBalancerModel,
 };
 

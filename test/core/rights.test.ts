@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { FUNCTION_IDENTITIES, IDENTITIES, userOf } from "#core/identities.ts";
-import { RIGHTS, type Right } from "#core/rights.ts";
+import { inCluster, RIGHTS, type Right } from "#core/rights.ts";
 import { WATCHES } from "#core/watches.ts";
 
 const READS = ["get", "list", "watch"];
@@ -22,14 +22,19 @@ describe("what may delete is not what initializes:", () => {
       who: ["node", "route"],
     },
     {
-      what: "writes a Service, by its status alone",
+      what: "writes a Service",
       matches: (right) => isWrite(right) && right.resource === "services",
       who: ["service"],
     },
     {
       what: "touches what deletion remembers",
-      matches: ({ resource }) => resource === "configmaps",
+      matches: ({ resource, cloud }) => resource === "configmaps" && cloud === undefined,
       who: ["node-lifecycle"],
+    },
+    {
+      what: "touches what a cloud keeps in the cluster",
+      matches: ({ resource, cloud }) => resource === "configmaps" && cloud !== undefined,
+      who: ["service"],
     },
     {
       what: "vouches for the relay",
@@ -51,7 +56,12 @@ test("of ConfigMaps and Leases there is one each that anybody may see", () => {
   const seen = Object.values(RIGHTS).flat();
   const named = seen.filter(({ resource }) => ["configmaps", "leases"].includes(resource));
   expect(new Set(named.map(({ namespace, name }) => `${namespace}/${name}`))).toEqual(
-    new Set(["kube-system/serverless-ccm", "kube-system/serverless-ccm-relay"]),
+    new Set([
+      "kube-system/serverless-ccm",
+      "kube-system/serverless-ccm-relay",
+      "kube-system/vip-configmap",
+      "kube-system/kubevip",
+    ]),
   );
 });
 
@@ -67,4 +77,22 @@ test("every controller's function is a user of its own", () => {
     expect.arrayContaining(WATCHES.map(({ functionName }) => functionName)),
   );
   expect(userOf("node-lifecycle")).toBe("serverless-ccm-node-lifecycle");
+});
+
+test("a Service is written by its status alone, but where kube-vip reads an address in its spec", () => {
+  const patches = RIGHTS.service.filter(({ resource, verb }) => resource === "services" && verb === "patch");
+  expect(patches.map(({ subresource, cloud }) => [subresource, cloud])).toEqual([
+    ["status", undefined],
+    [undefined, "kubevip"],
+  ]);
+});
+
+test("the ConfigMap of a cloud is the one that its configuration names", () => {
+  const named = (name: string) =>
+    RIGHTS.service
+      .map((right) => inCluster(right, { namespace: "vips", configMap: name }))
+      .filter(({ resource }) => resource === "configmaps")
+      .map(({ namespace, name: of }) => `${namespace}/${of}`);
+  expect(new Set(named("mine"))).toEqual(new Set(["vips/mine"]));
+  expect(inCluster({ verb: "get", group: "", resource: "configmaps", name: "a" }, {}).name).toBe("a");
 });

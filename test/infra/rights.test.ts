@@ -3,17 +3,17 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { IDENTITIES, type Identity, userOf } from "#core/identities.ts";
-import { OPTIONAL_CONTROLLERS, RIGHTS, type Right } from "#core/rights.ts";
+import { CLOUDS_IN_CLUSTERS, OPTIONAL_CONTROLLERS, RIGHTS, type Right } from "#core/rights.ts";
 import { readManifests, readRoles, rightsOf } from "#test/e2e/granted-rights.ts";
 
 const RBAC = fileURLToPath(new URL("../../infra/rbac/", import.meta.url));
 /** Those of controllers that are off by default have one each. */
-const OF = [undefined, ...OPTIONAL_CONTROLLERS, "writes-relay"] as const;
+const OF = [undefined, ...OPTIONAL_CONTROLLERS, ...CLOUDS_IN_CLUSTERS, "writes-relay"] as const;
 const FOLDERS = OF.map((of) => (of === undefined ? "" : `${of}/`));
 
 /** The folder that grants it; undefined for what is always needed. */
-function folderOf({ controller, writes }: Right): (typeof OF)[number] {
-  return writes === "relay" ? "writes-relay" : controller;
+function folderOf({ controller, cloud, writes }: Right): (typeof OF)[number] {
+  return writes === "relay" ? "writes-relay" : (cloud ?? controller);
 }
 
 const Binding = z.looseObject({

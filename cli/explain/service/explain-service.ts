@@ -11,6 +11,7 @@ import { LOAD_BALANCERS, type LoadBalancerQuestion } from "#core/service/model.t
 import { needsCleanup, wantsLoadBalancer } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
 import { targetNodesOf } from "#core/service/target-nodes.ts";
+import type { Settings } from "#core/settings.ts";
 import { serviceController } from "#functions/parts/service-controller.ts";
 
 /**
@@ -27,6 +28,7 @@ export async function explainService(
   const service = await readService(reached, at, signal);
   const related = await readRelated(reached, serviceController.related, signal);
   const overheard = overhear(cloud);
+  const settings = settingsOf(cluster);
   const object = serviceController.snapshot(service, watchContextOf(cluster));
   // A refresh asks the cloud whatever our annotation says.
   const report = await reportOfDryRun(reached, overheard.cloud, serviceController, {
@@ -35,13 +37,14 @@ export async function explainService(
     related,
   });
   const nodes = targetNodesOf(related)?.nodes ?? [];
-  const observed = overheard.observed() ?? (await observe(cloud, service, nodes, signal));
+  const observed = overheard.observed() ?? (await observe(cloud, service, { nodes, settings }, signal));
   const described =
-    observed?.kind === "observed"
-      ? await describeLoadBalancer(service, observed.state, settingsOf(cluster))
-      : undefined;
+    observed?.kind === "observed" ? await describeLoadBalancer(service, observed.state, settings) : undefined;
   const isOn = cluster.controllers.includes(serviceController.name);
-  return serviceExplanationOf({ cluster: cluster.name, service, isOn, observed, described, report });
+  return serviceExplanationOf({
+    ...{ cluster: cluster.name, service, isOn, observed, described, report },
+    loadBalancerClass: settings.loadBalancerClass,
+  });
 }
 
 function overhear(cloud: Cloud): { readonly cloud: Cloud; observed(): Observation | undefined } {
@@ -64,11 +67,11 @@ function overhear(cloud: Cloud): { readonly cloud: Cloud; observed(): Observatio
 async function observe(
   cloud: Cloud,
   service: Service,
-  nodes: LoadBalancerQuestion["nodes"],
+  { nodes, settings }: { readonly nodes: LoadBalancerQuestion["nodes"]; readonly settings: Settings },
   signal: AbortSignal,
 ): Promise<Observation | undefined> {
-  const wanted = wantsLoadBalancer(service);
-  if (!wanted && !needsCleanup(service)) return undefined;
+  const wanted = wantsLoadBalancer(service, settings);
+  if (!wanted && !needsCleanup(service, settings)) return undefined;
   const question: LoadBalancerQuestion = { service, wanted, nodes: wanted ? nodes : [] };
   const result = await cloud.capabilities?.[LOAD_BALANCERS]?.observe([question], { signal, share: 1 });
   return result?.answers[0];

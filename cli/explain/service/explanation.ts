@@ -25,12 +25,19 @@ export interface ServiceFindings
   extends Pick<ServiceExplanation, "cluster" | "service" | "observed" | "described" | "report"> {
   /** Whether the cluster's entry has the service-lb-controller on. */
   readonly isOn: boolean;
+  /** The one class whose Services are the cluster's; without it those without one, and of our own. */
+  readonly loadBalancerClass?: string | undefined;
 }
 
 /** Puts together what was read, asked and decided. */
-export function serviceExplanationOf({ isOn, ...findings }: ServiceFindings): ServiceExplanation {
+export function serviceExplanationOf({
+  isOn,
+  loadBalancerClass,
+  ...findings
+}: ServiceFindings): ServiceExplanation {
   const { service, report } = findings;
-  const whose = whoseOf(service, { isOn, isElsewhere: becauseOf(report).code === "Elsewhere" });
+  const isElsewhere = becauseOf(report).code === "Elsewhere";
+  const whose = whoseOf(service, { isOn, isElsewhere, loadBalancerClass });
   return { ...findings, whose, advice: adviceFor(whose, isOn, findings) };
 }
 

@@ -72,6 +72,12 @@ const REMEDIES: Readonly<Record<ProblemCode | CapabilityErrorCode | OtherCode, s
     "have the account's quota raised; serverless-ccm doctor says how many load balancers there are",
   DeletionProtected:
     "set the load balancer's attribute deletion_protection.enabled to false, or delete it by hand",
+  AddressInUse: "name an address that no other Service has, or none",
+  AddressOutsidePool: "name an address of the pool, or let the operator set cloud.outsidePool to allow",
+  PoolExhausted: "delete a Service that needs its address no longer, or make the pool larger",
+  PoolLacksFamily: "change spec.ipFamilies, or give the pool addresses of that family",
+  NoPool: "make the ConfigMap that cloud.namespace and cloud.configMap name, with a pool for this namespace",
+  InvalidPool: "mend the ConfigMap; the line above says what of it cannot be read",
   LoadBalancerRefused: "see what the function's log says of the action, with AWS's request id",
   Throttled: "none: it is tried again; others spend the account's quotas where this lasts",
   Denied: "give the functions' credentials what they need (docs/reference/aws-permissions.md)",

@@ -1,6 +1,5 @@
-import { LOAD_BALANCER_CLASS } from "#core/contracts.ts";
 import { type Mark, markOf } from "#core/service/mark.ts";
-import { hasFinalizer, isOfOurClass } from "#core/service/needs-work.ts";
+import { type ClassSettings, hasFinalizer, isOfOurClass } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
 
 /** Whose a Service's load balancer is by what stands on the Service, and by whether the cluster has our controller on. */
@@ -15,7 +14,11 @@ export type Whose =
 /** `isElsewhere` is what the cloud's model says of its annotations and class. */
 export function whoseOf(
   service: Service,
-  { isOn, isElsewhere }: { readonly isOn: boolean; readonly isElsewhere: boolean },
+  {
+    isOn,
+    isElsewhere,
+    ...classes
+  }: { readonly isOn: boolean; readonly isElsewhere: boolean } & ClassSettings,
 ): Whose {
   const mark = markOf(service);
   if (mark !== undefined) {
@@ -25,8 +28,15 @@ export function whoseOf(
   const { type = "ClusterIP", loadBalancerClass } = service.spec;
   if (type !== "LoadBalancer")
     return { kind: "nobody", because: `it is of type ${type} and asks for no load balancer` };
-  if (!isOfOurClass(service))
-    return { kind: "other", because: `another controller's, by spec.loadBalancerClass ${loadBalancerClass}` };
+  const which = loadBalancerClass === undefined ? "no class" : `our class ${loadBalancerClass}`;
+  if (!isOfOurClass(service, classes))
+    return {
+      kind: "other",
+      because:
+        loadBalancerClass === undefined
+          ? `another controller's: it is of no class, and the cluster's is ${classes.loadBalancerClass}`
+          : `another controller's, by spec.loadBalancerClass ${loadBalancerClass}`,
+    };
   if (isElsewhere)
     return { kind: "other", because: "another controller's, by its annotation aws-load-balancer-type" };
   if (!isOn) return { kind: "other", because: `the stock controller's as long as it runs${NOT_ON}` };
@@ -36,7 +46,6 @@ export function whoseOf(
       because:
         "another controller has served it, by its finalizer; ours takes over what carries this Service's name and tags",
     };
-  const which = loadBalancerClass === undefined ? "no class" : `our class ${LOAD_BALANCER_CLASS}`;
   return { kind: "free", because: `ours to make: it is of ${which}, and nobody has served it` };
 }
 

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { signersOf } from "#cli/doctor/context.ts";
-import { neededBy } from "#cli/doctor/permissions.ts";
+import { neededBy, wordsOf } from "#cli/doctor/permissions.ts";
+import { CloudConfig } from "#clouds/kinds.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
@@ -192,6 +193,27 @@ describeWithPart("control-plane", "doctor on a real API server", (binaries) => {
   }
 });
 
+const MEMORY: Cluster["cloud"] = { provider: "memory", instancesFile: "a" };
+
+test.each([
+  ["memory", MEMORY, []],
+  [
+    "keepalived",
+    CloudConfig.parse({ provider: "keepalived", configMap: "mine", serviceCIDR: "10.0.0.0/24" }),
+    ["get configmaps mine in kube-system", "patch configmaps mine in kube-system"],
+  ],
+  [
+    "kube-vip",
+    CloudConfig.parse({ provider: "kubevip", namespace: "vips" }),
+    ["patch services", "get configmaps kubevip in vips"],
+  ],
+])("the service function needs in a cluster of %s what that keeps there", (_, cloud, more) => {
+  const signer = { name: "service", role: "service", identities: ["service"] } as const;
+  const words = (of: Cluster["cloud"]) =>
+    neededBy(signer, { cloud: of, controllers: ["service-lb-controller"], writes: "function" }).map(wordsOf);
+  expect(words(cloud).filter((each) => !words(MEMORY).includes(each))).toEqual(more);
+});
+
 test("whoever has a sign-in, or a controller, is looked at, and needs what its controllers need", () => {
   const cluster = { controllers: ["cloud-node-controller"], signIn: {} } as unknown as Cluster;
   const signers = signersOf({ cluster, signInOf: (role) => (role === "relay" ? "relay" : "functions") });
@@ -199,7 +221,7 @@ test("whoever has a sign-in, or a controller, is looked at, and needs what its c
   const [relay] = signers;
   if (relay === undefined) throw new Error("there is no relay");
   const needs = (controllers: string[]) =>
-    neededBy(relay, { controllers, writes: "function" }).filter(
+    neededBy(relay, { cloud: MEMORY, controllers, writes: "function" }).filter(
       ({ resource }) => resource === "certificatesigningrequests",
     ).length;
   expect([needs(["cloud-node-controller"]), needs(["csr-approver"])]).toEqual([0, 2]);

@@ -129,3 +129,25 @@ describe("needs work", () => {
     expect(needsWork(SERVED, settings)).toBe(needs);
   });
 });
+
+describe("where the cluster's load balancers are those of one class", () => {
+  const settings = { ...SETTINGS, loadBalancerClass: "kube-vip.io/kube-vip-class" };
+  const ofClass = (loadBalancerClass?: string) =>
+    service({ spec: loadBalancerClass === undefined ? {} : { loadBalancerClass } });
+
+  test.each([
+    ["of that class", "kube-vip.io/kube-vip-class", true],
+    ["of our own class", LOAD_BALANCER_CLASS, false],
+    ["of another class", "example.com/lb", false],
+    ["of none", undefined, false],
+  ])("a Service %s", (_, loadBalancerClass, wants) => {
+    const object = ofClass(loadBalancerClass);
+    expect(wantsLoadBalancer(object, settings)).toBe(wants);
+    expect(needsWork(object, settings)).toBe(wants);
+    const left = {
+      ...object,
+      metadata: { ...object.metadata, deletionTimestamp: "2026-03-01T12:00:00Z", finalizers: FINALIZERS },
+    };
+    expect(needsCleanup(left, settings)).toBe(wants);
+  });
+});

@@ -52,6 +52,19 @@ describe("whose turn it is", () => {
     expect(hasTurn(service(), related([], others), max)).toBe(turn);
   });
 
+  test("those of another class are in nobody's way", () => {
+    const settings = { loadBalancerClass: "example.com/lb" };
+    const own = service({ spec: { loadBalancerClass: "example.com/lb" } });
+    const old = (loadBalancerClass?: string) =>
+      service({
+        metadata: { uid: "uid-old", creationTimestamp: secondsAgo(60) },
+        spec: loadBalancerClass === undefined ? {} : { loadBalancerClass },
+      });
+    expect(hasTurn(own, related([], [old()]), 1, settings)).toBe(true);
+    expect(hasTurn(own, related([], [old("example.com/lb")]), 1, settings)).toBe(false);
+    expect(hasTurn(service(), related([], [old("example.com/lb")]), 1)).toBe(true);
+  });
+
   test("whoever has one keeps it, whatever the limit is", () => {
     expect(hasTurn(SERVED, {}, 0)).toBe(true);
   });

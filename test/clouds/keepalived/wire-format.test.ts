@@ -1,0 +1,149 @@
+import { describe, expect, test } from "vitest";
+import { changed } from "#clouds/keepalived/change.ts";
+import { goJson } from "#clouds/keepalived/go-json.ts";
+import { dataOf, type Entry, readLedger, writtenEntries } from "#clouds/keepalived/ledger.ts";
+import { ledgerPatch } from "#clouds/keepalived/patch-ledger.ts";
+
+const WEB: Entry = { uid: "7d0c", ip: "10.210.38.65", serviceNamespace: "default", serviceName: "web" };
+const DNS: Entry = { ...WEB, uid: "9a1f", ip: "10.210.38.66", serviceName: "dns", forwardMethod: "DR" };
+
+const configMap = (annotations?: Record<string, string> | null, data?: Record<string, string> | null) => ({
+  metadata: { namespace: "kube-system", name: "vips", resourceVersion: "7", annotations },
+  data,
+});
+const STATE = "k8s.co/cloud-provider-config";
+const TEXT =
+  '{"services":[{"uid":"7d0c","ip":"10.210.38.65","serviceNamespace":"default","serviceName":"web"},' +
+  '{"uid":"9a1f","ip":"10.210.38.66","serviceNamespace":"default","serviceName":"dns","forwardMethod":"DR"}]}';
+
+// What encoding/json of Go 1.26 prints for the same texts, in `{"uid":…}`.
+test.each([
+  ["plain", "web", '{"uid":"web"}'],
+  ["markup", "<a href='b'>&", `{"uid":"\\u003ca href='b'\\u003e\\u0026"}`],
+  ["separators of lines", "a\u2028b\u2029c", '{"uid":"a\\u2028b\\u2029c"}'],
+  ["quotes and backslashes", '"\\/', '{"uid":"\\"\\\\/"}'],
+  ["controls", "\t\n\r\u0001\u001f\u007f", '{"uid":"\\t\\n\\r\\u0001\\u001f\u007f"}'],
+  ["other letters", "äö✓😀", '{"uid":"äö✓😀"}'],
+])("JSON as Go writes it: %s", (_, uid, written) => {
+  expect(goJson({ uid })).toBe(written);
+});
+
+test("half a character is none", () => {
+  expect(goJson({ uid: "a\ud800b" })).toBe('{"uid":"a\ufffdb"}');
+});
+
+test("the annotation and the data are those of keepalived-cloud-provider, byte for byte", () => {
+  expect(writtenEntries([WEB, DNS])).toBe(TEXT);
+  expect(writtenEntries([])).toBe('{"services":[]}');
+  expect(dataOf([WEB, DNS])).toEqual({ "10.210.38.65": "default/web", "10.210.38.66": "default/dns:DR" });
+});
+
+describe("a ConfigMap", () => {
+  test.each([
+    ["without annotations", undefined, []],
+    ["with null for annotations", null, []],
+    ["with an annotation of somebody else", { a: "b" }, []],
+    ["with an empty state", { [STATE]: '{"services":null}' }, []],
+    ["with null", { [STATE]: "null" }, []],
+    ["with an empty object", { [STATE]: "{}" }, []],
+    ["with entries", { [STATE]: TEXT }, [WEB, DNS]],
+    [
+      "with white space and fields that nobody knows",
+      { [STATE]: ` { "more": [], "services": [ ${JSON.stringify({ ...WEB, more: 1 })} ] }` },
+      [WEB],
+    ],
+  ])("%s", (_, annotations, entries) => {
+    expect(readLedger(configMap(annotations))).toMatchObject({ entries, data: {}, marks: {} });
+  });
+
+  test.each([
+    "",
+    "[]",
+    "{",
+    '"services"',
+    '{"services":{}}',
+    '{"services":[{"uid":"a"}]}',
+    '{"services":[1]}',
+  ])("whose state is %j cannot be read", (text) => {
+    expect(readLedger(configMap({ [STATE]: text }))).toContain(STATE);
+  });
+
+  test("that is none cannot be read", () => {
+    expect(readLedger({ metadata: {} })).toContain("no ConfigMap");
+  });
+});
+
+describe("a patch", () => {
+  const stored = (annotations?: Record<string, string> | null, data?: Record<string, string>) => {
+    const ledger = readLedger(configMap(annotations, data));
+    if (typeof ledger === "string") throw new Error(ledger);
+    return ledger;
+  };
+  const assign = { kind: "assign", uid: "7d0c", namespace: "default", name: "web" } as const;
+  const patchOf = (before: ReturnType<typeof stored>, change: Parameters<typeof changed>[1]) => {
+    const done = changed(before, change, "10.210.38.64/30");
+    return done.kind === "done" ? ledgerPatch(before, done.ledger) : undefined;
+  };
+  const tests = [{ op: "test", path: "/metadata/resourceVersion", value: "7" }];
+  const ANNOTATION = "/metadata/annotations/k8s.co~1cloud-provider-config";
+
+  test("of an empty ConfigMap", () => {
+    const value = { [STATE]: TEXT.replace(/,\{"uid":"9a1f".*\}\]/, "]") };
+    expect(patchOf(stored(), assign)).toEqual({
+      tests,
+      operations: [
+        { op: "add", path: "/metadata/annotations", value },
+        { op: "add", path: "/data", value: { "10.210.38.65": "default/web" } },
+      ],
+    });
+  });
+
+  test("writes the whole of the data anew for an address: what was made by hand goes", () => {
+    const before = stored({ [STATE]: '{"services":null}' }, { "10.0.0.9": "by/hand" });
+    expect(patchOf(before, assign)).toMatchObject({
+      operations: [
+        { op: "add", path: ANNOTATION },
+        { op: "add", path: "/data", value: { "10.210.38.65": "default/web" } },
+      ],
+    });
+  });
+
+  test("takes the one key for a Service that goes, and leaves what was made by hand", () => {
+    const data = { "10.0.0.9": "by/hand", "10.210.38.65": "default/web", "10.210.38.66": "default/dns:DR" };
+    expect(patchOf(stored({ [STATE]: TEXT }, data), { kind: "release", uid: "7d0c" })).toEqual({
+      tests,
+      operations: [
+        { op: "add", path: ANNOTATION, value: `{"services":[${TEXT.slice(TEXT.indexOf('{"uid":"9a1f"'))}` },
+        { op: "add", path: "/data", value: { "10.0.0.9": "by/hand", "10.210.38.66": "default/dns:DR" } },
+      ],
+    });
+  });
+
+  test("is none where all is as it is to be", () => {
+    const data = { "10.210.38.65": "default/web", "10.210.38.66": "default/dns:DR" };
+    expect(patchOf(stored({ [STATE]: TEXT }, data), assign)).toBeUndefined();
+    expect(patchOf(stored({ [STATE]: TEXT }, data), { kind: "release", uid: "nobody" })).toBeUndefined();
+  });
+
+  test("of marks writes an annotation of ours, and takes it away with the last one", () => {
+    const MARKS = "serverless-ccm.io/orphaned-addresses";
+    const data = dataOf([WEB, DNS]);
+    const marked = patchOf(stored({ [STATE]: TEXT }, data), { kind: "mark", uid: "7d0c", text: "then" });
+    expect(marked?.operations).toEqual([
+      {
+        op: "add",
+        path: "/metadata/annotations/serverless-ccm.io~1orphaned-addresses",
+        value: '{"7d0c":"then"}',
+      },
+    ]);
+    const before = stored({ [STATE]: TEXT, [MARKS]: '{"7d0c":"then"}' }, data);
+    const gone = [{ op: "remove", path: "/metadata/annotations/serverless-ccm.io~1orphaned-addresses" }];
+    expect(patchOf(before, { kind: "mark", uid: "7d0c", text: undefined })?.operations).toEqual(gone);
+    expect(patchOf(before, { kind: "release", uid: "7d0c" })?.operations).toEqual(
+      expect.arrayContaining(gone),
+    );
+    expect(
+      patchOf(stored({ [STATE]: TEXT }, data), { kind: "mark", uid: "nobody", text: "then" }),
+    ).toBeUndefined();
+  });
+});

@@ -1,0 +1,234 @@
+import { describe, expect, test } from "vitest";
+import { type Choice, choose, isOfPool, type Wanted } from "#clouds/kubevip/choose.ts";
+import { addressesIn, type Holder, isYounger, othersAt, sharingBy } from "#clouds/kubevip/holders.ts";
+import type { PoolData } from "#clouds/kubevip/pool.ts";
+
+const WANTED: Wanted = { uid: "uid-web", namespace: "blue", ports: [80], ipFamilies: [] };
+const holder = (name: string, address: string, difference: Partial<Holder> = {}): Holder => ({
+  ...{ uid: `uid-${name}`, namespace: "blue", name, created: "2026-01-01T00:00:00Z", ports: [80] },
+  addresses: address === "" ? [] : address.split(","),
+  ...difference,
+});
+const chosen = (choice: Choice): string =>
+  choice.kind === "none" ? choice.code : choice.addresses.join(",");
+const of = (data: PoolData, wanted: Partial<Wanted> = {}, holders: readonly Holder[] = []): string =>
+  chosen(choose(data, { ...WANTED, ...wanted }, holders));
+
+describe("the pool", () => {
+  test.each<[string, PoolData, string]>([
+    [
+      "is the namespace's own network first",
+      { "cidr-blue": "10.1.0.0/24", "cidr-global": "10.2.0.0/24", "range-blue": "10.3.0.1-10.3.0.9" },
+      "10.1.0.1",
+    ],
+    ["then that of all", { "cidr-global": "10.2.0.0/24", "range-blue": "10.3.0.1-10.3.0.9" }, "10.2.0.1"],
+    [
+      "then its own ranges",
+      { "range-blue": "10.3.0.7-10.3.0.9", "range-global": "10.4.0.1-10.4.0.9" },
+      "10.3.0.7",
+    ],
+    ["then those of all", { "range-global": "10.4.0.7-10.4.0.9" }, "10.4.0.7"],
+    ["is not another namespace's", { "cidr-red": "10.1.0.0/24" }, "NoPool"],
+    ["is none in an empty ConfigMap", {}, "NoPool"],
+    ["may be masked", { "cidr-global": "192.168.1.77/24" }, "192.168.1.1"],
+    ["may be several, with spaces between them", { "cidr-global": " 10.0.0.0/32 , 10.1.0.0/24" }, "10.1.0.1"],
+    ["may be ranges under the key of networks", { "cidr-global": "10.4.0.7-10.4.0.9" }, "10.4.0.7"],
+    ["may be by DHCP", { "cidr-global": "0.0.0.0/32" }, "0.0.0.0"],
+    ["cannot be read: nothing", { "cidr-blue": "", "cidr-global": "10.2.0.0/24" }, "InvalidPool"],
+    ["cannot be read: words", { "cidr-global": "10.0.0.0/24,web" }, "InvalidPool"],
+    ["cannot be read: half a range", { "range-global": "10.0.0.1" }, "InvalidPool"],
+    ["cannot be read: a range backwards", { "range-global": "10.0.0.9-10.0.0.1" }, "InvalidPool"],
+    ["cannot be read: a range of two families", { "range-global": "10.0.0.1-fd00::1" }, "InvalidPool"],
+    [
+      "cannot be read: more parts than anybody has",
+      { "cidr-global": Array(1_001).fill("10.0.0.0/24").join() },
+      "InvalidPool",
+    ],
+    [
+      "has no first and no last address where that is said",
+      { "cidr-global": "10.0.0.4/30", "skip-end-ips-in-cidr": "true" },
+      "10.0.0.5",
+    ],
+    ["has them otherwise", { "cidr-global": "10.0.0.4/30", "skip-end-ips-in-cidr": "false" }, "10.0.0.4"],
+    [
+      "has them always of a /31",
+      { "cidr-global": "10.0.0.4/31", "skip-end-ips-in-cidr": "true" },
+      "10.0.0.4",
+    ],
+    ["has them always of IPv6", { "cidr-global": "fd00::/126", "skip-end-ips-in-cidr": "true" }, "fd00::"],
+    ["is walked from its end", { "cidr-global": "10.0.0.4/30", "search-order": "desc" }, "10.0.0.7"],
+    [
+      "is walked from its end without it",
+      { "cidr-global": "10.0.0.4/30", "search-order": "desc", "skip-end-ips-in-cidr": "true" },
+      "10.0.0.6",
+    ],
+    ["gives no .255", { "cidr-global": "10.0.0.0/24", "search-order": "desc" }, "10.0.0.254"],
+    ["gives no .255 and no .0", { "range-global": "10.0.0.255-10.0.1.3" }, "10.0.1.1"],
+    ["gives nothing of nothing else", { "range-global": "10.0.0.255-10.0.1.0" }, "PoolExhausted"],
+  ])("%s", (_, data, expected) => {
+    expect(of(data)).toBe(expected);
+  });
+
+  test("is not given out twice, and ends", () => {
+    const data = { "cidr-global": "10.0.0.4/30" };
+    const holders = [
+      holder("a", "10.0.0.4"),
+      holder("b", "10.0.0.6"),
+      holder("c", "10.0.0.5", { namespace: "red" }),
+    ];
+    expect(of(data, {}, holders)).toBe("10.0.0.7");
+    expect(of(data, {}, [...holders, holder("d", "10.0.0.7")])).toBe("PoolExhausted");
+    expect(of(data, {}, [holder("web", "10.0.0.4")])).toBe("10.0.0.4");
+  });
+
+  test.each(["10.0.0.0/8", "fd00::/64"])("of %s costs nothing", (cidr) => {
+    expect(of({ "cidr-global": cidr })).not.toBe("PoolExhausted");
+  });
+
+  test("says what it is announced on", () => {
+    const data = { "cidr-global": "10.0.0.0/24", "interface-global": "eth0", "interface-blue": "eth1 " };
+    expect(choose(data, WANTED, [])).toMatchObject({ interface: "eth1" });
+    expect(choose(data, { ...WANTED, namespace: "red" }, [])).toMatchObject({ interface: "eth0" });
+    expect(choose({ "cidr-global": "10.0.0.0/24" }, WANTED, [])).toEqual({
+      kind: "chosen",
+      addresses: ["10.0.0.1"],
+    });
+  });
+
+  test("has addresses or has not, as far as it can be read", () => {
+    const data = { "cidr-blue": "10.0.0.0/24", "cidr-red": "0.0.0.0/32", "cidr-green": "web" };
+    const is = (namespace: string, address: string) => isOfPool(data, namespace, address);
+    expect([is("blue", "10.0.0.7"), is("blue", "10.0.1.7"), is("red", "10.0.1.7")]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    expect([is("green", "10.0.0.7"), is("none", "10.0.0.7"), is("blue", "web")]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+describe("IP families", () => {
+  const both = { "cidr-global": "10.0.0.0/30,fd00::/126" };
+  const four = { "cidr-global": "10.0.0.0/30" };
+  const six = { "cidr-global": "fd00::/126" };
+  const full = [1, 2, 3].map((last) => holder(`v4-${last}`, `10.0.0.${last}`));
+  test.each<[string, PoolData, Partial<Wanted>, string, readonly Holder[]]>([
+    ["none said, both there", both, {}, "10.0.0.1", []],
+    ["none said, IPv6 there", six, {}, "fd00::", []],
+    ["IPv6", both, { ipFamilies: ["IPv6"] }, "fd00::", []],
+    ["IPv6, not there", four, { ipFamilies: ["IPv6"] }, "PoolLacksFamily", []],
+    ["IPv4, not there", six, { ipFamilies: ["IPv4"] }, "PoolLacksFamily", []],
+    [
+      "the first of two, single stack",
+      both,
+      { ipFamilies: ["IPv6", "IPv4"], ipFamilyPolicy: "SingleStack" },
+      "fd00::",
+      [],
+    ],
+    ["both where there are both", both, { ipFamilyPolicy: "PreferDualStack" }, "10.0.0.1,fd00::", []],
+    [
+      "both, IPv6 first",
+      both,
+      { ipFamilyPolicy: "PreferDualStack", ipFamilies: ["IPv6", "IPv4"] },
+      "fd00::,10.0.0.1",
+      [],
+    ],
+    ["both preferred, one there", four, { ipFamilyPolicy: "PreferDualStack" }, "10.0.0.1", []],
+    ["both preferred, one left", both, { ipFamilyPolicy: "PreferDualStack" }, "fd00::", full],
+    ["both preferred, none left", four, { ipFamilyPolicy: "PreferDualStack" }, "PoolExhausted", full],
+    ["both required", both, { ipFamilyPolicy: "RequireDualStack" }, "10.0.0.1,fd00::", []],
+    ["both required, one there", four, { ipFamilyPolicy: "RequireDualStack" }, "PoolLacksFamily", []],
+    ["both required, one left", both, { ipFamilyPolicy: "RequireDualStack" }, "PoolExhausted", full],
+  ])("%s", (_, data, wanted, expected, holders) => {
+    expect(of(data, wanted, holders)).toBe(expected);
+  });
+});
+
+describe("an address is shared", () => {
+  const data = { "cidr-global": "10.0.0.0/29", "allow-share-global": "true" };
+  test.each<[string, PoolData, Partial<Wanted>, readonly Holder[], string]>([
+    ["with one of other ports", data, { ports: [443] }, [holder("a", "10.0.0.3")], "10.0.0.3"],
+    [
+      "the lowest of them",
+      data,
+      { ports: [443] },
+      [holder("a", "10.0.0.3"), holder("b", "10.0.0.2")],
+      "10.0.0.2",
+    ],
+    ["not with one of a port of its own", data, {}, [holder("a", "10.0.0.3")], "10.0.0.1"],
+    [
+      "not where one of several has a port of its own",
+      data,
+      { ports: [443] },
+      [holder("a", "10.0.0.3"), holder("b", "10.0.0.3", { ports: [443] })],
+      "10.0.0.1",
+    ],
+    ["not from outside of the pool", data, { ports: [443] }, [holder("a", "192.0.2.1")], "10.0.0.1"],
+    ["not without ports", data, { ports: [] }, [holder("a", "10.0.0.3")], "10.0.0.1"],
+    [
+      "not with one without ports",
+      data,
+      { ports: [443] },
+      [holder("a", "10.0.0.3", { ports: [] })],
+      "10.0.0.1",
+    ],
+    [
+      "not where that is not said",
+      { "cidr-global": "10.0.0.0/29" },
+      { ports: [443] },
+      [holder("a", "10.0.0.3")],
+      "10.0.0.1",
+    ],
+    [
+      "not where the namespace says no",
+      { ...data, "allow-share-blue": "false" },
+      { ports: [443] },
+      [holder("a", "10.0.0.3")],
+      "10.0.0.1",
+    ],
+    [
+      "not where the other's namespace says no",
+      { ...data, "allow-share-red": "false" },
+      { ports: [443] },
+      [holder("a", "10.0.0.3", { namespace: "red" })],
+      "10.0.0.1",
+    ],
+    [
+      "not of IPv6",
+      { ...data, "cidr-global": "fd00::/126" },
+      { ports: [443] },
+      [holder("a", "fd00::2")],
+      "fd00::",
+    ],
+  ])("%s", (_, pools, wanted, holders, expected) => {
+    expect(of(pools, wanted, holders)).toBe(expected);
+  });
+});
+
+test.each([
+  ["", []],
+  ["10.0.0.1", ["10.0.0.1"]],
+  [" FD00:0::1 , 10.0.0.1", ["fd00::1", "10.0.0.1"]],
+  ["10.0.0.1,", undefined],
+  ["web", undefined],
+])("the annotation %j has %j", (text, addresses) => {
+  expect(addressesIn(text)).toEqual(addresses);
+});
+
+test("of those who have an address the oldest is met, and by age and uid nobody is both older and younger", () => {
+  const old = holder("old", "10.0.0.1", { created: "2025-01-01T00:00:00Z" });
+  const young = holder("young", "10.0.0.1");
+  const met = othersAt(WANTED, ["10.0.0.1", "10.0.0.2"], [young, old], sharingBy({}));
+  expect(met).toBe(old);
+  expect(othersAt(WANTED, ["0.0.0.0"], [holder("a", "0.0.0.0")], sharingBy({}))).toBeUndefined();
+  expect([isYounger(young, old), isYounger(old, young), isYounger(young, young)]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  expect(isYounger(holder("a", ""), holder("b", ""))).toBe(false);
+});
