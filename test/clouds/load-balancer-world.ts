@@ -73,6 +73,10 @@ export interface LoadBalancerWorld {
   readonly service?: ServiceTraits;
   /** Settings of a load balancer that are changed in place; none where there are none. */
   readonly otherSettings?: ServiceTraits;
+  /** What has a Service get a load balancer that the cluster's network alone reaches. */
+  readonly internal?: ServiceTraits;
+  /** Texts that no log line and no report may hold: what the cluster's cloud is signed in with. */
+  readonly secrets?: readonly string[];
   /** Services that are refused for good before anything is made, with the code that the catalogue has for it. */
   readonly refused: readonly (ServiceTraits & {
     readonly title: string;

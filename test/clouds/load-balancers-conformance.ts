@@ -186,6 +186,18 @@ export function loadBalancerConformance<World extends LoadBalancerWorld>(
         expect(await settled()).toEqual(base);
       });
 
+      test("one that is for the cluster's network alone is made, and goes", async ({ skip }) => {
+        const { internal } = stage.world;
+        if (internal === undefined) return skip("not played: the cloud has none, or one kind alone");
+        const outer = await made();
+        await stage.objects.delete();
+        await settled();
+        expect(await made(internal)).not.toEqual(outer);
+        expect(await audit(stage, WEB)).toEqual([]);
+        await stage.objects.delete();
+        expect(await settled()).toEqual(base);
+      });
+
       optional("other-settings", "settings are changed in place, and taken away", async () => {
         const { otherSettings = {} } = stage.world;
         const state = await made();
@@ -242,6 +254,31 @@ export function loadBalancerConformance<World extends LoadBalancerWorld>(
         expect(result.problems).toEqual([]);
         expect(result).toMatchObject({ orphans: 0, foreignTouched: 0, same: result.runs });
         expect(result.runs).toBeGreaterThan(2);
+      });
+    });
+
+    describe("what somebody takes away in the cloud", () => {
+      /** All that is made from then on is away again, and nobody has told the cluster. */
+      const madeAndTakenAway = async () => {
+        const before = await stage.world.point();
+        const state = await made();
+        await before.back();
+        expect(await stage.state()).toEqual(base);
+        return state;
+      };
+
+      test("is made again by an audit", async () => {
+        const state = await madeAndTakenAway();
+        await stage.invoke({ reason: "refresh" });
+        expect(await settled()).toEqual(state);
+        expect(await audit(stage, WEB)).toEqual([]);
+      });
+
+      test("does not keep a Service from being deleted", async () => {
+        await madeAndTakenAway();
+        await stage.objects.delete();
+        expect(await settled()).toEqual(base);
+        expect(await stage.objects.read()).toBeUndefined();
       });
     });
 

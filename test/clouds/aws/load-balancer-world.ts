@@ -103,6 +103,7 @@ export async function awsWorld(program: MotoProgram): Promise<AwsWorld> {
     nodes: instances.map((name) => ({ name, providerID: `aws:///${REGION}a/${name}` })),
     service: traits(NLB),
     otherSettings: traits({ "cross-zone-load-balancing-enabled": "true", "healthcheck-interval": "10" }),
+    internal: traits({ ...NLB, internal: "true" }),
     refused: [
       {
         title: "an annotation that says what none may",

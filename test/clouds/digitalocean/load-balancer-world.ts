@@ -58,6 +58,8 @@ export async function digitalOceanWorld(): Promise<LoadBalancerWorld> {
         [`${PREFIX}deny-rules`]: "cidr:192.0.2.0/24",
       },
     },
+    internal: { annotations: { [`${PREFIX}network`]: "INTERNAL" } },
+    secrets: [TOKEN],
     refused: [
       {
         title: "an annotation that says nothing sensible",
