@@ -18,6 +18,14 @@ const ALLOWED: readonly Row[] = [
   { what: "takes a Service on", patch: [add("/metadata/finalizers/-", LOAD_BALANCER_FINALIZER)] },
   { what: "lets it go", patch: [remove("/metadata/finalizers/1"), remove(ANNOTATION)] },
   { what: "says what was applied", patch: [add(ANNOTATION, "{}")] },
+  ...[
+    "kubernetes.digitalocean.com/load-balancer-id",
+    "service.beta.kubernetes.io/do-loadbalancer-type",
+    "service.beta.kubernetes.io/do-loadbalancer-certificate-id",
+  ].map((name) => ({
+    what: `says what it has on DigitalOcean: ${name}`,
+    patch: [add(`/metadata/annotations/${name.replaceAll("/", "~1")}`, "a")],
+  })),
   {
     what: "says where the load balancer is",
     patch: [add("/status/loadBalancer", { ingress: [{ hostname: "lb.example.com" }] })],
@@ -41,6 +49,11 @@ const REFUSED: readonly (Row & { readonly says: string })[] = [
   {
     what: "annotates something else",
     patch: [add("/metadata/annotations/a", "b")],
+    says: "no annotation but",
+  },
+  {
+    what: "names the load balancer on DigitalOcean, which is its owner's to do",
+    patch: [add("/metadata/annotations/service.beta.kubernetes.io~1do-loadbalancer-name", "a")],
     says: "no annotation but",
   },
   {

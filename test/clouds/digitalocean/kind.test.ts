@@ -18,6 +18,9 @@ describe("the configuration", () => {
     ["http to this machine by name", { apiURL: "http://localhost:8080" }],
     ["http to this machine by IPv6", { apiURL: "http://[::1]:8080" }],
     ["half a request a second", { requestsPerSecond: 0.5 }],
+    ["an id of the cluster", { clusterID: "7b1c2d3e-blue" }],
+    ["the other type of load balancers", { defaultLoadBalancerType: "REGIONAL" }],
+    ["certificates that tenants may name", { allow: { certificates: ["web", "shop-*"] } }],
     ["a firewall", { publicAccessFirewall: { name: "k8s-public", tags: [TAG, "other"] } }],
   ])("takes %s", (_, traits) => {
     expect(DigitalOceanCloudConfig.safeParse({ ...LEAST, ...traits }).error).toBeUndefined();
@@ -40,6 +43,9 @@ describe("the configuration", () => {
     ["no requests at all", { requestsPerSecond: 0 }, "requestsPerSecond"],
     ["a rate that is none", { requestsPerSecond: "many" }, "requests per second"],
     ["the token itself", { token: TOKEN }, "Unrecognized key"],
+    ["an id that is no part of a tag", { clusterID: "my cluster" }, "clusterID"],
+    ["another type of load balancers", { defaultLoadBalancerType: "GLOBAL" }, "REGIONAL_NETWORK"],
+    ["something to allow that there is not", { allow: { buckets: ["a"] } }, "Unrecognized key"],
     ["a firewall without tags", { publicAccessFirewall: { name: "k8s-public" } }, "publicAccessFirewall"],
     ["a firewall without a name", { publicAccessFirewall: { tags: [TAG] } }, "publicAccessFirewall"],
     ["a firewall for no droplet", { publicAccessFirewall: { name: "k8s-public", tags: [] } }, "tags"],
@@ -62,6 +68,8 @@ describe("the configuration", () => {
       REGION,
       DO_CLUSTER_VPC_ID: VPC,
       DO_API_RATE_LIMIT_QPS: "2.5",
+      DO_CLUSTER_ID: "c1",
+      DEFAULT_LB_TYPE: "REGIONAL",
     };
     const parsed = parseCloudConfig("digitalocean", `dropletTag: ${TAG}\n`, environment);
     if (parsed.kind !== "cloud") throw new Error(JSON.stringify(parsed.faults));
@@ -71,6 +79,9 @@ describe("the configuration", () => {
       apiURL: "https://proxy.example.com",
       dropletTag: TAG,
       requestsPerSecond: 2.5,
+      clusterID: "c1",
+      defaultLoadBalancerType: "REGIONAL",
+      allow: { certificates: [], ips: [], subnets: [] },
     });
     const told = [
       JSON.stringify(config),
