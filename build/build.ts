@@ -44,6 +44,14 @@ export const NO_LOAD_BALANCERS = {
   "#clouds/kubevip/capability.ts": "clouds/no-capabilities.ts",
 };
 
+/** What the validation of Services takes, for functions that have nothing to do with it. */
+export const NO_VALIDATION = {
+  "#clouds/digitalocean/service-validation/capability.ts": "clouds/no-capabilities.ts",
+};
+
+/** Functions that validate Services. */
+export const WITH_VALIDATION: ReadonlySet<string> = new Set(["admission"]);
+
 /** What tags of instances take, for functions that have nothing to do with them. */
 export const NO_TAGS = { "#clouds/aws/tags/capability.ts": "clouds/no-capabilities.ts" };
 
@@ -97,6 +105,7 @@ function functionNamed(name: string, folder: string): BundleOptions {
     ...NO_PROFILES,
     ...(WITHOUT_CLOUDS.has(name) ? NO_CLOUDS : {}),
     ...(WITH_LOAD_BALANCERS.has(name) ? {} : NO_LOAD_BALANCERS),
+    ...(WITH_VALIDATION.has(name) ? {} : NO_VALIDATION),
     ...(WITH_TAGS.has(name) ? {} : NO_TAGS),
     ...(WITH_ROUTES.has(name) ? {} : NO_ROUTES),
   };

@@ -12,6 +12,9 @@ export const createRoutes = noCapability;
 /** As in `clouds/digitalocean/load-balancer-tags/capability.ts`. */
 export const createLoadBalancerTags = noCapability;
 
+/** As in `clouds/digitalocean/service-validation/capability.ts`. */
+export const createServiceValidation = noCapability;
+
 /** As in `clouds/digitalocean/firewall/capability.ts`. */
 export const createFirewall = noCapability;
 

@@ -100,6 +100,12 @@ export function createDigitalOceanCloud(
         );
         return createLoadBalancerTags(world);
       }),
+      serviceValidation: loadedCapability(async () => {
+        const { createServiceValidation } = await import(
+          "#clouds/digitalocean/service-validation/capability.ts"
+        );
+        return createServiceValidation(world);
+      }),
       firewall: loadedCapability(async () => {
         const { createFirewall } = await import("#clouds/digitalocean/firewall/capability.ts");
         return createFirewall(world);

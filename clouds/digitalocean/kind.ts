@@ -50,6 +50,8 @@ export const DigitalOceanCloudConfig = z
     requestsPerSecond: Rate.optional(),
     ...LOAD_BALANCER_KEYS,
     ...FIREWALL_KEYS,
+    /** Where the token is kept by which the cluster's API server is known to the function `admission`; without it that one answers nobody. */
+    webhookToken: SecretReference.optional(),
   })
   .refine((cloud) => cloud.vpc !== undefined || cloud.dropletTag !== undefined, {
     message:

@@ -1,0 +1,38 @@
+import { actOnce, failureOf, invalid, observeEach } from "#clouds/digitalocean/capability-call.ts";
+import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
+import { validate } from "#clouds/digitalocean/service-validation/validate.ts";
+import type { Api, Turn } from "#clouds/http/api.ts";
+import type { Budget } from "#clouds/http/budget.ts";
+import type { ClosableCapability } from "#clouds/loaded-capability.ts";
+import type { Observation } from "#core/capability.ts";
+import { ValidationQuestion } from "#core/service/validation.ts";
+
+/** What the validation of Services shares with the rest of a cluster's cloud. */
+export interface ValidationWorld {
+  readonly config: DigitalOceanCloudConfig;
+  readonly api: Api;
+  readonly budget: Budget;
+}
+
+/** Whether Services can have the load balancers that they ask for; it changes nothing. */
+export function createServiceValidation({ config, api, budget }: ValidationWorld): ClosableCapability {
+  return {
+    observe: (questions, call) =>
+      observeEach(questions, call, budget, (question, turn) => observe(question, config, api, turn)),
+    act: ({ action }, call) =>
+      actOnce(call, budget, async () => invalid(`serviceValidation has no action ${action}`)),
+    close() {},
+  };
+}
+
+async function observe(
+  question: unknown,
+  config: DigitalOceanCloudConfig,
+  api: Api,
+  turn: Turn,
+): Promise<Observation> {
+  const { success, data } = ValidationQuestion.safeParse(question);
+  if (!success) return invalid("the question is none about a Service");
+  const verdict = await validate(data, { config, api, turn });
+  return verdict.kind === "ok" ? { kind: "observed", state: verdict.value } : failureOf(verdict.fault);
+}

@@ -1,0 +1,157 @@
+import { describe, expect, test } from "vitest";
+import type { Cloud } from "#clouds/cloud.ts";
+import { Cluster } from "#config/cluster.ts";
+import type { Observation } from "#core/capability.ts";
+import { admissionFunction } from "#functions/parts/admission/admission-function.ts";
+import type { LogLine } from "#functions/parts/log-report.ts";
+import { reviewOf, urlRequest } from "#test/functions/admission/review-of.ts";
+
+const cluster = Cluster.parse({
+  ...{ name: "blue", server: "https://blue.invalid" },
+  cloud: { provider: "digitalocean", region: "fra1", dropletTag: "k8s-workers" },
+});
+const SERVICE = {
+  metadata: { namespace: "default", name: "web", uid: "u", creationTimestamp: null },
+  spec: { type: "LoadBalancer", ports: [{ port: 80 }] },
+};
+const REVIEW = JSON.stringify(reviewOf(SERVICE));
+const PATH = "/lb-service/blue";
+const context = { awsRequestId: "r-1", getRemainingTimeInMillis: () => 5_000 };
+
+/** A function on a cloud that says this, what it was asked, and what it logged. */
+function given(
+  answer: Observation | undefined,
+  traits: { readonly isWithout?: true; readonly token?: string } = {},
+) {
+  const asked: unknown[] = [];
+  const lines: LogLine[] = [];
+  const usage = { calls: {}, throttled: 0, waitedMs: 0 };
+  const serviceValidation = {
+    async observe(questions: readonly unknown[]) {
+      asked.push(...questions);
+      return { answers: answer === undefined ? [] : [answer], usage };
+    },
+    act: async () => ({ answer: { kind: "done" as const, result: null }, usage }),
+  };
+  const cloud: Cloud = {
+    provider: "digitalocean",
+    instances: async () => ({ answers: [], usage }),
+    capabilities: traits.isWithout ? {} : { serviceValidation },
+    close: () => Promise.resolve(),
+  };
+  const { token = "Bearer the-token" } = traits;
+  const admission = admissionFunction({
+    cluster: async (name) => (name === "blue" ? cluster : undefined),
+    authorization: async () => (token === "" ? undefined : token),
+    cloud: async () => cloud,
+    log: (line) => void lines.push(line),
+  });
+  const send = async (event: unknown) => {
+    const { statusCode, body } = await admission(event, context);
+    return { statusCode, body: JSON.parse(body) };
+  };
+  return { send, asked, lines };
+}
+
+const ALLOWED: Observation = { kind: "observed", state: { kind: "allowed", because: "so" } };
+
+describe("the door", () => {
+  test.each<[string, unknown, number]>([
+    ["no request", { hello: "world" }, 400],
+    ["another path", urlRequest("/", REVIEW), 404],
+    ["no cluster", urlRequest("/lb-service", REVIEW), 404],
+    ["a path within", urlRequest("/lb-service/blue/../green", REVIEW), 404],
+    ["another method", urlRequest(PATH, REVIEW, { requestContext: { http: { method: "GET" } } }), 405],
+    ["no token", urlRequest(PATH, REVIEW, { headers: {} }), 401],
+    ["another token", urlRequest(PATH, REVIEW, { headers: { authorization: "Bearer other" } }), 401],
+    ["half a token", urlRequest(PATH, REVIEW, { headers: { authorization: "Bearer the-toke" } }), 401],
+    ["an unknown cluster", urlRequest("/lb-service/green", REVIEW), 401],
+    ["no JSON", urlRequest(PATH, "{"), 400],
+    ["no review", urlRequest(PATH, "{}"), 400],
+    ["a review of an earlier version", urlRequest(PATH, REVIEW.replace("k8s.io/v1", "k8s.io/v1beta1")), 400],
+    ["a Service that is none", urlRequest(PATH, JSON.stringify(reviewOf(7))), 400],
+    ["a review of something else", urlRequest(PATH, REVIEW.replace('"kind":"Service"', '"kind":"Pod"')), 400],
+    ["too much", urlRequest(PATH, REVIEW + " ".repeat(4 * 1024 * 1024)), 400],
+  ])("%s comes to %3$i and no verdict, and no cloud is asked", async (_given, event, status) => {
+    const { send, asked } = given(ALLOWED);
+    const { statusCode, body } = await send(event);
+    expect(statusCode).toBe(status);
+    expect(body.response).toBeUndefined();
+    expect(asked).toEqual([]);
+  });
+
+  test("without a token in its configuration a cluster is answered to nobody, not to an empty one either", async () => {
+    for (const authorization of ["", "Bearer ", "undefined"]) {
+      const { send } = given(ALLOWED, { token: "" });
+      expect((await send(urlRequest(PATH, REVIEW, { headers: { authorization } }))).statusCode).toBe(401);
+    }
+  });
+
+  test("opens for a body in base64, too", async () => {
+    const { send, asked } = given(ALLOWED);
+    const body = Buffer.from(REVIEW).toString("base64");
+    expect((await send(urlRequest(PATH, body, { isBase64Encoded: true }))).statusCode).toBe(200);
+    expect(asked).toMatchObject([{ service: { metadata: { name: "web" } } }]);
+  });
+});
+
+describe("the verdict", () => {
+  const uid = reviewOf(SERVICE).request.uid;
+
+  test("of a Service and of what it was before is the cloud's", async () => {
+    const { send, asked } = given(ALLOWED);
+    const review = reviewOf(SERVICE, { operation: "UPDATE", oldObject: SERVICE });
+    expect(await send(urlRequest(PATH, JSON.stringify(review)))).toEqual({
+      statusCode: 200,
+      body: { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: { uid, allowed: true } },
+    });
+    expect(asked).toMatchObject([
+      { service: { metadata: { name: "web" } }, before: { metadata: { name: "web" } } },
+    ]);
+  });
+
+  test("against it is a sentence of the catalogue; what the cloud said is in the log alone", async () => {
+    const problem = { code: "LoadBalancerRefused", detail: "account 4711 has 10 of 10" };
+    const { send, lines } = given({ kind: "observed", state: { kind: "denied", problem } });
+    const { statusCode, body } = await send(urlRequest(PATH, REVIEW));
+    expect(statusCode).toBe(200);
+    expect(body.response).toEqual({
+      ...{ uid, allowed: false },
+      status: { code: 422, reason: "Invalid", message: expect.stringContaining("cannot be made") },
+    });
+    expect(JSON.stringify(body)).not.toContain("4711");
+    expect(lines).toMatchObject([{ event: "ServiceDenied", code: problem.code, message: problem.detail }]);
+  });
+
+  test("names the annotation, and what it says", async () => {
+    const annotations = { "service.beta.kubernetes.io/do-loadbalancer-type": "GLOBAL" };
+    const [field = ""] = Object.keys(annotations);
+    const problem = { code: "InvalidAnnotation", field, value: "GLOBAL", allowed: "REGIONAL" };
+    const { send } = given({ kind: "observed", state: { kind: "denied", problem } });
+    const service = { ...SERVICE, metadata: { ...SERVICE.metadata, annotations } };
+    const { body } = await send(urlRequest(PATH, JSON.stringify(reviewOf(service))));
+    expect(body.response.status.message).toBe(`The annotation ${field} is "GLOBAL"; allowed: REGIONAL`);
+  });
+
+  test("is for it on a cloud that has none to give", async () => {
+    const { send } = given(ALLOWED, { isWithout: true });
+    expect((await send(urlRequest(PATH, REVIEW))).body.response.allowed).toBe(true);
+  });
+
+  test("is for it where there is no quota left to ask with", async () => {
+    const { send } = given({ kind: "error", code: "Throttled", message: "spent" });
+    expect((await send(urlRequest(PATH, REVIEW))).body.response.allowed).toBe(true);
+  });
+
+  test.each<[string, Observation | undefined]>([
+    ["does not answer", { kind: "error", code: "Unavailable", message: "ECONNRESET 10.0.0.7" }],
+    ["says nothing", undefined],
+    ["says what nobody understands", { kind: "observed", state: 7 }],
+  ])("is none where the cloud %s", async (_given, answer) => {
+    const { send, lines } = given(answer);
+    const { statusCode, body } = await send(urlRequest(PATH, REVIEW));
+    expect([statusCode, body.response]).toEqual([500, undefined]);
+    expect(JSON.stringify(body)).not.toContain("10.0.0.7");
+    expect(lines).toHaveLength(1);
+  });
+});

@@ -1,0 +1,23 @@
+/** What an API server sends for a Service; `traits` are of the request. */
+export function reviewOf(service: unknown, traits: Record<string, unknown> = {}) {
+  return {
+    apiVersion: "admission.k8s.io/v1",
+    kind: "AdmissionReview",
+    request: {
+      uid: "705ab4f5-6393-11e8-b7cc-42010a800002",
+      kind: { group: "", version: "v1", kind: "Service" },
+      ...{ operation: "CREATE", object: service, oldObject: null },
+      ...traits,
+    },
+  };
+}
+
+/** A request to the function's URL as Lambda hands it over. */
+export function urlRequest(path: string, body: string, traits: Record<string, unknown> = {}) {
+  return {
+    ...{ version: "2.0", rawPath: path, body, isBase64Encoded: false },
+    headers: { authorization: "Bearer the-token", "content-type": "application/json" },
+    requestContext: { http: { method: "POST", path } },
+    ...traits,
+  };
+}
