@@ -87,8 +87,8 @@ async function labelsOfVnics(
     ],
   );
   if (names.some((name) => isIPv4(name))) {
-    const zones = [...new Set(inventoryZones(inventory, config, since))];
-    const publicIps = await all(inventory.publicIps, publicIpQueries(compartmentsOf(config), zones));
+    const queries = publicIpQueries(compartmentsOf(config), listedInstances(inventory, config, since));
+    const publicIps = await all(inventory.publicIps, queries);
     if (publicIps.kind === "fault") return publicIps;
     const vnicOf = new Map(primary.map(({ id, vnicId }) => [id, vnicId]));
     pairs.push(
@@ -109,13 +109,8 @@ async function labelsOfVnics(
   return ok(index);
 }
 
-/** Availability domains in which the cluster's compartments have instances. */
-function inventoryZones({ instances }: Inventory, config: OciCloudConfig, since: number): string[] {
-  return compartmentsOf(config).flatMap((each) =>
-    (instances.recent(each, since)?.value.entries ?? []).flatMap(
-      ({ availabilityDomain }) => availabilityDomain ?? [],
-    ),
-  );
+function listedInstances({ instances }: Inventory, config: OciCloudConfig, since: number): OciInstance[] {
+  return compartmentsOf(config).flatMap((each) => instances.recent(each, since)?.value.entries ?? []);
 }
 
 /** The address that a node's name is: IPv4 as it stands, or IPv6 with dashes for its colons. */

@@ -90,18 +90,18 @@ export function createInventory(api: OciApi, now: () => number): Inventory {
   };
 }
 
-/** The lists in which the public addresses of instances stand: one of each availability domain, and the reserved ones. */
+/** The lists in which public addresses stand: the reserved ones of compartments, and the others of where instances are. */
 export function publicIpQueries(
-  compartments: Iterable<string>,
-  availabilityDomains: Iterable<string>,
+  reservedIn: readonly string[],
+  instances: Iterable<Pick<OciInstance, "compartmentId" | "availabilityDomain">>,
 ): string[] {
-  const domains = [...new Set(availabilityDomains)];
-  return [...new Set(compartments)].flatMap((compartmentId) => [
-    new URLSearchParams({ scope: "REGION", compartmentId }).toString(),
-    ...domains.map((availabilityDomain) =>
-      new URLSearchParams({ scope: "AVAILABILITY_DOMAIN", availabilityDomain, compartmentId }).toString(),
+  const queries = [
+    ...reservedIn.map((compartmentId) => ({ scope: "REGION", compartmentId })),
+    ...[...instances].flatMap(({ compartmentId, availabilityDomain }) =>
+      availabilityDomain ? [{ scope: "AVAILABILITY_DOMAIN", availabilityDomain, compartmentId }] : [],
     ),
-  ]);
+  ];
+  return [...new Set(queries.map((query) => new URLSearchParams(query).toString()))];
 }
 
 async function list<Schema extends z.ZodType>(

@@ -1,6 +1,7 @@
 import type { Turn } from "#clouds/http/api.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { Inventory } from "#clouds/oci/inventory.ts";
+import type { OciCloudConfig } from "#clouds/oci/kind.ts";
 import { hasEnded, type OciInstance, type Vnic, type VnicAttachment } from "#clouds/oci/objects.ts";
 import { openShiftNamespace, secondVnicOf } from "#clouds/oci/openshift.ts";
 import { vnicsFromLists } from "#clouds/oci/vnics-from-lists.ts";
@@ -28,6 +29,7 @@ export type KnownPrimaries = Map<string, string>;
 
 export interface MemberSources {
   readonly inventory: Inventory;
+  readonly config: OciCloudConfig;
   readonly primaries: KnownPrimaries;
   /** Lists that began then or later are believed of what they show. */
   readonly since: number;

@@ -2,6 +2,7 @@ import type { Turn } from "#clouds/http/api.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { type Entries, publicIpQueries } from "#clouds/oci/inventory.ts";
 import type { KeptLists } from "#clouds/oci/kept-lists.ts";
+import { compartmentsOf } from "#clouds/oci/kind.ts";
 import type { MemberSources, Wanted } from "#clouds/oci/members.ts";
 import type { Ipv6, PrivateIp, PublicIp, Vnic } from "#clouds/oci/objects.ts";
 import { fault, ok } from "#clouds/outcome.ts";
@@ -19,12 +20,12 @@ export async function vnicsFromLists(
   sources: MemberSources,
   turn: Turn,
 ): Promise<ReadonlyMap<string, Outcome<Vnic>>> {
-  const { inventory, since, beganAt } = sources;
+  const { inventory, config, since, beganAt } = sources;
   const publicIps = await collect(
     inventory.publicIps,
     publicIpQueries(
-      alone.map(({ wanted }) => wanted.instance.compartmentId),
-      alone.flatMap(({ wanted }) => wanted.instance.availabilityDomain ?? []),
+      compartmentsOf(config),
+      alone.map(({ wanted }) => wanted.instance),
     ),
     turn,
     since,

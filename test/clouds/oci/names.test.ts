@@ -1,0 +1,123 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Node } from "#core/node/node.ts";
+import { aCall, aNode } from "#test/clouds/builders.ts";
+import { summary } from "#test/clouds/conformance.ts";
+import type { FakeInstance, FakeMachine } from "#test/clouds/oci/fake/instances.ts";
+import { asked, aWorld, identified, type OciWorld } from "#test/clouds/oci/world.ts";
+
+let world: OciWorld;
+beforeEach(async () => {
+  world = await aWorld();
+});
+afterEach(() => world.close());
+
+const SECOND = "ocid1.compartment.oc1..c2";
+const add = (traits: FakeMachine = {}): FakeInstance => world.fake.compute.add(traits);
+const ask = async (nodes: readonly Node[], config = {}) =>
+  (await world.cloud(config).instances(nodes, aCall())).answers;
+const answerTo = async (name: string, config = {}): Promise<string> =>
+  summary((await ask([aNode({ name })], config))[0]);
+
+describe("a node without provider ID", () => {
+  test.each<[string, string, FakeMachine, boolean]>([
+    ["is the instance of its display name", "web-1", { displayName: "web-1" }, true],
+    [
+      "of which the case counts",
+      "Web-1",
+      { displayName: "web-1", vnic: { hostnameLabel: undefined } },
+      false,
+    ],
+    ["is one by its VNIC's host name", "web-1", { displayName: "x", vnic: { hostnameLabel: "web-1" } }, true],
+    [
+      "is one by the first label of its name",
+      "web-1.sub.vcn.oraclevcn.com",
+      { displayName: "x", vnic: { hostnameLabel: "web-1" } },
+      true,
+    ],
+    [
+      "is none whose host name only begins so",
+      "web",
+      { displayName: "x", vnic: { hostnameLabel: "web-10" } },
+      false,
+    ],
+    [
+      "is one by its private address",
+      "10.0.7.7",
+      { displayName: "x", vnic: { privateIp: "10.0.7.7" } },
+      true,
+    ],
+    [
+      "is one by its public address",
+      "203.0.113.7",
+      { displayName: "x", vnic: { publicIp: "203.0.113.7" } },
+      true,
+    ],
+    [
+      "is one by a reserved address",
+      "203.0.113.7",
+      { displayName: "x", vnic: { publicIp: "203.0.113.7", reserved: true } },
+      true,
+    ],
+    [
+      "is one by its IPv6 with dashes",
+      "2603-c020--5",
+      { displayName: "x", vnic: { ipv6Addresses: ["2603:c020:0::5"] } },
+      true,
+    ],
+    ["is none that has ended", "web-1", { displayName: "web-1", lifecycleState: "TERMINATED" }, false],
+    ["is none of another compartment", "web-1", { displayName: "web-1", compartmentId: SECOND }, false],
+  ])("%s", async (_, name, machine, isFound) => {
+    const { id } = add(machine);
+    add();
+    expect(await answerTo(name)).toBe(isFound ? id : "not-found");
+  });
+
+  test("is looked for in all configured compartments", async () => {
+    const { id } = add({ displayName: "web-1", compartmentId: SECOND });
+    expect(await answerTo("web-1", { compartments: [SECOND] })).toBe(id);
+  });
+
+  test("is no instance that answers to its address in another VCN", async () => {
+    const { id: subnetId } = world.fake.network.addSubnet({ vcnId: "ocid1.vcn.oc1.phx.other" });
+    add({ vnic: { privateIp: "10.0.7.7", subnetId } });
+    expect(await answerTo("10.0.7.7")).toBe("not-found");
+  });
+
+  test("is not taken for what several answer to", async () => {
+    const ids = [add({ vnic: { hostnameLabel: "web" } }), add({ vnic: { hostnameLabel: "web" } })].map(
+      ({ id }) => id,
+    );
+    const [answer] = await ask([aNode({ name: "web" })]);
+    expect(answer).toMatchObject({ code: "Ambiguous", message: expect.stringContaining(ids.join(", ")) });
+  });
+
+  test("yields to another that is that instance", async () => {
+    const instance = add({ vnic: { hostnameLabel: "web" } });
+    const answers = await ask([aNode({ name: "web" }), identified(instance)]);
+    expect(answers.map(summary)).toEqual(["Ambiguous", instance.id]);
+  });
+
+  test("takes a list that began with it, by which an instance of since then is found", async () => {
+    const old = add();
+    const cloud = world.cloud();
+    await cloud.instances([aNode({ name: old.displayName })], aCall());
+    world.pass(1_000);
+    const young = add();
+    const { answers } = await cloud.instances(
+      [old, young].map(({ displayName: name }) => aNode({ name })),
+      aCall(),
+    );
+    expect(answers.map(summary)).toEqual([old.id, young.id]);
+    expect(asked(world.fake)).toMatchObject({ instances: 2 });
+  });
+
+  test("cannot be looked for without a VCN, unless an instance has its name", async () => {
+    const config = { vcn: undefined, loadBalancer: { disabled: true } };
+    const { id, displayName } = add();
+    expect(await answerTo(displayName, config)).toBe(id);
+    expect((await ask([aNode({ name: "web" })], config))[0]).toMatchObject({
+      code: "Denied",
+      message: expect.stringContaining("vcn is not configured"),
+    });
+  });
+});
