@@ -24,6 +24,8 @@ export async function describeLoadBalancer(
       return (await import("#clouds/kubevip/describe.ts")).describeAddresses(service, state);
     case "memory":
       return (await import("#clouds/memory/describe-load-balancer.ts")).describeInMemory(state);
+    case "oci":
+      return (await import("#clouds/oci/load-balancers/describe.ts")).describeOnOci(service, state, settings);
     default:
       return undefined;
   }

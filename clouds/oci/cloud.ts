@@ -3,6 +3,7 @@ import type { Turn } from "#clouds/http/api.ts";
 import { createMeter } from "#clouds/http/meter.ts";
 import { answerOf } from "#clouds/http/outcome.ts";
 import type { LoadCloudOptions } from "#clouds/kind.ts";
+import { loadedCapability } from "#clouds/loaded-capability.ts";
 import { createOciApis } from "#clouds/oci/api.ts";
 import { findControl } from "#clouds/oci/control.ts";
 import { instanceOf } from "#clouds/oci/instance.ts";
@@ -19,6 +20,7 @@ import { type Sleep, sleepFor } from "#clouds/sleep.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { messageOf } from "#core/message-of.ts";
 import type { Node } from "#core/node/node.ts";
+import { DEFAULT_SETTINGS } from "#core/settings.ts";
 
 /** The world of an OCI cloud, where it is not the real one. */
 export interface OciCloudOptions extends LoadCloudOptions {
@@ -55,8 +57,16 @@ export function createOciCloud(config: OciCloudConfig, key: KeySource, options: 
   const apis = createOciApis(config, key, { sleep, now, wallClock, random, clusterName });
   const sources = { inventory: createInventory(apis.iaas, now), config, maxListAgeMs, now };
   const primaries: KnownPrimaries = new Map();
-  return {
+  const cluster = clusterName ?? DEFAULT_SETTINGS.cluster;
+  const cloud: Cloud = {
     provider: "oci",
+    capabilities: {
+      // Not in the bundles of functions that have no use for them (build/build.ts).
+      loadBalancers: loadedCapability(async () => {
+        const { createLoadBalancers } = await import("#clouds/oci/load-balancers/capability.ts");
+        return createLoadBalancers({ config, cluster, apis, instances: cloud.instances, wallClock });
+      }),
+    },
     async instances(nodes, call) {
       const meter = createMeter(call.onRequest);
       const allAnswer = (answer: InstanceAnswer) => ({
@@ -84,6 +94,7 @@ export function createOciCloud(config: OciCloudConfig, key: KeySource, options: 
       apis.close();
     },
   };
+  return cloud;
 }
 
 async function answersFor(

@@ -9,6 +9,7 @@ const MODELS: LoadBalancerModels = {
   keepalived: async () => (await import("#clouds/keepalived/model.ts")).keepalivedModel,
   kubevip: async () => (await import("#clouds/kubevip/model.ts")).kubeVipModel,
   memory: async () => (await import("#clouds/memory/load-balancer-model.ts")).memoryLoadBalancerModel,
+  oci: async () => (await import("#clouds/oci/load-balancers/model.ts")).ociLoadBalancerModel,
 };
 
 /** The service-lb-controller, with what load balancers are on each cloud that has some. */

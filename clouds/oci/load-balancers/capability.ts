@@ -1,5 +1,5 @@
-import type { Capability } from "#clouds/cloud.ts";
 import { createMeter } from "#clouds/http/meter.ts";
+import type { ClosableCapability } from "#clouds/loaded-capability.ts";
 import type { OciApis } from "#clouds/oci/api.ts";
 import { compartmentsOf, type OciCloudConfig } from "#clouds/oci/kind.ts";
 import { actOnOci } from "#clouds/oci/load-balancers/act.ts";
@@ -36,7 +36,7 @@ export function createLoadBalancers({
   apis,
   instances,
   wallClock,
-}: LoadBalancerWorld): Capability {
+}: LoadBalancerWorld): ClosableCapability {
   return {
     async observe(questions, call) {
       const meter = createMeter(call.onRequest);
@@ -77,6 +77,8 @@ export function createLoadBalancers({
       if (signal.aborted) return { answer: ABORTED, usage: meter.usage() };
       return entered(share, () => actOnOci(action, apis, { signal, meter }));
     },
+    // Connections are the cloud's.
+    close() {},
   };
 
   async function entered<Value>(share: number, work: () => Promise<Value>): Promise<Value> {

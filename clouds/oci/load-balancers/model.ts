@@ -1,4 +1,5 @@
 import { kindOf } from "#clouds/oci/load-balancers/annotations/read-annotations.ts";
+import { configurationOf } from "#clouds/oci/load-balancers/configuration.ts";
 import { desiredOf } from "#clouds/oci/load-balancers/desired.ts";
 import { foldAction } from "#clouds/oci/load-balancers/fold.ts";
 import { plan } from "#clouds/oci/load-balancers/plan.ts";
@@ -12,8 +13,9 @@ import type { LoadBalancerModel } from "#core/service/model.ts";
 /** What load balancers are on OCI: load balancers and network load balancers, as the stock controller makes them. */
 export const ociLoadBalancerModel: LoadBalancerModel = {
   before({ service, wanted }, settings) {
-    // Classes are other controllers'.
-    if (service.spec.loadBalancerClass !== undefined) return { kind: "elsewhere" };
+    // Classes are other controllers', and so is everything where load balancers are switched off.
+    const isOff = configurationOf(settings).loadBalancer?.disabled === true;
+    if (service.spec.loadBalancerClass !== undefined || isOff) return { kind: "elsewhere" };
     if (!wanted) return undefined;
     const read = readWanted(service, settings);
     return read.kind === "refused" ? read : undefined;

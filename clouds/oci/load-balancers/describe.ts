@@ -1,0 +1,43 @@
+import type { DescribedLoadBalancer } from "#clouds/described.ts";
+import type { OciState, SeenBalancer } from "#clouds/oci/load-balancers/state.ts";
+import { isOfCluster } from "#clouds/oci/load-balancers/tags.ts";
+import type { Service } from "#core/service/service.ts";
+import type { Settings } from "#core/settings.ts";
+
+const WORDS = { lb: "load balancer", nlb: "network load balancer" } as const;
+
+/** What OCI has of a Service, in words. */
+export function describeOnOci(
+  _service: Service,
+  state: unknown,
+  { cluster }: Settings,
+): DescribedLoadBalancer {
+  // The observation is our own capability's, which has parsed what OCI answered.
+  const { found, several, groups } = state as OciState;
+  const isOurs = found.some(({ balancer }) => isOfCluster(balancer.freeformTags ?? undefined, cluster));
+  const isAny = found.length > 0 || several !== undefined;
+  return {
+    belongsTo: isOurs ? "service" : isAny ? "other" : "none",
+    lines: [
+      ...found.flatMap(linesOf),
+      ...(several === undefined ? [] : [`several of one name: ${several.join(", ")}`]),
+      ...groups.map(({ group, rules }) => `network security group ${group.id}: ${rules.length} rules`),
+    ],
+  };
+}
+
+function linesOf({ kind, balancer, isBusy, failure }: SeenBalancer): readonly string[] {
+  const addresses = (balancer.ipAddresses ?? []).map(({ ipAddress }) => ipAddress);
+  const listeners = Object.entries(balancer.listeners ?? {});
+  const sets = Object.entries(balancer.backendSets ?? {});
+  return [
+    `${WORDS[kind]} ${balancer.id}, ${balancer.lifecycleState}, at ${addresses.join(", ") || "no address yet"}`,
+    ...listeners.map(
+      ([name, { protocol, port, defaultBackendSetName }]) =>
+        `listener ${name}: ${protocol}:${port} to ${defaultBackendSetName}`,
+    ),
+    ...sets.map(([name, { backends }]) => `backend set ${name}: ${(backends ?? []).length} backends`),
+    ...(isBusy ? ["a work request is not done"] : []),
+    ...(failure === undefined ? [] : [failure]),
+  ];
+}

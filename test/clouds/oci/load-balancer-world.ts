@@ -1,0 +1,213 @@
+import { createPrivateKey } from "node:crypto";
+import { createOciCloud } from "#clouds/oci/cloud.ts";
+import { OciCloudConfig } from "#clouds/oci/kind.ts";
+import {
+  LB_PREFIX,
+  NLB_PREFIX,
+  OCI_PREFIX,
+  RULE_MODE,
+  TYPE,
+} from "#clouds/oci/load-balancers/annotations/table.ts";
+import { ociLoadBalancerModel } from "#clouds/oci/load-balancers/model.ts";
+import type { Gate, LoadBalancerWorld, Verdict } from "#test/clouds/load-balancer-world.ts";
+import type { FakeBalancer } from "#test/clouds/oci/fake/balancers.ts";
+import { API_KEY, VCN } from "#test/clouds/oci/fake/credentials.ts";
+import { type FakeReply, type FakeRequest, refusal } from "#test/clouds/oci/fake/reply.ts";
+import { cloudOf, startFakeAccount } from "#test/clouds/oci/load-balancers/fake-account.ts";
+import { outlineOf } from "#test/clouds/outline.ts";
+
+const TAGS = { "serverless-ccm-cluster": "tenant-a" };
+const OF_OTHERS = { "serverless-ccm-cluster": "tenant-b" };
+const BACK = "ocid1.networksecuritygroup.oc1.phx.back";
+const FOREIGN_SUBNET = "ocid1.subnet.oc1.phx.foreign";
+
+/** What Services of each kind say, and what is changed of it in place. */
+const SAID = {
+  lb: {
+    base: {},
+    other: {
+      [`${OCI_PREFIX}loadbalancer-policy`]: "LEAST_CONNECTIONS",
+      [`${LB_PREFIX}connection-proxy-protocol-version`]: "1",
+      [`${LB_PREFIX}shape`]: "400Mbps",
+    },
+  },
+  nlb: {
+    base: { [TYPE]: "nlb" },
+    other: {
+      [`${NLB_PREFIX}backend-policy`]: "TWO_TUPLE",
+      [`${NLB_PREFIX}is-ppv2-enabled`]: "true",
+      [`${NLB_PREFIX}health-check-retries`]: "5",
+    },
+  },
+} as const;
+
+/**
+ * A fake Oracle Cloud with the instances of a cluster and one of another VCN, load balancers and groups of others, and a group of the
+ * cluster's nodes, in which others have a rule too.
+ */
+export async function ociWorld(kind: "lb" | "nlb"): Promise<LoadBalancerWorld> {
+  const account = await startFakeAccount();
+  const { oci, lb, nlb, nsgs, work } = account;
+  oci.network.addSubnet({ id: FOREIGN_SUBNET, vcnId: VCN.replace("v1", "v2") });
+  const instances = [
+    ...[1, 2, 3].map(() => oci.compute.add()),
+    oci.compute.add({ vnic: { subnetId: FOREIGN_SUBNET } }),
+  ];
+  nsgs.add({ id: BACK, displayName: "nodes", freeformTags: TAGS, rules: [ruleOfOthers("theirs")] });
+  nsgs.add({ displayName: "others", freeformTags: OF_OTHERS, rules: [ruleOfOthers("others")] });
+  for (const service of [lb, nlb]) {
+    service.add({ displayName: "by-hand" });
+    service.add({ displayName: "00000000-1111-2222-3333-444444444444", freeformTags: OF_OTHERS });
+    service.add({ displayName: "default/web/00000000-1111-2222-3333-444444444444", freeformTags: OF_OTHERS });
+  }
+  let gate: Gate | undefined;
+  oci.fault = (request) => replyTo(gate?.enter(arrived(request)) ?? "pass");
+  oci.lost = (request) => (gate?.leave(arrived(request)) === false ? "destroy" : undefined);
+  const key = createPrivateKey(API_KEY.pem);
+  const mine = kind === "lb" ? lb : nlb;
+  const { base, other } = SAID[kind];
+  const groupsAnnotation = `${kind === "lb" ? OCI_PREFIX : NLB_PREFIX}oci-network-security-groups`;
+  const subnetAnnotation = kind === "lb" ? `${LB_PREFIX}subnet1` : `${NLB_PREFIX}subnet`;
+  return {
+    cloud: cloudOf(account, "/etc/oci/key.pem", API_KEY.fingerprint),
+    model: ociLoadBalancerModel,
+    connect({ cloud, name }) {
+      let now = 0;
+      return createOciCloud(OciCloudConfig.parse(cloud), async () => key, {
+        clusterName: name,
+        now: () => now,
+        sleep: async (delayMs) => {
+          now += delayMs;
+        },
+        random: () => 0.5,
+      });
+    },
+    nodes: instances.map(({ id, displayName }) => ({ name: displayName, providerID: `oci://${id}` })),
+    service: {
+      annotations: { ...base, [RULE_MODE]: "NSG", [`${OCI_PREFIX}oci-backend-network-security-group`]: BACK },
+    },
+    otherSettings: { annotations: other },
+    refused: [
+      {
+        title: "rules in security lists",
+        code: "SecurityLists",
+        annotations: { [RULE_MODE]: "SL-All" },
+      },
+      {
+        title: "another cluster's group",
+        code: "SecurityGroupNotAllowed",
+        annotations: { [groupsAnnotation]: "ocid1.networksecuritygroup.oc1.phx.g2" },
+      },
+      {
+        title: "a subnet of another VCN",
+        code: "SubnetNotFound",
+        annotations: { [subnetAnnotation]: FOREIGN_SUBNET },
+      },
+      {
+        title: "a compartment that is not the cluster's",
+        code: "NotAllowed",
+        annotations: { [`${OCI_PREFIX}compartment-id`]: "ocid1.compartment.oc1..other" },
+      },
+      {
+        title: "a public address that is not the cluster's",
+        code: "ReservedIPNotUsable",
+        spec: { loadBalancerIP: "198.51.100.7" },
+      },
+      {
+        title: "session affinity",
+        code: "SessionAffinity",
+        spec: { sessionAffinity: "ClientIP" },
+      },
+      {
+        title: "nothing where the configuration says security lists",
+        code: "SecurityLists",
+        annotations: { [RULE_MODE]: null },
+        cloud: { loadBalancer: { subnet1: "ocid1.subnet.oc1.phx.s1", securityListManagementMode: "All" } },
+      },
+    ],
+    // Of each load balancer what it is, what is at it, and the rules of its group; nodes, groups and load balancers are lists.
+    requestsFor: (services) => 3 * services + 15,
+    setGate: (next) => {
+      gate = next;
+    },
+    async advance() {
+      work.finish();
+    },
+    async outline(services) {
+      const names: Record<string, string> = {};
+      for (const { uid, name } of services) names[uid] = `<uid of ${name}>`;
+      const groups = [...nsgs.groups.values()];
+      for (const { id, displayName } of groups)
+        names[id] = `<group ${names[`${displayName}`] ?? displayName}>`;
+      const balancers = [lb, nlb].flatMap(({ balancers }) => [...balancers.values()]);
+      const things = [
+        ...balancers.filter(({ lifecycleState }) => lifecycleState !== "DELETED").map(shown),
+        ...groups.map(({ rules: _, ...group }) => ({ kind: "group", ...group })),
+        // Each for itself: in the group of the nodes there are rules of several.
+        ...groups.flatMap(({ id: group, rules }) =>
+          rules.map(({ id: _, ...rule }) => ({ kind: "rule", group, ...rule })),
+        ),
+      ];
+      return outlineOf(things, names);
+    },
+    async takeName({ namespace, name, uid }) {
+      const displayName = kind === "lb" ? uid : `${namespace}/${name}/${uid}`;
+      mine.add({ displayName, freeformTags: OF_OTHERS });
+    },
+    hideNew: (reads) => {
+      mine.hideNew = reads;
+    },
+    async point() {
+      work.finish();
+      const kept = [lb.balancers, nlb.balancers, lb.tokens, nlb.tokens, nsgs.groups, nsgs.tokens] as Map<
+        string,
+        unknown
+      >[];
+      const then = structuredClone(kept.map((map) => [...map]));
+      return {
+        async back() {
+          work.all.length = 0;
+          for (const [index, map] of kept.entries()) {
+            map.clear();
+            for (const [id, value] of structuredClone(then[index] ?? [])) map.set(id, value);
+          }
+        },
+      };
+    },
+    close: () => account.close(),
+  };
+}
+
+function ruleOfOthers(id: string) {
+  return {
+    ...({ id, direction: "INGRESS", protocol: "6", source: "10.0.0.0/8", sourceType: "CIDR_BLOCK" } as const),
+    tcpOptions: { destinationPortRange: { min: 22, max: 22 } },
+  };
+}
+
+/** Without what tells one creation from the next. */
+function shown({ id, ipAddresses, version: _, hiddenFor: __, ...balancer }: FakeBalancer): object {
+  const addresses = ipAddresses.map(({ isPublic }) => (isPublic ? "public" : "private"));
+  return { kind: id.split(".")[1], addresses, ...balancer };
+}
+
+function arrived({ method, path }: FakeRequest) {
+  return { what: `${method} ${path.replace(/ocid1[^/]+/g, "{id}")}`, isChange: method !== "GET" };
+}
+
+function replyTo(verdict: Verdict): FakeReply | undefined {
+  switch (verdict) {
+    case "pass":
+      return undefined;
+    case "reset":
+      return "destroy";
+    case "stalled":
+      return "hang";
+    case "Throttled":
+      return refusal(429, "TooManyRequests");
+    case "Denied":
+      return refusal(401, "NotAuthenticated");
+    case "Unavailable":
+      return refusal(500, "InternalServerError");
+  }
+}
