@@ -6,16 +6,7 @@ import { LOAD_BALANCERS, type LoadBalancerQuestion } from "#core/service/model.t
 import { targetNodesOf } from "#core/service/target-nodes.ts";
 import { aCall } from "#test/clouds/builders.ts";
 import type { Gate } from "#test/clouds/load-balancer-world.ts";
-import type { OptionalRow } from "#test/clouds/load-balancers-conformance.ts";
-import type { Stage } from "#test/killing/stage.ts";
-
-/** What rows that ask the capability itself are played with. */
-export interface AskedRows {
-  readonly stage: () => Stage;
-  /** Makes the Service `web`, and its load balancer. */
-  made(): Promise<readonly string[]>;
-  isPlayed(row: OptionalRow): boolean;
-}
+import type { Rows } from "#test/clouds/load-balancers/rows.ts";
 
 /** What a capability is handed by somebody who has lost his mind. */
 const RUBBISH: readonly unknown[] = [
@@ -35,10 +26,7 @@ const RUBBISH: readonly unknown[] = [
 const PARAMETERS: readonly Readonly<Record<string, unknown>>[] = [{}, { id: null }, { name: [], tags: 7 }];
 
 /** Rows about what the capability says to whom, without the function in between. */
-export function askedRows(
-  { stage, made }: AskedRows,
-  optional: (row: OptionalRow, title: string, body: () => Promise<void>) => void,
-): void {
+export function askedRows({ stage, made, optional }: Rows): void {
   /** A new process, and a question about the Service. */
   const asked = async (wanted = true) => {
     const { cluster, cloud } = stage().connect();

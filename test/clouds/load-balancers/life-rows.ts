@@ -1,0 +1,167 @@
+import { describe, expect, test } from "vitest";
+import { LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
+import { NODES as NODE_RESOURCE } from "#core/resources/resource.ts";
+import { type Rows, WEB } from "#test/clouds/load-balancers/rows.ts";
+import { PORTS, plainService, port } from "#test/clouds/plain-service.ts";
+import { createLifeline } from "#test/killing/lifeline.ts";
+import { audit, endOf, NODES } from "#test/killing/play.ts";
+
+/** Rows about one Service from its creation to its end, where nothing goes wrong. */
+export function lifeRows({ stage, base, made, merged, settled, optional }: Rows): void {
+  describe("one Service", () => {
+    test("gets a load balancer, and all of others stays as it is", async () => {
+      const state = await made();
+      if (stage().world.isInCluster !== true) expect(state).not.toEqual(base());
+      expect(state).toEqual(
+        expect.arrayContaining(base().filter((thing) => stage().world.isShared?.(thing) !== true)),
+      );
+      expect(await endOf(stage(), ["web"])).toMatchObject([
+        { type: "LoadBalancer", finalizers: [LOAD_BALANCER_FINALIZER], mark: "applied" },
+      ]);
+    });
+
+    optional("address", "has its address in its status", async () => {
+      await made();
+      const [ingress, ...others] = (await stage().objects.read())?.status?.loadBalancer?.ingress ?? [];
+      expect([ingress?.hostname ?? ingress?.ip, others]).toEqual([expect.stringMatching(/./), others]);
+    });
+
+    test("is left alone by the next pass and by an audit", async () => {
+      const state = await made();
+      const lifeline = createLifeline();
+      expect((await stage().invoke({ lifeline })).report?.outcome).toBe("unchanged");
+      expect(lifeline.changes).toEqual([]);
+      expect(await audit(stage(), WEB)).toEqual([]);
+      expect(await stage().state()).toEqual(state);
+    });
+
+    test("is asked for twice, and there is one", async () => {
+      const state = await made();
+      await stage().objects.merge({ metadata: { annotations: { "example.com/touched": "yes" } } });
+      expect(await settled()).toEqual(state);
+    });
+  });
+
+  describe("nodes", () => {
+    optional("targets", "that join and leave are its targets, and nothing else changes", async () => {
+      const { objects, world } = stage();
+      const state = await made();
+      const end = await endOf(stage(), ["web"]);
+      await objects.setNodes(world.nodes.slice(0, NODES + 1));
+      const joined = await settled();
+      expect([joined.length, joined]).toEqual([state.length, expect.not.arrayContaining([...state])]);
+      expect(await endOf(stage(), ["web"])).toEqual(end);
+      await objects.setNodes(world.nodes.slice(0, NODES));
+      expect(await settled()).toEqual(state);
+    });
+
+    test("that have all left take no load balancer with them", async () => {
+      const state = await made();
+      await stage().objects.setNodes([]);
+      await settled();
+      expect(await endOf(stage(), ["web"])).toMatchObject([{ type: "LoadBalancer", mark: "applied" }]);
+      await stage().objects.setNodes(stage().world.nodes.slice(0, NODES));
+      expect(await settled()).toEqual(state);
+    });
+
+    test.each([
+      ["are not told", undefined],
+      ["are of an older list", { resourceVersion: "1", items: [] }],
+    ])("that %s leave everything as it is", async (_, nodes) => {
+      const state = await made();
+      const { [NODE_RESOURCE.name]: __, ...others } = await stage().objects.related();
+      const related = nodes === undefined ? others : { ...others, [NODE_RESOURCE.name]: nodes };
+      const lifeline = createLifeline();
+      await stage().invoke({ related, lifeline });
+      await stage().invoke({ related, lifeline, reason: "refresh" });
+      expect(lifeline.changes).toEqual([]);
+      expect(await stage().state()).toEqual(state);
+    });
+  });
+
+  describe("a change of the Service", () => {
+    const [http, https] = PORTS;
+    test.each([
+      ["a port more", [http, https, port("more", 8080, 30_808)]],
+      ["a port less", [http]],
+      ["another node port", [http, port("https", 443, 30_444)]],
+      ["another port", [http, port("https", 8443, 30_443)]],
+    ])("%s is done in place, and undone", async (_, ports) => {
+      const state = await made();
+      const end = await endOf(stage(), ["web"]);
+      await merged({ spec: { ports } });
+      expect(await audit(stage(), WEB)).toEqual([]);
+      expect(await endOf(stage(), ["web"])).toEqual(end);
+      expect(await merged({ spec: { ports: PORTS } })).toEqual(state);
+    });
+
+    optional("source-ranges", "source ranges are set, and taken away", async () => {
+      const state = await made();
+      const narrowed = await merged({ spec: { loadBalancerSourceRanges: ["192.0.2.0/24"] } });
+      expect(narrowed).not.toEqual(state);
+      expect(narrowed.join()).toContain("192.0.2.0/24");
+      expect(await merged({ spec: { loadBalancerSourceRanges: null } })).toEqual(state);
+    });
+
+    optional("udp", "UDP is served", async () => {
+      const ports = [port("dns", 53, 30_053, "UDP")];
+      expect(await made({ spec: { ports } })).not.toEqual(base());
+      expect(await audit(stage(), WEB)).toEqual([]);
+      await stage().objects.delete();
+      expect(await settled()).toEqual(base());
+    });
+
+    test("one that is for the cluster's network alone is made, and goes", async ({ skip }) => {
+      const { internal } = stage().world;
+      if (internal === undefined) return skip("not played: the cloud has none, or one kind alone");
+      const outer = await made();
+      await stage().objects.delete();
+      await settled();
+      expect(await made(internal)).not.toEqual(outer);
+      expect(await audit(stage(), WEB)).toEqual([]);
+      await stage().objects.delete();
+      expect(await settled()).toEqual(base());
+    });
+
+    optional("other-settings", "settings are changed in place, and taken away", async () => {
+      const { otherSettings = {} } = stage().world;
+      const state = await made();
+      const { annotations = {}, spec = {} } = otherSettings;
+      expect(await merged({ metadata: { annotations }, spec })).not.toEqual(state);
+      expect(await audit(stage(), WEB)).toEqual([]);
+      await stage().objects.delete();
+      expect(await settled()).toEqual(base());
+    });
+  });
+
+  describe("what is not wanted any more", () => {
+    test("is gone with the Service, and nothing else", async () => {
+      await made();
+      await stage().objects.delete();
+      expect(await settled()).toEqual(base());
+      expect(await stage().objects.read()).toBeUndefined();
+    });
+
+    test("is gone with the type", async () => {
+      await made();
+      expect(await merged({ spec: { type: "ClusterIP" } })).toEqual(base());
+      expect(await endOf(stage(), ["web"])).toEqual([
+        { type: "ClusterIP", finalizers: [], ingress: [], mark: undefined },
+      ]);
+    });
+
+    test("is deleted by two at once", async () => {
+      await made();
+      await stage().objects.delete();
+      await Promise.all([stage().invoke(), stage().invoke()]);
+      expect(await settled()).toEqual(base());
+      expect(await stage().objects.read()).toBeUndefined();
+    });
+
+    test("goes where it was never made", async () => {
+      await stage().objects.create(plainService(stage().world));
+      await stage().objects.delete();
+      expect(await settled()).toEqual(base());
+    });
+  });
+}
