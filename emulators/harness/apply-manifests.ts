@@ -38,6 +38,7 @@ const RESOURCES: Readonly<Record<string, string>> = {
   ServiceAccount: "serviceaccounts",
   ValidatingAdmissionPolicy: "validatingadmissionpolicies",
   ValidatingAdmissionPolicyBinding: "validatingadmissionpolicybindings",
+  ValidatingWebhookConfiguration: "validatingwebhookconfigurations",
 };
 
 async function applyManifest(transport: Transport, manifest: Manifest, file: string): Promise<void> {
