@@ -29,7 +29,9 @@ export function createLoadBalancers(
       // Nothing of it stands in an account, where a cluster leaves something behind.
       if (objects === undefined && questions.every((each) => audit(each) !== undefined))
         return { answers: questions.map(() => NO_HOLDINGS), usage: meter.usage() };
+      if (signal.aborted) return { answers: questions.map(() => ABORTED), usage: meter.usage() };
       const found = questions.length === 0 ? undefined : await keeper.read(signal, counting(meter));
+      if (found?.kind === "error" && found.code === "Throttled") meter.throttled();
       const isFull = found?.kind === "ledger" && freeAddress(found.ledger, serviceCIDR) === undefined;
       const answers = questions.map((question): Observation => {
         if (found === undefined || found.kind === "error") return found ?? NO_HOLDINGS;
@@ -40,8 +42,9 @@ export function createLoadBalancers(
             ? NO_HOLDINGS
             : { kind: "error", code: "Invalid", message: found.message };
         }
+        const service = Question.safeParse(question).data?.service;
+        if (service === undefined) return RUBBISH;
         if (found.kind !== "ledger") return { kind: "observed", state: found satisfies Observed };
-        const { service } = Question.parse(question);
         return { kind: "observed", state: observedOf(found.ledger, service, isFull) };
       });
       return { answers, usage: meter.usage() };
@@ -54,10 +57,19 @@ export function createLoadBalancers(
         return { answer: { kind: "error", code: "Invalid", message }, usage: meter.usage() };
       }
       const kept = await keeper.change(change, signal, counting(meter));
+      if (kept.kind === "error" && kept.code === "Throttled") meter.throttled();
       return { answer: answerOf(kept), usage: meter.usage() };
     },
   };
 }
+
+const ABORTED: Observation = {
+  kind: "error",
+  code: "Aborted",
+  message: "aborted before the ConfigMap was read",
+};
+
+const RUBBISH: Observation = { kind: "error", code: "Invalid", message: "a question about no Service" };
 
 const NO_HOLDINGS: Observation = { kind: "observed", state: { holdings: [] } satisfies HoldingsState };
 

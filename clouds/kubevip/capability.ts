@@ -12,8 +12,9 @@ import type { ActionAnswer, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 import { CONFIG_MAPS, SERVICES } from "#core/resources/resource.ts";
 import { HoldingsQuestion, type HoldingsState } from "#core/service/holdings.ts";
+import { Service } from "#core/service/service.ts";
 
-const Question = z.object({ wanted: z.boolean() });
+const Question = z.object({ service: Service, wanted: z.boolean() });
 
 const PoolConfigMap = z.object({ data: z.record(z.string(), z.string()).nullish() });
 
@@ -48,8 +49,8 @@ export function createLoadBalancers(
       objects.read(CONFIG_MAPS, { namespace, name }, signal),
       objects.list(SERVICES, `${IMPLEMENTATION_LABEL}=${KUBE_VIP}`, signal),
     ]);
-    if (configMap.kind === "error") return configMap;
-    if (listed.kind === "error") return listed;
+    if (configMap.kind === "error") return counted(configMap, meter);
+    if (listed.kind === "error") return counted(listed, meter);
     const stored = configMap.kind === "absent" ? null : PoolConfigMap.safeParse(configMap.object);
     if (stored?.success === false)
       return { kind: "error", code: "Unavailable", message: "an answer that is no ConfigMap" };
@@ -80,12 +81,15 @@ export function createLoadBalancers(
   return {
     async observe(questions, { signal }): Promise<ObservationsResult> {
       const meter = createMeter();
-      const isWanted = questions.map((question) => Question.safeParse(question).data?.wanted === true);
-      const observed = isWanted.includes(true) ? await read(signal, meter) : NOTHING_OBSERVED;
+      if (signal.aborted) return { answers: questions.map(() => ABORTED), usage: meter.usage() };
+      const asked = questions.map((question) => Question.safeParse(question).data);
+      const isAnyWanted = asked.some((question) => question?.wanted === true);
+      const observed = isAnyWanted ? await read(signal, meter) : NOTHING_OBSERVED;
       const answers = questions.map((question, index): Observation => {
         // What Services have is theirs, and nothing of it stays behind.
         if (HoldingsQuestion.safeParse(question).success) return { kind: "observed", state: NO_HOLDINGS };
-        if (isWanted[index] !== true) return { kind: "observed", state: NOTHING_OBSERVED };
+        if (asked[index] === undefined) return RUBBISH;
+        if (!asked[index].wanted) return { kind: "observed", state: NOTHING_OBSERVED };
         return "kind" in observed ? observed : { kind: "observed", state: observed };
       });
       return { answers, usage: meter.usage() };
@@ -101,7 +105,16 @@ export function createLoadBalancers(
   };
 }
 
+const ABORTED: Observation = { kind: "error", code: "Aborted", message: "aborted before anything was read" };
+
+const RUBBISH: Observation = { kind: "error", code: "Invalid", message: "a question about no Service" };
+
 const NO_HOLDINGS: HoldingsState = { holdings: [] };
+
+function counted(fault: ObjectFault, meter: Meter): ObjectFault {
+  if (fault.code === "Throttled") meter.throttled();
+  return fault;
+}
 
 /** It will be among those who have one in a moment. */
 function asHolder(reserved: Pick<Holder, "uid" | "namespace" | "ports" | "addresses">): Holder {

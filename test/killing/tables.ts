@@ -4,6 +4,8 @@ import type { Table } from "./table.ts";
 export const TABLES: Readonly<Record<string, () => Promise<Table>>> = {
   aws: async () => (await import("./aws/table.ts")).awsTable,
   digitalocean: async () => (await import("./digitalocean-table.ts")).digitalOceanTable,
+  keepalived: async () => (await import("./keepalived-table.ts")).keepalivedTable,
+  kubevip: async () => (await import("./kubevip-table.ts")).kubeVipTable,
   memory: async () => (await import("./memory-table.ts")).memoryTable,
 };
 

@@ -1,0 +1,11 @@
+import { keepalivedWorld } from "#test/clouds/keepalived/load-balancer-world.ts";
+import { loadBalancerConformance } from "#test/clouds/load-balancers-conformance.ts";
+
+loadBalancerConformance("keepalived", keepalivedWorld, {
+  cannotPlay: [
+    { row: "targets", because: "keepalived finds endpoints by itself" },
+    { row: "source-ranges", because: "keepalived lets everybody in" },
+    { row: "udp", because: "an entry says nothing of ports" },
+    { row: "taken-names", because: "an entry is known by its Service's uid" },
+  ],
+});

@@ -1,0 +1,14 @@
+import { kubeVipWorld } from "#test/clouds/kubevip/load-balancer-world.ts";
+import { loadBalancerConformance } from "#test/clouds/load-balancers-conformance.ts";
+
+loadBalancerConformance("kube-vip", kubeVipWorld, {
+  cannotPlay: [
+    { row: "address", because: "the status is kube-vip's own" },
+    { row: "targets", because: "kube-vip finds endpoints by itself" },
+    { row: "source-ranges", because: "kube-vip lets everybody in" },
+    { row: "udp", because: "what is written says nothing of ports" },
+    { row: "taken-names", because: "what is written is on the Service itself" },
+    { row: "other-settings", because: "they are kube-vip's own annotations" },
+    { row: "orphans", because: "nothing is left of a Service that is gone" },
+  ],
+});
