@@ -1,5 +1,5 @@
 import { type Budget, MAX_TURN_WAIT_MS } from "#clouds/http/budget.ts";
-import { classify, type ReadCloudError, unanswered } from "#clouds/http/classify.ts";
+import { type CloudError, classify, type ReadCloudError, unanswered } from "#clouds/http/classify.ts";
 import type { HttpAnswer, HttpClient, Method } from "#clouds/http/client.ts";
 import type { Meter } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
@@ -140,7 +140,10 @@ export function createApi(parts: ApiParts): Api {
       const isThrottled = answer.status === 429;
       if (isThrottled) turn.meter.throttled();
       budget.observe(readRateLimit(answer, wallClock()), isThrottled);
-      const outcome = classify(answer, request.template, readError);
+      // Before words are cut: half a secret would not be known as one.
+      const outcome = classify(answer, request.template, (parsed, said) =>
+        hushed(readError(parsed, said), signature),
+      );
       if (outcome.kind === "fault") return ended(outcome);
       const { status, headers: said } = answer;
       return ended({ kind: "ok", value: { status, headers: said, body: outcome.value } });
@@ -198,10 +201,17 @@ interface Attempt {
 const REPEATABLE: ReadonlySet<string> = new Set<Method>(["GET", "PUT", "DELETE"]);
 
 /** Should a server repeat what it was sent, its words are not passed on. */
-function withoutSecrets(outcome: Outcome<ApiAnswer>, { secrets }: Signature): Outcome<ApiAnswer> {
+function withoutSecrets(outcome: Outcome<ApiAnswer>, signature: Signature): Outcome<ApiAnswer> {
   if (outcome.kind === "ok") return outcome;
-  const message = secrets.reduce((said, secret) => said.replaceAll(secret, "…"), outcome.fault.message);
-  return { kind: "fault", fault: { ...outcome.fault, message } };
+  return { kind: "fault", fault: { ...outcome.fault, message: blotted(outcome.fault.message, signature) } };
+}
+
+function hushed(error: CloudError | undefined, signature: Signature): CloudError | undefined {
+  return error?.message === undefined ? error : { ...error, message: blotted(error.message, signature) };
+}
+
+function blotted(words: string, { secrets }: Signature): string {
+  return secrets.reduce((said, secret) => said.replaceAll(secret, "…"), words);
 }
 
 function aborted({ template }: ApiRequest): Fault {

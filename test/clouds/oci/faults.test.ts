@@ -1,0 +1,292 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { aCall, aNode } from "#test/clouds/builders.ts";
+import { summary } from "#test/clouds/conformance.ts";
+import { API_KEY, COMPARTMENT, VCN } from "#test/clouds/oci/fake/credentials.ts";
+import type { FakeInstance, FakeMachine } from "#test/clouds/oci/fake/instances.ts";
+import { type FakeReply, NOT_FOUND, refusal } from "#test/clouds/oci/fake/reply.ts";
+import { asked, aWorld, identified, type OciWorld } from "#test/clouds/oci/world.ts";
+
+let world: OciWorld;
+beforeEach(async () => {
+  world = await aWorld();
+});
+afterEach(() => world.close());
+
+const HTML = { "content-type": "text/html" };
+const SECOND = "ocid1.compartment.oc1..c2";
+const UNKNOWN = { name: "n", providerID: "oci://ocid1.instance.oc1.phx.nobody" };
+const add = (traits: FakeMachine = {}): FakeInstance => world.fake.compute.add(traits);
+const ask = async (nodes: Parameters<typeof aNode>[0][], config = {}) =>
+  world.cloud(config).instances(nodes.map(aNode), aCall());
+const on = (name: RegExp, reply: FakeReply) => {
+  world.fake.fault = ({ path }) => (name.test(path) ? reply : undefined);
+};
+
+describe("an answer to the read of one instance", () => {
+  test.each<[string, FakeReply, string, string, number]>([
+    ["400", refusal(400, "InvalidParameter"), "Denied", "400, InvalidParameter", 1],
+    [
+      "401",
+      refusal(401, "NotAuthenticated"),
+      "Denied",
+      "401, NotAuthenticated: NotAuthenticated, says the fake (request req-1)",
+      1,
+    ],
+    ["403", refusal(403, "NotAllowed"), "Denied", "403, NotAllowed", 1],
+    [
+      "404 of a proxy",
+      { status: 404, body: "<h1>Not found</h1>", headers: HTML },
+      "Unavailable",
+      "text/html",
+      1,
+    ],
+    ["404 of another sort", refusal(404, "NotFound"), "Unavailable", "404, NotFound", 1],
+    ["409", refusal(409, "IncorrectState"), "Unavailable", "409, IncorrectState", 1],
+    ["429, which says no time", refusal(429, "TooManyRequests"), "Throttled", "429, TooManyRequests", 1],
+    ["500", refusal(500, "InternalServerError"), "Unavailable", "500, InternalServerError", 3],
+    ["503 in HTML", { status: 503, body: "<h1>Sorry</h1>", headers: HTML }, "Unavailable", "503", 3],
+    [
+      "a redirect",
+      { status: 302, body: "", headers: { location: "/elsewhere" } },
+      "Unavailable",
+      "not followed",
+      1,
+    ],
+    ["a connection that breaks", "destroy", "Unavailable", "GET /instances/{id}", 3],
+    ["200 in HTML", { status: 200, body: "<h1>Welcome</h1>", headers: HTML }, "Unavailable", "text/html", 1],
+    ["200 without a body", { status: 200 }, "Unavailable", "an empty body", 1],
+    ["200 of another shape", { status: 200, body: [] }, "Unavailable", "none of instances", 1],
+    ["200 of half a body", { status: 200, body: '{"id":"ocid1' }, "Unavailable", "not the API's JSON", 1],
+    [
+      "another instance",
+      { status: 200, body: { id: "ocid1.instance.oc1.phx.other", compartmentId: COMPARTMENT } },
+      "Unavailable",
+      "the answer is ocid1.instance.oc1.phx.other",
+      1,
+    ],
+  ])("%s", async (_, reply, expected, message, requests) => {
+    const { id, displayName: name } = add();
+    world.fake.fault = () => reply;
+    const { answers, usage } = await ask([{ name, providerID: `oci://${id}` }]);
+    expect(answers.map(summary)).toEqual([expected]);
+    expect(answers).toMatchObject([{ message: expect.stringContaining(message) }]);
+    expect(world.fake.requests).toHaveLength(requests);
+    expect(usage.calls).toEqual({ "get instances": requests });
+  });
+});
+
+describe("an answer to a list", () => {
+  test.each<[string, FakeReply, string, string]>([
+    ["401", refusal(401, "NotAuthenticated"), "Denied", "401"],
+    ["404, which is that no policy allows it", NOT_FOUND, "Denied", "a policy lets the user read it"],
+    ["429", refusal(429, "TooManyRequests"), "Throttled", "429"],
+    ["500", refusal(500, "InternalServerError"), "Unavailable", "500"],
+    ["200 in HTML", { status: 200, body: "<h1>Hi</h1>", headers: HTML }, "Unavailable", "text/html"],
+    ["200 of another shape", { status: 200, body: { id: 1 } }, "Unavailable", "not a list"],
+    ["200 without a body", { status: 200 }, "Unavailable", "an empty body"],
+  ])("%s is an error for all", async (_, reply, expected, message) => {
+    const nodes = [add(), add(), add()].map(({ id, displayName: name }) => ({
+      name,
+      providerID: `oci://${id}`,
+    }));
+    on(/\/instances$/, reply);
+    const { answers } = await ask([...nodes, { name: "nobody" }]);
+    expect(answers.map(summary)).toEqual([expected, expected, expected, expected]);
+    expect(answers[0]).toMatchObject({ message: expect.stringContaining(message) });
+    expect(asked(world.fake)["instances/id"]).toBeUndefined();
+  });
+
+  test("with an entry that is no instance proves no absence, neither of names nor of ids", async () => {
+    const { id } = add();
+    on(/\/instances$/, {
+      status: 200,
+      body: [{ id, compartmentId: COMPARTMENT, displayName: "a" }, { id: 17 }, null],
+    });
+    const { answers } = await ask([{ name: "nobody" }, UNKNOWN]);
+    expect(answers.map(summary)).toEqual(["Unavailable", "Unavailable"]);
+    expect(answers[1]).toMatchObject({ message: expect.stringContaining("entries that cannot be read") });
+  });
+
+  test.each([
+    ["of VNIC attachments", /\/vnicAttachments$/],
+    ["of private addresses", /\/privateIps$/],
+    ["of public addresses", /\/publicIps$/],
+  ])("%s that fails is an error, and nothing is left out for it", async (_, path) => {
+    const nodes = Array.from({ length: 11 }, () => identified(add()));
+    on(path, refusal(500, "InternalServerError"));
+    const { answers } = await world.cloud().instances(nodes, aCall());
+    expect(new Set(answers.map(summary))).toEqual(new Set(["Unavailable"]));
+  });
+});
+
+describe("an instance that a 404 says is gone", () => {
+  test.each<[string, FakeMachine[], FakeReply | undefined, object, string, string]>([
+    ["is, where its compartment lists another", [{}], undefined, {}, "not-found", "neither shows nor lists"],
+    [
+      "is not, where its compartment lists none",
+      [],
+      undefined,
+      {},
+      "Unavailable",
+      "lists no instance at all",
+    ],
+    ["is not, where the list is refused", [{}], NOT_FOUND, {}, "Denied", "a policy"],
+    ["is not, where the list fails", [{}], refusal(500, "InternalServerError"), {}, "Unavailable", "500"],
+    ["is not, where the list is throttled", [{}], refusal(429, "TooManyRequests"), {}, "Throttled", "429"],
+    [
+      "is not, where the list is rubbish",
+      [{}],
+      { status: 200, body: "no" },
+      {},
+      "Unavailable",
+      "not the API's JSON",
+    ],
+    [
+      "is not, where its own compartment lists none, and another does",
+      [{}],
+      undefined,
+      { annotations: { "oci.oraclecloud.com/compartment-id": SECOND } },
+      "Unavailable",
+      `${SECOND} lists no instance`,
+    ],
+    [
+      "is, where it names a compartment that is not configured, by the cluster's own",
+      [{}],
+      undefined,
+      { annotations: { "oci.oraclecloud.com/compartment-id": "ocid1.compartment.oc1..theirs" } },
+      "not-found",
+      "neither shows",
+    ],
+  ])("%s", async (_, machines, reply, node, expected, message) => {
+    for (const machine of machines) add(machine);
+    if (reply !== undefined) on(/\/instances$/, reply);
+    const { answers } = await ask([{ ...UNKNOWN, ...node }], { compartments: [SECOND] });
+    expect(answers.map(summary)).toEqual([expected]);
+    expect(answers).toMatchObject([{ message: expect.stringContaining(message) }]);
+  });
+
+  test("is not, where one of several compartments cannot be listed", async () => {
+    add();
+    world.fake.fault = ({ query }) => (query["compartmentId"] === SECOND ? NOT_FOUND : undefined);
+    const { answers } = await ask([UNKNOWN], { compartments: [SECOND] });
+    expect(answers.map(summary)).toEqual(["Denied"]);
+  });
+
+  test("is not, where a list shows it", async () => {
+    const instance = add();
+    on(new RegExp(`/instances/${instance.id}$`), NOT_FOUND);
+    const { answers } = await world.cloud().instances([identified(instance)], aCall());
+    expect(answers).toMatchObject([
+      { code: "Unavailable", message: expect.stringContaining("a list shows it") },
+    ]);
+  });
+});
+
+describe("somebody else's instance", () => {
+  test("of another compartment is Foreign, and costs as much as none", async () => {
+    add();
+    const theirs = add({ compartmentId: "ocid1.compartment.oc1..theirs" });
+    const { answers } = await ask([{ name: "n", providerID: `oci://${theirs.id}` }]);
+    expect(answers).toMatchObject([
+      {
+        code: "Foreign",
+        message: expect.stringContaining(
+          `expected compartment ${COMPARTMENT}, found ocid1.compartment.oc1..theirs`,
+        ),
+      },
+    ]);
+    const requests = world.fake.requests.length;
+    await ask([UNKNOWN]);
+    expect(world.fake.requests.length - requests).toBe(requests);
+  });
+
+  test.each<[string, Record<string, string>, string]>([
+    [
+      "the node says that it was its",
+      { "serverless-ccm.io/instance": "ocid1.tenancy.oc1..t1/ocid1.vcn.oc1.phx.v1/" },
+      "found",
+    ],
+    [
+      "the node names another network",
+      { "serverless-ccm.io/instance": "ocid1.tenancy.oc1..t1/ocid1.vcn.oc1.phx.v2/" },
+      "Foreign",
+    ],
+    ["the node says nothing", {}, "Foreign"],
+  ])("has ended, and nothing of its network is left: %s", async (_, annotations, expected) => {
+    const instance = add();
+    world.fake.compute.terminate(instance);
+    world.fake.compute.attachments.length = 0;
+    const said = Object.fromEntries(
+      Object.entries(annotations).map(([key, value]) => [key, value + instance.id]),
+    );
+    const { answers } = await world.cloud().instances([identified(instance, { annotations: said })], aCall());
+    expect(answers.map(summary)).toEqual([expected === "found" ? instance.id : expected]);
+  });
+
+  test("that has ended is told by what is left of its VNIC", async () => {
+    const { id: subnetId } = world.fake.network.addSubnet({ vcnId: "ocid1.vcn.oc1.phx.other" });
+    const instance = add({ vnic: { subnetId } });
+    world.fake.compute.terminate(instance);
+    const { answers } = await world.cloud().instances([identified(instance)], aCall());
+    expect(answers).toMatchObject([
+      { code: "Foreign", message: expect.stringContaining(`expected VCN ${VCN}, found`) },
+    ]);
+  });
+});
+
+describe("a clock that is off", () => {
+  test.each([
+    ["behind", 7 * 60_000, "7 minutes behind"],
+    ["ahead", -60 * 60_000, "60 minutes ahead of"],
+  ])("%s is named beside the refusal", async (_, clockAheadMs, words) => {
+    world.fake.clockAheadMs = clockAheadMs;
+    const { answers } = await world.cloud().instances([identified(add())], aCall());
+    expect(answers).toMatchObject([
+      { code: "Denied", message: expect.stringContaining(`clock is ${words} Oracle's`) },
+    ]);
+  });
+
+  test("by less is not, and neither is it where a key is refused", async () => {
+    world.fake.clockAheadMs = 4 * 60_000;
+    const node = identified(add());
+    const { answers } = await world.cloud().instances([node], aCall());
+    expect(answers.map(summary)).toEqual([node.spec.providerID?.slice(6)]);
+    world.fake.acceptKey(undefined);
+    const refused = (await world.cloud().instances([node], aCall())).answers[0];
+    expect(JSON.stringify(refused)).not.toContain("clock");
+  });
+});
+
+describe("the rate", () => {
+  test.each([
+    ["as configured", { rateLimitQPSRead: 1, rateLimitBucketRead: 1 }, [1000, 1000, 1000]],
+    ["without a limit", { disableRateLimiter: true }, []],
+  ])("is %s", async (_, rateLimiter, slept) => {
+    await world.cloud({ rateLimiter }).instances([identified(add())], aCall());
+    expect(world.slept).toEqual(slept);
+  });
+
+  test("pauses for five seconds after a 429, for all of the account's requests", async () => {
+    const cloud = world.cloud();
+    const node = identified(add());
+    world.fake.fault = () => refusal(429, "TooManyRequests");
+    const { usage } = await cloud.instances([node], aCall());
+    expect(usage.throttled).toBe(1);
+    world.fake.fault = undefined;
+    const { answers } = await cloud.instances([node], aCall());
+    expect(answers.map(summary)).toEqual([node.spec.providerID?.slice(6)]);
+    expect(world.slept[0]).toBe(5_000);
+  });
+});
+
+test("a server that says signature and headers back is not quoted", async () => {
+  world.fake.fault = ({ headers }) => refusal(401, "NotAuthenticated", `you sent ${headers.authorization}`);
+  const { answers } = await world.cloud().instances([identified(add())], aCall());
+  const sent = /signature="([^"]+)"/.exec(world.fake.requests[0]?.headers.authorization ?? "")?.[1] ?? "";
+  expect(sent.length).toBeGreaterThan(300);
+  const said = JSON.stringify(answers);
+  expect(said).toContain('signature=\\"…');
+  expect([sent.slice(0, 40), API_KEY.pem.split("\n")[1] ?? ""].filter((each) => said.includes(each))).toEqual(
+    [],
+  );
+});
