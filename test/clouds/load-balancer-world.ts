@@ -67,6 +67,8 @@ export interface LoadBalancerWorld {
   readonly isInCluster?: true;
   /** At least four. The last one is no node of the cluster, if anybody's. */
   readonly nodes: readonly WorldNode[];
+  /** What of infra/ a real API server of a cluster on this cloud gets beside what the service function has on each. */
+  readonly manifests?: readonly string[];
   /** Who the function signs in as; `service` without it. */
   readonly signedInAs?: keyof ControlPlaneUsers;
   /** What Services need here beyond their ports to get a load balancer. */

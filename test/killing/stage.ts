@@ -49,6 +49,8 @@ export interface Stage<World extends LoadBalancerWorld = LoadBalancerWorld> {
 export interface StagePlane {
   readonly plane: ControlPlane;
   readonly hasPoints: boolean;
+  /** Applies a file or a folder of infra/, where that means something. */
+  readonly apply?: (path: string) => Promise<void>;
 }
 
 export interface InvokeOptions {
@@ -88,9 +90,10 @@ export async function startEmbedded(folder: string): Promise<StagePlane> {
 export function onKubeApiserver(binaries: ControlPlaneBinaries): (folder: string) => Promise<StagePlane> {
   return async (folder) => {
     const plane = await startKubeApiserver({ folder, binaries });
-    for (const path of ["rbac/service-lb-controller", "admission"])
-      await plane.apply(fileURLToPath(new URL(`../../infra/${path}`, import.meta.url)));
-    return { plane, hasPoints: false };
+    const apply = (path: string): Promise<void> =>
+      plane.apply(fileURLToPath(new URL(`../../infra/${path}`, import.meta.url)));
+    for (const path of ["rbac/service-lb-controller", "admission"]) await apply(path);
+    return { plane, hasPoints: false, apply };
   };
 }
 
@@ -100,8 +103,9 @@ export async function startStage<World extends LoadBalancerWorld>(
   startPlane = startEmbedded,
 ): Promise<Stage<World>> {
   const folder = await mkdtemp(join(tmpdir(), "killing-"));
-  const { plane, hasPoints } = await startPlane(folder);
+  const { plane, hasPoints, apply }: StagePlane = await startPlane(folder);
   const world = await build(plane);
+  for (const path of world.manifests ?? []) await apply?.(path);
   const admin = connect(await access(plane, "admin"));
   const functions = connect(await access(plane, world.signedInAs ?? "service"));
   const owned = clusterObjects(admin);
