@@ -1,4 +1,5 @@
 import { AuthorizeSecurityGroupIngressCommand, CreateSecurityGroupCommand } from "@aws-sdk/client-ec2";
+import { CreateLoadBalancerCommand as CreateClassicCommand } from "@aws-sdk/client-elastic-load-balancing";
 import { CreateLoadBalancerCommand } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { awsLoadBalancerModel } from "#clouds/aws/load-balancers/model.ts";
 import type { Ingress } from "#core/service/service.ts";
@@ -41,8 +42,24 @@ export const CLUSTER_TAG = "killing";
 /** Of so many states of the account the memory of them begins anew. */
 const MAX_STATES = 500;
 
+/** Which kind of load balancer Services ask for, and what is changed of it in place. */
+const KINDS = {
+  network: {
+    base: NLB,
+    others: { "cross-zone-load-balancing-enabled": "true", "healthcheck-interval": "10" },
+  },
+  classic: {
+    base: {},
+    others: { "connection-draining-enabled": "true", "healthcheck-interval": "20", "proxy-protocol": "*" },
+  },
+} as const;
+
 /** Makes it on moto; the SDK finds the account by the environment, so one process has one world. */
-export async function awsWorld(program: MotoProgram): Promise<AwsWorld> {
+export async function awsWorld(
+  program: MotoProgram,
+  kind: keyof typeof KINDS = "network",
+): Promise<AwsWorld> {
+  const { base, others } = KINDS[kind];
   const moto = await startMendedMoto(program, { hasPoints: true });
   const aws = clientsOf(moto.url);
   Object.assign(process.env, {
@@ -101,24 +118,24 @@ export async function awsWorld(program: MotoProgram): Promise<AwsWorld> {
     model: awsLoadBalancerModel,
     connect: awsWithoutWaits,
     nodes: instances.map((name) => ({ name, providerID: `aws:///${REGION}a/${name}` })),
-    service: traits(NLB),
-    otherSettings: traits({ "cross-zone-load-balancing-enabled": "true", "healthcheck-interval": "10" }),
-    internal: traits({ ...NLB, internal: "true" }),
+    service: traits(base),
+    otherSettings: traits(others),
+    internal: traits({ internal: "true" }),
     refused: [
       {
         title: "an annotation that says what none may",
         code: "InvalidAnnotation",
-        ...traits({ ...NLB, "healthcheck-interval": "soon" }),
+        ...traits({ "healthcheck-interval": "soon" }),
       },
       {
         title: "a certificate that the operator does not allow",
         code: "CertificateNotUsable",
-        ...traits({ ...NLB, "ssl-cert": certificate, "ssl-ports": "443" }),
+        ...traits({ "ssl-cert": certificate, "ssl-ports": "443" }),
       },
       {
         title: "a subnet of nobody",
         code: "SubnetNotFound",
-        ...traits({ ...NLB, subnets: "subnet-0123456789abcdef0" }),
+        ...traits({ subnets: "subnet-0123456789abcdef0" }),
       },
     ],
     // What each has of its own is described one by one: AWS has no list of listeners or targets of several.
@@ -153,9 +170,16 @@ export async function awsWorld(program: MotoProgram): Promise<AwsWorld> {
     takeName: async ({ uid }) => {
       const Tags = [{ Key: "kubernetes.io/cluster/other", Value: "owned" }];
       const Subnets = [network.subnets[0]];
-      await aws.elbv2.send(
-        new CreateLoadBalancerCommand({ Name: bareName(uid), Type: "network", Subnets, Tags }),
-      );
+      if (kind === "network") {
+        const Name = bareName(uid);
+        await aws.elbv2.send(new CreateLoadBalancerCommand({ Name, Type: "network", Subnets, Tags }));
+        return;
+      }
+      const Listeners = [
+        { Protocol: "TCP", LoadBalancerPort: 80, InstanceProtocol: "TCP", InstancePort: 30_080 },
+      ];
+      const LoadBalancerName = bareName(uid);
+      await aws.elb.send(new CreateClassicCommand({ LoadBalancerName, Listeners, Subnets, Tags }));
     },
     hideNew: moto.hideNew,
     close: async () => {

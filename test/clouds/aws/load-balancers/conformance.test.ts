@@ -4,4 +4,9 @@ import { describeWithPart } from "#test/setup/parts.ts";
 
 describeWithPart("moto", "AWS as moto is it", (program) => {
   loadBalancerConformance("a network load balancer", () => awsWorld(program), { every: 12, services: 4 });
+  loadBalancerConformance("a classic load balancer", () => awsWorld(program, "classic"), {
+    every: 12,
+    services: 4,
+    cannotPlay: [{ row: "udp", because: "classic load balancers serve TCP" }],
+  });
 });
