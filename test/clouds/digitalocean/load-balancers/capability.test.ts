@@ -1,0 +1,197 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Capability } from "#clouds/cloud.ts";
+import { describeLoadBalancer } from "#clouds/describe-load-balancer.ts";
+import type { FakeAnswer } from "#emulators/digitalocean/answer.ts";
+import { errorAnswer } from "#emulators/digitalocean/answer.ts";
+import { TOKEN } from "#emulators/digitalocean/names.ts";
+import { aCall } from "#test/clouds/builders.ts";
+import {
+  aService,
+  bringAbout,
+  DEFAULT_NAME,
+  ID,
+  nodesOf,
+  settingsWith,
+} from "#test/clouds/digitalocean/load-balancers/round.ts";
+import { aWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
+
+let world: DigitalOceanWorld;
+beforeEach(async () => {
+  world = await aWorld();
+});
+afterEach(() => world.close());
+
+const capabilityOf = (config: Record<string, unknown> = {}): Capability => {
+  const capability = world.cloud(config).capabilities?.["loadBalancers"];
+  if (capability === undefined) throw new Error("there is none");
+  return capability;
+};
+const anAction = (action: string, target: string, parameters: Record<string, unknown> = {}) => ({
+  on: "cloud" as const,
+  capability: "loadBalancers",
+  action,
+  target,
+  parameters,
+  precondition: { uid: "a", deleting: false },
+});
+const MISSING = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
+const BODY = { name: "web", droplet_ids: ["1"] };
+
+describe("what comes of a request that changes something", () => {
+  const rows: readonly { title: string; answer: FakeAnswer; kind: string; code?: string }[] = [
+    { title: "400", answer: errorAnswer(400, "bad_request"), kind: "error", code: "Invalid" },
+    { title: "401", answer: errorAnswer(401, "unauthorized"), kind: "error", code: "Denied" },
+    { title: "403", answer: errorAnswer(403, "forbidden"), kind: "error", code: "Denied" },
+    { title: "404", answer: errorAnswer(404, "not_found"), kind: "conflict" },
+    { title: "409", answer: errorAnswer(409, "conflict"), kind: "conflict" },
+    { title: "422", answer: errorAnswer(422, "unprocessable_entity"), kind: "error", code: "Invalid" },
+    { title: "429", answer: errorAnswer(429, "too_many_requests"), kind: "error", code: "Throttled" },
+    { title: "500", answer: errorAnswer(500, "server_error"), kind: "error", code: "Unavailable" },
+    {
+      title: "a page of a proxy",
+      answer: { status: 502, body: "<html>" },
+      kind: "error",
+      code: "Unavailable",
+    },
+    { title: "202 and rubbish", answer: { status: 202, body: "{}" }, kind: "error", code: "Unavailable" },
+    { title: "no answer", answer: "destroy", kind: "error", code: "Unavailable" },
+  ];
+  test.for(rows)("$title: $kind", async ({ answer, kind, code }) => {
+    world.fake.fault = () => answer;
+    for (const action of [
+      anAction("CreateLoadBalancer", "web", { body: BODY }),
+      anAction("ReplaceLoadBalancer", MISSING, { body: BODY }),
+    ]) {
+      const acted = (await capabilityOf().act(action, aCall())).answer;
+      expect(acted).toMatchObject(code === undefined ? { kind } : { kind, code });
+      expect(JSON.stringify(acted)).not.toContain(TOKEN);
+    }
+    const posts = world.fake.requests.filter(({ method }) => method === "POST");
+    expect(posts).toHaveLength(1);
+  });
+
+  test("what is gone already is deleted", async () => {
+    const { answer } = await capabilityOf().act(anAction("DeleteLoadBalancer", MISSING), aCall());
+    expect(answer).toEqual({ kind: "done", result: null });
+  });
+
+  test("a 404 of somebody else's is no deletion", async () => {
+    world.fake.fault = () => ({ status: 404, body: "<html>" });
+    const { answer } = await capabilityOf().act(anAction("DeleteLoadBalancer", MISSING), aCall());
+    expect(answer.kind).toBe("conflict");
+  });
+
+  const refused = [
+    anAction("DeleteLoadBalancer", "../droplets/1"),
+    anAction("ReplaceLoadBalancer", "", { body: BODY }),
+    anAction("CreateLoadBalancer", "web"),
+    anAction("CreateLoadBalancer", "web", { body: { name: "web", droplet_ids: ["1 ", "2"] } }),
+    anAction("PurgeLoadBalancers", MISSING, { body: BODY }),
+  ];
+  test.for(refused)("$action of $target sends nothing", async (action) => {
+    const { answer } = await capabilityOf().act(action, aCall());
+    expect(answer).toMatchObject({ kind: "error", code: "Invalid" });
+    expect(world.fake.requests).toEqual([]);
+  });
+});
+
+describe("what is observed", () => {
+  const question = (annotations: Record<string, string> = {}) => ({
+    service: aService({ annotations }),
+    wanted: true,
+    nodes: [],
+  });
+  const paths = () => world.fake.requests.map(({ path }) => path.replace(/[0-9a-f-]{36}/, "{id}"));
+
+  test("one or two of known ids are read, and more of them listed", async () => {
+    const ids = Array.from({ length: 3 }, () => world.fake.addLoadBalancer().id);
+    await capabilityOf().observe(
+      ids.slice(1).map((id) => question({ [ID]: id })),
+      aCall(),
+    );
+    expect(paths()).toEqual(["/v2/load_balancers/{id}", "/v2/load_balancers/{id}"]);
+    world.fake.requests.length = 0;
+    await capabilityOf().observe(
+      ids.map((id) => question({ [ID]: id })),
+      aCall(),
+    );
+    expect(paths()).toEqual(["/v2/load_balancers"]);
+  });
+
+  test("a list of many pages is read to its end", async () => {
+    for (let index = 0; index < 401; index += 1) world.fake.addLoadBalancer();
+    world.fake.addLoadBalancer({ name: DEFAULT_NAME });
+    const { answers } = await capabilityOf().observe([question()], aCall());
+    expect(answers).toMatchObject([{ kind: "observed", state: { balancers: [{ name: DEFAULT_NAME }] } }]);
+    expect(paths()).toHaveLength(3);
+  });
+
+  test("of ids that no list shows ten are read, and the others wait", async () => {
+    const missing = Array.from(
+      { length: 12 },
+      (_, index) => `4de7ac8b-495b-4884-9a69-${String(index).padStart(12, "0")}`,
+    );
+    const { answers } = await capabilityOf().observe(
+      missing.map((id) => question({ [ID]: id })),
+      aCall(),
+    );
+    expect(paths()).toHaveLength(11);
+    expect(answers.filter(({ kind }) => kind === "error")).toHaveLength(2);
+  });
+
+  test("with little left of the hour's quota load balancers wait longer than refreshed nodes, and not as long as new ones", async () => {
+    const capability = capabilityOf();
+    const looked = async (left: number) => {
+      world.fake.rateLimit = { "ratelimit-remaining": String(left) };
+      await capability.observe([question()], aCall());
+      return (await capability.observe([question()], aCall())).answers[0];
+    };
+    expect(await looked(499)).toMatchObject({ kind: "observed" });
+    expect(await looked(249)).toMatchObject({ kind: "error", code: "Throttled" });
+  });
+
+  test("a list with something in it that is no load balancer is no list", async () => {
+    world.fake.fault = () => ({
+      status: 200,
+      body: JSON.stringify({ load_balancers: [{ id: 7 }], links: {} }),
+    });
+    const { answers } = await capabilityOf().observe([question()], aCall());
+    expect(answers).toMatchObject([{ kind: "error", code: "Unavailable" }]);
+  });
+
+  test("what of a cluster is left is what carries its tag", async () => {
+    const ours = world.fake.addLoadBalancer({ name: "ours", tags: ["k8s:c1"] });
+    world.fake.addLoadBalancer({ tags: ["k8s:c2"] });
+    world.fake.addLoadBalancer({ tags: ["k8s:c1"], region: "nyc1" });
+    const ask = { holdings: true };
+    expect((await capabilityOf({ clusterID: "c1" }).observe([ask], aCall())).answers).toEqual([
+      { kind: "observed", state: { holdings: [{ kind: "load balancer", id: ours.id, name: "ours" }] } },
+    ]);
+    expect((await capabilityOf().observe([ask], aCall())).answers).toMatchObject([
+      { kind: "error", code: "Invalid" },
+    ]);
+  });
+
+  test("is put into words, and whose it is", async () => {
+    const [cloud, settings] = [world.cloud(), settingsWith()];
+    const made = await bringAbout(cloud, settings, aService(), { nodes: nodesOf([world.fake.add()]) });
+    const foreign = world.fake.addLoadBalancer({ tags: ["k8s:c2"] });
+    const told = async (annotations: Record<string, string> | undefined) => {
+      const { answers } = await capabilityOf().observe([question(annotations)], aCall());
+      const [answer] = answers;
+      if (answer?.kind !== "observed") throw new Error(JSON.stringify(answer));
+      return describeLoadBalancer(
+        aService(annotations === undefined ? {} : { annotations }),
+        answer.state,
+        settings,
+      );
+    };
+    const own = await told(made.service.metadata.annotations);
+    expect(own?.belongsTo).toBe("service");
+    expect(own?.lines.join("\n")).toContain("at 198.51.100.1");
+    expect(own?.lines.join("\n")).toContain("rule tcp:443 to tcp:443");
+    expect(await told({ [ID]: foreign.id })).toMatchObject({ belongsTo: "other" });
+    world.fake.loadBalancers.clear();
+    expect(await told({})).toEqual({ belongsTo: "none", lines: [] });
+  });
+});
