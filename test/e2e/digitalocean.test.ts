@@ -1,14 +1,17 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { INSTANCE_ANNOTATION, UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import { Service } from "#core/service/service.ts";
 import type { FakeDroplet } from "#emulators/digitalocean/droplets.ts";
 import { REGION, TAG, TOKEN, VPC } from "#emulators/digitalocean/names.ts";
 import { type FakeDigitalOcean, startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
 import { identityFlags } from "#emulators/harness/identity-flags.ts";
 import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import { type NodeHistory, type NodeRecord, recordNodeHistory } from "#emulators/harness/node-history.ts";
+import { askForJson } from "#test/ask.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
 import { asked } from "#test/clouds/digitalocean/world.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
@@ -34,8 +37,12 @@ describeWithPart("control-plane", "a hundred nodes on a real API server and Digi
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "digitalocean-"));
     fake = await startFakeDigitalOcean();
+    // Active by the time it is looked at again.
+    fake.newFor = 0;
     cluster = await startCluster(async (planeFolder) => {
       plane = await startKubeApiserver({ folder: planeFolder, binaries });
+      for (const path of ["rbac/service-lb-controller", "admission/service.yaml"])
+        await plane.apply(fileURLToPath(new URL(`../../infra/${path}`, import.meta.url)));
       return plane;
     });
     const admin = await cluster.transport("admin");
@@ -66,9 +73,10 @@ describeWithPart("control-plane", "a hundred nodes on a real API server and Digi
 
   async function startRun(): Promise<void> {
     await writeFile(join(folder, "token"), `${TOKEN}\n`);
-    const cloud = { vpc: VPC, dropletTag: TAG, tokenFile: join(folder, "token") };
+    const cloud = { vpc: VPC, dropletTag: TAG, tokenFile: join(folder, "token"), clusterID: "blue" };
     await writeFile(join(folder, "cloud.yaml"), JSON.stringify(cloud));
     const flags = ["--cloud-provider", "digitalocean", "--cloud-config", join(folder, "cloud.yaml")];
+    flags.push("--controllers", "*,service-lb-controller");
     flags.push(...(await identityFlags(plane)), "--port", "0");
     ccm = startProgram(["run", ...flags], { DO_OVERRIDE_URL: fake.url, REGION, DO_ACCESS_TOKEN: undefined });
     await ccm.line("Listed");
@@ -129,4 +137,48 @@ describeWithPart("control-plane", "a hundred nodes on a real API server and Digi
     expect(said).toContain(late.name);
     expect([TOKEN, NEXT_TOKEN].filter((token) => said.includes(token))).toEqual([]);
   });
+
+  it("makes a Service's load balancer, sends it to all nodes but the foreign one, and takes it away with the Service", {
+    timeout: 120_000,
+  }, async () => {
+    const theirs = fake.addLoadBalancer({ name: "theirs", tags: ["k8s:green"] });
+    const before = structuredClone(theirs);
+    const admin = await cluster.transport("admin");
+    const path = "/api/v1/namespaces/default/services";
+    const metadata = { name: "web", annotations: { [`${PREFIX}size-unit`]: "2" } };
+    const spec = { type: "LoadBalancer", ports: [{ name: "http", port: 80 }] };
+    await askForJson(admin, { method: "POST", path, body: { metadata, spec } });
+    const read = async (): Promise<Service> =>
+      Service.parse(await askForJson(admin, { method: "GET", path: `${path}/web` }));
+    const until = { timeout: 60_000, interval: 500 };
+    await vi.waitFor(async () => expect((await read()).status?.loadBalancer?.ingress).toHaveLength(1), until);
+    const [made, ...others] = [...fake.loadBalancers.values()].filter(({ id }) => id !== theirs.id);
+    const nodes = up().map(({ name }) => name);
+    const wanted = [...fake.droplets.values()].filter(({ name }) => nodes.includes(name)).map(({ id }) => id);
+    expect(others).toEqual([]);
+    expect(made).toMatchObject({ tags: ["k8s:blue"], size_unit: 2, type: "REGIONAL_NETWORK" });
+    expect(made?.droplet_ids.toSorted()).toEqual(wanted.toSorted());
+    const { metadata: shown, status } = await read();
+    expect(status?.loadBalancer?.ingress).toEqual([{ ip: made?.ip, ipMode: "VIP" }]);
+    expect(shown.annotations).toMatchObject({
+      "kubernetes.digitalocean.com/load-balancer-id": made?.id,
+      [`${PREFIX}type`]: "REGIONAL_NETWORK",
+    });
+
+    const patch = [{ op: "add", path: "/spec/ports/-", value: { name: "https", port: 443 } }];
+    const contentType = "application/json-patch+json";
+    await askForJson(admin, { method: "PATCH", path: `${path}/web`, body: patch, contentType });
+    const ports = () =>
+      fake.loadBalancers.get(made?.id ?? "")?.forwarding_rules.map((rule) => rule.entry_port);
+    await vi.waitFor(() => expect(ports()).toEqual([80, 443]), until);
+
+    await askForJson(admin, { method: "DELETE", path: `${path}/web` });
+    await vi.waitFor(() => expect([...fake.loadBalancers.values()]).toEqual([before]), until);
+    await vi.waitFor(async () => {
+      const list = await askForJson(admin, { method: "GET", path });
+      expect(JSON.stringify(list)).not.toContain('"web"');
+    }, until);
+  });
 });
+
+const PREFIX = "service.beta.kubernetes.io/do-loadbalancer-";
