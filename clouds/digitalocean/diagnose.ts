@@ -1,3 +1,4 @@
+import * as z from "zod";
 import type { Diagnosis } from "#clouds/diagnosis.ts";
 import { notOurs } from "#clouds/digitalocean/belonging.ts";
 import { Droplet, DropletsPage } from "#clouds/digitalocean/droplet.ts";
@@ -8,6 +9,7 @@ import { classify, unanswered } from "#clouds/http/classify.ts";
 import { createHttpClient, type HttpAnswer } from "#clouds/http/client.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { failed, ok, warning } from "#core/finding.ts";
+import { nearest } from "#core/nearest.ts";
 
 /** One page tells enough, and costs one request of the token's hourly quota. */
 const PAGE_SIZE = 200;
@@ -42,6 +44,20 @@ export async function diagnoseDigitalOcean(
     }
   }
 
+  /** What is wrong with the region itself; undefined where nothing is, or where nobody can tell. */
+  async function faultOfRegion(signal: AbortSignal): Promise<string | undefined> {
+    const headers = { accept: "application/json", authorization: await authorize() };
+    const request = { method: "GET", path: `/v2/regions?per_page=${PAGE_SIZE}`, headers } as const;
+    const answer = await client.send(request, signal).catch(() => undefined);
+    const outcome = answer && classify(answer, "GET /v2/regions", readError);
+    const page = outcome?.kind === "ok" ? RegionsPage.safeParse(outcome.value).data : undefined;
+    const slugs = page?.regions.map(({ slug }) => slug) ?? [];
+    if (slugs.length === 0 || slugs.includes(region)) return undefined;
+    const near = nearest(region, slugs);
+    const meant = near === undefined ? "" : `; perhaps ${near}`;
+    return `DigitalOcean has no region ${region}${meant}`;
+  }
+
   return {
     async credentials(signal) {
       const outcome = await page(signal);
@@ -58,6 +74,8 @@ export async function diagnoseDigitalOcean(
       const where = [vpc && `VPC ${vpc}`, dropletTag && `tag ${dropletTag}`].filter(Boolean).join(", ");
       const least = listed.links.pages?.next === undefined ? `${own}` : `at least ${own}`;
       if (own > 0) return ok(`${where} in ${region}: ${least} ${own === 1 ? "droplet" : "droplets"}`);
+      const wrong = await faultOfRegion(signal);
+      if (wrong !== undefined) return failed(wrong, "set region to the slug of the cluster's region");
       const because = droplets.flatMap((droplet) => notOurs(config, droplet)?.message ?? [])[0];
       const example = because === undefined ? "" : `; for example, ${because}`;
       return warning(
@@ -76,6 +94,8 @@ export async function diagnoseDigitalOcean(
     close: () => client.close(),
   };
 }
+
+const RegionsPage = z.object({ regions: z.array(z.object({ slug: z.string() })) });
 
 const WHAT = "GET /v2/droplets";
 const RETRY = "run doctor again; see apiURL, the network, and DigitalOcean's own health";

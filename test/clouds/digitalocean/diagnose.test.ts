@@ -28,6 +28,8 @@ test.each<[string, "credentials" | "network", object, FakeAnswer | undefined, Fi
   ["an API that is away", "credentials", {}, "destroy", "failed", "GET /v2/droplets"],
   ["a VPC with droplets", "network", {}, undefined, "ok", `VPC ${VPC}, tag ${TAG} in fra1: 2 droplets`],
   ["another VPC", "network", { vpc: OTHER_VPC }, undefined, "warning", `no droplet; for example, droplet`],
+  ["a region misspelt", "network", { region: "fraa1" }, undefined, "failed", "no region fraa1; perhaps fra1"],
+  ["another region", "network", { region: "ams3" }, undefined, "warning", "expected region ams3, found fra1"],
   ["another tag", "network", { dropletTag: "others" }, undefined, "warning", "no droplet"],
   ["rubbish", "network", {}, { status: 200, body: "{}" }, "failed", "no list of droplets"],
 ])("%s", async (_, what, more, answer, outcome, message) => {
@@ -44,6 +46,7 @@ test.each<[string, "credentials" | "network", object, FakeAnswer | undefined, Fi
 });
 
 test("one request serves all that is looked at, and its date is the cloud's", async () => {
+  fake.add();
   const diagnosis = await diagnoseDigitalOcean(aConfig({ apiURL: fake.url }), { DO_ACCESS_TOKEN: TOKEN });
   const signal = AbortSignal.timeout(10_000);
   await diagnosis.credentials(signal);
@@ -51,6 +54,16 @@ test("one request serves all that is looked at, and its date is the cloud's", as
   expect(Math.abs((await diagnosis.clockAheadMs(signal)) ?? Number.NaN)).toBeLessThan(60_000);
   diagnosis.close();
   expect(fake.requests.length).toBe(1);
+});
+
+test("a token that may not list regions is not told that its region is wrong", async () => {
+  fake.add();
+  fake.scopes.delete("regions:read");
+  const config = aConfig({ apiURL: fake.url, region: "fraa1" });
+  const diagnosis = await diagnoseDigitalOcean(config, { DO_ACCESS_TOKEN: TOKEN });
+  const finding = await diagnosis.network(AbortSignal.timeout(10_000));
+  diagnosis.close();
+  expect(finding).toMatchObject({ outcome: "warning", message: expect.stringContaining("no droplet") });
 });
 
 test("without a token there is nothing to look with", async () => {
