@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import type { ChildRelay, LogLine } from "#cli/demo/child-relay.ts";
+import { DEMO_CLOUDS } from "#cli/demo/clouds/demo-cloud.ts";
 import { MAX_NODES, MIN_NODES } from "#cli/demo/node-range.ts";
 import { type Machine, registerNode, registerNodes } from "#cli/demo/nodes.ts";
 import { createCounter, print, printJson, title } from "#cli/demo/screen.ts";
@@ -12,6 +13,7 @@ import type { NodeRecord } from "#emulators/harness/node-history.ts";
 
 /** The flags of `demo`. */
 export interface DemoFlags {
+  readonly cloudProvider: string;
   readonly lambda?: boolean;
   readonly keep?: boolean;
   /** The values of the first act whole, as JSON. */
@@ -40,9 +42,15 @@ export async function demo(flags: DemoFlags): Promise<void> {
     const message = `"${flags.nodes}" is no number of nodes; give one from ${MIN_NODES} to ${MAX_NODES}`;
     throw new ConfigurationError([{ name: "--nodes", message }]);
   }
+  const cloud = DEMO_CLOUDS.find((name) => name === flags.cloudProvider);
+  if (cloud === undefined) {
+    const message = `"${flags.cloudProvider}" is no cloud of the demo; known are ${DEMO_CLOUDS.join(", ")}`;
+    throw new ConfigurationError([{ name: "--cloud-provider", message }]);
+  }
   // Whoever leaves by `process.exit` takes along what was started and made: see the stage's handlers of "exit".
   for (const [signal, code] of INTERRUPTS) process.on(signal, () => process.exit(code));
   const stage = await setStage({
+    cloud,
     lambda: flags.lambda === true,
     binaries: process.env["KUBEBUILDER_ASSETS"],
   });
@@ -61,21 +69,19 @@ export async function demo(flags: DemoFlags): Promise<void> {
   }
 }
 
-function introduce({ plane, platform }: Stage): void {
+function introduce({ plane, platform, cloud }: Stage): void {
   const server =
     plane.kind === "embedded" ? "API server (embedded)" : "API server (real kube-apiserver and etcd)";
   const functions =
     platform.kind === "embedded"
       ? "function (the real one, behind an embedded Invoke API)"
       : "function (the packaged zip, under serverless-offline)";
-  print(
-    `${server} → relay (the real one, a process of its own) → AWS SDK → ${functions} → AWS SDK → EC2 (embedded)`,
-  );
+  print(`${server} → relay (the real one, a process of its own) → AWS SDK → ${functions} → ${cloud.words}`);
 }
 
 async function oneNode(stage: Stage, asJson: boolean): Promise<Machine[]> {
   title(1, "one node joins");
-  const machines = addMachines(stage, 1);
+  const machines = stage.cloud.add(1);
   const [machine] = machines;
   if (machine === undefined) return machines;
   const before = await registerNode(stage.admin, machine);
@@ -89,7 +95,7 @@ async function oneNode(stage: Stage, asJson: boolean): Promise<Machine[]> {
 
 async function burst(stage: Stage, count: number): Promise<Machine[]> {
   title(2, `${count} nodes join at once`);
-  const machines = addMachines(stage, count);
+  const machines = stage.cloud.add(count);
   const counter = createCounter(() => liveCounts(stage, machines));
   await registerNodes(stage.admin, machines);
   await allUp(stage, machines);
@@ -99,7 +105,7 @@ async function burst(stage: Stage, count: number): Promise<Machine[]> {
 
 async function burstWithFailures(stage: Stage, count: number, firstRelay: ChildRelay): Promise<Machine[]> {
   title(3, `${count} more join, and things break`);
-  const machines = addMachines(stage, count);
+  const machines = stage.cloud.add(count);
   const counter = createCounter(() => liveCounts(stage, machines));
   const troubles: Readonly<Record<number, () => Promise<void>>> = {
     [PLATFORM_OFF_AT]: async () => {
@@ -136,14 +142,6 @@ async function killAndRestart(stage: Stage, relay: ChildRelay): Promise<void> {
     told = true;
     print(`a new relay listed ${line["objects"]} nodes, and found those that still need work among them`);
   });
-}
-
-function addMachines({ ec2, vpc }: Stage, count: number): Machine[] {
-  const instances = ec2.addInstances(Array.from({ length: count }, () => ({ vpcId: vpc })));
-  return instances.map(({ id, availabilityZone, privateDnsName }) => ({
-    name: privateDnsName,
-    providerID: `aws:///${availabilityZone}/${id}`,
-  }));
 }
 
 async function allUp(stage: Stage, machines: readonly Machine[]): Promise<void> {

@@ -3,14 +3,12 @@ import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ChildRelay, type LogLine, startChildRelay } from "#cli/demo/child-relay.ts";
+import { type DemoCloud, type DemoCloudName, startDemoCloud } from "#cli/demo/clouds/demo-cloud.ts";
 import { type DemoPlatform, startEmbeddedPlatform, startPackagedPlatform } from "#cli/demo/platform.ts";
 import { secretFolder } from "#cli/secret-folder.ts";
-import { createAwsCloud } from "#clouds/aws/cloud.ts";
-import { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
 import { readClustersFile } from "#config/read-clusters-file.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
-import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
 import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
@@ -22,58 +20,54 @@ export interface Stage {
   readonly plane: ControlPlane;
   readonly admin: Transport;
   readonly history: NodeHistory;
-  readonly ec2: Ec2Server;
+  readonly cloud: DemoCloud;
   readonly platform: DemoPlatform;
-  readonly vpc: string;
   startRelay(onLine: (line: LogLine) => void): Promise<ChildRelay>;
   close(): Promise<void>;
 }
 
 /** What of it is chosen. */
 export interface StageOptions {
+  readonly cloud: DemoCloudName;
   /** The packaged functions on a local function platform instead of the same code in this process. */
   readonly lambda: boolean;
   /** Folder with kube-apiserver and etcd; the embedded API server without it. */
   readonly binaries: string | undefined;
 }
 
-/** Milliseconds that each call to the cloud takes, as from a machine in the same region. */
-const CLOUD_LATENCY_MS = 60;
-
-const REGION = "eu-central-1";
-const VPC = "vpc-0de30de30de30de30";
-
-/** Names and keys that mean nothing: the endpoints are on this machine. */
+/** Names and keys that mean nothing: the endpoints are on this machine. Functions are invoked as AWS's are, whatever the cloud of nodes. */
 const AWS_ENVIRONMENT = {
-  AWS_REGION: REGION,
+  AWS_REGION: "eu-central-1",
   AWS_ACCESS_KEY_ID: "demo",
   AWS_SECRET_ACCESS_KEY: "demo",
   AWS_EC2_METADATA_DISABLED: "true",
 };
 
-/** Starts an API server, an EC2 endpoint and a function platform, all on this machine. */
+/** Starts an API server, a cloud and a function platform, all on this machine. */
 export async function setStage(options: StageOptions): Promise<Stage> {
   // In one step with what removes it.
   const folder = mkdtempSync(join(tmpdir(), "serverless-ccm-demo-"));
   const { closing, close } = secretFolder(folder);
   try {
     const plane = closing(await startPlane(options.binaries, join(folder, "control-plane")));
-    const ec2 = closing(await startEc2({ region: REGION, behaviour: { latencyMs: CLOUD_LATENCY_MS } }));
-    const environment = { ...AWS_ENVIRONMENT, AWS_ENDPOINT_URL_EC2: ec2.url };
+    const cloud = closing(await startDemoCloud(options.cloud, folder));
+    const environment = { ...AWS_ENVIRONMENT, ...cloud.environment };
     const clustersFile = join(folder, "clusters.yaml");
-    await writeClustersFile(clustersFile, entryOf(plane));
+    await writeClustersFile(clustersFile, entryOf(plane, cloud));
     const admin = closing(await connectAs(plane, "admin"));
     const functions = closing(await connectAs(plane, "node"));
-    // The SDK takes endpoint and keys from the environment, as it does for users.
     Object.assign(process.env, environment);
-    const cloud = createAwsCloud(cloudConfig());
     const platform = closing(
       options.lambda
         ? await startPackagedPlatform(join(folder, "platform"), {
             ...environment,
             CLUSTERS_FILE: clustersFile,
           })
-        : await startEmbeddedPlatform({ clusters: readClustersFile(clustersFile), cloud, api: functions }),
+        : await startEmbeddedPlatform({
+            clusters: readClustersFile(clustersFile),
+            cloud: cloud.load(),
+            api: functions,
+          }),
     );
     const history = closing(await recordNodeHistory(admin));
     const relayEnvironment = { ...environment, AWS_ENDPOINT_URL_LAMBDA: platform.url };
@@ -90,7 +84,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
       closing({ close: () => relay.stop() });
       return relay;
     };
-    return { plane, admin, history, ec2, platform, vpc: VPC, startRelay, close };
+    return { plane, admin, history, cloud, platform, startRelay, close };
   } catch (error) {
     await close();
     throw error;
@@ -113,14 +107,10 @@ async function connectAs(plane: ControlPlane, user: "admin" | "node"): Promise<T
   });
 }
 
-function cloudConfig(): AwsCloudConfig {
-  return AwsCloudConfig.parse({ provider: "aws", region: REGION, vpc: VPC });
-}
-
-function entryOf(plane: ControlPlane): ClusterEntry {
+function entryOf(plane: ControlPlane, { config }: DemoCloud): ClusterEntry {
   return clusterEntryOf(plane, {
     name: "demo",
-    cloud: { provider: "aws", region: REGION, vpc: VPC },
+    cloud: config,
     // The cloud account has no other cluster.
     limits: { floorShare: 0.25 },
   });

@@ -18,7 +18,7 @@ export async function summarize(stage: Stage, acts: readonly Act[]): Promise<voi
   print(formatTable([["", "nodes", "p50", "p95", "max", "naked"], ...rows]));
   const nodes = acts.reduce((sum, { machines }) => sum + machines.length, 0);
   print(await requestsLine(stage, nodes));
-  const calls = Object.entries(stage.ec2.counts()).map(([action, count]) => `${count} ${action}`);
+  const calls = Object.entries(stage.cloud.counts()).map(([action, count]) => `${count} ${action}`);
   print(`cloud calls for ${nodes} nodes: ${calls.join(", ")}`);
   const naked = [...stage.history.records.values()].filter((record) => record.naked);
   if (naked.length > 0)

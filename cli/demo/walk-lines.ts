@@ -55,8 +55,8 @@ function addressesOf(addresses: Node["status"]["addresses"]): string {
 
 function answerLines(answer: InstanceAnswer): string[] {
   if (answer.kind !== "found") return [answer.message];
-  const { id, type, zone, state, network, addresses } = answer.instance;
-  return [`${id}, ${type} in ${zone}, ${state}, of ${network}`, addressesOf(addresses)];
+  const { id, type, zone, region, state, network, addresses } = answer.instance;
+  return [`${id}, ${type} in ${zone || region}, ${state}, of ${network}`, addressesOf(addresses)];
 }
 
 function decisionLines(decision: Decision): string[] {

@@ -12,26 +12,47 @@ import { untilTrue } from "#test/until-true.ts";
 
 const MAIN = fileURLToPath(new URL("../../../cli/main.ts", import.meta.url));
 
-test("the demo plays its four acts to the end, and every node comes up", async () => {
-  const { code, stdout, stderr } = await runProgram(["demo", "--nodes", "140"], "", {
-    KUBEBUILDER_ASSETS: undefined,
-  });
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  expect(stdout).toMatch(/the relay is killed \(SIGKILL\); \d+ nodes were pending/);
-  expect(stdout).toMatch(/a new relay listed \d+ nodes/);
-  expect(stdout).toMatch(/burst with failures\s+140\s.*\s0\n/);
-  expect(stdout).toMatch(/node writes: \d+ \(2\.0\d a node\)/);
+test.each([
+  ["aws", [], "EC2 (embedded)", /cloud calls for 281 nodes: \d+ DescribeInstances/, /aws:\/\/\/eu-central-1/],
+  [
+    "digitalocean",
+    ["--cloud-provider", "digitalocean"],
+    "DigitalOcean (embedded)",
+    /cloud calls for 281 nodes: .*\d+ GET \/v2\/droplets/,
+    /digitalocean:\/\/\d+/,
+  ],
+])(
+  "the demo plays its four acts to the end on %s, and every node comes up",
+  async (_, flags, words, calls, id) => {
+    const { code, stdout, stderr } = await runProgram(["demo", "--nodes", "140", ...flags], "", {
+      KUBEBUILDER_ASSETS: undefined,
+    });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/the relay is killed \(SIGKILL\); \d+ nodes were pending/);
+    expect(stdout).toMatch(/a new relay listed \d+ nodes/);
+    expect(stdout).toMatch(/burst with failures\s+140\s.*\s0\n/);
+    expect(stdout).toMatch(/node writes: \d+ \(2\.0\d a node\)/);
 
-  const [, act = ""] = /── 1\. one node joins ──\n([\s\S]*?)\n\n/.exec(stdout) ?? [];
-  const lines = act.split("\n");
-  expect(lines.length).toBeLessThanOrEqual(18);
-  expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(170);
-  const headings = lines.map((line) => line.slice(2, 14).trim()).filter((heading) => heading !== "");
-  expect(headings).toEqual(["it joins", "event", "instance", "decision", "report", "it is now"]);
-  expect(act).toMatch(/decision\s+change, Initialized: /);
-  expect(act).toMatch(/patch nodes: .*remove \/spec\/taints/);
-  // No colours where nobody sees them.
-  expect(stdout).not.toContain("\u001b");
+    const [, act = ""] = /── 1\. one node joins ──\n([\s\S]*?)\n\n/.exec(stdout) ?? [];
+    const lines = act.split("\n");
+    expect(lines.length).toBeLessThanOrEqual(18);
+    expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(170);
+    const headings = lines.map((line) => line.slice(2, 14).trim()).filter((heading) => heading !== "");
+    expect(headings).toEqual(["it joins", "event", "instance", "decision", "report", "it is now"]);
+    expect(act).toMatch(/decision\s+change, Initialized: /);
+    expect(act).toMatch(/patch nodes: .*remove \/spec\/taints/);
+    expect(stdout.split("\n")[0]).toContain(words);
+    expect(stdout).toMatch(calls);
+    expect(act).toMatch(id);
+    // No colours where nobody sees them.
+    expect(stdout).not.toContain("\u001b");
+  },
+);
+
+test("a cloud that it cannot play on is named, with those that it can", async () => {
+  const { code, stderr } = await runProgram(["demo", "--cloud-provider", "memory"]);
+  expect(code).toBe(2);
+  expect(stderr).toContain("known are aws, digitalocean");
 });
 
 test("with --json the first act prints its values whole", async () => {
