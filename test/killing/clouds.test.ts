@@ -8,6 +8,8 @@ import { TABLES, tableNamed } from "./tables.ts";
 // (killing.test.ts).
 
 const EVERY = 4;
+/** What they have is in the cluster, and takes so few changes that all are played. */
+const FEW: ReadonlySet<string> = new Set(["keepalived", "kubevip"]);
 const TIMEOUT_MS = 180_000;
 const CLOUDS = Object.keys(TABLES).filter((cloud) => cloud !== "aws");
 
@@ -21,7 +23,9 @@ describe.each(CLOUDS)("%s: functions that are killed", (cloud) => {
   test.each(["create", "other ports", "type ClusterIP", "delete"])(
     "come to the same end when they are started again: %s",
     async (name) => {
-      const result = await table.enumerate(name, { chosen: (_, index) => index % EVERY === 0 });
+      const result = await table.enumerate(name, {
+        chosen: (_, index) => FEW.has(cloud) || index % EVERY === 0,
+      });
       expect(result.problems).toEqual([]);
       expect(result).toMatchObject({ orphans: 0, foreignTouched: 0, same: result.runs });
       expect(result.runs).toBeGreaterThan(2);
