@@ -168,6 +168,17 @@ test("no address is two Services', in whatever order processes come to it, and d
       expect(data).toEqual(
         answers.some((answer) => answer?.kind === "done") || entries.length > 0 ? dataOf(entries) : {},
       );
+      // Who was told an address, and never to let it go, has it: nobody has overwritten that.
+      for (const uid of new Set(steps.map(({ change }) => change.uid))) {
+        const told = answers.filter((answer, at) => steps[at]?.change.uid === uid && answer?.kind === "done");
+        const isReleased = steps.some(({ change }) => change.uid === uid && change.kind === "release");
+        if (told.length === 0 || isReleased) continue;
+        const own = entries.find((each) => each.uid === uid);
+        expect(own).toBeDefined();
+        // A move whose answer was lost has happened all the same.
+        if (answers.some((answer, at) => steps[at]?.change.uid === uid && answer?.kind === "error")) continue;
+        expect(told.map((answer) => (answer?.kind === "done" ? answer.entry?.ip : ""))).toContain(own?.ip);
+      }
       const version = objects.get("configmaps", "kube-system/vips")?.metadata.resourceVersion;
       for (const { serviceName } of entries) await started().change(assign(serviceName));
       expect(objects.get("configmaps", "kube-system/vips")?.metadata.resourceVersion).toBe(version);
