@@ -50,6 +50,7 @@ export async function keepalivedWorld(plane: ControlPlane): Promise<LoadBalancer
   return {
     cloud: { provider: "keepalived", configMap: "vip-configmap", serviceCIDR: "10.210.0.0/24" },
     model: keepalivedModel,
+    manifests: ["rbac/keepalived", "admission/keepalived"],
     connect: ({ cloud }) =>
       createKeepalivedCloud(KeepalivedCloudConfig.parse(cloud), {
         objects: clusterObjects(async () => gated(functions, () => gate)),

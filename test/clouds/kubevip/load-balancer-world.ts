@@ -46,6 +46,7 @@ export async function kubeVipWorld(plane: ControlPlane): Promise<LoadBalancerWor
   return {
     cloud: { provider: "kubevip" },
     model: kubeVipModel,
+    manifests: ["rbac/kubevip", "admission/kubevip"],
     isInCluster: true,
     connect: ({ cloud }) =>
       createKubeVipCloud(KubeVipCloudConfig.parse(cloud), {
