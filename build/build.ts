@@ -43,6 +43,7 @@ export const NO_LOAD_BALANCERS = {
   "#clouds/keepalived/capability.ts": "clouds/no-capabilities.ts",
   "#clouds/kubevip/capability.ts": "clouds/no-capabilities.ts",
   "#clouds/oci/load-balancers/capability.ts": "clouds/no-capabilities.ts",
+  "#clouds/rancher/cattle/load-balancers/capability.ts": "clouds/no-capabilities.ts",
 };
 
 /** What the validation of Services takes, for functions that have nothing to do with it. */

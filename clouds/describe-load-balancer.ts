@@ -26,6 +26,8 @@ export async function describeLoadBalancer(
       return (await import("#clouds/memory/describe-load-balancer.ts")).describeInMemory(state);
     case "oci":
       return (await import("#clouds/oci/load-balancers/describe.ts")).describeOnOci(service, state, settings);
+    case "rancher":
+      return (await import("#clouds/rancher/cattle/load-balancers/describe.ts")).describeOnCattle(state);
     default:
       return undefined;
   }

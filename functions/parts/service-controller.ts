@@ -10,6 +10,8 @@ const MODELS: LoadBalancerModels = {
   kubevip: async () => (await import("#clouds/kubevip/model.ts")).kubeVipModel,
   memory: async () => (await import("#clouds/memory/load-balancer-model.ts")).memoryLoadBalancerModel,
   oci: async () => (await import("#clouds/oci/load-balancers/model.ts")).ociLoadBalancerModel,
+  rancher: async () =>
+    (await import("#clouds/rancher/cattle/load-balancers/model.ts")).cattleLoadBalancerModel,
 };
 
 /** The service-lb-controller, with what load balancers are on each cloud that has some. */

@@ -7,6 +7,7 @@ export const TABLES: Readonly<Record<string, () => Promise<Table>>> = {
   keepalived: async () => (await import("./keepalived-table.ts")).keepalivedTable,
   kubevip: async () => (await import("./kubevip-table.ts")).kubeVipTable,
   memory: async () => (await import("./memory-table.ts")).memoryTable,
+  rancher: async () => (await import("./rancher-table.ts")).rancherTable,
 };
 
 /** The table of a cloud. */

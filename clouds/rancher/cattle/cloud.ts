@@ -6,6 +6,7 @@ import { createHttpClient } from "#clouds/http/client.ts";
 import { createMeter } from "#clouds/http/meter.ts";
 import { answerOf, type Outcome } from "#clouds/http/outcome.ts";
 import type { Environment } from "#clouds/kind.ts";
+import { loadedCapability } from "#clouds/loaded-capability.ts";
 import { type Cattle, createCattle } from "#clouds/rancher/cattle/client.ts";
 import { addressesOf, instanceOf } from "#clouds/rancher/cattle/instance.ts";
 import { hostOf, uuidOf } from "#clouds/rancher/cattle/resolve.ts";
@@ -81,6 +82,12 @@ export function createCattleCloud(
       } finally {
         leave();
       }
+    },
+    capabilities: {
+      loadBalancers: loadedCapability(async () => {
+        const { createLoadBalancers } = await import("#clouds/rancher/cattle/load-balancers/capability.ts");
+        return createLoadBalancers(cattle, budget);
+      }),
     },
     async close() {
       client.close();

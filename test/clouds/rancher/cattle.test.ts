@@ -1,8 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { aCall, aNode, type NodeTraits } from "#test/clouds/builders.ts";
-import { type Breakage, type CloudWorld, cloudConformance, summary } from "#test/clouds/conformance.ts";
+import { type CloudWorld, cloudConformance, summary } from "#test/clouds/conformance.ts";
 import { aCattleWorld, type CattleWorld, KEYS } from "#test/clouds/rancher/cattle-world.ts";
-import { type CattleAnswer, cattleError, type FakeHost } from "#test/clouds/rancher/fake-cattle.ts";
+import {
+  type CattleAnswer,
+  cattleError,
+  type FakeHost,
+  IN_TROUBLE,
+} from "#test/clouds/rancher/fake-cattle.ts";
 
 cloudConformance("cattle", conformingWorld, {
   cannotPlay: [
@@ -35,19 +40,12 @@ async function conformingWorld(): Promise<CloudWorld> {
       return [id, fake.add({ hostname: nodeName }).uuid];
     },
     async breakApi(how) {
-      fake.fault = how === undefined ? undefined : () => ANSWERS[how];
+      fake.fault = how === undefined ? undefined : () => IN_TROUBLE[how];
     },
     requests: () => fake.requests.length,
     close,
   };
 }
-
-const ANSWERS: Readonly<Record<Breakage, CattleAnswer>> = {
-  Throttled: cattleError(429, "TooManyRequests", { "retry-after": "1" }),
-  Denied: cattleError(403, "Forbidden"),
-  Unavailable: cattleError(500, "ServerError"),
-  stalled: "hang",
-};
 
 describe("of hosts", () => {
   let world: CattleWorld;

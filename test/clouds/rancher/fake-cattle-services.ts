@@ -127,6 +127,13 @@ function read(services: FakeServices, service: FakeService): FakeService {
   return service;
 }
 
+/** All that is under way comes to its end. */
+export function settleAll(services: FakeServices): void {
+  for (const service of [...services.all.values()]) {
+    while (AFTER[service.state] !== undefined && services.all.has(service.id)) read(services, service);
+  }
+}
+
 function forget({ all }: FakeServices, { id }: FakeService): void {
   all.delete(id);
   for (const each of all.values()) each.links = each.links.filter((link) => link !== id);
@@ -240,7 +247,7 @@ function shown(service: FakeService, { base }: { readonly base: string; readonly
   const ports = service.launchConfig?.ports.map((port) => Number(port.split(":")[0])) ?? [];
   const isUp = service.state === "active" || service.state === "updating-active";
   const publicEndpoints =
-    isUp && links.length > 0 && kind === "loadBalancerService"
+    isUp && kind === "loadBalancerService"
       ? ["203.0.113.10", "203.0.113.11"].flatMap((ipAddress) => ports.map((port) => ({ ipAddress, port })))
       : null;
   return {

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Breakage } from "#test/clouds/conformance.ts";
+import type { ArrivedRequest, Gate } from "#test/clouds/load-balancer-world.ts";
 import {
   answerToServices,
   createServices,
@@ -42,6 +44,8 @@ export interface FakeCattle {
   /** Items of a page where the client asks for more. */
   pageSize: number;
   fault: ((request: CattleRequest) => CattleAnswer | undefined) | undefined;
+  /** Whoever stands at the door. */
+  gate: Gate | undefined;
   add(traits?: Partial<Omit<FakeHost, "id">>): FakeHost;
   close(): Promise<void>;
 }
@@ -123,7 +127,13 @@ export async function startFakeCattle(): Promise<FakeCattle> {
           body: text === "" ? undefined : JSON.parse(text),
         };
         requests.push(request);
-        respond(outgoing, fake.fault?.(request) ?? answerTo(request));
+        const arrived = arrivedAs(request);
+        const verdict = fake.gate?.enter(arrived) ?? "pass";
+        if (verdict === "reset") return outgoing.destroy();
+        if (verdict !== "pass") return respond(outgoing, IN_TROUBLE[verdict]);
+        const answer = fake.fault?.(request) ?? answerTo(request);
+        if (fake.gate?.leave(arrived) === false) return outgoing.destroy();
+        return respond(outgoing, answer);
       })
       .catch((error: Error) => outgoing.destroy(error));
   });
@@ -138,6 +148,7 @@ export async function startFakeCattle(): Promise<FakeCattle> {
     linksAt: `${origin}${ROOT}`,
     pageSize: 1_000,
     fault: undefined,
+    gate: undefined,
     add(traits = {}) {
       count += 1;
       const host = {
@@ -157,6 +168,22 @@ export async function startFakeCattle(): Promise<FakeCattle> {
     },
   };
   return fake;
+}
+
+/** What an API in trouble answers. */
+export const IN_TROUBLE: Readonly<Record<Breakage, CattleAnswer>> = {
+  Throttled: cattleError(429, "TooManyRequests", { "retry-after": "1" }),
+  Denied: cattleError(403, "Forbidden"),
+  Unavailable: cattleError(500, "ServerError"),
+  stalled: "hang",
+};
+
+function arrivedAs({ method, path, query }: CattleRequest): ArrivedRequest {
+  const action = query["action"] === undefined ? "" : `?action=${query["action"]}`;
+  return {
+    what: `${method} ${path.replaceAll(/\/1[a-z]+\d+/g, "/{id}")}${action}`,
+    isChange: method !== "GET",
+  };
 }
 
 export function cattleError(

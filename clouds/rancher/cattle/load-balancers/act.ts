@@ -1,0 +1,135 @@
+import * as z from "zod";
+import type { Turn } from "#clouds/http/api.ts";
+import type { Outcome } from "#clouds/http/outcome.ts";
+import { fault, ok } from "#clouds/outcome.ts";
+import type { Cattle } from "#clouds/rancher/cattle/client.ts";
+import {
+  ExternalService,
+  LoadBalancerService,
+  Stack,
+} from "#clouds/rancher/cattle/load-balancers/resources.ts";
+import { PortRule } from "#clouds/rancher/cattle/load-balancers/state.ts";
+import type { ActionAnswer, CapabilityErrorCode } from "#core/capability.ts";
+import type { CloudAction } from "#core/decision.ts";
+
+/** Carries out one action: one request, by a link that Rancher gave. */
+export async function perform(action: CloudAction, cattle: Cattle, turn: Turn): Promise<ActionAnswer> {
+  const order = Order.safeParse({ ...action.parameters, action: action.action }).data;
+  if (order === undefined)
+    return {
+      kind: "error",
+      code: "Invalid",
+      message: `loadBalancers has no ${action.action} with these parameters`,
+    };
+  return answerOf(order, await carryOut(order, cattle, turn));
+}
+
+const url = z.string().min(1);
+const name = z.string().min(1);
+const stackId = z.string().min(1);
+
+const Order = z.discriminatedUnion("action", [
+  z.object({ action: z.literal("CreateStack"), name, externalId: z.string() }),
+  z.object({
+    action: z.literal("CreateLoadBalancer"),
+    name,
+    stackId,
+    image: z.string(),
+    ports: z.array(z.string()),
+  }),
+  z.object({ action: z.literal("CreateExternalService"), name, stackId, address: z.string() }),
+  z.object({ action: z.literal("ActivateExternalService"), url }),
+  z.object({ action: z.literal("ActivateLoadBalancer"), url }),
+  z.object({ action: z.literal("SetServiceLinks"), url, serviceIds: z.array(z.string()) }),
+  z.object({ action: z.literal("UpdateLoadBalancer"), url, portRules: z.array(PortRule) }),
+  z.object({ action: z.literal("DeleteExternalService"), url }),
+  z.object({ action: z.literal("DeleteLoadBalancer"), url }),
+]);
+type Order = z.output<typeof Order>;
+
+async function carryOut(order: Order, cattle: Cattle, turn: Turn): Promise<Outcome<unknown>> {
+  const { action } = order;
+  const send = async (link: string, method: "POST" | "PUT" | "DELETE", body?: unknown) => {
+    const template = `${method} ${action}`;
+    return cattle.send(
+      link,
+      { operation: action, template, method, ...(body === undefined ? {} : { body }) },
+      turn,
+    );
+  };
+  const create = async (type: string, body: unknown) => {
+    const link = await cattle.collectionOf(type, turn);
+    return link.kind === "fault" ? link : send(link.value, "POST", body);
+  };
+  switch (action) {
+    case "CreateStack":
+      return read(await create("stack", { name: order.name, externalId: order.externalId }), Stack);
+    case "CreateLoadBalancer": {
+      const launchConfig = { imageUuid: `docker:${order.image}`, ports: order.ports };
+      const body = { name: order.name, stackId: order.stackId, launchConfig, lbConfig: { portRules: [] } };
+      return balancerIn(await create("loadBalancerService", body));
+    }
+    case "CreateExternalService": {
+      const body = { name: order.name, stackId: order.stackId, externalIpAddresses: [order.address] };
+      return externalIn(await create("externalService", body));
+    }
+    case "ActivateExternalService":
+      return externalIn(await send(order.url, "POST", {}));
+    case "ActivateLoadBalancer":
+      return balancerIn(await send(order.url, "POST", {}));
+    case "SetServiceLinks": {
+      const serviceLinks = order.serviceIds.map((serviceId) => ({ serviceId }));
+      return balancerIn(await send(order.url, "POST", { serviceLinks }));
+    }
+    case "UpdateLoadBalancer":
+      return balancerIn(await send(order.url, "PUT", { lbConfig: { portRules: order.portRules } }));
+    case "DeleteExternalService":
+    case "DeleteLoadBalancer":
+      return send(order.url, "DELETE");
+  }
+}
+
+type Sent = Awaited<ReturnType<Cattle["send"]>>;
+
+function read<Schema extends z.ZodType>(sent: Sent, schema: Schema): Outcome<z.output<Schema>> {
+  if (sent.kind === "fault") return sent;
+  const parsed = schema.safeParse(sent.value.body);
+  return parsed.success
+    ? ok(parsed.data)
+    : fault("Unavailable", "Rancher answered something else than what was changed");
+}
+
+function balancerIn(sent: Sent): Outcome<unknown> {
+  const parsed = read(sent, LoadBalancerService);
+  return parsed.kind === "ok" ? ok(parsed.value.balancer) : parsed;
+}
+
+function externalIn(sent: Sent): Outcome<unknown> {
+  const parsed = read(sent, ExternalService);
+  return parsed.kind === "ok" ? ok(parsed.value.external) : parsed;
+}
+
+/** Errors that say that what is there is not what it was. */
+const CONFLICTS: ReadonlySet<string> = new Set([
+  "NotUnique",
+  "ActionNotAvailable",
+  "InvalidReference",
+  "InvalidState",
+]);
+
+function answerOf({ action }: Order, outcome: Outcome<unknown>): ActionAnswer {
+  if (outcome.kind === "ok")
+    return { kind: "done", result: action.startsWith("Delete") ? null : outcome.value };
+  const { status = 0, errorId = "", message } = outcome.fault;
+  const reason = errorId === "" ? {} : { reason: errorId };
+  if (action.startsWith("Delete") && status === 404) return { kind: "done", result: null };
+  if (status === 404 || status === 405 || status === 409 || CONFLICTS.has(errorId))
+    return { kind: "conflict", message, ...reason };
+  if (status === 400 || status === 422) return { kind: "error", code: "Invalid", message, ...reason };
+  return { kind: "error", code: codeOf(outcome.fault.code), message, ...reason };
+}
+
+/** A code of a node's answer as one of a capability. */
+export function codeOf(code: string): CapabilityErrorCode {
+  return code === "Throttled" || code === "Denied" || code === "Aborted" ? code : "Unavailable";
+}

@@ -1,0 +1,14 @@
+import { loadBalancerConformance } from "#test/clouds/load-balancers-conformance.ts";
+import { cattleWorld } from "#test/clouds/rancher/load-balancer-world.ts";
+
+loadBalancerConformance("an environment of Rancher 1.x", cattleWorld, {
+  every: 3,
+  services: 20,
+  cannotPlay: [
+    { row: "source-ranges", because: "its load balancers let everybody in" },
+    { row: "udp", because: "its load balancers serve TCP alone" },
+    { row: "taken-names", because: "a load balancer is known by its Service's uid, in a stack of its own" },
+    { row: "other-settings", because: "its load balancers have none" },
+    { row: "orphans", because: "its load balancers say nothing of their Service, and cannot be marked" },
+  ],
+});
