@@ -15,5 +15,7 @@ export function seenInstance({ metadata, spec }: Node): SeenInstance | undefined
   const [account, ...rest] = metadata.annotations?.[INSTANCE_ANNOTATION]?.split("/") ?? [];
   const id = rest.at(-1);
   if (account === undefined || id === undefined || id === "" || rest.length < 2) return undefined;
-  return spec.providerID?.endsWith(`/${id}`) === true ? { account, id } : undefined;
+  const { providerID = "" } = spec;
+  // Some kubelets write the id alone, as those of Oracle's own clusters do.
+  return providerID === id || providerID.endsWith(`/${id}`) ? { account, id } : undefined;
 }
