@@ -87,6 +87,8 @@ export async function ociWorld(kind: "lb" | "nlb"): Promise<LoadBalancerWorld> {
       annotations: { ...base, [RULE_MODE]: "NSG", [`${OCI_PREFIX}oci-backend-network-security-group`]: BACK },
     },
     otherSettings: { annotations: other },
+    internal: { annotations: { [`${kind === "lb" ? LB_PREFIX : NLB_PREFIX}internal`]: "true" } },
+    secrets: API_KEY.pem.split("\n").slice(1, -2),
     refused: [
       {
         title: "rules in security lists",
