@@ -28,8 +28,11 @@ export interface HcloudCloudOptions extends LoadCloudOptions {
   readonly maxListAgeMs?: number;
 }
 
-/** What Hetzner allows a project: 3,600 requests, of which one comes back each second. A sixth of them may go at once. */
-const QUOTA: Quota = { burst: 600, refillPerSecond: 1 };
+/**
+ * What is asked at the most. Hetzner allows a project 3,600 requests, of which one comes back each second; how many are left it says with
+ * each answer, and that is heeded.
+ */
+const QUOTA: Quota = { burst: 100, refillPerSecond: 10 };
 
 /** With fewer than this left, nodes that are initialized already are not looked at. */
 const RESERVE = 360;

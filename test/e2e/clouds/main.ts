@@ -1,0 +1,77 @@
+import { parseArgs } from "node:util";
+import { messageOf } from "#core/message-of.ts";
+import { type PlayedCloud, playCloud, WHOLE_LIFE } from "#test/e2e/clouds/play-cloud.ts";
+import { startRealCluster } from "#test/e2e/clouds/stage-plane.ts";
+import { STAGED_CLOUDS } from "#test/e2e/clouds/staged-clouds.ts";
+import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
+
+// `npm run test:clouds`: the life of nodes, and of a Service where a cloud has load balancers, on a real API server, with each cloud's
+// fake; with --cloud one cloud alone, which may be given several times.
+
+/** Of what is wrong with a cloud so much is printed. */
+const MAX_PROBLEMS = 5;
+
+const { values } = parseArgs({ options: { cloud: { type: "string", multiple: true } } });
+const providers = values.cloud ?? Object.keys(STAGED_CLOUDS);
+const unknown = providers.filter((provider) => !Object.hasOwn(STAGED_CLOUDS, provider));
+if (unknown.length > 0)
+  throw new Error(`${unknown.join(", ")}: give some of ${Object.keys(STAGED_CLOUDS).join(", ")}`);
+const binaries = await getControlPlaneBinaries((line) => process.stderr.write(`${line}\n`));
+if (binaries.kind === "missing") throw new Error(`there is no real API server: ${binaries.because}`);
+
+const rows: string[] = [];
+let failed = 0;
+for (const provider of providers) {
+  const startedAt = performance.now();
+  const played = await play(provider);
+  const seconds = Math.round((performance.now() - startedAt) / 1000);
+  if (!isWell(played)) failed += 1;
+  rows.push(rowOf(provider, played, seconds));
+  process.stderr.write(`${provider}: ${isWell(played) ? "passed" : "failed"} in ${seconds} s\n`);
+}
+process.stdout.write(
+  [
+    "| cloud | nodes up | naked | requests | deleted | wrongly | Service | seconds |",
+    "|---|---:|---:|---:|---:|---:|---|---:|",
+    ...rows,
+    "",
+    `${providers.length - failed} passed, ${failed} failed`,
+    "",
+  ].join("\n"),
+);
+process.exitCode = failed === 0 ? 0 : 1;
+
+/** What became of a cloud, or why it was not played to its end. */
+async function play(provider: string): Promise<PlayedCloud | string> {
+  const stage = STAGED_CLOUDS[provider];
+  if (stage === undefined || binaries.kind === "missing") return "it cannot be played";
+  const cloud = await stage();
+  const cluster = await startRealCluster(binaries.value);
+  try {
+    const played = await playCloud(provider, cloud, cluster, WHOLE_LIFE);
+    await cloud.close();
+    return played;
+  } catch (error) {
+    await cloud.close().catch(() => undefined);
+    return messageOf(error);
+  } finally {
+    await cluster.close();
+  }
+}
+
+function isWell(played: PlayedCloud | string): boolean {
+  if (typeof played === "string") return false;
+  const { up, naked, deleted, deletedWrongly, problems } = played;
+  return (
+    up === WHOLE_LIFE.nodes &&
+    deleted === WHOLE_LIFE.gone &&
+    [naked, deletedWrongly, problems.length].every((each) => each === 0)
+  );
+}
+
+function rowOf(provider: string, played: PlayedCloud | string, seconds: number): string {
+  if (typeof played === "string") return `| ${provider} | FAILED: ${played} | | | | | | ${seconds} |`;
+  const { up, naked, requests, deleted, deletedWrongly, service, problems } = played;
+  const wrong = problems.slice(0, MAX_PROBLEMS).map((problem) => `\n    FAILED: ${problem}`);
+  return `| ${provider} | ${up} | ${naked} | ${requests} | ${deleted} | ${deletedWrongly} | ${service} | ${seconds} |${wrong.join("")}`;
+}

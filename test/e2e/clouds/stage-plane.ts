@@ -1,0 +1,40 @@
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { parse } from "yaml";
+import { CONFIG_MAPS, creationPath, LEASES, type Resource } from "#core/resources/resource.ts";
+import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
+import {
+  ADMISSION_POLICIES,
+  type ControlPlaneBinaries,
+  OUR_MANIFESTS,
+  startKubeApiserver,
+} from "#emulators/harness/kube-apiserver.ts";
+import { askForJson } from "#test/ask.ts";
+import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
+
+/** A real API server with our rights and policies, those of the service function included. */
+export function startRealCluster(binaries: ControlPlaneBinaries): Promise<ClusterUnderTest> {
+  const services = fileURLToPath(new URL("../../../infra/rbac/service-lb-controller", import.meta.url));
+  const manifests = [...OUR_MANIFESTS, services, ADMISSION_POLICIES];
+  return startCluster((folder) => startKubeApiserver({ folder, binaries, manifests }));
+}
+
+/** The embedded one, which grants rights by itself, with the objects that an operator applies. */
+export async function startEmbeddedCluster(): Promise<ClusterUnderTest> {
+  const cluster = await startCluster((folder) => startEmbeddedControlPlane({ folder }));
+  const admin = await cluster.transport("admin");
+  for (const [resource, file] of STATE) {
+    const text = await readFile(new URL(`../../../infra/state/${file}`, import.meta.url), "utf8");
+    await askForJson(admin, {
+      method: "POST",
+      path: creationPath(resource, "kube-system"),
+      body: parse(text),
+    });
+  }
+  return cluster;
+}
+
+const STATE: readonly (readonly [Resource, string])[] = [
+  [CONFIG_MAPS, "config-map.yaml"],
+  [LEASES, "relay-lease.yaml"],
+];
