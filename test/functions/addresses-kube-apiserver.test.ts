@@ -3,5 +3,5 @@ import { onKubeApiserver } from "#test/killing/stage.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
 describeWithPart("control-plane", "a real control plane", (binaries) => {
-  describeAddresses("kube-apiserver", (cloud) => onKubeApiserver(binaries, cloud), { hasPolicies: true });
+  describeAddresses("kube-apiserver", onKubeApiserver(binaries), { hasPolicies: true });
 });

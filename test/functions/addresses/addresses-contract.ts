@@ -9,12 +9,9 @@ import { keepalivedWorld } from "#test/clouds/keepalived/load-balancer-world.ts"
 import { kubeVipWorld } from "#test/clouds/kubevip/load-balancer-world.ts";
 import type { BuildWorld } from "#test/clouds/load-balancer-world.ts";
 import { plainService } from "#test/clouds/plain-service.ts";
-import { rightsUsed } from "#test/witness/requests.ts";
 import { settle } from "#test/killing/play.ts";
 import { type Stage, type StagePlane, startStage } from "#test/killing/stage.ts";
-
-/** How a control plane is started for a cloud. */
-export type StartFor = (cloud: "keepalived" | "kubevip") => (folder: string) => Promise<StagePlane>;
+import { rightsUsed } from "#test/witness/requests.ts";
 
 const TIMEOUT_MS = 120_000;
 const WEB = { cloud: {}, names: ["web"] };
@@ -37,18 +34,18 @@ interface Stored {
 /** The whole life of a Service through the function, which signs in as itself. */
 export function describeAddresses(
   name: string,
-  start: StartFor,
+  start: (folder: string) => Promise<StagePlane>,
   { hasPolicies }: { readonly hasPolicies: boolean },
 ): void {
   describe(`addresses on ${name}`, { timeout: TIMEOUT_MS }, () => {
-    const staged = (cloud: "keepalived" | "kubevip", build: BuildWorld) => {
+    const staged = (build: BuildWorld) => {
       let stage: Stage | undefined;
       let plane: ControlPlane | undefined;
       let admin: Transport | undefined;
       let function_: Transport | undefined;
       beforeAll(async () => {
         stage = await startStage(build, async (folder) => {
-          const started = await start(cloud)(folder);
+          const started = await start(folder);
           plane = started.plane;
           return started;
         });
@@ -100,7 +97,7 @@ export function describeAddresses(
     };
 
     describe("keepalived", () => {
-      const { stage, get, patch, settled, ips, usedRights } = staged("keepalived", keepalivedWorld);
+      const { stage, get, patch, settled, ips, usedRights } = staged(keepalivedWorld);
 
       test("an address is given, gets a method, moves, is refused where it is another's, and goes", async () => {
         const { objects, world } = stage();
@@ -188,7 +185,7 @@ export function describeAddresses(
     });
 
     describe("kube-vip", () => {
-      const { stage, get, merge, patch, settled, usedRights } = staged("kubevip", kubeVipWorld);
+      const { stage, get, merge, patch, settled, usedRights } = staged(kubeVipWorld);
       const written = async () => {
         const { metadata, spec } = await get(SERVICE);
         const { [ADDRESSES_ANNOTATION]: addresses, [CHOSEN_ANNOTATION]: chosen } = metadata.annotations ?? {};
