@@ -91,7 +91,7 @@ const hasController = (name: string): boolean => !["sweep", "ec2-events"].includ
 
 /** Of the clouds, what every function knows at once: that they are there. */
 const KIND_OF_CLOUD =
-  /^clouds\/(base-url|kind|kinds|secrets\/reference|switch|[a-z-]+\/(from-stock-file|kind|label-selector|labels-from-tags|load-balancer-config|load-balancer-settings|node-keys|ocid|quota-settings|quotas|regions|sort-order))\.ts$/;
+  /^clouds\/(base-url|kind|kinds|secrets\/reference|switch|[a-z-]+\/(firewall-settings|from-stock-file|kind|label-selector|labels-from-tags|load-balancer-config|load-balancer-settings|node-keys|ocid|quota-settings|quotas|regions|sort-order))\.ts$/;
 
 /** What the clouds without an SDK are made of, each loaded by itself: cloud-bundles.test.ts looks at their sizes. */
 const OF_OTHER_CLOUDS = /^clouds\/(?!aws\/|secrets\/)[a-z-]+\/(?!kind\.ts$)/;

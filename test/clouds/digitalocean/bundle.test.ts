@@ -46,8 +46,10 @@ test.each(names)("%s: none of it comes along with the function", (name) => {
   const outputs = bundles.get(name) ?? {};
   const shared = [...filesLoadedWith(outputs, `functions/${name}.ts`)];
   const inputs = shared.flatMap((path) => Object.keys(outputs[path]?.inputs ?? {}));
-  expect(inputs.filter((input) => /^clouds\/(http|digitalocean)\//.test(input))).toEqual([
+  expect(inputs.filter((input) => /^clouds\/(http|digitalocean)\//.test(input)).toSorted()).toEqual([
+    "clouds/digitalocean/firewall-settings.ts",
     "clouds/digitalocean/kind.ts",
+    "clouds/digitalocean/load-balancer-settings.ts",
   ]);
 });
 
