@@ -16,8 +16,9 @@ export function belongingOf(balancer: LoadBalancer, service: Service, owner: Own
   if (!isInPlace(balancer, owner)) return "other";
   const ofCluster = isTagged(balancer, owner);
   if (!ofCluster && balancer.tags.some((tag) => tag.startsWith(CLUSTER_TAG_PREFIX))) return "other";
-  if (balancer.name === defaultNameOf(service) || balancer.tags.includes(serviceTagOf(service)))
-    return "service";
+  if (balancer.tags.includes(serviceTagOf(service))) return "service";
+  // Whoever chooses a name must not choose that of somebody else's.
+  if (balancer.name === defaultNameOf(service) && !isOfSomeService(balancer)) return "service";
   return ofCluster ? "cluster" : "other";
 }
 
@@ -39,6 +40,11 @@ export function isOfSomeService({ tags }: LoadBalancer): boolean {
 /** The name that a Service's load balancer has where no annotation names it; nobody else's has it. */
 export function defaultNameOf({ metadata: { uid } }: Pick<Service, "metadata">): string {
   return `a${uid.replaceAll("-", "")}`.slice(0, 32);
+}
+
+/** Whether a name may be that of some Service by its uid. */
+export function isDefaultName(name: string): boolean {
+  return /^a[0-9a-f]{31}$/.test(name);
 }
 
 /** The tag by which the load balancers of a cluster are known. */

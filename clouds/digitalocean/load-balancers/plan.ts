@@ -1,7 +1,8 @@
 import {
   annotationName,
+  DISOWN_ANNOTATION,
   ID_ANNOTATION,
-  isDisowned,
+  readDisowned,
 } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
 import type { LoadBalancerType } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
@@ -68,11 +69,19 @@ export function planEnsure({ service, state, configuration }: Planning): LoadBal
 
 /** What is next for a Service that wants none. */
 export function planRemoval({ service, state, configuration }: Planning): LoadBalancerStep {
-  const [first, ...more] = isDisowned(service) ? [] : allOwnOf(service, state.balancers, configuration);
+  const disowned = readDisowned(service);
+  if (disowned === undefined) return { kind: "refused", problem: unreadable(service) };
+  const [first, ...more] = disowned ? [] : allOwnOf(service, state.balancers, configuration);
   if (first === undefined) return { kind: "settled", ingress: [], warnings: [] };
   const deletion = ({ id }: LoadBalancer) => ({ action: "DeleteLoadBalancer", target: id, parameters: {} });
   const because = { code: "DeleteLoadBalancer", message: [first, ...more].map(({ id }) => id).join(", ") };
   return { kind: "act", because, actions: [deletion(first), ...more.map(deletion)] };
+}
+
+/** Where it is not clear whether it is to stay, it stays. */
+function unreadable({ metadata: { annotations } }: Service): Problem {
+  const value = annotations?.[DISOWN_ANNOTATION];
+  return { code: "InvalidAnnotation", field: DISOWN_ANNOTATION, value, allowed: "true or false" };
 }
 
 interface Planned {

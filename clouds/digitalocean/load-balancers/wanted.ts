@@ -1,7 +1,11 @@
-import { readAnnotations } from "#clouds/digitalocean/load-balancers/annotations/read-annotations.ts";
+import {
+  invalidAnnotation,
+  readAnnotations,
+} from "#clouds/digitalocean/load-balancers/annotations/read-annotations.ts";
 import type { Annotations, LoadBalancerType } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import type { ForwardingRule } from "#clouds/digitalocean/load-balancers/balancer.ts";
-import { type Built, rulesOf } from "#clouds/digitalocean/load-balancers/forwarding.ts";
+import { defaultNameOf, isDefaultName } from "#clouds/digitalocean/load-balancers/belonging.ts";
+import { type Built, refused, rulesOf } from "#clouds/digitalocean/load-balancers/forwarding.ts";
 import { healthCheckOf, type WantedHealthCheck } from "#clouds/digitalocean/load-balancers/health-check.ts";
 import type { Problem } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
@@ -37,6 +41,11 @@ export function readService(service: Service): Built<Reading> {
   const read = readAnnotations(service.metadata.annotations);
   if (read.kind === "refused") return read;
   const { annotations, warnings } = read;
+  const { name } = annotations;
+  if (name !== undefined && isDefaultName(name) && name !== defaultNameOf(service)) {
+    const allowed = "a name that no other Service's load balancer has by its uid";
+    return refused(invalidAnnotation("name", service.metadata.annotations, allowed));
+  }
   return { kind: "built", value: { service, annotations, warnings } };
 }
 

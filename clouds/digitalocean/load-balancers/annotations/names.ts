@@ -16,8 +16,15 @@ export const ID_ANNOTATION = "kubernetes.digitalocean.com/load-balancer-id";
 /** Says that the load balancer is left to whoever else it is to belong to. */
 export const DISOWN_ANNOTATION = "service.kubernetes.io/do-loadbalancer-disown";
 
-/** Whether the load balancer of a Service is to be left alone: neither changed nor deleted. */
-export function isDisowned({ metadata: { annotations } }: Pick<Service, "metadata">): boolean {
-  const read = boolean((annotations?.[DISOWN_ANNOTATION] ?? "").trim());
-  return read.ok && read.value;
+/** Whether the load balancer of a Service is to be left alone, neither changed nor deleted; undefined where that cannot be read. */
+export function readDisowned({ metadata: { annotations } }: Pick<Service, "metadata">): boolean | undefined {
+  const written = (annotations?.[DISOWN_ANNOTATION] ?? "").trim();
+  if (written === "") return false;
+  const read = boolean(written);
+  return read.ok ? read.value : undefined;
+}
+
+/** Whether it certainly is. */
+export function isDisowned(service: Pick<Service, "metadata">): boolean {
+  return readDisowned(service) === true;
 }

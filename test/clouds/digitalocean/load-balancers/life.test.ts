@@ -167,4 +167,14 @@ describe("a load balancer that is disowned", () => {
     expect(balancers()).toHaveLength(1);
     expect(world.fake.requests).toEqual([]);
   });
+
+  test("or of which nobody can tell whether it is, stays, and the Service with it", async () => {
+    const ours = world.fake.addLoadBalancer({ name: DEFAULT_NAME });
+    const annotations = { "service.kubernetes.io/do-loadbalancer-disown": "yes", [ID]: ours.id };
+    const { last } = await bringAbout(world.cloud(), settingsWith(), aService({ annotations }), {
+      wanted: false,
+    });
+    expect(last).toMatchObject({ kind: "refused", problem: { code: "InvalidAnnotation" } });
+    expect(balancers()).toHaveLength(1);
+  });
 });

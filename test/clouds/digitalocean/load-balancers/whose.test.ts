@@ -141,6 +141,12 @@ const ROWS: readonly Row[] = [
     becomes: "refused",
   },
   {
+    title: "its own name, the tag of another cluster's Service",
+    there: { name: DEFAULT_NAME, tags: ["k8s-service:other"] },
+    by: "nothing",
+    becomes: "refused",
+  },
+  {
     title: "its own name in another region",
     there: { name: DEFAULT_NAME, region: "nyc1" },
     by: "nothing",
@@ -258,4 +264,14 @@ describe("a name of its own", () => {
     expect(last).toMatchObject({ kind: "settled", warnings });
     expect([...world.fake.loadBalancers.values()]).toMatchObject([{ name }]);
   });
+});
+
+test("a name that another Service's load balancer may have is nobody's to choose", async () => {
+  const service = aService({ annotations: { name: `a${"0".repeat(31)}` } });
+  const nodes = nodesOf([world.fake.add()]);
+  const { last } = await bringAbout(world.cloud(), settingsWith(), service, { nodes });
+  expect(last).toMatchObject({ kind: "refused", problem: { code: "InvalidAnnotation" } });
+  const own = aService({ annotations: { name: DEFAULT_NAME } });
+  expect((await bringAbout(world.cloud(), settingsWith(), own, { nodes })).last.kind).toBe("settled");
+  expect([...world.fake.loadBalancers.values()]).toMatchObject([{ name: DEFAULT_NAME, tags: [] }]);
 });
