@@ -77,6 +77,11 @@ export const LOG_EVENTS = {
   InstanceChanged:
     "EC2 told of an `instance` that ends (`state`): its nodes (`objects`) were looked at, at once",
   InstanceChangeDropped: "EC2 told of an `instance` of which nothing is to be done (`code`)",
+  ServiceDenied:
+    "an API server asked about a Service (`namespace`, `name`) that cannot have its load balancer (`code`): it was told so, in the words of the catalogue",
+  ReviewUnanswered:
+    "an API server asked about a Service (`namespace`, `name`), and the cloud did not answer (`code`)",
+  ReviewFailed: "an API server asked about a Service, and could not be answered",
   TracingOff: "the environment asks for traces in a way that cannot be followed: nothing is traced",
   TracesDropped:
     "so many `spans` were not sent since that was last said, the last of them for this reason (`code`)",

@@ -16,6 +16,14 @@ const FOLLOWS: Readonly<Record<string, string>> = { "ec2-events": "node-lifecycl
 /** Those that are no controller's, and are there whatever controllers are. */
 const NO_CONTROLLERS = ["sweep", ...Object.keys(FOLLOWS)];
 
+/** Those that are there only where somebody names them: what has a URL is asked by whoever finds it. */
+const WHERE_NAMED: ReadonlySet<string> = new Set(["admission"]);
+
+/** The functions of a deployment that says nothing of controllers. */
+export function defaultOf(functions: readonly string[]): string[] {
+  return choosableOf(functions).filter((name) => !WHERE_NAMED.has(name));
+}
+
 /** The functions that a deployment can be without. */
 export function choosableOf(functions: readonly string[]): string[] {
   return functions.filter((name) => !NO_CONTROLLERS.includes(name));

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { faultsOfParameters, splitList } from "./check-parameters.ts";
-import { choosableOf, type DeployedFunction, leaveOut } from "./leave-out.ts";
+import { choosableOf, type DeployedFunction, defaultOf, leaveOut } from "./leave-out.ts";
 
 /** What this plugin uses of osls. */
 interface Serverless {
@@ -44,8 +44,8 @@ function apply({ serviceDir, configurationFilename, classes, service }: Serverle
       ["The parameters of the deployment do not fit:", ...faults].join("\n  "),
       "PARAMETERS_DO_NOT_FIT",
     );
-  const controllers = splitList(given["controllers"] ?? "all");
-  if (controllers.includes("all")) return;
+  const named = splitList(given["controllers"] ?? "all");
+  const controllers = named.includes("all") ? defaultOf(Object.keys(service.functions)) : named;
   const { functions, resources } = leaveOut(controllers, service.functions, service.resources);
   service.functions = Object.fromEntries(
     Object.entries(service.functions).filter(([name]) => functions.includes(name)),

@@ -52,6 +52,13 @@ locals {
       timeout      = 45
       asynchronous = true
     }
+    admission = {
+      description = "Tells API servers whether a Service can have the load balancer that it asks for"
+      memory_size = 512
+      # API servers wait five seconds for an answer.
+      timeout      = 6
+      asynchronous = false
+    }
   }
 
   # The sweep is there whatever controllers are, and ec2-events has nothing to do without node-lifecycle.

@@ -60,3 +60,20 @@ resource "aws_lambda_function_event_invoke_config" "function" {
     }
   }
 }
+
+# Whoever asks has a token of its cluster: no API server signs as AWS does.
+resource "aws_lambda_function_url" "function" {
+  for_each = { for name, definition in local.functions : name => definition if name == "admission" }
+
+  function_name      = aws_lambda_function.function[each.key].function_name
+  authorization_type = "NONE"
+}
+
+resource "aws_lambda_permission" "url" {
+  for_each = aws_lambda_function_url.function
+
+  function_name          = aws_lambda_function.function[each.key].function_name
+  action                 = "lambda:InvokeFunctionUrl"
+  principal              = "*"
+  function_url_auth_type = "NONE"
+}

@@ -17,3 +17,8 @@ output "queue_urls" {
   description = "The queues of what failed and nobody takes up again."
   value       = { failures = aws_sqs_queue.failures.url, dead-letters = aws_sqs_queue.dead_letters.url }
 }
+
+output "admission_url" {
+  description = "What a ValidatingWebhookConfiguration has as its url, with lb-service/CLUSTER behind it; null without admission."
+  value       = one([for url in aws_lambda_function_url.function : url.function_url])
+}

@@ -123,11 +123,11 @@ locals {
 
   clusters_arn = "arn:${local.partition}:ssm:${local.region}:${local.account}:parameter${coalesce(var.clusters_path, "/none")}"
 
-  # The sweep asks no cloud, and it and ec2-events are about all clusters.
+  # The sweep asks no cloud and admission none of AWS, admission reaches no cluster, and the sweep and ec2-events are about all of them.
   attachments = {
     for pair in setproduct([for name, given in local.granted : name if given], keys(local.functions)) :
     "${pair[0]}/${pair[1]}" => { policy = pair[0], function = pair[1] }
-    if !(pair[0] == "assume-role" && pair[1] == "sweep")
+    if !(pair[0] == "assume-role" && contains(["sweep", "admission"], pair[1]))
     && !(pair[0] == "cluster" && contains(["sweep", "ec2-events"], pair[1]))
     && !(pair[0] == "all-clusters" && !contains(["sweep", "ec2-events"], pair[1]))
     && !(pair[0] == "fleet-brake" && pair[1] != "node-lifecycle")

@@ -64,6 +64,8 @@ locals {
         }
       },
     ]
+    # What it asks DigitalOcean it asks with the cluster's token.
+    admission = []
     sweep = [
       {
         Effect = "Allow"
@@ -71,7 +73,7 @@ locals {
         # Each that a controller has, and itself: where clusters are many it hands them on in shards.
         Resource = [
           for name in keys(local.functions) : "arn:${local.partition}:lambda:${local.region}:${local.account}:function:${local.prefix}-${name}"
-          if name != "ec2-events"
+          if !contains(["ec2-events", "admission"], name)
         ]
       },
       {

@@ -15,15 +15,15 @@ variable "package_folder" {
 }
 
 variable "controllers" {
-  description = "The functions of these controllers alone, with the sweep."
+  description = "The functions of these controllers alone, with the sweep; admission, which has a URL, is there where it is named."
   type        = set(string)
   default     = ["node", "node-lifecycle", "csr", "service", "route", "tagging"]
 
   validation {
     condition = length(var.controllers) > 0 && length(setsubtract(var.controllers, [
-      "node", "node-lifecycle", "csr", "service", "route", "tagging",
+      "node", "node-lifecycle", "csr", "service", "route", "tagging", "admission",
     ])) == 0
-    error_message = "controllers are one or more of node, node-lifecycle, csr, service, route, tagging."
+    error_message = "controllers are one or more of node, node-lifecycle, csr, service, route, tagging, admission."
   }
 }
 

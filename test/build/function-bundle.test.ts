@@ -87,7 +87,7 @@ const FOLDERS_OF_ONE: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Functions that carry a controller; the others have none, and hand everything to them. */
-const hasController = (name: string): boolean => !["sweep", "ec2-events"].includes(name);
+const hasController = (name: string): boolean => !["sweep", "ec2-events", "admission"].includes(name);
 
 /** Of the clouds, what every function knows at once: that they are there. */
 const KIND_OF_CLOUD =

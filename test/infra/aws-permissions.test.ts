@@ -42,6 +42,7 @@ test.each([
   ["RouteFunctionRole", "route"],
   ["TaggingFunctionRole", "tagging"],
   ["SweepFunctionRole", "sweep"],
+  ["AdmissionFunctionRole", "admission"],
 ])("%s grants what the reference says of %s", async (role, name) => {
   const reference = await readFile(`${ROOT}docs/reference/aws-permissions.md`, "utf8");
   const row = reference

@@ -19,7 +19,16 @@ const ALL = await functionNames();
 
 /** One for each partition that is open to more than one customer, and one for each way of choosing controllers. */
 const ROWS: readonly Row[] = [
-  { region: "eu-central-1", parameters: {}, functions: ALL },
+  // What has a URL is there where it is named.
+  { region: "eu-central-1", parameters: {}, functions: ALL.filter((name) => name !== "admission") },
+  {
+    region: "eu-west-1",
+    parameters: {
+      ...{ controllers: "service,admission", clustersPath: "/serverless-ccm/clusters" },
+      signInSecrets: "arn:aws:secretsmanager:eu-west-1:123456789012:secret:{function}/*",
+    },
+    functions: ["admission", "service", "sweep"],
+  },
   {
     region: "us-gov-west-1",
     parameters: {

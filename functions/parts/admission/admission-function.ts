@@ -80,7 +80,7 @@ async function judged(
   { cloud, log }: AdmissionWorld,
   context: FunctionContext,
 ): Promise<UrlResponse> {
-  const { object: service, oldObject: before, operation } = review.request;
+  const { object: service, oldObject: before } = review.request;
   const { capabilities } = await cloud(cluster);
   const validation = capabilities?.[SERVICE_VALIDATION];
   if (validation === undefined) return respond(200, answerTo(review, undefined));
@@ -89,7 +89,7 @@ async function judged(
   const { answers } = await validation.observe([question], { signal, share: cluster.limits.floorShare });
   const [answer] = answers;
   const { namespace, name } = service.metadata;
-  const facts = { cluster: cluster.name, requestId: context.awsRequestId, namespace, name, operation };
+  const facts = { cluster: cluster.name, requestId: context.awsRequestId, namespace, name };
   if (answer?.kind !== "observed") {
     const { code, message } = answer ?? { code: "Unavailable", message: "the cloud said nothing" };
     log({ level: "warn", event: "ReviewUnanswered", ...facts, code, message });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { choosableOf, leaveOut } from "../../../build/deployment/leave-out.ts";
+import { choosableOf, defaultOf, leaveOut } from "../../../build/deployment/leave-out.ts";
 
 const FUNCTIONS = Object.fromEntries(
   ["node", "node-lifecycle", "sweep", "ec2-events"].map((name) => [
@@ -50,4 +50,10 @@ test("a function whose name only begins as that of another stays", () => {
 
 test("all that have a controller can be left out", () => {
   expect(choosableOf(Object.keys(FUNCTIONS))).toEqual(["node", "node-lifecycle"]);
+});
+
+test("what has a URL can be chosen, and is not there unless it is", () => {
+  const functions = ["node", "sweep", "admission", "ec2-events"];
+  expect(choosableOf(functions)).toEqual(["node", "admission"]);
+  expect(defaultOf(functions)).toEqual(["node"]);
 });

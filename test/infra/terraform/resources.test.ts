@@ -19,6 +19,7 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   "AWS::Lambda::EventInvokeConfig": ["aws_lambda_function_event_invoke_config"],
   "AWS::Lambda::Function": ["aws_lambda_function"],
   "AWS::Lambda::Permission": ["aws_lambda_permission"],
+  "AWS::Lambda::Url": ["aws_lambda_function_url"],
   "AWS::Logs::LogGroup": ["aws_cloudwatch_log_group"],
   "AWS::SQS::Queue": ["aws_sqs_queue"],
   "AWS::SQS::QueuePolicy": ["aws_sqs_queue_policy"],
@@ -125,6 +126,7 @@ describeWithPart("hcl2tojson", "the Terraform module", ({ program, args }) => {
     }
     folder = await makePackagingFolder();
     const parameters = {
+      controllers: "node,node-lifecycle,csr,service,route,tagging,admission",
       vpcSubnetIds: "subnet-0123456789abcdef0",
       vpcSecurityGroupIds: "sg-0123456789abcdef0",
     };
