@@ -95,11 +95,11 @@ function withoutIds(
 }
 
 function addForeign({ services }: FakeCattle): void {
-  services.stacks.set("1st900", { id: "1st900", name: "shop", externalId: "catalog://shop" });
-  const theirs = { stackId: "1st900", state: "active", readsLeft: 0 };
+  services.stacks.set("1st9000001", { id: "1st9000001", name: "shop", externalId: "catalog://shop" });
+  const theirs = { stackId: "1st9000001", state: "active", readsLeft: 0 };
   const node: FakeService = {
     ...theirs,
-    id: "1s900",
+    id: "1s9000001",
     kind: "externalService",
     name: "web-1-example-com",
     externalIpAddresses: ["192.0.2.9"],
@@ -107,12 +107,14 @@ function addForeign({ services }: FakeCattle): void {
   };
   const balancer: FakeService = {
     ...theirs,
-    id: "1s901",
+    id: "1s9000002",
     kind: "loadBalancerService",
     name: "lb-a11111111222233334444555555555555",
     launchConfig: { imageUuid: "docker:haproxy", ports: ["80:80/tcp"] },
-    lbConfig: { portRules: [{ sourcePort: 80, targetPort: 30_080, serviceId: "1s900", protocol: "tcp" }] },
-    links: ["1s900"],
+    lbConfig: {
+      portRules: [{ sourcePort: 80, targetPort: 30_080, serviceId: "1s9000001", protocol: "tcp" }],
+    },
+    links: ["1s9000001"],
   };
   services.all.set(node.id, node).set(balancer.id, balancer);
 }

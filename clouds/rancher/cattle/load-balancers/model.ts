@@ -33,7 +33,7 @@ export const cattleLoadBalancerModel: LoadBalancerModel = {
     const [balancer, second] = state.balancers;
     if (second !== undefined) return { kind: "refused", problem: { code: "AmbiguousLoadBalancer" } };
     if (balancer !== undefined && GOING.has(balancer.state)) return waitFor("the load balancer to be gone");
-    if (!question.wanted) return balancer === undefined ? NOTHING_LEFT : away(balancer, state);
+    if (!question.wanted) return away(balancer, state);
     if (balancer === undefined) return make(question, state);
     if (canonicalJson(balancer.ports.toSorted()) !== canonicalJson(portsOf(question.service)))
       return act("DeleteLoadBalancer", "its ports have changed", [deletion(balancer)]);
@@ -157,11 +157,16 @@ function up({ id, state, actions, addresses }: Balancer, wanted: readonly Extern
   return { kind: "settled", ingress: addresses.map((ip) => ({ ip })), warnings: [] };
 }
 
-/** The nodes that nobody else sends to, then the load balancer: without it nobody would know whose they were. */
-function away(balancer: Balancer, { externals }: CattleState): LoadBalancerStep {
-  const deletions = externals.filter((external) => isOnlyOf(external, balancer)).map(deletionOf);
-  if (isSome(deletions)) return act("DeleteExternalService", `${deletions.length} nodes`, deletions);
-  return act("DeleteLoadBalancer", balancer.name, [deletion(balancer)]);
+/**
+ * The load balancer first, and once it is gone what nobody sends to any more: of several that go at once the last one sees that. What
+ * is about to be sent to by a load balancer that is being made is made once more.
+ */
+function away(balancer: Balancer | undefined, { externals }: CattleState): LoadBalancerStep {
+  if (balancer !== undefined) return act("DeleteLoadBalancer", balancer.name, [deletion(balancer)]);
+  const deletions = externals.filter(({ consumers }) => consumers?.length === 0).map(deletionOf);
+  return isSome(deletions)
+    ? act("DeleteExternalService", `${deletions.length} nodes`, deletions)
+    : NOTHING_LEFT;
 }
 
 function isTarget({ providerID }: { readonly providerID?: string | undefined }): boolean {

@@ -90,8 +90,7 @@ export async function stateOf(
   for (const each of environment.externals) {
     const { external } = each;
     // Whether somebody else sends to it matters of those alone that may have to go.
-    const isDoubted =
-      own !== undefined && (wanted ? ids.has(external.id) && !names.has(external.name) : true);
+    const isDoubted = wanted ? ids.has(external.id) && !names.has(external.name) : own === undefined;
     if (!isDoubted) {
       externals.push(external);
       continue;
