@@ -163,9 +163,10 @@ export function createFakeBalancers(
     const isFailing = fake.failCreation;
     const headers = work.order({
       ...{ kind, compartmentId, target: balancer.id, type: "CreateLoadBalancer" },
-      apply() {
-        balancer.lifecycleState = isFailing ? "FAILED" : "ACTIVE";
-        if (!isFailing) balancer.ipAddresses = ipAddresses;
+      apply(isDone) {
+        const isMade = isDone && !isFailing;
+        balancer.lifecycleState = isMade ? "ACTIVE" : "FAILED";
+        if (isMade) balancer.ipAddresses = ipAddresses;
         balancer.version += 1;
       },
     });
@@ -195,8 +196,8 @@ export function createFakeBalancers(
     else if (kind === "nlb") balancer.lifecycleState = "UPDATING";
     const headers = work.order({
       ...{ kind, compartmentId: balancer.compartmentId, target: id, type },
-      apply() {
-        applied();
+      apply(isDone) {
+        if (isDone) applied();
         if (balancer.lifecycleState === "UPDATING") balancer.lifecycleState = "ACTIVE";
         balancer.version += 1;
       },

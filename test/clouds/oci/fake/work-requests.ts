@@ -11,7 +11,8 @@ export interface FakeWork {
   state: "ACCEPTED" | "IN_PROGRESS" | "SUCCEEDED" | "FAILED";
   readonly accepted: string;
   finished: string | undefined;
-  readonly apply: () => void;
+  /** Its end, whether or not it came to something. */
+  readonly apply: (isDone: boolean) => void;
 }
 
 /** Work requests of both services. They go on when somebody looks, and end after `reads` looks. */
@@ -40,7 +41,7 @@ export function createFakeWorkRequests(): FakeWorkRequests {
 
   const end = (work: FakeWork): void => {
     const failure = failures.get(work.id);
-    if (failure === undefined) work.apply();
+    work.apply(failure === undefined);
     work.state = failure === undefined ? "SUCCEEDED" : "FAILED";
     work.finished = new Date().toISOString();
   };

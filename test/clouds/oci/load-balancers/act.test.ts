@@ -1,0 +1,147 @@
+import { createPrivateKey } from "node:crypto";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createOciApis, type OciApis } from "#clouds/oci/api.ts";
+import { OciCloudConfig } from "#clouds/oci/kind.ts";
+import { createLoadBalancers } from "#clouds/oci/load-balancers/capability.ts";
+import type { CloudAction } from "#core/decision.ts";
+import { aCall } from "#test/clouds/builders.ts";
+import { API_KEY } from "#test/clouds/oci/fake/credentials.ts";
+import { type FakeReply, refusal } from "#test/clouds/oci/fake/reply.ts";
+import { cloudOf, type FakeAccount, startFakeAccount } from "#test/clouds/oci/load-balancers/fake-account.ts";
+import { aService, CLUSTER, question } from "#test/clouds/oci/load-balancers/service.ts";
+
+let account: FakeAccount;
+let apis: OciApis;
+let capability: ReturnType<typeof createLoadBalancers>;
+beforeEach(async () => {
+  account = await startFakeAccount();
+  const config = OciCloudConfig.parse(cloudOf(account, "unused", API_KEY.fingerprint));
+  const key = createPrivateKey(API_KEY.pem);
+  const world = { sleep: async () => {}, now: () => 0, wallClock: Date.now, random: () => 0.5 };
+  apis = createOciApis(config, async () => key, world);
+  const instances = async () => ({ answers: [], usage: { calls: {}, throttled: 0, waitedMs: 0 } });
+  capability = createLoadBalancers({ config, cluster: CLUSTER, apis, instances, wallClock: Date.now });
+});
+afterEach(async () => {
+  apis.close();
+  await account.close();
+});
+
+const anAction = (action: string, target: string, parameters: Record<string, unknown> = {}): CloudAction => ({
+  ...{ on: "cloud", capability: "loadBalancers", action, target, parameters },
+  precondition: { uid: "u", deleting: false },
+});
+const UPDATE = anAction("lb:UpdateListener", "ocid1.loadbalancer.oc1.phx.b1", { name: "TCP-80", body: {} });
+const act = async (action: CloudAction) => (await capability.act(action, aCall())).answer;
+
+describe("what a change is answered with", () => {
+  test.each<[FakeReply, object]>([
+    [refusal(400, "InvalidParameter"), { kind: "error", code: "Invalid", reason: "InvalidParameter" }],
+    [refusal(400, "LimitExceeded"), { kind: "error", code: "Invalid", reason: "LimitExceeded" }],
+    [refusal(401, "NotAuthenticated"), { kind: "error", code: "Denied" }],
+    [refusal(403, "NotAllowed"), { kind: "error", code: "Denied" }],
+    [refusal(404, "NotAuthorizedOrNotFound"), { kind: "error", code: "Denied" }],
+    [refusal(409, "IncorrectState"), { kind: "conflict", reason: "IncorrectState" }],
+    [refusal(412, "NoEtagMatch"), { kind: "conflict", reason: "NoEtagMatch" }],
+    [refusal(422, "Unprocessable"), { kind: "error", code: "Invalid" }],
+    [refusal(429, "TooManyRequests"), { kind: "error", code: "Throttled" }],
+    [refusal(500, "InternalServerError"), { kind: "error", code: "Unavailable" }],
+    [
+      { status: 200, body: "<html>" },
+      { kind: "error", code: "Unavailable" },
+    ],
+    [
+      { status: 302, body: "" },
+      { kind: "error", code: "Unavailable" },
+    ],
+    ["destroy", { kind: "error", code: "Unavailable" }],
+  ])("%j", async (reply, answer) => {
+    account.oci.fault = () => reply;
+    expect(await act(UPDATE)).toMatchObject(answer);
+  });
+
+  test("a creation that was not answered is not sent a second time", async () => {
+    account.oci.fault = () => "destroy";
+    await act(anAction("lb:CreateLoadBalancer", "name", { body: {}, retryToken: "t" }));
+    expect(account.oci.requests.map(({ headers }) => headers["opc-retry-token"])).toEqual(["t"]);
+  });
+
+  test("a change names what it is made on", async () => {
+    account.oci.fault = () => ({ status: 204 });
+    await act({ ...UPDATE, parameters: { ...UPDATE.parameters, etag: "e1" } });
+    expect(account.oci.requests).toMatchObject([
+      {
+        method: "PUT",
+        path: "/20170115/loadBalancers/ocid1.loadbalancer.oc1.phx.b1/listeners/TCP-80",
+        headers: { "if-match": "e1" },
+      },
+    ]);
+  });
+
+  test.each(["../../x", "a/b", "a?b=c"])("an id such as %s stays one part of the path", async (target) => {
+    account.oci.fault = () => ({ status: 204 });
+    await act(anAction("nlb:DeleteLoadBalancer", target));
+    expect(account.oci.requests.map(({ path }) => path)).toEqual([
+      `/20200501/networkLoadBalancers/${encodeURIComponent(target)}`,
+    ]);
+  });
+});
+
+describe("a deletion that is answered with 404", () => {
+  test("is done where there is nothing to be read", async () => {
+    expect(await act(anAction("lb:DeleteLoadBalancer", "ocid1.loadbalancer.oc1.phx.none"))).toEqual({
+      kind: "done",
+      result: null,
+    });
+    expect(await act(anAction("vcn:DeleteNetworkSecurityGroup", "none"))).toEqual({
+      kind: "done",
+      result: null,
+    });
+  });
+
+  test("is denied where it can be read", async () => {
+    const { id } = account.nlb.add();
+    account.oci.fault = ({ method }) =>
+      method === "DELETE" ? refusal(404, "NotAuthorizedOrNotFound") : undefined;
+    expect(await act(anAction("nlb:DeleteLoadBalancer", id))).toMatchObject({
+      kind: "error",
+      code: "Denied",
+    });
+  });
+
+  test("a group that is in use for a while yet is tried again", async () => {
+    const { id } = account.nsgs.add();
+    account.lb.add({ networkSecurityGroupIds: [id] });
+    expect(await act(anAction("vcn:DeleteNetworkSecurityGroup", id))).toMatchObject({
+      kind: "error",
+      code: "Unavailable",
+    });
+  });
+});
+
+test.each(["lb:Explode", "vcn:UpdateListener", "nlb:UpdateLoadBalancerShape", "toString:constructor"])(
+  "there is no action %s",
+  async (action) => {
+    expect(await act(anAction(action, "x"))).toMatchObject({ kind: "error", code: "Invalid" });
+    expect(account.oci.requests).toEqual([]);
+  },
+);
+
+describe("what cannot be seen is an error, and never nothing", () => {
+  test.each<[RegExp, FakeReply, string]>([
+    [/loadBalancers$/, refusal(404, "NotAuthorizedOrNotFound"), "Denied"],
+    [/loadBalancers$/, refusal(429, "TooManyRequests"), "Throttled"],
+    [/loadBalancers$/, { status: 200, body: '{"a":1}' }, "Unavailable"],
+    [/loadBalancers$/, { status: 200, body: [{ id: "x" }] }, "Unavailable"],
+    [/networkLoadBalancers$/, refusal(500, "InternalServerError"), "Unavailable"],
+    [/networkSecurityGroups$/, refusal(404, "NotAuthorizedOrNotFound"), "Denied"],
+    [/networkSecurityGroups$/, { status: 200, body: "[" }, "Unavailable"],
+    [/subnets\//, refusal(401, "NotAuthenticated"), "Denied"],
+    [/subnets\//, "destroy", "Unavailable"],
+  ])("%s answers %j", async (path, reply, code) => {
+    account.oci.fault = (request) => (path.test(request.path) ? reply : undefined);
+    const asked = { ...question(aService()), nodes: [] };
+    const { answers } = await capability.observe([asked], aCall());
+    expect(answers).toMatchObject([{ kind: "error", code }]);
+  });
+});
