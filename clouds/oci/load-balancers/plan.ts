@@ -17,7 +17,7 @@ import {
 } from "#clouds/oci/load-balancers/plan-security.ts";
 import type { OciState, SeenBalancer } from "#clouds/oci/load-balancers/state.ts";
 import { CLUSTER_TAG, isOfCluster } from "#clouds/oci/load-balancers/tags.ts";
-import { backendsOf } from "#clouds/oci/load-balancers/targets.ts";
+import { backendsOf, MAX_BACKENDS } from "#clouds/oci/load-balancers/targets.ts";
 import { readWanted, type Wanted } from "#clouds/oci/load-balancers/wanted/wanted.ts";
 import { tagsOf } from "#clouds/oci/load-balancers/wanted/wanted-tags.ts";
 import { hashOf } from "#core/hash.ts";
@@ -60,12 +60,15 @@ function ensure(
   const seen = state.found.find(({ kind }) => kind === wanted.kind);
   const standing = seen === undefined ? undefined : standingOf(seen, wanted, whose);
   if (standing !== undefined) return standing;
-  const addresses = backendsOf(question, state.addresses);
+  const { isTooMany, ...addresses } = backendsOf(question, state.addresses);
+  const warnings = [...wanted.warnings, ...(isTooMany ? [TOO_MANY] : [])];
   const noBackends = faultOfBackends(question, wanted, addresses);
   if (noBackends !== undefined) return refused(noBackends);
   if (seen !== undefined && question.onlyTargets === true) {
     const change = nextChangeOfBackends({ wanted, addresses, groups: undefined }, seen);
-    return change === undefined ? settled(seen, wanted) : { ...changed(change, seen), onlyTargets: true };
+    return change === undefined
+      ? settled(seen, wanted, warnings)
+      : { ...changed(change, seen), onlyTargets: true };
   }
   const badGroup = faultOfGroups(wanted, state, whose);
   if (badGroup !== undefined) return refused(badGroup);
@@ -86,7 +89,7 @@ function ensure(
     if (seen.failure === undefined) return changed(change, seen);
     return refused({ code: "LoadBalancerRefused", detail: `${change.action} after ${seen.failure}` });
   }
-  return groupsAfter(wanted, state, whose) ?? settled(seen, wanted);
+  return groupsAfter(wanted, state, whose) ?? settled(seen, wanted, warnings);
 }
 
 /** Where a load balancer is to be made: its subnets, and its address where the Service says which. */
@@ -214,9 +217,11 @@ function typeChanged(other: SeenBalancer, { service: { metadata } }: Whose): Loa
   return refused({ code: "TypeChanged", field: TYPE, value: metadata.annotations?.[TYPE], allowed });
 }
 
-function settled({ balancer }: SeenBalancer, wanted: Wanted): LoadBalancerStep {
-  return { kind: "settled", ingress: ingressOf(balancer, wanted), warnings: wanted.warnings };
+function settled({ balancer }: SeenBalancer, wanted: Wanted, warnings: readonly Problem[]): LoadBalancerStep {
+  return { kind: "settled", ingress: ingressOf(balancer, wanted), warnings };
 }
+
+const TOO_MANY: Problem = { code: "TooManyTargets", detail: `a backend set has room for ${MAX_BACKENDS}` };
 
 function isOurs({ freeformTags }: SeenBalancer["balancer"], { cluster }: Whose): boolean {
   return isOfCluster(freeformTags ?? undefined, cluster);

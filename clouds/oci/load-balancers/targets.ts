@@ -25,15 +25,21 @@ export function instanceOf(providerID: string | undefined): string | undefined {
   return id !== undefined && /^ocid1\.instance\.[\w.-]{1,200}$/.test(id) ? id : undefined;
 }
 
-/** Where the nodes of a question are reached, sorted, none twice. */
+/** A backend set has room for so many. */
+export const MAX_BACKENDS = 512;
+
+/** Where the nodes of a question are reached, sorted, none twice; of more than there is room for the first ones. */
 export function backendsOf(
   { nodes, service }: LoadBalancerQuestion,
   addresses: Readonly<Record<string, InstanceAddresses>>,
-): BackendAddresses {
+): BackendAddresses & { readonly isTooMany: boolean } {
   const known = nodes.flatMap((node) => addresses[targetOfService(node, service) ?? ""] ?? []);
-  const distinct = (all: readonly string[]): readonly string[] => [...new Set(all)].sort();
-  return {
-    IPv4: distinct(known.flatMap(({ ipv4 }) => ipv4 ?? [])),
-    IPv6: distinct(known.flatMap(({ ipv6 }) => ipv6 ?? [])),
+  const all = {
+    IPv4: known.flatMap(({ ipv4 }) => ipv4 ?? []),
+    IPv6: known.flatMap(({ ipv6 }) => ipv6 ?? []),
   };
+  const fitting = (each: readonly string[]): readonly string[] =>
+    [...new Set(each)].sort().slice(0, MAX_BACKENDS);
+  const isTooMany = Object.values(all).some((each) => new Set(each).size > MAX_BACKENDS);
+  return { IPv4: fitting(all.IPv4), IPv6: fitting(all.IPv6), isTooMany };
 }

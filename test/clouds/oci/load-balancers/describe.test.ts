@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { describeOnOci } from "#clouds/oci/load-balancers/describe.ts";
+import { problemOf } from "#clouds/oci/load-balancers/problem-of.ts";
+import type { OciState } from "#clouds/oci/load-balancers/state.ts";
+import { aService, CLUSTER, settings } from "#test/clouds/oci/load-balancers/service.ts";
+
+const NOTHING: OciState = { found: [], ended: [], groups: [], named: {}, subnets: {}, addresses: {} };
+
+const seen = (cluster: string): OciState => ({
+  ...NOTHING,
+  found: [
+    {
+      kind: "lb",
+      isBusy: true,
+      failure: "a work request failed: no",
+      balancer: {
+        ...{
+          id: "ocid1.loadbalancer.oc1.phx.b1",
+          compartmentId: "c",
+          displayName: "n",
+          lifecycleState: "ACTIVE",
+        },
+        ipAddresses: [{ ipAddress: "203.0.113.1", isPublic: true }],
+        listeners: { "TCP-80": { defaultBackendSetName: "TCP-80", port: 80, protocol: "TCP" } },
+        backendSets: {
+          "TCP-80": { policy: "ROUND_ROBIN", backends: [], healthChecker: { protocol: "HTTP" } },
+        },
+        freeformTags: { "serverless-ccm-cluster": cluster },
+      },
+    },
+  ],
+});
+
+test.each([
+  [NOTHING, "none"],
+  [seen(CLUSTER), "service"],
+  [seen("tenant-b"), "other"],
+  [{ ...NOTHING, several: ["a", "b"] }, "other"],
+] as const)("what is there is put into words %#", (state, belongsTo) => {
+  expect(describeOnOci(aService(), state, settings()).belongsTo).toBe(belongsTo);
+});
+
+test("each part has a line", () => {
+  expect(describeOnOci(aService(), seen(CLUSTER), settings()).lines).toEqual([
+    "load balancer ocid1.loadbalancer.oc1.phx.b1, ACTIVE, at 203.0.113.1",
+    "listener TCP-80: TCP:80 to TCP-80",
+    "backend set TCP-80: 0 backends",
+    "a work request is not done",
+    "a work request failed: no",
+  ]);
+});
+
+test.each([
+  ["lb:CreateLoadBalancer", "LimitExceeded", "QuotaExceeded"],
+  ["vcn:CreateNetworkSecurityGroup", "QuotaExceeded", "QuotaExceeded"],
+  ["lb:UpdateRuleSet", "InvalidParameter", "InvalidAnnotation"],
+  ["lb:UpdateRuleSet", "IncorrectState", undefined],
+  ["lb:CreateListener", "InvalidParameter", undefined],
+  ["lb:CreateListener", undefined, undefined],
+])("%s refused with %s is %s", (action, reason, code) => {
+  expect(problemOf({ action, target: "x", parameters: {} }, { reason }, aService())?.code).toBe(code);
+});

@@ -1,0 +1,63 @@
+import { createPrivateKey } from "node:crypto";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createOciCloud } from "#clouds/oci/cloud.ts";
+import { OciCloudConfig } from "#clouds/oci/kind.ts";
+import { ociLoadBalancerModel } from "#clouds/oci/load-balancers/model.ts";
+import { MAX_BACKENDS } from "#clouds/oci/load-balancers/targets.ts";
+import { aCall } from "#test/clouds/builders.ts";
+import { API_KEY } from "#test/clouds/oci/fake/credentials.ts";
+import { cloudOf, type FakeAccount, startFakeAccount } from "#test/clouds/oci/load-balancers/fake-account.ts";
+import { createPlayer, foundAt } from "#test/clouds/oci/load-balancers/play.ts";
+import { aService, CLUSTER, question, settings } from "#test/clouds/oci/load-balancers/service.ts";
+
+let account: FakeAccount;
+beforeEach(async () => {
+  account = await startFakeAccount();
+});
+afterEach(() => account.close());
+
+test("1,000 nodes cost requests in proportion to pages", async () => {
+  const nodes = Array.from({ length: 1_000 }, () => account.oci.compute.add()).map(({ id, displayName }) => ({
+    name: displayName,
+    providerID: `oci://${id}`,
+  }));
+  const cloudConfig = cloudOf(account, "unused", API_KEY.fingerprint);
+  const key = createPrivateKey(API_KEY.pem);
+  const cloud = createOciCloud(OciCloudConfig.parse(cloudConfig), async () => key, { clusterName: CLUSTER });
+  const observed = await cloud.capabilities?.["loadBalancers"]?.observe(
+    [question(aService(), nodes)],
+    aCall(),
+  );
+  await cloud.close();
+  const [answer] = observed?.answers ?? [];
+  if (answer?.kind !== "observed") throw new Error(JSON.stringify(answer));
+  expect(Object.keys((answer.state as { addresses: object }).addresses)).toHaveLength(1_000);
+  // Instances, attachments, addresses in pages of 500; and of the Service its lists and its subnet.
+  expect(account.oci.requests.length).toBeLessThanOrEqual(20);
+  const step = ociLoadBalancerModel.next(question(aService(), nodes), answer.state, settings(cloudConfig));
+  expect(step.kind).toBe("act");
+});
+
+test("of more nodes than there is room for some are left out, and that is told", async () => {
+  const player = createPlayer(account);
+  const nodes = Array.from({ length: MAX_BACKENDS + 1 }, (_, index) => ({
+    name: `node-${index}`,
+    providerID: `oci://ocid1.instance.oc1.phx.i${index}`,
+  }));
+  player.answers = new Map(
+    nodes.map(({ providerID }, index) => {
+      const answer = foundAt(providerID.slice("oci://".length));
+      if (answer.kind !== "found") throw new Error(answer.message);
+      const address = `10.${Math.floor(index / 200)}.0.${index % 200}`;
+      return [
+        providerID.slice("oci://".length),
+        { ...answer, instance: { ...answer.instance, addresses: [{ type: "InternalIP", address }] } },
+      ];
+    }),
+  );
+  const { end } = await player.settle(question(aService(), nodes));
+  player.close();
+  expect(end).toMatchObject({ kind: "settled", warnings: [{ code: "TooManyTargets" }] });
+  const [balancer] = account.lb.balancers.values();
+  expect(balancer?.backendSets["TCP-80"]?.["backends"]).toHaveLength(MAX_BACKENDS);
+});
