@@ -51,7 +51,6 @@ export async function keepalivedWorld(plane: ControlPlane): Promise<LoadBalancer
     cloud: { provider: "keepalived", configMap: "vip-configmap", serviceCIDR: "10.210.0.0/24" },
     manifests: ["rbac/keepalived", "admission/keepalived"],
     model: keepalivedModel,
-    manifests: ["rbac/keepalived", "admission/keepalived"],
     connect: ({ cloud }) =>
       createKeepalivedCloud(KeepalivedCloudConfig.parse(cloud), {
         objects: clusterObjects(async () => gated(functions, () => gate)),
