@@ -89,6 +89,11 @@ const FOLDERS_OF_ONE: Readonly<Record<string, readonly string[]>> = {
 /** Functions that carry a controller; the others have none, and hand everything to them. */
 const hasController = (name: string): boolean => !["sweep", "ec2-events", "admission"].includes(name);
 
+/** Those that are beside it in the same function. */
+const CONTROLLERS_BESIDE: Readonly<Record<string, readonly string[]>> = {
+  service: ["core/firewall/controller.ts"],
+};
+
 /** Of the clouds, what every function knows at once: that they are there. */
 const KIND_OF_CLOUD =
   /^clouds\/(base-url|kind|kinds|secrets\/reference|switch|[a-z-]+\/(firewall-settings|from-stock-file|kind|label-selector|labels-from-tags|load-balancer-config|load-balancer-settings|node-keys|ocid|quota-settings|quotas|regions|sort-order))\.ts$/;
@@ -139,7 +144,8 @@ describe("a function's bundle", () => {
 
   test.each(names)("%s: holds one controller, or none where it decides nothing", (name) => {
     const controllers = inputsOf(name).filter((input) => /^core\/[^/]+\/controller\.ts$/.test(input));
-    expect(controllers).toEqual(hasController(name) ? [`core/${name}/controller.ts`] : []);
+    const beside = CONTROLLERS_BESIDE[name] ?? [];
+    expect(controllers).toEqual(hasController(name) ? [...beside, `core/${name}/controller.ts`] : []);
   });
 
   test.each(names)(

@@ -3,7 +3,6 @@ import type { Cloud } from "#clouds/cloud.ts";
 import type { Authorize } from "#clouds/http/api.ts";
 import { loadCloud } from "#clouds/kinds.ts";
 import { SecretReference } from "#clouds/secrets/reference.ts";
-import { tokenByReference } from "#clouds/secrets/token-by-reference.ts";
 import type { AdmissionWorld } from "#functions/parts/admission/admission-function.ts";
 import { createBoundedCache } from "#functions/parts/bounded-cache.ts";
 import { clustersOfHome } from "#functions/parts/clusters-of-home.ts";
@@ -26,7 +25,10 @@ export function admissionWorld(environment: Readonly<Record<string, string | und
       const reference = Asked.safeParse(cloud).data?.webhookToken;
       if (reference === undefined) return undefined;
       const key = JSON.stringify([name, reference]);
-      const authorize = await tokens.get(key, async () => tokenByReference(reference, { clusterName: name }));
+      const authorize = await tokens.get(key, async () => {
+        const { tokenByReference } = await import("#clouds/secrets/token-by-reference.ts");
+        return tokenByReference(reference, { clusterName: name });
+      });
       return authorize();
     },
     cloud: ({ name, cloud }) =>
