@@ -61,6 +61,14 @@ export async function gatherMembers(
     else {
       const attached = found.value.filter(isAttached).toSorted(byAge);
       const [first, ...others] = attached;
+      const outside = await vcnOutside(attached, sources, turn);
+      if (outside !== undefined) {
+        members.set(
+          instance.id,
+          outside.kind === "ok" ? ok({ instance, vcn: outside.value, vnics: [] }) : outside,
+        );
+        continue;
+      }
       if (first?.vnicId === undefined)
         members.set(instance.id, fault("Unavailable", `instance ${instance.id} has no attached VNIC`));
       else if (others.length > 0 || first.subnetId === undefined) several.push({ wanted: each, attached });
@@ -111,6 +119,22 @@ async function memberOf(
   if (primary === undefined) return fault("Unavailable", `instance ${instance.id} has no primary VNIC`);
   const vcn = await inventory.vcnOf(primary.subnetId, turn);
   return vcn.kind === "fault" ? vcn : ok({ instance, vcn: vcn.value, vnics: vnics.value });
+}
+
+/** The VCN of an instance of whose VNICs none is in the cluster's: nothing more is read of what is somebody else's. */
+async function vcnOutside(
+  attached: readonly VnicAttachment[],
+  { inventory, config }: MemberSources,
+  turn: Turn,
+): Promise<Outcome<string> | undefined> {
+  let outside: Outcome<string> | undefined;
+  for (const { subnetId } of attached) {
+    if (config.vcn === undefined || subnetId === undefined) return undefined;
+    const vcn = await inventory.vcnOf(subnetId, turn);
+    if (vcn.kind === "ok" && vcn.value === config.vcn) return undefined;
+    outside ??= vcn;
+  }
+  return outside;
 }
 
 /** Detached VNICs are listed for a while, and say where the instance was. */

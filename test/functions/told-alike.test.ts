@@ -11,6 +11,7 @@ import { csrController } from "#functions/parts/csr-controller.ts";
 import { aConfig, VPC } from "#test/clouds/aws/ec2-world.ts";
 import { aNode, type NodeTraits } from "#test/clouds/builders.ts";
 import { aWorld } from "#test/clouds/digitalocean/world.ts";
+import { aWorld as anOciWorld } from "#test/clouds/oci/world.ts";
 import { base64, signingRequest } from "#test/csr/signing-request.ts";
 import { acceptsAll, recording, type SentRequest } from "#test/functions/recording-transport.ts";
 
@@ -88,6 +89,21 @@ async function digitalocean(
   return { cloud, calls: () => fake.requests.length, close: () => made.close() };
 }
 
+const OCID = "ocid1.instance.oc1.phx.theirs";
+
+async function oracle(world: "unknown" | "compartment" | "vcn"): Promise<CloudUnderTest> {
+  const made = await anOciWorld();
+  const { fake } = made;
+  fake.compute.add();
+  const named = { id: OCID, displayName: DNS_NAME };
+  if (world === "compartment") fake.compute.add({ ...named, compartmentId: "ocid1.compartment.oc1..theirs" });
+  if (world === "vcn") {
+    const { id: subnetId } = fake.network.addSubnet({ vcnId: "ocid1.vcn.oc1.phx.theirs" });
+    fake.compute.add({ ...named, vnic: { subnetId, hostnameLabel: undefined } });
+  }
+  return { cloud: made.cloud(), calls: () => fake.requests.length, close: () => made.close() };
+}
+
 const entry = Cluster.parse({
   name: "tenant-a",
   server: "https://127.0.0.1:6443",
@@ -146,6 +162,7 @@ function withoutCalls(looks: readonly unknown[]): unknown[] {
 const BY_ID: NodeTraits = { name: "node-a", providerID: `aws:///eu-central-1a/${INSTANCE}` };
 const BY_NAME: NodeTraits = { name: DNS_NAME };
 const DROPLET_ID: NodeTraits = { name: "node-a", providerID: `digitalocean://${DROPLET}` };
+const OCI_ID: NodeTraits = { name: "node-a", providerID: `oci://${OCID}` };
 const JOINED = { taints: [], labels: { "failure-domain.beta.kubernetes.io/zone": "wished-for" } };
 
 describe("a node that waits for its instance", () => {
@@ -182,6 +199,22 @@ describe("a node that waits for its instance", () => {
       const other = await seen(nodeController, object, await digitalocean(world, config));
       expect({ world, looks: other.looks }).toEqual({ world, looks: unknown.looks });
     }
+  });
+
+  test.each([
+    ["by its provider ID", OCI_ID],
+    ["by its provider ID, bare", { ...OCI_ID, providerID: OCID }],
+    ["by its name", BY_NAME],
+  ])("on Oracle Cloud, %s", async (_, traits) => {
+    const object = aNode(traits);
+    const unknown = await seen(nodeController, object, await oracle("unknown"));
+    expect(unknown.codes).toEqual(["InstanceNotFound"]);
+    expect(unknown.looks.at(-1)).toMatchObject({ sent: [{ body: { reason: "CloudInitializationFailed" } }] });
+    const ofTheirs = await seen(nodeController, object, await oracle("compartment"));
+    expect(ofTheirs.looks).toEqual(unknown.looks);
+    const ofAnother = await seen(nodeController, object, await oracle("vcn"));
+    expect(ofAnother.codes).toEqual(["Foreign"]);
+    expect(withoutCalls(ofAnother.looks)).toEqual(withoutCalls(unknown.looks));
   });
 
   test("on DigitalOcean, among so many others that all droplets are listed", async () => {

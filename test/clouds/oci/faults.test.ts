@@ -200,6 +200,13 @@ describe("somebody else's instance", () => {
     expect(world.fake.requests.length - requests).toBe(requests);
   });
 
+  test("of another VCN is Foreign, and nothing more is read of it", async () => {
+    const { id: subnetId } = world.fake.network.addSubnet({ vcnId: "ocid1.vcn.oc1.phx.other" });
+    const { answers } = await world.cloud().instances([identified(add({ vnic: { subnetId } }))], aCall());
+    expect(answers.map(summary)).toEqual(["Foreign"]);
+    expect(asked(world.fake)).toEqual({ "instances/id": 1, "vnicAttachments of one": 1, "subnets/id": 1 });
+  });
+
   test.each<[string, Record<string, string>, string]>([
     [
       "the node says that it was its",
