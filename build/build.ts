@@ -34,6 +34,19 @@ export const NO_CLOUDS = Object.fromEntries(
   CLOUD_KINDS.map(({ provider }) => [`#clouds/${provider}/cloud.ts`, "clouds/no-clouds.ts"]),
 );
 
+/** What a build for some clouds alone has in the place of the others; throws where there is no cloud of such a name. */
+export function withoutOtherClouds(clouds: readonly string[] | undefined): Record<string, string> {
+  if (clouds === undefined) return {};
+  const all = CLOUD_KINDS.map(({ provider }) => provider as string);
+  const unknown = clouds.filter((cloud) => !all.includes(cloud));
+  if (unknown.length > 0 || clouds.length === 0)
+    throw new Error(`--clouds ${clouds.join(",")}: give some of ${all.join(", ")}`);
+  const others = all.filter((provider) => !clouds.includes(provider));
+  return Object.fromEntries(
+    others.map((provider) => [`#clouds/${provider}/cloud.ts`, "clouds/no-clouds.ts"]),
+  );
+}
+
 /** What load balancers take, for functions that have nothing to do with them. */
 export const NO_LOAD_BALANCERS = {
   "#clouds/aws/load-balancers/capability.ts": "clouds/no-capabilities.ts",
@@ -72,10 +85,11 @@ export const WITH_ROUTES: ReadonlySet<string> = new Set(["route"]);
 /** Functions that ask no cloud about nodes. */
 export const WITHOUT_CLOUDS: ReadonlySet<string> = new Set(["sweep", "ec2-events"]);
 
-/** Builds the functions alone: for each `NAME` its bundle in `NAME/` and what is deployed, `NAME.zip`. */
-export async function buildFunctions(folder: string): Promise<Size[]> {
+/** Builds the functions alone: for each `NAME` its bundle in `NAME/` and what is deployed, `NAME.zip`; with all clouds, or some alone. */
+export async function buildFunctions(folder: string, clouds?: readonly string[]): Promise<Size[]> {
   const names = await functionNames();
-  return Promise.all(names.map((name) => buildFunction(name, folder)));
+  const leftOut = withoutOtherClouds(clouds);
+  return Promise.all(names.map((name) => buildFunction(name, folder, leftOut)));
 }
 
 /** Builds what is published: the command line, `serverless-ccm.mjs`, and what it loads on demand, `serverless-ccm-….mjs`. */
@@ -89,11 +103,15 @@ export async function buildCommandLine(folder: string): Promise<Size> {
   return { name: CLI_NAME, minified: built.bytes };
 }
 
-async function buildFunction(name: string, folder: string): Promise<Size> {
+async function buildFunction(
+  name: string,
+  folder: string,
+  leftOut: Readonly<Record<string, string>>,
+): Promise<Size> {
   const home = join(folder, name);
   // Of an earlier build other files may be there: their names are hashes.
   await rm(home, { recursive: true, force: true });
-  const built = await bundle(functionNamed(name, folder));
+  const built = await bundle(functionNamed(name, folder, leftOut));
   await writeFile(join(home, NOTICES), await noticesOf([built]));
   await writeMetafile(built, join(folder, `${name}.meta.json`));
   // The source maps stay behind: they decode stack traces wherever those are read, and would triple what is deployed.
@@ -102,9 +120,14 @@ async function buildFunction(name: string, folder: string): Promise<Size> {
   return { name, minified: built.bytes, zip };
 }
 
-function functionNamed(name: string, folder: string): BundleOptions {
+function functionNamed(
+  name: string,
+  folder: string,
+  leftOut: Readonly<Record<string, string>>,
+): BundleOptions {
   const instead = {
     ...NO_PROFILES,
+    ...leftOut,
     ...(WITHOUT_CLOUDS.has(name) ? NO_CLOUDS : {}),
     ...(WITH_LOAD_BALANCERS.has(name) ? {} : NO_LOAD_BALANCERS),
     ...(WITH_VALIDATION.has(name) ? {} : NO_VALIDATION),
@@ -132,11 +155,16 @@ async function writeMetafile({ metafile }: Bundle, file: string): Promise<void> 
 }
 
 /** Adds what is not needed to build: the sizes before minification, and how long the functions take to import. */
-async function measured(sizes: readonly Size[], folder: string, importTimes: boolean): Promise<Size[]> {
+async function measured(
+  sizes: readonly Size[],
+  folder: string,
+  importTimes: boolean,
+  leftOut: Readonly<Record<string, string>>,
+): Promise<Size[]> {
   const complete: Size[] = [];
   for (const size of sizes) {
     const isFunction = size.zip !== undefined;
-    const raw = await rawBytes(isFunction ? functionNamed(size.name, folder) : commandLine(folder));
+    const raw = await rawBytes(isFunction ? functionNamed(size.name, folder, leftOut) : commandLine(folder));
     const file = join(folder, size.name, "index.mjs");
     const importMs = importTimes && isFunction ? await importTimeMs(file, IMPORT_RUNS) : undefined;
     complete.push({ ...size, raw, ...(importMs === undefined ? {} : { importMs }) });
@@ -152,11 +180,14 @@ async function linkCommandLine(folder: string): Promise<void> {
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({ options: { "import-times": { type: "boolean", default: false } } });
+  const { values } = parseArgs({
+    options: { "import-times": { type: "boolean", default: false }, clouds: { type: "string" } },
+  });
+  const clouds = values.clouds?.split(",");
   const folder = join(ROOT, "dist");
-  const built = [...(await buildFunctions(folder)), await buildCommandLine(folder)];
+  const built = [...(await buildFunctions(folder, clouds)), await buildCommandLine(folder)];
   await linkCommandLine(folder);
-  const sizes = await measured(built, folder, values["import-times"]);
+  const sizes = await measured(built, folder, values["import-times"], withoutOtherClouds(clouds));
   await writeFile(join(folder, "sizes.json"), `${JSON.stringify(sizes, undefined, 2)}\n`);
   process.stdout.write(`${tableOf(sizes)}\n`);
 }

@@ -1,4 +1,5 @@
-// What a bundle of a function that asks no cloud has in the place of every cloud: it reads how clusters are configured, and that is all.
+// What a bundle has in the place of the clouds that it is built without: those of a function that asks no cloud, which reads how clusters are
+// configured, and that is all; and the others where a build is for some clouds alone.
 
 /** As in `clouds/aws/cloud.ts`. */
 export const createAwsCloud = noCloud;
@@ -34,5 +35,7 @@ export const loadOciCloud = noCloud;
 export const loadOpenStackCloud = noCloud;
 
 function noCloud(): never {
-  throw new Error("this function was built without clouds: it asks nothing of them");
+  throw new Error(
+    "this function was built without this cloud; npm run build -- --clouds names those that it has",
+  );
 }

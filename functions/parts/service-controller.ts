@@ -2,7 +2,7 @@ import { createServiceController, type LoadBalancerModels } from "#core/service/
 import { createOrphanController } from "#core/service/orphans/controller.ts";
 
 /** What load balancers are on each cloud that has some; each is imported for its clusters alone. */
-const MODELS: LoadBalancerModels = {
+export const LOAD_BALANCER_MODELS: LoadBalancerModels = {
   aws: async () => (await import("#clouds/aws/load-balancers/model.ts")).awsLoadBalancerModel,
   digitalocean: async () =>
     (await import("#clouds/digitalocean/load-balancers/model.ts")).digitalOceanLoadBalancerModel,
@@ -15,7 +15,7 @@ const MODELS: LoadBalancerModels = {
 };
 
 /** The service-lb-controller, with what load balancers are on each cloud that has some. */
-export const serviceController = createServiceController(MODELS);
+export const serviceController = createServiceController(LOAD_BALANCER_MODELS);
 
 /** The audit of load balancers whose Service has gone, beside it. */
-export const orphanController = createOrphanController(MODELS);
+export const orphanController = createOrphanController(LOAD_BALANCER_MODELS);

@@ -1,10 +1,11 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { Metafile } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CLOUD_KINDS } from "#clouds/kinds.ts";
-import { buildFunctions, WITHOUT_CLOUDS } from "../../build/build.ts";
+import { buildFunctions, WITHOUT_CLOUDS, withoutOtherClouds } from "../../build/build.ts";
 import { functionNames } from "../../build/function-names.ts";
 
 /** As decision 0020 has it: what a cloud without an SDK may add to a function. */
@@ -63,6 +64,36 @@ describe("of the clouds without an SDK", () => {
     const inputs = Object.keys(outputs).flatMap((path) => inputsIn(outputs, path));
     expect(inputs).toContain(`functions/${name}.ts`);
     expect(inputs.filter((input) => /^clouds\/[a-z-]+\/cloud\.ts$/.test(input))).toEqual([]);
+  });
+});
+
+describe("a build for some clouds", () => {
+  let folder = "";
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "some-clouds-"));
+    await buildFunctions(folder, ["aws", "hcloud"]);
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  test.each(asking)("has these in %s, the others' kinds, and no more of them", async (name) => {
+    const { outputs }: Metafile = JSON.parse(await readFile(join(folder, `${name}.meta.json`), "utf8"));
+    const inputs = Object.keys(outputs).flatMap((path) => inputsIn(outputs, path));
+    const clouds = inputs.filter((input) => /^clouds\/[a-z-]+\/cloud\.ts$/.test(input));
+    expect(clouds.toSorted()).toEqual(["clouds/aws/cloud.ts", "clouds/hcloud/cloud.ts"]);
+    expect(inputs).toContain("clouds/openstack/kind.ts");
+    expect(inputs).not.toContain("clouds/openstack/session.ts");
+  });
+
+  test("refuses a cluster of another cloud with words that say why", async () => {
+    const outputs = await readdir(join(folder, "node"));
+    const stub = outputs.find((file) => /^no-clouds-.*\.mjs$/.test(file)) ?? "";
+    const left = await import(pathToFileURL(join(folder, "node", stub)).href);
+    const [load] = Object.values(left) as (() => unknown)[];
+    expect(load).toThrow("built without this cloud");
+  });
+
+  test.each([[["aws", "azure"]], [[""]], [[]]])("refuses %j, and says what there is", (clouds) => {
+    expect(() => withoutOtherClouds(clouds)).toThrow("give some of aws, digitalocean");
   });
 });
 

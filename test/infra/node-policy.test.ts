@@ -4,6 +4,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { aws } from "#clouds/aws/kind.ts";
+import { hcloud } from "#clouds/hcloud/kind.ts";
 import { COMPARTMENT_ANNOTATION, FAULT_DOMAIN_LABEL, FULL_AD_LABEL } from "#clouds/oci/kind.ts";
 import { INSTANCE_ANNOTATION, LABEL_PAIRS } from "#core/contracts.ts";
 import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
@@ -17,7 +18,11 @@ const POLICY = fileURLToPath(new URL("../../infra/admission/node.yaml", import.m
 const FOREIGN_TAINT = { key: "example.com/other", effect: "NoSchedule" };
 const LABELS = LABEL_PAIRS.flatMap(({ beta, stable }) => [beta, stable]);
 
-const OCI_LABELS = [FAULT_DOMAIN_LABEL, FULL_AD_LABEL];
+const CLOUD_LABELS = [
+  FAULT_DOMAIN_LABEL,
+  FULL_AD_LABEL,
+  ...hcloud.labelPrefixes.map((prefix) => `${prefix}provided-by`),
+];
 
 interface Row {
   readonly what: string;
@@ -28,7 +33,7 @@ interface Row {
 const ALLOWED: readonly Row[] = [
   { what: "removes the uninitialized taint", patch: [remove("/spec/taints/1")] },
   { what: "sets a provider ID", patch: [add("/spec/providerID", "aws:///a/i-1")] },
-  ...[...LABELS, ...aws.labelPrefixes.map((prefix) => `${prefix}zone-id`), ...OCI_LABELS].map((key) => ({
+  ...[...LABELS, ...aws.labelPrefixes.map((prefix) => `${prefix}zone-id`), ...CLOUD_LABELS].map((key) => ({
     what: `labels ${key}`,
     patch: [add(`/metadata/labels/${pointer(key)}`, "x")],
   })),

@@ -27,7 +27,8 @@ for (const provider of providers) {
   const seconds = Math.round((performance.now() - startedAt) / 1000);
   if (!isWell(played)) failed += 1;
   rows.push(rowOf(provider, played, seconds));
-  process.stderr.write(`${provider}: ${isWell(played) ? "passed" : "failed"} in ${seconds} s\n`);
+  const words = typeof played === "string" ? `failed (${played})` : isWell(played) ? "passed" : "failed";
+  process.stderr.write(`${provider}: ${words} in ${seconds} s\n`);
 }
 process.stdout.write(
   [

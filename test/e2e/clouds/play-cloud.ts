@@ -38,7 +38,7 @@ export interface CloudLife {
 
 export const WHOLE_LIFE: CloudLife = { nodes: 100, gone: 20 };
 
-const TIMEOUT_MS = 90_000;
+const TIMEOUT_MS = 180_000;
 
 /** Plays the life of a cluster's nodes, and of a Service, with `run` beside an API server; closes neither that nor the cloud. */
 export async function playCloud(

@@ -1,0 +1,84 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { CLOUD_KINDS, CloudConfig, findCloudKind } from "#clouds/kinds.ts";
+import { LOAD_BALANCER_MODELS } from "#functions/parts/service-controller.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+const readme = await readFile(new URL("README.md", ROOT), "utf8");
+
+/** For trials alone; it has no column. */
+const TOY = "memory";
+const providers = CLOUD_KINDS.map(({ provider }) => provider as string).filter((each) => each !== TOY);
+
+/** The table by cloud: for each row what stands under each provider. */
+const rows = tableBelow("By cloud, beside a memory cloud");
+const yes = (row: string): string[] =>
+  Object.entries(rows.get(row) ?? {}).flatMap(([provider, cell]) => (/\byes\b/.test(cell) ? [provider] : []));
+const having = (file: string): string[] =>
+  providers.filter((provider) => existsSync(new URL(`clouds/${provider}/${file}`, ROOT)));
+
+test("the feature table has a column for each cloud, and each its page", () => {
+  const pages = rows.get("page") ?? {};
+  expect(Object.keys(pages)).toEqual(providers);
+  for (const [provider, cell] of Object.entries(pages)) {
+    const file = /\]\(([^)]+)\)/.exec(cell)?.[1];
+    expect(file !== undefined && existsSync(new URL(file, ROOT)), provider).toBe(true);
+  }
+  expect(yes("nodes")).toEqual(providers);
+});
+
+test("clouds with load balancers are those whose load balancers the service controller knows", () => {
+  const known = Object.keys(LOAD_BALANCER_MODELS).filter((provider) => provider !== TOY);
+  expect(yes("load balancers")).toEqual(known.toSorted());
+});
+
+test.each([
+  ["routes", "routes/capability.ts"],
+  ["tags of instances", "tags/capability.ts"],
+])("clouds with %s are those that are capable of it", (row, file) => {
+  expect(yes(row)).toEqual(having(file));
+  expect(having(file).length).toBeGreaterThan(0);
+});
+
+test("clouds with the csr-approver are those beside which it is not refused", () => {
+  const allowed = providers.filter((provider) => !refusesApprover(provider));
+  expect(yes("csr-approver")).toEqual(allowed);
+});
+
+/** Of those that may refuse it a configuration as short as can be; the others vouch for addresses whatever their configuration. */
+function refusesApprover(provider: string): boolean {
+  const kind = findCloudKind(provider);
+  if (kind?.vouchesForAddresses === undefined) return false;
+  return !kind.vouchesForAddresses(CloudConfig.parse({ provider, ...LEAST[provider] }));
+}
+
+const LEAST: Readonly<Record<string, object>> = {
+  keepalived: { configMap: "vip", serviceCIDR: "10.210.38.100/26" },
+  rancher: { distribution: "k3s" },
+};
+
+function tableBelow(words: string): ReadonlyMap<string, Readonly<Record<string, string>>> {
+  const [, after = ""] = readme.split(words);
+  const lines = after.split("\n").slice(1);
+  const table = lines.slice(lines.findIndex((line) => line.startsWith("|")));
+  const cells = table
+    .slice(
+      0,
+      table.findIndex((line) => !line.startsWith("|")),
+    )
+    .map((line) =>
+      line
+        .split("|")
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+  const [head = [], , ...body] = cells;
+  const names = head.slice(1).map((cell) => cell.replaceAll("`", ""));
+  return new Map(
+    body.map(([row = "", ...found]) => [
+      row,
+      Object.fromEntries(names.map((name, index) => [name, found[index] ?? ""])),
+    ]),
+  );
+}
