@@ -27,8 +27,10 @@ const REGION = "eu-central-1";
 
 const PAGES = ["README.md", ...(await pagesIn("docs/how-to")), ...(await pagesIn("docs/reference"))];
 
+/** With those of its folders. */
 async function pagesIn(folder: string): Promise<string[]> {
-  return (await readdir(join(ROOT, folder))).map((name) => join(folder, name));
+  const names = await readdir(join(ROOT, folder), { recursive: true });
+  return names.filter((name) => name.endsWith(".md")).map((name) => join(folder, name));
 }
 
 const read = (page: string): Promise<string> => readFile(join(ROOT, page), "utf8");
