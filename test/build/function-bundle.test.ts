@@ -178,27 +178,31 @@ describe("a function's bundle", () => {
     expect(inputs.flatMap(packageOf)).toContain("@aws-sdk/client-lambda");
   });
 
-  test.each(names)("%s: brings what signing in takes on demand, each way its own", (name) => {
-    const outputs = bundles.get(name) ?? {};
-    const loaded = inputsLoadedWith(outputs, `functions/${name}.ts`);
-    const isSignIn = (input: string): boolean => SIGN_IN.test(input) && !KIND_OF_CLOUD.test(input);
-    expect(loaded.filter(isSignIn)).toEqual([]);
-    expect(loaded).not.toContain("config/sign-in/by-reading.ts");
-    const CLIENT = /@aws-sdk\/client-(secrets-manager|ssm|sts|ec2)/;
-    expect(loaded.filter((input) => CLIENT.test(input))).toEqual([]);
-    for (const [entry, client] of [
-      ["clouds/aws/sign-in/eks-token.ts", "@aws-sdk/client-sts"],
-      ["clouds/aws/sign-in/web-identity-token.ts", "@aws-sdk/client-sts"],
-      ["clouds/aws/secrets/secrets-manager.ts", "@aws-sdk/client-secrets-manager"],
-      ["clouds/aws/secrets/parameter-store.ts", "@aws-sdk/client-ssm"],
-    ] as const) {
-      const packages = inputsLoadedWith(outputs, entry).flatMap(packageOf);
-      expect([...new Set(packages.filter((each) => each.startsWith("@aws-sdk/client-")))], entry).toEqual([
-        client,
-      ]);
-    }
-    expect(inputsOf(name).flatMap(packageOf)).not.toContain("@kubernetes/client-node");
-  });
+  // What API servers ask reads the cluster's token, and signs in to no cluster.
+  test.each(names.filter((name) => name !== "admission"))(
+    "%s: brings what signing in takes on demand, each way its own",
+    (name) => {
+      const outputs = bundles.get(name) ?? {};
+      const loaded = inputsLoadedWith(outputs, `functions/${name}.ts`);
+      const isSignIn = (input: string): boolean => SIGN_IN.test(input) && !KIND_OF_CLOUD.test(input);
+      expect(loaded.filter(isSignIn)).toEqual([]);
+      expect(loaded).not.toContain("config/sign-in/by-reading.ts");
+      const CLIENT = /@aws-sdk\/client-(secrets-manager|ssm|sts|ec2)/;
+      expect(loaded.filter((input) => CLIENT.test(input))).toEqual([]);
+      for (const [entry, client] of [
+        ["clouds/aws/sign-in/eks-token.ts", "@aws-sdk/client-sts"],
+        ["clouds/aws/sign-in/web-identity-token.ts", "@aws-sdk/client-sts"],
+        ["clouds/aws/secrets/secrets-manager.ts", "@aws-sdk/client-secrets-manager"],
+        ["clouds/aws/secrets/parameter-store.ts", "@aws-sdk/client-ssm"],
+      ] as const) {
+        const packages = inputsLoadedWith(outputs, entry).flatMap(packageOf);
+        expect([...new Set(packages.filter((each) => each.startsWith("@aws-sdk/client-")))], entry).toEqual([
+          client,
+        ]);
+      }
+      expect(inputsOf(name).flatMap(packageOf)).not.toContain("@kubernetes/client-node");
+    },
+  );
 
   test.each(names.filter(hasController))("%s: brings what records and sends traces on demand", (name) => {
     const outputs = bundles.get(name) ?? {};
