@@ -7,6 +7,8 @@ export const TABLES: Readonly<Record<string, () => Promise<Table>>> = {
   keepalived: async () => (await import("./keepalived-table.ts")).keepalivedTable,
   kubevip: async () => (await import("./kubevip-table.ts")).kubeVipTable,
   memory: async () => (await import("./memory-table.ts")).memoryTable,
+  oci: async () => (await import("./oci-table.ts")).ociTables.oci,
+  "oci-nlb": async () => (await import("./oci-table.ts")).ociTables["oci-nlb"],
   rancher: async () => (await import("./rancher-table.ts")).rancherTable,
 };
 

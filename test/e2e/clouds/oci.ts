@@ -3,17 +3,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { API_KEY } from "#test/clouds/oci/fake/credentials.ts";
 import type { FakeInstance } from "#test/clouds/oci/fake/instances.ts";
-import { startFakeOci } from "#test/clouds/oci/fake/server.ts";
+import { SUBNET } from "#test/clouds/oci/fake/network.ts";
+import { startFakeAccount } from "#test/clouds/oci/load-balancers/fake-account.ts";
 import { aWriting } from "#test/clouds/oci/world.ts";
 import type { StagedCloud } from "#test/e2e/clouds/staged-cloud.ts";
 
 export async function stageOci(): Promise<StagedCloud> {
-  const fake = await startFakeOci();
+  const account = await startFakeAccount();
+  const { oci: fake, lb, work } = account;
   const { compute } = fake;
   const folder = mkdtempSync(join(tmpdir(), "oci-key-"));
   const keyFile = join(folder, "key.pem");
   writeFileSync(keyFile, API_KEY.pem);
-  const { provider: _, ...config } = aWriting({ auth: { keyFile } }, fake.url);
+  const loadBalancer = { subnet1: SUBNET, securityListManagementMode: "None" };
+  const { provider: _, ...config } = aWriting({ auth: { keyFile }, loadBalancer }, fake.url);
   const instances = new Map<string, FakeInstance>();
   return {
     config,
@@ -42,9 +45,14 @@ export async function stageOci(): Promise<StagedCloud> {
       if (instance !== undefined) compute.terminate(instance);
     },
     requests: () => fake.requests.length,
+    loadBalancers: {
+      count: () =>
+        [...lb.balancers.values()].filter(({ lifecycleState }) => lifecycleState !== "DELETED").length,
+      advance: () => work.finish(),
+    },
     async close() {
       rmSync(folder, { recursive: true });
-      await fake.close();
+      await account.close();
     },
   };
 }
