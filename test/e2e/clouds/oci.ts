@@ -23,7 +23,7 @@ export async function stageOci(): Promise<StagedCloud> {
     environment: {},
     add() {
       const instance = compute.add();
-      const { id, displayName: name, shape } = instance;
+      const { id, displayName: name, shape, region } = instance;
       const { privateIp, publicIp } = compute.vnicOf(instance);
       const providerID = `oci://${id}`;
       instances.set(providerID, instance);
@@ -36,7 +36,7 @@ export async function stageOci(): Promise<StagedCloud> {
           `Hostname ${name}`,
         ],
         type: shape,
-        region: "us-phoenix-1",
+        region,
         zone: "PHX-AD-1",
       };
     },
