@@ -275,3 +275,15 @@ test("a name that another Service's load balancer may have is nobody's to choose
   expect((await bringAbout(world.cloud(), settingsWith(), own, { nodes })).last.kind).toBe("settled");
   expect([...world.fake.loadBalancers.values()]).toMatchObject([{ name: DEFAULT_NAME, tags: [] }]);
 });
+
+test("of two of its own the one whose id is written on the Service is its load balancer, and both go with it", async () => {
+  const [cloud, settings, nodes] = [world.cloud(), settingsWith(), nodesOf([world.fake.add()])];
+  const second = world.fake.addLoadBalancer({ name: DEFAULT_NAME });
+  const first = world.fake.addLoadBalancer({ name: DEFAULT_NAME });
+  const service = aService({ annotations: { [ID]: first.id } });
+  expect((await bringAbout(cloud, settings, service, { nodes })).last.kind).toBe("settled");
+  expect(world.fake.loadBalancers.get(second.id)?.droplet_ids).toEqual([]);
+  const gone = await bringAbout(cloud, settings, service, { wanted: false });
+  expect(gone.done).toEqual(["DeleteLoadBalancer", "DeleteLoadBalancer"]);
+  expect(world.fake.loadBalancers.size).toBe(0);
+});
