@@ -95,7 +95,9 @@ function parse(pem: string, passphrase: string | undefined): KeyObject | undefin
 function keyIn(text: string): { readonly pem: string | undefined; readonly passphrase?: string } {
   if (!text.trimStart().startsWith("{")) return { pem: pemIn(text) };
   try {
-    const { key, passphrase } = JSON.parse(text);
+    const parsed = JSON.parse(text);
+    // A stock configuration may be written as JSON, too.
+    const { key, key_passphrase: older, passphrase = older } = Object(parsed.auth ?? parsed);
     return {
       pem: typeof key === "string" ? pemIn(key) : undefined,
       ...(typeof passphrase === "string" ? { passphrase } : {}),
