@@ -1,39 +1,27 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import { findControl } from "#clouds/digitalocean/control.ts";
-import { createDirectory } from "#clouds/digitalocean/directory.ts";
 import { instanceOf } from "#clouds/digitalocean/instance.ts";
-import { DEFAULT_API_URL, type DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
+import { DEFAULT_API_URL, type DigitalOceanCloudConfig, TOKEN_VARIABLE } from "#clouds/digitalocean/kind.ts";
 import { listDroplets, listFew } from "#clouds/digitalocean/list-droplets.ts";
 import { subjectOf } from "#clouds/digitalocean/query.ts";
 import { readError } from "#clouds/digitalocean/read-error.ts";
 import { createReads } from "#clouds/digitalocean/reads.ts";
 import { type Resolution, resolve, type Sources } from "#clouds/digitalocean/resolve.ts";
 import { settleGuesses } from "#clouds/digitalocean/settle-guesses.ts";
-import { tokenOf } from "#clouds/digitalocean/token.ts";
 import { type Authorize, createApi, signedBy } from "#clouds/http/api.ts";
 import { createBudget, type Quota } from "#clouds/http/budget.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
+import { type HttpCloudOptions, userAgentOf, worldOf } from "#clouds/http/cloud-options.ts";
 import { createMeter } from "#clouds/http/meter.ts";
 import { answerOf } from "#clouds/http/outcome.ts";
-import type { Environment, LoadCloudOptions } from "#clouds/kind.ts";
+import { tokenOf } from "#clouds/http/token-of.ts";
+import type { Environment } from "#clouds/kind.ts";
+import { createDirectory } from "#clouds/listed/directory.ts";
 import { loadedCapability } from "#clouds/loaded-capability.ts";
-import { type Sleep, sleepFor } from "#clouds/sleep.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { messageOf } from "#core/message-of.ts";
 import type { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
-
-/** The world of a DigitalOcean cloud, where it is not the real one. */
-export interface DigitalOceanCloudOptions extends LoadCloudOptions {
-  readonly sleep?: Sleep;
-  /** Milliseconds of a clock that never goes back. */
-  readonly now?: () => number;
-  /** Milliseconds since the epoch. */
-  readonly wallClock?: () => number;
-  readonly random?: () => number;
-  /** For how long a list is believed of what it shows. */
-  readonly maxListAgeMs?: number;
-}
 
 /** What DigitalOcean allows: 250 requests a minute and 5,000 an hour for each token. */
 const QUOTA: Quota = { burst: 50, refillPerSecond: 4 };
@@ -44,10 +32,15 @@ const RESERVE = 500;
 /** Makes the cloud with the token of its file, or of the environment; rejects where there is none, or none that is usable. */
 export async function loadDigitalOceanCloud(
   config: DigitalOceanCloudConfig,
-  options: DigitalOceanCloudOptions = {},
+  options: HttpCloudOptions = {},
   environment: Environment = process.env,
 ): Promise<Cloud> {
-  const authorize = tokenOf(config, environment, options.clusterName ?? config.region);
+  const authorize = tokenOf(config, {
+    variable: TOKEN_VARIABLE,
+    key: "tokenFile",
+    environment,
+    clusterName: options.clusterName ?? config.region,
+  });
   await authorize();
   return createDigitalOceanCloud(config, authorize, options);
 }
@@ -56,18 +49,12 @@ export async function loadDigitalOceanCloud(
 export function createDigitalOceanCloud(
   config: DigitalOceanCloudConfig,
   authorize: Authorize,
-  options: DigitalOceanCloudOptions = {},
+  options: HttpCloudOptions = {},
 ): Cloud {
-  const {
-    sleep = sleepFor,
-    now = () => performance.now(),
-    wallClock = Date.now,
-    random = Math.random,
-  } = options;
-  const { maxListAgeMs = 10_000 } = options;
+  const { sleep, now, wallClock, random, maxListAgeMs } = worldOf(options);
   const client = createHttpClient(config.apiURL ?? DEFAULT_API_URL);
   const budget = createBudget(quotaOf(config), RESERVE, now);
-  const userAgent = `serverless-ccm (${(options.clusterName ?? config.region).replace(/[^\w.-]/g, "-")})`;
+  const userAgent = userAgentOf(options.clusterName ?? config.region);
   const api = createApi({
     client,
     sign: signedBy(authorize),

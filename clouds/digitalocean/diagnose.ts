@@ -2,11 +2,11 @@ import * as z from "zod";
 import type { Diagnosis } from "#clouds/diagnosis.ts";
 import { notOurs } from "#clouds/digitalocean/belonging.ts";
 import { Droplet, DropletsPage } from "#clouds/digitalocean/droplet.ts";
-import { DEFAULT_API_URL, type DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
+import { DEFAULT_API_URL, type DigitalOceanCloudConfig, TOKEN_VARIABLE } from "#clouds/digitalocean/kind.ts";
 import { readError } from "#clouds/digitalocean/read-error.ts";
-import { tokenOf } from "#clouds/digitalocean/token.ts";
 import { classify, unanswered } from "#clouds/http/classify.ts";
 import { createHttpClient, type HttpAnswer } from "#clouds/http/client.ts";
+import { tokenOf } from "#clouds/http/token-of.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { failed, ok, warning } from "#core/finding.ts";
 import { nearest } from "#core/nearest.ts";
@@ -20,7 +20,12 @@ export async function diagnoseDigitalOcean(
   environment: Environment = process.env,
 ): Promise<Diagnosis> {
   const { region, vpc, dropletTag } = config;
-  const authorize = tokenOf(config, environment, region);
+  const authorize = tokenOf(config, {
+    variable: TOKEN_VARIABLE,
+    key: "tokenFile",
+    environment,
+    clusterName: region,
+  });
   await authorize();
   const client = createHttpClient(config.apiURL ?? DEFAULT_API_URL);
   const tag = dropletTag === undefined ? "" : `&tag_name=${encodeURIComponent(dropletTag)}`;

@@ -1,5 +1,4 @@
 import type { Ownership } from "#clouds/digitalocean/belonging.ts";
-import type { Directory } from "#clouds/digitalocean/directory.ts";
 import type { Droplet } from "#clouds/digitalocean/droplet.ts";
 import type { Listing } from "#clouds/digitalocean/listing.ts";
 import { type Queried, type Query, queryOf } from "#clouds/digitalocean/query.ts";
@@ -7,12 +6,13 @@ import type { Reads } from "#clouds/digitalocean/reads.ts";
 import { lookUp, type Match, matchOf } from "#clouds/digitalocean/view.ts";
 import type { Turn } from "#clouds/http/api.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
+import type { Directory } from "#clouds/listed/directory.ts";
 
 /** Where droplets are looked for. */
 export interface Sources {
   /** All droplets but those with GPUs, which the API lists apart. */
-  readonly droplets: Directory;
-  readonly gpuDroplets: Directory;
+  readonly droplets: Directory<Listing>;
+  readonly gpuDroplets: Directory<Listing>;
   readonly reads: Reads;
   readonly now: () => number;
 }
@@ -33,8 +33,8 @@ export async function resolve<Subject extends Queried>(
   const { droplets, gpuDroplets, reads, now } = sources;
   const beganAt = now();
   const queries = new Map(nodes.map((node) => [node, queryOf(node)]));
-  const listings = new Map<Directory, Listing>();
-  const troubles = new Map<Directory, Fault>();
+  const listings = new Map<Directory<Listing>, Listing>();
+  const troubles = new Map<Directory<Listing>, Fault>();
 
   const view = (): Listing[] =>
     [droplets, gpuDroplets].flatMap((directory) => listings.get(directory) ?? directory.recent() ?? []);

@@ -1,32 +1,20 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import { notOurs, type Ownership } from "#clouds/hcloud/belonging.ts";
 import { instanceOf } from "#clouds/hcloud/instance.ts";
-import { DEFAULT_ENDPOINT, type HcloudCloudConfig } from "#clouds/hcloud/kind.ts";
+import { DEFAULT_ENDPOINT, type HcloudCloudConfig, TOKEN_VARIABLE } from "#clouds/hcloud/kind.ts";
 import { parseLabelSelector } from "#clouds/hcloud/label-selector.ts";
 import { listFew, listServers } from "#clouds/hcloud/list-servers.ts";
 import { createNetwork } from "#clouds/hcloud/network.ts";
 import { parseProviderID } from "#clouds/hcloud/provider-id.ts";
 import { readError } from "#clouds/hcloud/read-error.ts";
 import { readServer } from "#clouds/hcloud/read-server.ts";
-import { tokenOf } from "#clouds/hcloud/token.ts";
 import { type Authorize, createApi, signedBy } from "#clouds/http/api.ts";
 import { createBudget, type Quota } from "#clouds/http/budget.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
-import type { Environment, LoadCloudOptions } from "#clouds/kind.ts";
+import { type HttpCloudOptions, userAgentOf, worldOf } from "#clouds/http/cloud-options.ts";
+import { tokenOf } from "#clouds/http/token-of.ts";
+import type { Environment } from "#clouds/kind.ts";
 import { createListedCloud } from "#clouds/listed/listed-cloud.ts";
-import { type Sleep, sleepFor } from "#clouds/sleep.ts";
-
-/** The world of a Hetzner cloud, where it is not the real one. */
-export interface HcloudCloudOptions extends LoadCloudOptions {
-  readonly sleep?: Sleep;
-  /** Milliseconds of a clock that never goes back. */
-  readonly now?: () => number;
-  /** Milliseconds since the epoch. */
-  readonly wallClock?: () => number;
-  readonly random?: () => number;
-  /** For how long a list is believed of what it shows. */
-  readonly maxListAgeMs?: number;
-}
 
 /**
  * What is asked at the most. Hetzner allows a project 3,600 requests, of which one comes back each second; how many are left it says with
@@ -40,10 +28,15 @@ const RESERVE = 360;
 /** Makes the cloud with the token of its file, or of the environment; rejects where there is none, or none that is usable. */
 export async function loadHcloudCloud(
   config: HcloudCloudConfig,
-  options: HcloudCloudOptions = {},
+  options: HttpCloudOptions = {},
   environment: Environment = process.env,
 ): Promise<Cloud> {
-  const authorize = tokenOf(config, environment, options.clusterName ?? "hcloud");
+  const authorize = tokenOf(config, {
+    variable: TOKEN_VARIABLE,
+    key: "tokenFile",
+    environment,
+    clusterName: options.clusterName ?? "hcloud",
+  });
   await authorize();
   return createHcloudCloud(config, authorize, options);
 }
@@ -52,19 +45,13 @@ export async function loadHcloudCloud(
 export function createHcloudCloud(
   config: HcloudCloudConfig,
   authorize: Authorize,
-  options: HcloudCloudOptions = {},
+  options: HttpCloudOptions = {},
 ): Cloud {
-  const {
-    sleep = sleepFor,
-    now = () => performance.now(),
-    wallClock = Date.now,
-    random = Math.random,
-  } = options;
-  const { maxListAgeMs = 10_000 } = options;
+  const { sleep, now, wallClock, random, maxListAgeMs } = worldOf(options);
   const { labelSelector } = config;
   const client = createHttpClient(config.endpoint ?? DEFAULT_ENDPOINT);
   const budget = createBudget(QUOTA, RESERVE, now);
-  const userAgent = `serverless-ccm (${(options.clusterName ?? "hcloud").replace(/[^\w.-]/g, "-")})`;
+  const userAgent = userAgentOf(options.clusterName ?? "hcloud");
   const sign = signedBy(authorize);
   const api = createApi({ client, sign, budget, readError, userAgent, sleep, wallClock, random });
   const network = createNetwork(api, config.network, now);

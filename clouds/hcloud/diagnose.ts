@@ -1,14 +1,14 @@
 import type { Diagnosis } from "#clouds/diagnosis.ts";
 import { notOurs } from "#clouds/hcloud/belonging.ts";
-import { DEFAULT_ENDPOINT, type HcloudCloudConfig } from "#clouds/hcloud/kind.ts";
+import { DEFAULT_ENDPOINT, type HcloudCloudConfig, TOKEN_VARIABLE } from "#clouds/hcloud/kind.ts";
 import { parseLabelSelector } from "#clouds/hcloud/label-selector.ts";
 import { isServerId } from "#clouds/hcloud/provider-id.ts";
 import { readError } from "#clouds/hcloud/read-error.ts";
 import { NetworksPage, Server, ServersPage } from "#clouds/hcloud/server.ts";
-import { tokenOf } from "#clouds/hcloud/token.ts";
 import { classify, unanswered } from "#clouds/http/classify.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
+import { tokenOf } from "#clouds/http/token-of.ts";
 import type { Environment, LoadCloudOptions } from "#clouds/kind.ts";
 import { fault, ok as good } from "#clouds/outcome.ts";
 import { failed, ok, warning } from "#core/finding.ts";
@@ -23,7 +23,12 @@ export async function diagnoseHcloud(
   environment: Environment = process.env,
 ): Promise<Diagnosis> {
   const { labelSelector } = config;
-  const authorize = tokenOf(config, environment, options.clusterName ?? "hcloud");
+  const authorize = tokenOf(config, {
+    variable: TOKEN_VARIABLE,
+    key: "tokenFile",
+    environment,
+    clusterName: options.clusterName ?? "hcloud",
+  });
   await authorize();
   const client = createHttpClient(config.endpoint ?? DEFAULT_ENDPOINT);
   let clockAheadMs: number | undefined;

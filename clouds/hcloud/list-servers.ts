@@ -1,15 +1,14 @@
 import { Server, ServersPage } from "#clouds/hcloud/server.ts";
 import type { Api, Turn } from "#clouds/http/api.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
+import { allPages, type NumberedPage } from "#clouds/listed/all-pages.ts";
 import { createListing, type Listing } from "#clouds/listed/listing.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
 /** The most that a page may hold, … */
 const PAGE_SIZE = 50;
-/** … how many pages are looked at, which are 10,000 servers, … */
+/** … and how many pages are looked at, which are 10,000 servers. */
 const MAX_PAGES = 200;
-/** … and how many are asked for at a time, once the first has said how many there are. */
-const PAGES_AT_ONCE = 4;
 
 /** The servers of the project that meet the selector, all pages; where one fails, those of the others and the fault. */
 export async function listServers(
@@ -19,37 +18,9 @@ export async function listServers(
   now: () => number,
 ): Promise<Listing<Server>> {
   const startedAt = now();
-  const servers: Server[] = [];
-  const faults: Fault[] = [];
-  let unreadable = 0;
-  let pages = 0;
-
-  /** Undefined where the page failed. */
-  const fetch = async (page: number): Promise<Page | undefined> => {
-    const answer = await fetchPage(api, { labelSelector, page, size: PAGE_SIZE }, turn);
-    if (answer.kind === "fault") {
-      faults.push(answer.fault);
-      return undefined;
-    }
-    pages += 1;
-    servers.push(...answer.value.servers);
-    unreadable += answer.value.unreadable;
-    return answer.value;
-  };
-
-  let last = await fetch(1);
-  let next = 2;
-  while (last?.hasNext === true && next <= MAX_PAGES && faults.length === 0) {
-    const until = Math.min(Math.max(last.lastPage, next), MAX_PAGES, next + PAGES_AT_ONCE - 1);
-    const fetched = await Promise.all(
-      Array.from({ length: until - next + 1 }, (_, index) => fetch(next + index)),
-    );
-    last = fetched.at(-1);
-    next = until + 1;
-  }
-  if (last?.hasNext === true && faults.length === 0) faults.push(tooMany());
-  if (unreadable > 0) faults.push(nameless(unreadable));
-  return createListing({ startedAt, pages, machines: servers, incomplete: faults[0] });
+  const fetch = (page: number) => fetchPage(api, { labelSelector, page, size: PAGE_SIZE }, turn);
+  const { entries, ...rest } = await allPages(fetch, { mostPages: MAX_PAGES, tooMany, nameless });
+  return createListing({ startedAt, machines: entries, ...rest });
 }
 
 /** A few servers of the first page, for what their being there proves. */
@@ -59,7 +30,7 @@ export async function listFew(
   turn: Turn,
 ): Promise<Outcome<readonly Server[]>> {
   const answer = await fetchPage(api, { labelSelector, page: 1, size: FEW }, turn);
-  return answer.kind === "fault" ? answer : ok(answer.value.servers);
+  return answer.kind === "fault" ? answer : ok(answer.value.entries);
 }
 
 const FEW = 20;
@@ -70,21 +41,13 @@ interface PageQuery {
   readonly size: number;
 }
 
-interface Page {
-  readonly servers: readonly Server[];
-  readonly unreadable: number;
-  readonly hasNext: boolean;
-  /** 0 where it is not said. */
-  readonly lastPage: number;
-}
-
 const TEMPLATE = "GET /servers";
 
 async function fetchPage(
   api: Api,
   { labelSelector, page, size }: PageQuery,
   turn: Turn,
-): Promise<Outcome<Page>> {
+): Promise<Outcome<NumberedPage<Server>>> {
   const narrowed = labelSelector === undefined ? {} : { label_selector: labelSelector };
   const query = new URLSearchParams({
     page: String(page),
@@ -103,7 +66,7 @@ async function fetchPage(
     return fault("Unavailable", `${TEMPLATE}: after page ${page} the answer names page ${nextPage}`);
   const servers = entries.flatMap((entry) => Server.safeParse(entry).data ?? []);
   const unreadable = entries.length - servers.length;
-  return ok({ servers, unreadable, hasNext: nextPage !== null, lastPage: lastPage ?? 0 });
+  return ok({ entries: servers, unreadable, hasNext: nextPage !== null, lastPage: lastPage ?? 0 });
 }
 
 function tooMany(): Fault {

@@ -29,3 +29,14 @@ export function createMeter(onRequest?: OnCloudRequest): Meter & { usage(): Clou
     usage: () => ({ calls: { ...calls }, throttled, waitedMs }),
   };
 }
+
+/** The meter of those who wait for the same: each request is counted once, for the first of those who wait at that time. */
+export function meterOfFirst(waiting: ReadonlySet<Meter>): Meter {
+  const first = (): Meter | undefined => waiting.values().next().value;
+  return {
+    called: (operation) => first()?.called(operation),
+    throttled: () => first()?.throttled(),
+    waited: (ms) => first()?.waited(ms),
+    ended: (request) => first()?.ended(request),
+  };
+}

@@ -1,34 +1,41 @@
 import type { Turn } from "#clouds/http/api.ts";
-import type { Meter } from "#clouds/http/meter.ts";
+import { type Meter, meterOfFirst } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
-import type { Listing } from "#clouds/listed/listing.ts";
-import type { Machine } from "#clouds/listed/machine.ts";
+import { unlessAborted } from "#clouds/http/unless-aborted.ts";
 import { ok } from "#clouds/outcome.ts";
 
+/** What of a list has to be known here. */
+interface Shown {
+  readonly startedAt: number;
+  /** Why it may lack something, where it does. */
+  readonly incomplete: Fault | undefined;
+  readonly byId: ReadonlyMap<string, unknown>;
+}
+
 /** One list of machines, shared by all who need it: one is in flight at a time, and it is remembered for a while. */
-export interface Directory<M extends Machine> {
+export interface Directory<List extends Shown> {
   /** The last listing, as long as it may be believed. */
-  recent(): Listing<M> | undefined;
+  recent(): List | undefined;
   /** The listing in flight, which may have begun before this call, or else a new one. */
-  list(turn: Turn): Promise<Outcome<Listing<M>>>;
+  list(turn: Turn): Promise<Outcome<List>>;
 }
 
 /** `fetch` sends the requests; it never rejects. `now` is milliseconds of a clock that never goes back. */
-export function createDirectory<M extends Machine>(
-  fetch: (turn: Turn) => Promise<Listing<M>>,
+export function createDirectory<List extends Shown>(
+  fetch: (turn: Turn) => Promise<List>,
   maxAgeMs: number,
   now: () => number,
-): Directory<M> {
-  let latest: Listing<M> | undefined;
-  let flight: Flight<M> | undefined;
+): Directory<List> {
+  let latest: List | undefined;
+  let flight: Flight<List> | undefined;
 
-  const takeOff = (meter: Meter): Flight<M> => {
+  const takeOff = (meter: Meter): Flight<List> => {
     const abort = new AbortController();
     const waiting = new Set([meter]);
-    const started: Flight<M> = {
+    const started: Flight<List> = {
       abort,
       waiting,
-      landing: fetch({ signal: abort.signal, meter: shared(waiting) }).finally(() => {
+      landing: fetch({ signal: abort.signal, meter: meterOfFirst(waiting) }).finally(() => {
         if (flight === started) flight = undefined;
       }),
     };
@@ -60,33 +67,14 @@ export function createDirectory<M extends Machine>(
   };
 }
 
-interface Flight<M extends Machine> {
+interface Flight<List extends Shown> {
   readonly abort: AbortController;
   /** The meters of those who wait for it, in the order in which they came. */
   readonly waiting: Set<Meter>;
-  readonly landing: Promise<Listing<M>>;
+  readonly landing: Promise<List>;
 }
 
 const ABORTED: Fault = {
   code: "Aborted",
   message: "a list of the cloud's machines: aborted before it was whole",
 };
-
-/** Each request is counted once, for the first of those who wait at that time. */
-function shared(waiting: ReadonlySet<Meter>): Meter {
-  const first = (): Meter | undefined => waiting.values().next().value;
-  return {
-    called: (operation) => first()?.called(operation),
-    throttled: () => first()?.throttled(),
-    waited: (ms) => first()?.waited(ms),
-    ended: (request) => first()?.ended(request),
-  };
-}
-
-/** Resolves with undefined as soon as the signal aborts. */
-export function unlessAborted<Value>(value: Promise<Value>, signal: AbortSignal): Promise<Value | undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  const abort = (): void => resolve(undefined);
-  signal.addEventListener("abort", abort, { once: true });
-  return Promise.race([value, promise]).finally(() => signal.removeEventListener("abort", abort));
-}

@@ -10,7 +10,7 @@ import type { Node } from "#core/node/node.ts";
 
 /** Where machines are looked for. */
 export interface Sources<M extends Machine> {
-  readonly directory: Directory<M>;
+  readonly directory: Directory<Listing<M>>;
   readonly reads: Reads<M>;
   readonly notOurs: NotOurs<M>;
   readonly now: () => number;

@@ -1,8 +1,8 @@
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
 import type { Turn } from "#clouds/http/api.ts";
+import { type HttpCloudOptions, worldOf } from "#clouds/http/cloud-options.ts";
 import { createMeter } from "#clouds/http/meter.ts";
 import { answerOf } from "#clouds/http/outcome.ts";
-import type { LoadCloudOptions } from "#clouds/kind.ts";
 import { loadedCapability } from "#clouds/loaded-capability.ts";
 import { createOciApis } from "#clouds/oci/api.ts";
 import { findControl } from "#clouds/oci/control.ts";
@@ -16,26 +16,13 @@ import type { Resolution } from "#clouds/oci/resolution.ts";
 import { resolve, type Sources } from "#clouds/oci/resolve.ts";
 import { settleGuesses } from "#clouds/oci/settle-guesses.ts";
 import { resolutionOf, UNKNOWN, type Verdict, verdictOn, wantedOf } from "#clouds/oci/verdict.ts";
-import { type Sleep, sleepFor } from "#clouds/sleep.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { messageOf } from "#core/message-of.ts";
 import type { Node } from "#core/node/node.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 
-/** The world of an OCI cloud, where it is not the real one. */
-export interface OciCloudOptions extends LoadCloudOptions {
-  readonly sleep?: Sleep;
-  /** Milliseconds of a clock that never goes back. */
-  readonly now?: () => number;
-  /** Milliseconds since the epoch. */
-  readonly wallClock?: () => number;
-  readonly random?: () => number;
-  /** For how long a list is believed of what it shows. */
-  readonly maxListAgeMs?: number;
-}
-
 /** Makes the cloud with the signing key that its configuration names; rejects where there is none, or none that is usable. */
-export async function loadOciCloud(config: OciCloudConfig, options: OciCloudOptions = {}): Promise<Cloud> {
+export async function loadOciCloud(config: OciCloudConfig, options: HttpCloudOptions = {}): Promise<Cloud> {
   const key = privateKeyOf(
     config,
     { clusterName: options.clusterName ?? config.auth.region },
@@ -46,14 +33,13 @@ export async function loadOciCloud(config: OciCloudConfig, options: OciCloudOpti
 }
 
 /** Oracle Cloud Infrastructure: instances of the configured compartments and VCN. Budgets and lists live as long as what is returned. */
-export function createOciCloud(config: OciCloudConfig, key: KeySource, options: OciCloudOptions = {}): Cloud {
-  const {
-    sleep = sleepFor,
-    now = () => performance.now(),
-    wallClock = Date.now,
-    random = Math.random,
-  } = options;
-  const { maxListAgeMs = 10_000, clusterName } = options;
+export function createOciCloud(
+  config: OciCloudConfig,
+  key: KeySource,
+  options: HttpCloudOptions = {},
+): Cloud {
+  const { sleep, now, wallClock, random, maxListAgeMs } = worldOf(options);
+  const { clusterName } = options;
   const apis = createOciApis(config, key, { sleep, now, wallClock, random, clusterName });
   const sources = { inventory: createInventory(apis.iaas, now), config, maxListAgeMs, now };
   const primaries: KnownPrimaries = new Map();

@@ -1,6 +1,7 @@
 import type { Turn } from "#clouds/http/api.ts";
-import type { Meter } from "#clouds/http/meter.ts";
+import { type Meter, meterOfFirst } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
+import { unlessAborted } from "#clouds/http/unless-aborted.ts";
 import { ok } from "#clouds/outcome.ts";
 
 /** What a list showed, and when it began, in milliseconds of a clock that never goes back. */
@@ -36,7 +37,7 @@ export function createKeptLists<Value>(
     const abort = new AbortController();
     const waiting = new Set([meter]);
     const startedAt = now();
-    const landing = fetch(key, { signal: abort.signal, meter: shared(waiting) });
+    const landing = fetch(key, { signal: abort.signal, meter: meterOfFirst(waiting) });
     const flight = { abort, waiting, startedAt, landing };
     void landing.then(() => land(key, flight));
     flights.set(key, flight);
@@ -94,22 +95,3 @@ interface Flight<Value> {
 }
 
 const ABORTED: Fault = { code: "Aborted", message: "aborted before a list was answered" };
-
-/** Each request is counted once, for the first of those who wait at that time. */
-function shared(waiting: ReadonlySet<Meter>): Meter {
-  const first = (): Meter | undefined => waiting.values().next().value;
-  return {
-    called: (operation) => first()?.called(operation),
-    throttled: () => first()?.throttled(),
-    waited: (ms) => first()?.waited(ms),
-    ended: (request) => first()?.ended(request),
-  };
-}
-
-/** Resolves with undefined as soon as the signal aborts. */
-function unlessAborted<Value>(value: Promise<Value>, signal: AbortSignal): Promise<Value | undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  const abort = (): void => resolve(undefined);
-  signal.addEventListener("abort", abort, { once: true });
-  return Promise.race([value, promise]).finally(() => signal.removeEventListener("abort", abort));
-}

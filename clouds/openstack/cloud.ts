@@ -1,6 +1,7 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import { createBudget } from "#clouds/http/budget.ts";
-import type { Environment, LoadCloudOptions } from "#clouds/kind.ts";
+import { type HttpCloudOptions, userAgentOf, worldOf } from "#clouds/http/cloud-options.ts";
+import type { Environment } from "#clouds/kind.ts";
 import { createListedCloud } from "#clouds/listed/listed-cloud.ts";
 import { createApis } from "#clouds/openstack/apis.ts";
 import { type Auth, authOf } from "#clouds/openstack/auth.ts";
@@ -12,18 +13,9 @@ import { listFew, listServers } from "#clouds/openstack/list-servers.ts";
 import { parseProviderID } from "#clouds/openstack/provider-id.ts";
 import { readServer } from "#clouds/openstack/read-server.ts";
 import { hasEnded } from "#clouds/openstack/state.ts";
-import { type Sleep, sleepFor } from "#clouds/sleep.ts";
 
 /** The world of an OpenStack cloud, where it is not the real one. */
-export interface OpenStackCloudOptions extends LoadCloudOptions {
-  readonly sleep?: Sleep;
-  /** Milliseconds of a clock that never goes back. */
-  readonly now?: () => number;
-  /** Milliseconds since the epoch. */
-  readonly wallClock?: () => number;
-  readonly random?: () => number;
-  /** For how long a list is believed of what it shows. */
-  readonly maxListAgeMs?: number;
+export interface OpenStackCloudOptions extends HttpCloudOptions {
   /** Certificates, as PEM, by which the services are known. */
   readonly ca?: string | undefined;
 }
@@ -48,17 +40,12 @@ export function createOpenStackCloud(
   auth: Auth,
   options: OpenStackCloudOptions = {},
 ): Cloud {
-  const {
-    sleep = sleepFor,
-    now = () => performance.now(),
-    wallClock = Date.now,
-    random = Math.random,
-  } = options;
-  const { maxListAgeMs = 10_000, ca } = options;
+  const { sleep, now, wallClock, random, maxListAgeMs } = worldOf(options);
+  const { ca } = options;
   const rate = config["requests-per-second"];
   const quota = { burst: Math.max(BURST_SECONDS, rate * BURST_SECONDS), refillPerSecond: rate };
   const budget = createBudget(quota, 0, now);
-  const userAgent = `serverless-ccm (${(options.clusterName ?? config.region).replace(/[^\w.-]/g, "-")})`;
+  const userAgent = userAgentOf(options.clusterName ?? config.region);
   const apis = createApis({ config, auth, ca, budget, userAgent, sleep, now, wallClock, random });
   // Before Keystone has said it nothing is compared with it.
   let ownership: Ownership = { ...config, project: "" };

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { BaseURL } from "#clouds/base-url.ts";
 import type { Api, Turn } from "#clouds/http/api.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
-import { unlessAborted } from "#clouds/listed/directory.ts";
+import { unlessAborted } from "#clouds/http/unless-aborted.ts";
 import type { OpenStackCloudConfig } from "#clouds/openstack/kind.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import { messageOf } from "#core/message-of.ts";

@@ -2,28 +2,16 @@ import type { Cloud } from "#clouds/cloud.ts";
 import { type Authorize, createApi, signedBy } from "#clouds/http/api.ts";
 import { createBudget } from "#clouds/http/budget.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
-import type { Environment, LoadCloudOptions } from "#clouds/kind.ts";
+import { type HttpCloudOptions, userAgentOf, worldOf } from "#clouds/http/cloud-options.ts";
+import { tokenOf } from "#clouds/http/token-of.ts";
+import type { Environment } from "#clouds/kind.ts";
 import { readAuthority } from "#clouds/rancher/certificate-authority.ts";
-import type { ManagementServer, RancherCloudConfig } from "#clouds/rancher/kind.ts";
+import { type ManagementServer, type RancherCloudConfig, TOKEN_VARIABLE } from "#clouds/rancher/kind.ts";
 import { createMachinesCloud } from "#clouds/rancher/machines-cloud.ts";
 import { nodeAnswer } from "#clouds/rancher/node-answer.ts";
 import type { Distribution } from "#clouds/rancher/node-keys.ts";
 import { readError } from "#clouds/rancher/read-error.ts";
-import { tokenOf } from "#clouds/rancher/token.ts";
-import { type Sleep, sleepFor } from "#clouds/sleep.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
-
-/** The world of a cloud of Rancher's, where it is not the real one. */
-export interface RancherCloudOptions extends LoadCloudOptions {
-  readonly sleep?: Sleep;
-  /** Milliseconds of a clock that never goes back. */
-  readonly now?: () => number;
-  /** Milliseconds since the epoch. */
-  readonly wallClock?: () => number;
-  readonly random?: () => number;
-  /** For how long a list is believed of what it shows. */
-  readonly maxListAgeMs?: number;
-}
 
 /** A management server is an API server: it has no quota of ours, and is not to be kept busy by us either. */
 const QUOTA = { burst: 40, refillPerSecond: 10 };
@@ -31,7 +19,7 @@ const QUOTA = { burst: 40, refillPerSecond: 10 };
 /** Makes the cloud that a configuration describes; rejects where a token or a file is missing or unusable. */
 export async function loadRancherCloud(
   config: RancherCloudConfig,
-  options: RancherCloudOptions = {},
+  options: HttpCloudOptions = {},
   environment: Environment = process.env,
 ): Promise<Cloud> {
   const { distribution = "k3s", rancher: server, cattle } = config;
@@ -40,7 +28,12 @@ export async function loadRancherCloud(
     return loadCattleCloud(cattle, options, environment);
   }
   if (server === undefined) return createDistributionCloud(distribution);
-  const authorize = tokenOf(server, environment, options.clusterName ?? server.cluster);
+  const authorize = tokenOf(server, {
+    variable: TOKEN_VARIABLE,
+    key: "rancher.tokenFile",
+    environment,
+    clusterName: options.clusterName ?? server.cluster,
+  });
   await authorize();
   const authority = await readAuthority(server.caFile);
   return createRancherCloud(distribution, { server, authorize, authority }, options);
@@ -70,17 +63,12 @@ export interface ManagementAccess {
 export function createRancherCloud(
   distribution: Distribution,
   { server, authorize, authority }: ManagementAccess,
-  options: RancherCloudOptions = {},
+  options: HttpCloudOptions = {},
 ): Cloud {
-  const {
-    sleep = sleepFor,
-    now = () => performance.now(),
-    wallClock = Date.now,
-    random = Math.random,
-  } = options;
+  const { sleep, now, wallClock, random } = worldOf(options);
   const client = createHttpClient(server.url, { authority });
   const budget = createBudget(QUOTA, 0, now);
-  const userAgent = `serverless-ccm (${(options.clusterName ?? server.cluster).replace(/[^\w.-]/g, "-")})`;
+  const userAgent = userAgentOf(options.clusterName ?? server.cluster);
   const sign = signedBy(authorize);
   const api = createApi({ client, sign, budget, readError, userAgent, sleep, wallClock, random });
   const { maxListAgeMs = 10_000 } = options;

@@ -3,12 +3,12 @@ import { signedBy } from "#clouds/http/api.ts";
 import { classify, unanswered } from "#clouds/http/classify.ts";
 import { createHttpClient, type HttpAnswer } from "#clouds/http/client.ts";
 import type { Fault } from "#clouds/http/outcome.ts";
+import { tokenOf } from "#clouds/http/token-of.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { readAuthority } from "#clouds/rancher/certificate-authority.ts";
-import type { RancherCloudConfig } from "#clouds/rancher/kind.ts";
+import { type RancherCloudConfig, TOKEN_VARIABLE } from "#clouds/rancher/kind.ts";
 import { ApiGroup, CLUSTER_LABEL, Machine, MachinesPage } from "#clouds/rancher/machine.ts";
 import { readError } from "#clouds/rancher/read-error.ts";
-import { tokenOf } from "#clouds/rancher/token.ts";
 import { failed, ok, warning } from "#core/finding.ts";
 
 /** Looks for what is wrong with `existence: rancher`; undefined where nobody is asked. Rejects where the token or a file cannot be had. */
@@ -19,7 +19,14 @@ export async function diagnoseRancher(
   const server = config.rancher;
   if (server === undefined) return undefined;
   const { url, cluster, namespace } = server;
-  const sign = signedBy(tokenOf(server, environment, cluster));
+  const sign = signedBy(
+    tokenOf(server, {
+      variable: TOKEN_VARIABLE,
+      key: "rancher.tokenFile",
+      environment,
+      clusterName: cluster,
+    }),
+  );
   const client = createHttpClient(url, { authority: await readAuthority(server.caFile) });
   let answered: Promise<{ readonly answer: HttpAnswer; readonly at: number }> | undefined;
 

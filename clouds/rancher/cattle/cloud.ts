@@ -3,6 +3,7 @@ import { createApi, type Sign, type Turn } from "#clouds/http/api.ts";
 import { createBudget } from "#clouds/http/budget.ts";
 import type { CloudError } from "#clouds/http/classify.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
+import { type HttpCloudOptions, userAgentOf, worldOf } from "#clouds/http/cloud-options.ts";
 import { createMeter } from "#clouds/http/meter.ts";
 import { answerOf, type Outcome } from "#clouds/http/outcome.ts";
 import type { Environment } from "#clouds/kind.ts";
@@ -13,9 +14,7 @@ import { hostOf, uuidOf } from "#clouds/rancher/cattle/resolve.ts";
 import { CattleError, Host } from "#clouds/rancher/cattle/resources.ts";
 import { cattleSign } from "#clouds/rancher/cattle/sign.ts";
 import { readAuthority } from "#clouds/rancher/certificate-authority.ts";
-import type { RancherCloudOptions } from "#clouds/rancher/cloud.ts";
 import type { CattleServer } from "#clouds/rancher/kind.ts";
-import { sleepFor } from "#clouds/sleep.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { messageOf } from "#core/message-of.ts";
 import type { Node } from "#core/node/node.ts";
@@ -26,7 +25,7 @@ const QUOTA = { burst: 200, refillPerSecond: 50 };
 /** Makes the cloud of an environment of Rancher 1.x; rejects where a key or a file is missing or unusable. */
 export async function loadCattleCloud(
   server: CattleServer,
-  options: RancherCloudOptions = {},
+  options: HttpCloudOptions = {},
   environment: Environment = process.env,
 ): Promise<Cloud> {
   const sign = cattleSign(server, environment, options.clusterName ?? "cattle");
@@ -45,18 +44,13 @@ export interface CattleAccess {
 /** The hosts of an environment. Nothing is kept between calls but where what is listed. */
 export function createCattleCloud(
   { server, sign, authority }: CattleAccess,
-  options: RancherCloudOptions = {},
+  options: HttpCloudOptions = {},
 ): Cloud {
-  const {
-    sleep = sleepFor,
-    now = () => performance.now(),
-    wallClock = Date.now,
-    random = Math.random,
-  } = options;
+  const { sleep, now, wallClock, random } = worldOf(options);
   const { origin, pathname } = new URL(server.url);
   const client = createHttpClient(origin, { authority });
   const budget = createBudget(QUOTA, 0, now);
-  const userAgent = `serverless-ccm (${(options.clusterName ?? "cattle").replace(/[^\w.-]/g, "-")})`;
+  const userAgent = userAgentOf(options.clusterName ?? "cattle");
   const api = createApi({ client, sign, budget, readError, userAgent, sleep, wallClock, random });
   const cattle = createCattle(api, server.url);
   const network = /projects\/[\w-]+/.exec(pathname)?.[0] ?? "-";

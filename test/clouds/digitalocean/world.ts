@@ -1,6 +1,7 @@
 import type { Cloud } from "#clouds/cloud.ts";
-import { createDigitalOceanCloud, type DigitalOceanCloudOptions } from "#clouds/digitalocean/cloud.ts";
+import { createDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
 import { DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
+import type { HttpCloudOptions } from "#clouds/http/cloud-options.ts";
 import { fixedToken } from "#clouds/http/token-file.ts";
 import type { FakeDroplet } from "#emulators/digitalocean/droplets.ts";
 import { REGION, TAG, TOKEN, VPC } from "#emulators/digitalocean/names.ts";
@@ -14,7 +15,7 @@ export interface DigitalOceanWorld {
   readonly slept: number[];
   /** Lets the clock of the clouds go on. */
   pass(ms: number): void;
-  cloud(config?: Record<string, unknown>, options?: DigitalOceanCloudOptions): Cloud;
+  cloud(config?: Record<string, unknown>, options?: HttpCloudOptions): Cloud;
   close(): Promise<void>;
 }
 

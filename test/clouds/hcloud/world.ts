@@ -1,6 +1,7 @@
 import type { Cloud } from "#clouds/cloud.ts";
-import { createHcloudCloud, type HcloudCloudOptions } from "#clouds/hcloud/cloud.ts";
+import { createHcloudCloud } from "#clouds/hcloud/cloud.ts";
 import { HcloudCloudConfig } from "#clouds/hcloud/kind.ts";
+import type { HttpCloudOptions } from "#clouds/http/cloud-options.ts";
 import { fixedToken } from "#clouds/http/token-file.ts";
 import { aNode } from "#test/clouds/builders.ts";
 import {
@@ -17,7 +18,7 @@ export interface HcloudWorld {
   readonly fake: FakeHcloud;
   /** Lets the clock of the clouds go on. */
   pass(ms: number): void;
-  cloud(config?: Record<string, unknown>, options?: HcloudCloudOptions): Cloud;
+  cloud(config?: Record<string, unknown>, options?: HttpCloudOptions): Cloud;
   close(): Promise<void>;
 }
 

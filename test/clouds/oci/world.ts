@@ -1,6 +1,7 @@
 import { createPrivateKey } from "node:crypto";
 import type { Cloud } from "#clouds/cloud.ts";
-import { createOciCloud, type OciCloudOptions } from "#clouds/oci/cloud.ts";
+import type { HttpCloudOptions } from "#clouds/http/cloud-options.ts";
+import { createOciCloud } from "#clouds/oci/cloud.ts";
 import { OciCloudConfig } from "#clouds/oci/kind.ts";
 import { aNode, type NodeTraits } from "#test/clouds/builders.ts";
 import { API_KEY, COMPARTMENT, REGION, TENANCY, USER, VCN } from "#test/clouds/oci/fake/credentials.ts";
@@ -14,7 +15,7 @@ export interface OciWorld {
   readonly slept: number[];
   /** Lets the clock of the clouds go on. */
   pass(ms: number): void;
-  cloud(config?: Record<string, unknown>, options?: OciCloudOptions): Cloud;
+  cloud(config?: Record<string, unknown>, options?: HttpCloudOptions): Cloud;
   close(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import type { Cloud } from "#clouds/cloud.ts";
+import type { HttpCloudOptions } from "#clouds/http/cloud-options.ts";
 import { createCattleCloud } from "#clouds/rancher/cattle/cloud.ts";
 import { cattleSign } from "#clouds/rancher/cattle/sign.ts";
-import type { RancherCloudOptions } from "#clouds/rancher/cloud.ts";
 import {
   ACCESS_KEY,
   type FakeCattle,
@@ -12,7 +12,7 @@ import {
 /** A fake environment, and clouds on it that wait no time. */
 export interface CattleWorld {
   readonly fake: FakeCattle;
-  cloud(options?: RancherCloudOptions): Cloud;
+  cloud(options?: HttpCloudOptions): Cloud;
   close(): Promise<void>;
 }
 

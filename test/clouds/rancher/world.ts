@@ -1,6 +1,7 @@
 import type { Cloud } from "#clouds/cloud.ts";
+import type { HttpCloudOptions } from "#clouds/http/cloud-options.ts";
 import { fixedToken } from "#clouds/http/token-file.ts";
-import { createRancherCloud, type RancherCloudOptions } from "#clouds/rancher/cloud.ts";
+import { createRancherCloud } from "#clouds/rancher/cloud.ts";
 import type { Distribution } from "#clouds/rancher/node-keys.ts";
 import {
   CLUSTER,
@@ -17,7 +18,7 @@ export interface RancherWorld {
   readonly slept: number[];
   /** Lets the clock of the clouds go on. */
   pass(ms: number): void;
-  cloud(options?: RancherCloudOptions, distribution?: Distribution): Cloud;
+  cloud(options?: HttpCloudOptions, distribution?: Distribution): Cloud;
   close(): Promise<void>;
 }
 
