@@ -4,6 +4,7 @@ import { basename, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Metafile } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { KIND_OF_CLOUD } from "#test/build/kind-of-cloud.ts";
 import { buildCommandLine, buildFunctions } from "../../build/build.ts";
 import { type Bundle, ROOT } from "../../build/bundle.ts";
 import { functionNames } from "../../build/function-names.ts";
@@ -79,10 +80,7 @@ describe("the build", () => {
     const inputs = inputsLoadedWith(outputs, "cli/relay.ts");
     expect(inputs).toContain("relay/cluster-relay.ts");
     // What a cloud is called and how it is configured is known to all; what it takes to ask it is not.
-    const isKind = (input: string): boolean =>
-      /^clouds\/(.+\/)?(kinds?|regions|labels-from-tags|load-balancer-settings|quotas|quota-settings|reference|keep-fresh)\.ts$/.test(
-        input,
-      );
+    const isKind = (input: string): boolean => KIND_OF_CLOUD.test(input) || input === "clouds/keep-fresh.ts";
     expect(
       inputs.filter(
         (input) =>

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import type { Metafile } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { KIND_OF_CLOUD } from "#test/build/kind-of-cloud.ts";
 import { buildFunctions } from "../../build/build.ts";
 import { ROOT } from "../../build/bundle.ts";
 import { functionNames } from "../../build/function-names.ts";
@@ -93,10 +94,6 @@ const hasController = (name: string): boolean => !["sweep", "ec2-events", "admis
 const CONTROLLERS_BESIDE: Readonly<Record<string, readonly string[]>> = {
   service: ["core/firewall/controller.ts"],
 };
-
-/** Of the clouds, what every function knows at once: that they are there. */
-const KIND_OF_CLOUD =
-  /^clouds\/(base-url|kind|kinds|secrets\/reference|switch|[a-z-]+\/(firewall-settings|from-stock-file|kind|label-selector|labels-from-tags|load-balancer-config|load-balancer-settings|node-keys|ocid|quota-settings|quotas|regions|sort-order))\.ts$/;
 
 /** What is of clouds without an SDK alone: cloud-bundles.test.ts looks at their sizes. */
 const OF_OTHER_CLOUDS = /^clouds\/(?!aws\/|secrets\/)[a-z-]+\//;
