@@ -7,6 +7,8 @@ export async function stageDigitalOcean(): Promise<StagedCloud> {
   const fake = await startFakeDigitalOcean();
   const { loadBalancers } = fake;
   return {
+    provider: "digitalocean",
+    secrets: [TOKEN],
     config: { region: REGION, vpc: VPC, dropletTag: TAG, apiURL: fake.url, clusterID: "tenant" },
     environment: { DO_ACCESS_TOKEN: TOKEN },
     add() {
@@ -30,8 +32,8 @@ export async function stageDigitalOcean(): Promise<StagedCloud> {
     },
     requests: () => fake.requests.length,
     loadBalancers: {
-      count: () => loadBalancers.size,
-      advance() {
+      outline: async () => [...loadBalancers.values()].map((balancer) => JSON.stringify(balancer)),
+      async advance() {
         for (const [index, balancer] of [...loadBalancers.values()].entries())
           if (balancer.status === "new") activate(balancer, index + 1);
       },

@@ -4,6 +4,8 @@ import type { StagedCloud } from "#test/e2e/clouds/staged-cloud.ts";
 export async function stageHcloud(): Promise<StagedCloud> {
   const fake = await startFakeHcloud();
   return {
+    provider: "hcloud",
+    secrets: [TOKEN],
     config: { network: NETWORK_NAME, labelSelector: SELECTOR },
     environment: { HCLOUD_TOKEN: TOKEN, HCLOUD_ENDPOINT: `${fake.url}/v1` },
     add() {

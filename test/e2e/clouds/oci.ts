@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { RULE_MODE, TYPE } from "#clouds/oci/load-balancers/annotations/table.ts";
 import { API_KEY } from "#test/clouds/oci/fake/credentials.ts";
 import type { FakeInstance } from "#test/clouds/oci/fake/instances.ts";
 import { SUBNET } from "#test/clouds/oci/fake/network.ts";
@@ -10,7 +11,7 @@ import type { StagedCloud } from "#test/e2e/clouds/staged-cloud.ts";
 
 export async function stageOci(): Promise<StagedCloud> {
   const account = await startFakeAccount();
-  const { oci: fake, lb, work } = account;
+  const { oci: fake, lb, nlb, nsgs, work } = account;
   const { compute } = fake;
   const folder = mkdtempSync(join(tmpdir(), "oci-key-"));
   const keyFile = join(folder, "key.pem");
@@ -19,6 +20,8 @@ export async function stageOci(): Promise<StagedCloud> {
   const { provider: _, ...config } = aWriting({ auth: { keyFile }, loadBalancer }, fake.url);
   const instances = new Map<string, FakeInstance>();
   return {
+    provider: "oci",
+    secrets: API_KEY.pem.split("\n").filter((line) => line.length > 30 && !line.startsWith("-----")),
     config,
     environment: {},
     add() {
@@ -46,9 +49,17 @@ export async function stageOci(): Promise<StagedCloud> {
     },
     requests: () => fake.requests.length,
     loadBalancers: {
-      count: () =>
-        [...lb.balancers.values()].filter(({ lifecycleState }) => lifecycleState !== "DELETED").length,
-      advance: () => work.finish(),
+      services: {
+        web: { annotations: { [RULE_MODE]: "NSG" } },
+        "web-nlb": { annotations: { [TYPE]: "nlb", [RULE_MODE]: "NSG" } },
+      },
+      async outline() {
+        const balancers = [lb, nlb].flatMap(({ balancers }) => [...balancers.values()]);
+        // A load balancer is shown for some time after it was deleted.
+        const there = balancers.filter(({ lifecycleState }) => lifecycleState !== "DELETED");
+        return [...there, ...nsgs.groups.values()].map((thing) => JSON.stringify(thing));
+      },
+      advance: async () => work.finish(),
     },
     async close() {
       rmSync(folder, { recursive: true });

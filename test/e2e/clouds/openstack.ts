@@ -10,6 +10,8 @@ import type { StagedCloud } from "#test/e2e/clouds/staged-cloud.ts";
 export async function stageOpenStack(): Promise<StagedCloud> {
   const fake = await startFakeOpenStack();
   return {
+    provider: "openstack",
+    secrets: [SECRET],
     config: { "application-credential-id": CREDENTIAL, "network-id": NETWORK },
     environment: {
       OS_AUTH_URL: `${fake.authURL}/v3`,

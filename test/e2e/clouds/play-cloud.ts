@@ -1,31 +1,30 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { INSTANCE_TYPE_LABELS, REGION_LABELS, ZONE_LABELS } from "#core/contracts.ts";
+import { INSTANCE_ANNOTATION, INSTANCE_TYPE_LABELS, REGION_LABELS, ZONE_LABELS } from "#core/contracts.ts";
 import type { Node } from "#core/node/node.ts";
 import { identityFlags } from "#emulators/harness/identity-flags.ts";
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
-import type { Transport } from "#kube/client/transport.ts";
-import { askForJson } from "#test/ask.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
-import { plainService } from "#test/clouds/plain-service.ts";
+import { playServices, type ServiceLife } from "#test/e2e/clouds/play-services.ts";
 import type { StagedCloud, StagedInstance } from "#test/e2e/clouds/staged-cloud.ts";
+import { until } from "#test/e2e/stage.ts";
 import type { ClusterUnderTest } from "#test/kube/apply/cluster-under-test.ts";
 
-/** What became of the nodes, and of a Service, of one cloud. */
+/** What became of the nodes, and of Services, of one cloud. */
 export interface PlayedCloud {
-  readonly provider: string;
   /** Nodes that came up, and how many of them were ever without both taint and address. */
   readonly up: number;
   readonly naked: number;
   /** Nodes that went with their instances, and those that went without. */
   readonly deleted: number;
   readonly deletedWrongly: number;
+  /** Whether anybody can tell that an instance is there no more. */
+  readonly isToldOfGone: boolean;
   /** Requests to the API until all nodes were up. */
   readonly requests: number;
-  /** Of a cloud without load balancers `none`. */
-  readonly service: "none" | "made and gone";
+  /** How Services came and went; the tests that play them where these do not. */
+  readonly services: readonly ServiceLife[] | string;
   /** What is not as it should be, in words; empty where all is well. */
   readonly problems: readonly string[];
 }
@@ -39,55 +38,63 @@ export interface CloudLife {
 export const WHOLE_LIFE: CloudLife = { nodes: 100, gone: 20 };
 
 const TIMEOUT_MS = 180_000;
+const LIFECYCLE = "cloud-node-lifecycle-controller";
+/** A node goes at the second look at the earliest. */
+const LOOKS = 4;
 
-/** Plays the life of a cluster's nodes, and of a Service, with `run` beside an API server; closes neither that nor the cloud. */
+/** Plays the life of a cluster's nodes, and of Services, with `run` beside an API server; closes neither that nor the cloud. */
 export async function playCloud(
-  provider: string,
   cloud: StagedCloud,
   cluster: ClusterUnderTest,
   { nodes, gone: leaving }: CloudLife,
 ): Promise<PlayedCloud> {
-  const folder = await mkdtemp(join(tmpdir(), `cloud-${provider}-`));
+  const folder = await mkdtemp(join(tmpdir(), `cloud-${cloud.provider}-`));
   const admin = await cluster.transport("admin");
+  await cloud.prepare?.(admin);
   const history = await recordNodeHistory(admin);
   let running: Running | undefined;
   try {
-    running = await startRun(provider, cloud, cluster, folder);
+    const started = await startRun(cloud, cluster, folder);
+    running = started;
     const instances = Array.from({ length: nodes }, () => cloud.add());
     await Promise.all(
-      instances.map(({ name, providerID }, index) =>
+      instances.map(({ name, providerID, kubelet }, index) =>
         // Some kubelets are told their provider ID, and some are not.
-        cluster.join(index % 5 < 3 ? { name, providerID } : { name }),
+        cluster.join(index % 5 < 3 ? { ...kubelet, name, providerID } : { ...kubelet, name }),
       ),
     );
     await history.until(`${nodes} nodes to come up`, () => history.schedulable === nodes, TIMEOUT_MS);
     const requests = cloud.requests();
     const problems = await problemsOf(instances, cluster, history);
     const records = [...history.records.values()];
-    const naked = records.filter((record) => record.naked).length;
 
     await Promise.all(instances.map(({ name }) => becomes(cluster, name, "True")));
     const gone = instances.slice(0, leaving);
-    for (const instance of gone) cloud.remove(instance);
+    for (const instance of gone) cloud.remove?.(instance);
     // As Kubernetes' own node controller says it of a kubelet that is silent.
     await Promise.all(gone.map(({ name }) => becomes(cluster, name, "Unknown")));
     const isGone = new Set(gone.map(({ name }) => name));
     const deleted = () => records.filter((record) => record.deleted && isGone.has(record.name)).length;
-    await history.until(`${leaving} nodes to go`, () => deleted() === leaving, TIMEOUT_MS);
-    const service = await playService(cloud, admin);
-    const deletedWrongly = records.filter((record) => record.deleted && !isGone.has(record.name)).length;
+    if (cloud.remove === undefined) await lookedAtAgain(started, leaving);
+    else await history.until(`${leaving} nodes to go`, () => deleted() === leaving, TIMEOUT_MS);
+    const { loadBalancers = [] } = cloud;
+    const isPlayed = typeof loadBalancers === "object" && "outline" in loadBalancers;
+    const services = isPlayed ? await playServices(loadBalancers, admin) : loadBalancers;
 
-    const code = await running.end("SIGTERM");
+    const code = await started.end("SIGTERM");
     if (code !== 0) problems.push(`run ended with ${code}`);
     if (history.hole !== undefined) problems.push(history.hole);
+    const said = JSON.stringify([started.lines, await cluster.plane.record(), records]);
+    if (cloud.secrets?.some((secret) => said.includes(secret)))
+      problems.push("a secret of the cloud was told");
     return {
-      provider,
       up: history.schedulable,
-      naked,
+      naked: records.filter((record) => record.naked).length,
       deleted: deleted(),
-      deletedWrongly,
+      deletedWrongly: records.filter((record) => record.deleted && !isGone.has(record.name)).length,
+      isToldOfGone: cloud.remove !== undefined,
       requests,
-      service,
+      services,
       problems,
     };
   } finally {
@@ -97,19 +104,14 @@ export async function playCloud(
   }
 }
 
-async function startRun(
-  provider: string,
-  cloud: StagedCloud,
-  cluster: ClusterUnderTest,
-  folder: string,
-): Promise<Running> {
+async function startRun(cloud: StagedCloud, cluster: ClusterUnderTest, folder: string): Promise<Running> {
   const file = join(folder, "cloud.yaml");
   await writeFile(file, JSON.stringify(cloud.config));
-  const controllers = cloud.loadBalancers === undefined ? "*" : "*,service-lb-controller";
+  const controllers = typeof cloud.loadBalancers === "object" ? "*,service-lb-controller" : "*";
   const running = startProgram(
     [
       "run",
-      ...["--cloud-provider", provider, "--cloud-config", file],
+      ...["--cloud-provider", cloud.provider, "--cloud-config", file],
       ...(await identityFlags(cluster.plane)),
       ...["--port", "0", "--controllers", controllers],
       // Its usual pace would be half a minute.
@@ -119,6 +121,16 @@ async function startRun(
   );
   await running.line("Listed");
   return running;
+}
+
+/** Resolves once each of so many silent kubelets' nodes has been looked at often enough for it to go. */
+async function lookedAtAgain({ lines }: Running, silent: number): Promise<void> {
+  const looks = (): number => {
+    const reports = lines.filter(({ event, controller }) => event === "Report" && controller === LIFECYCLE);
+    return reports.reduce((sum, { objects }) => sum + Number(objects), 0);
+  };
+  const before = looks();
+  await until("silent nodes to be looked at", async () => looks() >= before + LOOKS * silent, TIMEOUT_MS);
 }
 
 async function becomes(cluster: ClusterUnderTest, name: string, status: "True" | "Unknown"): Promise<void> {
@@ -160,42 +172,9 @@ function differencesOf({ metadata, spec, status }: Node, instance: StagedInstanc
       ]),
     ),
   ];
+  if (instance.origin !== undefined)
+    rows.push([INSTANCE_ANNOTATION, metadata.annotations?.[INSTANCE_ANNOTATION], instance.origin]);
   return rows.flatMap(([what, found, expected]) =>
     found === expected ? [] : [`${metadata.name}: ${what} is ${found}, and not ${expected}`],
   );
-}
-
-/** A Service gets an address, and takes its load balancer with it when it goes. */
-async function playService(
-  { loadBalancers }: StagedCloud,
-  admin: Transport,
-): Promise<PlayedCloud["service"]> {
-  if (loadBalancers === undefined) return "none";
-  const services = "/api/v1/namespaces/default/services";
-  const before = loadBalancers.count();
-  await askForJson(admin, { method: "POST", path: services, body: plainService({}) });
-  await until("an address of the Service", async () => {
-    loadBalancers.advance();
-    const { status } = (await askForJson(admin, { method: "GET", path: `${services}/web` })) as Shown;
-    return (status?.loadBalancer?.ingress?.length ?? 0) > 0;
-  });
-  await askForJson(admin, { method: "DELETE", path: `${services}/web` });
-  await until("the Service to go", async () => {
-    loadBalancers.advance();
-    const { status } = await admin.send({ method: "GET", path: `${services}/web` });
-    return status === 404 && loadBalancers.count() === before;
-  });
-  return "made and gone";
-}
-
-interface Shown {
-  readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly unknown[] } };
-}
-
-async function until(what: string, done: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + TIMEOUT_MS;
-  while (!(await done())) {
-    if (performance.now() > deadline) throw new Error(`waited ${TIMEOUT_MS / 1000} s for ${what}`);
-    await sleep(100);
-  }
 }

@@ -12,10 +12,15 @@ import {
 import { askForJson } from "#test/ask.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 
-/** A real API server with our rights and policies, those of the service function included. */
-export function startRealCluster(binaries: ControlPlaneBinaries): Promise<ClusterUnderTest> {
-  const services = fileURLToPath(new URL("../../../infra/rbac/service-lb-controller", import.meta.url));
-  const manifests = [...OUR_MANIFESTS, services, ADMISSION_POLICIES];
+/** A real API server with our rights and policies, those of the service function and of the cloud included: these take the place of others. */
+export function startRealCluster(
+  binaries: ControlPlaneBinaries,
+  ofCloud: readonly string[] = [],
+): Promise<ClusterUnderTest> {
+  const [services = "", ...others] = ["rbac/service-lb-controller", ...ofCloud].map((path) =>
+    fileURLToPath(new URL(`../../../infra/${path}`, import.meta.url)),
+  );
+  const manifests = [...OUR_MANIFESTS, services, ADMISSION_POLICIES, ...others];
   return startCluster((folder) => startKubeApiserver({ folder, binaries, manifests }));
 }
 
