@@ -6,7 +6,7 @@ import type { Node } from "#core/node/node.ts";
 import { identityFlags } from "#emulators/harness/identity-flags.ts";
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
-import { playServices, type ServiceLife } from "#test/e2e/clouds/play-services.ts";
+import { type Deletion, playServices, type ServiceLife } from "#test/e2e/clouds/play-services.ts";
 import type { StagedCloud, StagedInstance } from "#test/e2e/clouds/staged-cloud.ts";
 import { until } from "#test/e2e/stage.ts";
 import type { ClusterUnderTest } from "#test/kube/apply/cluster-under-test.ts";
@@ -29,13 +29,19 @@ export interface PlayedCloud {
   readonly problems: readonly string[];
 }
 
-/** How many nodes join, and how many of their instances go; the brake lets a fifth of a cluster's nodes go at a time. */
+/** What is played: how many nodes join, and how many of their instances go. The brake lets a fifth of a cluster's nodes go at a time. */
 export interface CloudLife {
   readonly nodes: number;
   readonly gone: number;
+  /** A Service of each kind of load balancer for each. */
+  readonly deletions: readonly Deletion[];
 }
 
-export const WHOLE_LIFE: CloudLife = { nodes: 100, gone: 20 };
+export const WHOLE_LIFE: CloudLife = {
+  nodes: 100,
+  gone: 20,
+  deletions: ["with its address", "on its way"],
+};
 
 const TIMEOUT_MS = 180_000;
 const LIFECYCLE = "cloud-node-lifecycle-controller";
@@ -46,7 +52,7 @@ const LOOKS = 4;
 export async function playCloud(
   cloud: StagedCloud,
   cluster: ClusterUnderTest,
-  { nodes, gone: leaving }: CloudLife,
+  { nodes, gone: leaving, deletions }: CloudLife,
 ): Promise<PlayedCloud> {
   const folder = await mkdtemp(join(tmpdir(), `cloud-${cloud.provider}-`));
   const admin = await cluster.transport("admin");
@@ -79,7 +85,7 @@ export async function playCloud(
     else await history.until(`${leaving} nodes to go`, () => deleted() === leaving, TIMEOUT_MS);
     const { loadBalancers = [] } = cloud;
     const isPlayed = typeof loadBalancers === "object" && "outline" in loadBalancers;
-    const services = isPlayed ? await playServices(loadBalancers, admin) : loadBalancers;
+    const services = isPlayed ? await playServices(loadBalancers, admin, deletions) : loadBalancers;
 
     const code = await started.end("SIGTERM");
     if (code !== 0) problems.push(`run ended with ${code}`);

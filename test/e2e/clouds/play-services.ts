@@ -4,45 +4,44 @@ import { plainService } from "#test/clouds/plain-service.ts";
 import type { StagedLoadBalancers } from "#test/e2e/clouds/staged-cloud.ts";
 import { until } from "#test/e2e/stage.ts";
 
-/** What Services have come to. */
+/** When a Service is deleted: once it has its address, or while its load balancer is being made. */
+export type Deletion = "with its address" | "on its way";
+
+/** What a Service has come to: nothing of its load balancer is left. */
 export interface ServiceLife {
   readonly name: string;
-  /** When it was deleted; either way nothing of its load balancer is left. */
-  readonly gone: "with its address" | "on its way";
+  readonly gone: Deletion;
 }
 
 const TIMEOUT_MS = 180_000;
 const SERVICES = "/api/v1/namespaces/default/services";
 
-/**
- * Services of each kind get addresses, and take their load balancers with them when they go; so do those that go while their load
- * balancers are being made. Rejects with what was waited for.
- */
+/** Services of each kind come, and take with them what was made of their load balancers when they go. Rejects with what was waited for. */
 export async function playServices(
   { services = { web: {} }, outline, advance }: StagedLoadBalancers,
   admin: Transport,
+  deletions: readonly Deletion[],
 ): Promise<readonly ServiceLife[]> {
   const before = await sorted();
   const names = Object.keys(services);
-  await create();
-  await until(
-    `addresses of ${names.join(", ")}`,
-    async () => {
-      await advance(admin);
-      const shown = await Promise.all(names.map(read));
-      return shown.every((ingress) => ingress.length > 0);
-    },
-    TIMEOUT_MS,
-  );
-  await remove();
+  for (const deletion of deletions) {
+    await create();
+    if (deletion === "with its address") await until("addresses", haveAddresses, TIMEOUT_MS);
+    // Nothing is helped on meanwhile: a cloud that takes its time has no address yet.
+    else await until("something to be made", isSomethingMade, TIMEOUT_MS);
+    await remove();
+  }
+  return deletions.flatMap((gone) => names.map((name) => ({ name, gone })));
 
-  await create();
-  // Nothing is helped on meanwhile: where a cloud takes its time, they are deleted before there is an address.
-  await until("something to be made", async () => (await sorted()).join() !== before.join(), TIMEOUT_MS);
-  await remove();
-  return (["with its address", "on its way"] as const).flatMap((gone) =>
-    names.map((name) => ({ name, gone })),
-  );
+  async function haveAddresses(): Promise<boolean> {
+    await advance(admin);
+    const shown = await Promise.all(names.map(read));
+    return shown.every((ingress) => ingress.length > 0);
+  }
+
+  async function isSomethingMade(): Promise<boolean> {
+    return (await sorted()).join() !== before.join();
+  }
 
   async function sorted(): Promise<readonly string[]> {
     return (await outline(admin)).toSorted();
