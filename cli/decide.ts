@@ -4,6 +4,7 @@ import { type DecideDocument, type DecidedEvent, decideDocument, parseDocument }
 import { MAX_EVENT_BYTES } from "#core/event.ts";
 import { faultsOf } from "#core/faults.ts";
 import { jsonLine } from "#core/json-line.ts";
+import { messageOf } from "#core/message-of.ts";
 import { type CloudSettings, DEFAULT_SETTINGS } from "#core/settings.ts";
 import { loadControllers } from "#functions/parts/controllers.ts";
 
@@ -30,7 +31,14 @@ async function decideAs(document: DecideDocument): Promise<DecidedEvent> {
   const [controller] = await loadControllers([document.event.controller]);
   await controller?.load?.(cloud.provider);
   const settings = { ...document.settings, cloud };
-  return decideDocument({ ...document, settings }, new Date(), () => controller);
+  try {
+    return decideDocument({ ...document, settings }, new Date(), () => controller);
+  } catch (error) {
+    // What a cloud is observed to have is the cloud's own; of an answer that is something else nobody can say more than that.
+    if (document.answers === undefined) throw error;
+    const message = `are not such as the cloud "${cloud.provider}" gives: ${messageOf(error)}`;
+    return { kind: "rejected", faults: [{ path: "answers", message }] };
+  }
 }
 
 type Rejected = Extract<DecidedEvent, { readonly kind: "rejected" }>;

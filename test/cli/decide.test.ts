@@ -43,6 +43,13 @@ describe("decide on the documented example of a Service", () => {
     expect(await decided({ ...example, ...difference })).toMatchObject([{ because: { code } }]);
   });
 
+  test("answers of another cloud are refused by their place", async () => {
+    const cloud = { provider: "digitalocean", region: "fra1", dropletTag: "k8s" };
+    const refused = await decided({ ...example, settings: { cloud } }).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(ConfigurationError);
+    expect((refused as Error).message).toMatch(/answers: are not such as the cloud "digitalocean" gives/);
+  });
+
   test.each<[string, object, string]>([
     ["an unknown key", { ...example.settings.cloud, regoin: "x" }, "settings.cloud."],
     ["no VPC and no tag", { provider: "aws", region: "eu-central-1" }, "settings.cloud.vpc"],

@@ -117,7 +117,8 @@ export function describeServices(title: string, start: (folder: string) => Promi
         what: "update",
         from: "served",
         change: (service) =>
-          under.patch(service, [{ op: "add", path: "/spec/ports/0/nodePort", value: 32_100 }]),
+          // Of those that an API server gives away last: it may have given any other to somebody else.
+          under.patch(service, [{ op: "add", path: "/spec/ports/0/nodePort", value: 30_021 }]),
         end: "served",
       },
       { what: "new nodes", from: "served", change: () => join(`node-${++named}`), end: "served" },
