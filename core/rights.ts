@@ -105,8 +105,8 @@ export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
     ...verbs({ ...REQUESTS, resource: "signers", name: KUBELET_SERVING_SIGNER }, "approve"),
     ...verbs({ ...EVENTS, controller: "csr-approver" }, "create"),
   ],
-  // The spec of a Service is not written but where kube-vip reads an address there; finalizers and annotations are part of what its status takes. Services are counted before a load
-  // balancer is taken for one that has none any more.
+  // The spec of a Service is not written but where kube-vip reads an address there; finalizers and annotations are part of what its status
+  // takes. Services are counted before a load balancer is taken for one that has none any more.
   service: [
     ...verbs(SERVICES, "get", "list"),
     ...verbs(SERVED_CLUSTER, "get"),
