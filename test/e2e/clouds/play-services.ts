@@ -14,6 +14,8 @@ export interface ServiceLife {
 }
 
 const TIMEOUT_MS = 180_000;
+/** Of what is not as it was so much is said. */
+const MAX_CHARACTERS = 500;
 const SERVICES = "/api/v1/namespaces/default/services";
 
 /** Services of each kind come, and take with them what was made of their load balancers when they go. Rejects with what was waited for. */
@@ -74,9 +76,13 @@ export async function playServices(
       },
       TIMEOUT_MS,
     );
-    const left = (await sorted()).filter((thing) => !before.includes(thing));
-    if (left.length > 0)
-      throw new Error(`${names.join(", ")} went, and there is still ${left.join("; ").slice(0, 500)}`);
+    const after = await sorted();
+    const differences = [
+      ...after.filter((thing) => !before.includes(thing)).map((thing) => `there is still ${thing}`),
+      ...before.filter((thing) => !after.includes(thing)).map((thing) => `there is no longer ${thing}`),
+    ];
+    if (differences.length > 0)
+      throw new Error(`${names.join(", ")} went, and ${differences.join("; ").slice(0, MAX_CHARACTERS)}`);
   }
 }
 
