@@ -1,19 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
-import type { Cloud } from "#clouds/cloud.ts";
-import { Cluster } from "#config/cluster.ts";
-import type { Controller } from "#core/controller.ts";
 import { nodeController } from "#core/node/controller.ts";
-import type { Report } from "#core/report.ts";
 import { startEc2 } from "#emulators/ec2/server.ts";
-import { controllerFunction } from "#functions/parts/controller-function.ts";
 import { csrController } from "#functions/parts/csr-controller.ts";
 import { aConfig, VPC } from "#test/clouds/aws/ec2-world.ts";
 import { aNode, type NodeTraits } from "#test/clouds/builders.ts";
 import { aWorld } from "#test/clouds/digitalocean/world.ts";
 import { aWorld as anOciWorld } from "#test/clouds/oci/world.ts";
 import { base64, signingRequest } from "#test/csr/signing-request.ts";
-import { acceptsAll, recording, type SentRequest } from "#test/functions/recording-transport.ts";
+import { type CloudUnderTest, seenOn } from "#test/functions/seen-on.ts";
 
 // A node may name any instance there is. Whoever writes nodes must not find out by it which there are: of an instance that is
 // somebody else's, of one that may not be seen and of one that does not exist the same is written, at the same times.
@@ -21,15 +16,6 @@ import { acceptsAll, recording, type SentRequest } from "#test/functions/recordi
 /** What a cloud has of the instance that a node names. */
 type World = "unknown" | "foreign" | "denied" | "terminated";
 
-interface CloudUnderTest {
-  readonly cloud: Cloud;
-  /** Requests that reached the cloud. */
-  calls(): number;
-  close(): Promise<void>;
-}
-
-const BORN = Date.parse("2026-01-01T00:00:00Z");
-const AGES_SECONDS = [0, 1, 30, 59, 60, 300, 3_000, 30_000];
 const DROPLET = "3164444";
 const INSTANCE = "i-0123456789abcdef0";
 const DNS_NAME = "ip-10-0-0-7.eu-central-1.compute.internal";
@@ -104,55 +90,10 @@ async function oracle(world: "unknown" | "compartment" | "vcn"): Promise<CloudUn
   return { cloud: made.cloud(), calls: () => fake.requests.length, close: () => made.close() };
 }
 
-const entry = Cluster.parse({
-  name: "tenant-a",
-  server: "https://127.0.0.1:6443",
-  cloud: { provider: "memory", instancesFile: "instances.json" },
-});
-
-/** All that a cluster sees of one object at several ages of it: what is written, and when it is looked at again. */
-async function seen(
-  controller: Controller,
-  object: unknown,
-  made: CloudUnderTest,
-  difference: Record<string, unknown> = {},
-) {
+const seen: typeof seenOn = (controller, object, made, difference) => {
   open.push(made);
-  const sent: SentRequest[] = [];
-  let nowMs = BORN;
-  const invoked = controllerFunction(controller, {
-    clusters: async () => entry,
-    cloud: async () => made.cloud,
-    api: async () => recording(acceptsAll, sent),
-    now: () => new Date(nowMs),
-  });
-  const looks: unknown[] = [];
-  const codes = new Set<string>();
-  for (const ageSeconds of AGES_SECONDS) {
-    nowMs = BORN + ageSeconds * 1_000;
-    const event = {
-      version: 1,
-      id: "event-1",
-      cluster: entry.name,
-      clusterHash: entry.hash,
-      controller: controller.name,
-      reason: "watch",
-      budget: { share: 1 },
-      objects: [object],
-      ...difference,
-    };
-    const before = made.calls();
-    const report: Report = await invoked(JSON.parse(JSON.stringify(event)), {
-      awsRequestId: "request-1",
-      getRemainingTimeInMillis: () => 60_000,
-    });
-    const [first] = report.objects;
-    codes.add(first?.because.code ?? "none");
-    const { outcome, afterSeconds } = first ?? {};
-    looks.push({ ageSeconds, outcome, afterSeconds, calls: made.calls() - before, sent: sent.splice(0) });
-  }
-  return { codes: [...codes], looks };
-}
+  return seenOn(controller, object, made, difference);
+};
 
 /** Without the number of calls: a refusal of the whole account comes with the first one. */
 function withoutCalls(looks: readonly unknown[]): unknown[] {
