@@ -53,8 +53,10 @@ export function parseCloudConfig(
   return {
     kind: "faults",
     faults: checked.faults.map(({ path, message }) => {
-      const key = pathOf(path);
-      const variable = kind.environment[key]?.[0];
+      const keys = path.map(String).join(".");
+      // Keys with dashes stand as they are written, and are found among the environment's by that.
+      const key = /^[\w-]+$/.test(keys) ? keys : pathOf(path);
+      const variable = kind.environment[keys]?.[0];
       const hint = variable === undefined ? "" : ` (or set ${variable})`;
       return { name: `--cloud-config ${key}`, message: `${message}${hint}` };
     }),
