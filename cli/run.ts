@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { checkWithCloud } from "#cli/check-with-cloud.ts";
 import { clusterSourceOf } from "#cli/cluster-source.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { readFleetBrake, refuseOneThread } from "#cli/fleet-record.ts";
@@ -86,6 +87,7 @@ async function runOne(
   const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name, objects }).catch((cause) => {
     throw new ConfigurationError(faultsOfCloud(cause));
   });
+  await checkWithCloud(cloud, cluster.name);
   const tracing = await startTracing(process.env, log, "serverless-ccm");
   const shared = connect(functionsAccess);
   const own = new Map<SignInRole, Transport>(

@@ -4,6 +4,14 @@ import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import type { CloudUsage } from "#core/report.ts";
 
+/** What the cloud itself says of its configuration. */
+export interface ConfigurationCheck {
+  /** By key of the configuration, what is wrong with it for sure. */
+  readonly faults: readonly { readonly key: string; readonly message: string }[];
+  /** Why it could not be looked at, where that is so: no reason not to begin. */
+  readonly unchecked?: string;
+}
+
 /** A request to the cloud, as it has just ended. */
 export interface CloudRequest {
   /** The API's own name of it, by which calls are counted. */
@@ -90,6 +98,8 @@ export interface Cloud {
   instances(nodes: readonly Node[], call: CloudCall): Promise<InstancesResult>;
   /** What else the cloud can do, by name, such as `loadBalancers`; absent where it cannot. */
   readonly capabilities?: Readonly<Record<string, Capability | undefined>>;
+  /** Looks with one request for what would be found out much later, such as a region that is not there. Never rejects. */
+  checkConfiguration?(signal: AbortSignal): Promise<ConfigurationCheck>;
   /** Closes what is kept open. */
   close(): Promise<void>;
 }

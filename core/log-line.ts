@@ -28,6 +28,7 @@ export const LOG_EVENTS = {
   ClusterRemoved: "the cluster is followed no longer",
   ClusterFailed: "a fault of serverless-ccm kept the cluster from being followed",
   ConfigurationDoubtful: "what is configured may be meant, and is most likely a mistake",
+  ConfigurationUnchecked: "the cloud did not say, when `run` began, whether what is configured is there",
   ReplicasChanged: "these `replicas` share the clusters from now on; this one is `replica`",
   ReplicaCutOff:
     "the others cannot hear of this `replica`, and follow its clusters, too; it goes on with what it has, which is nothing if they never could",

@@ -1,4 +1,5 @@
 import type { Cloud } from "#clouds/cloud.ts";
+import { checkRegion } from "#clouds/digitalocean/check-region.ts";
 import { findControl } from "#clouds/digitalocean/control.ts";
 import { instanceOf } from "#clouds/digitalocean/instance.ts";
 import { DEFAULT_API_URL, type DigitalOceanCloudConfig, TOKEN_VARIABLE } from "#clouds/digitalocean/kind.ts";
@@ -98,6 +99,7 @@ export function createDigitalOceanCloud(
         return createFirewall(world);
       }),
     },
+    checkConfiguration: (signal) => checkRegion(api, config.region, { signal, meter: createMeter() }),
     async instances(nodes, { signal, share, control: isControlWanted, onRequest }) {
       const meter = createMeter(onRequest);
       const allAnswer = (answer: InstanceAnswer) => ({

@@ -1,6 +1,6 @@
-import * as z from "zod";
 import type { Diagnosis } from "#clouds/diagnosis.ts";
 import { notOurs } from "#clouds/digitalocean/belonging.ts";
+import { faultOfRegion, REGIONS_PATH, REGIONS_TEMPLATE } from "#clouds/digitalocean/check-region.ts";
 import { Droplet, DropletsPage } from "#clouds/digitalocean/droplet.ts";
 import { DEFAULT_API_URL, type DigitalOceanCloudConfig, TOKEN_VARIABLE } from "#clouds/digitalocean/kind.ts";
 import { readError } from "#clouds/digitalocean/read-error.ts";
@@ -9,7 +9,6 @@ import { createHttpClient, type HttpAnswer } from "#clouds/http/client.ts";
 import { tokenOf } from "#clouds/http/token-of.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { failed, ok, warning } from "#core/finding.ts";
-import { nearest } from "#core/nearest.ts";
 
 /** One page tells enough, and costs one request of the token's hourly quota. */
 const PAGE_SIZE = 200;
@@ -50,17 +49,12 @@ export async function diagnoseDigitalOcean(
   }
 
   /** What is wrong with the region itself; undefined where nothing is, or where nobody can tell. */
-  async function faultOfRegion(signal: AbortSignal): Promise<string | undefined> {
+  async function wrongRegion(signal: AbortSignal): Promise<string | undefined> {
     const headers = { accept: "application/json", authorization: await authorize() };
-    const request = { method: "GET", path: `/v2/regions?per_page=${PAGE_SIZE}`, headers } as const;
+    const request = { method: "GET", path: REGIONS_PATH, headers } as const;
     const answer = await client.send(request, signal).catch(() => undefined);
-    const outcome = answer && classify(answer, "GET /v2/regions", readError);
-    const page = outcome?.kind === "ok" ? RegionsPage.safeParse(outcome.value).data : undefined;
-    const slugs = page?.regions.map(({ slug }) => slug) ?? [];
-    if (slugs.length === 0 || slugs.includes(region)) return undefined;
-    const near = nearest(region, slugs);
-    const meant = near === undefined ? "" : `; perhaps ${near}`;
-    return `DigitalOcean has no region ${region}${meant}`;
+    const outcome = answer && classify(answer, REGIONS_TEMPLATE, readError);
+    return outcome?.kind === "ok" ? faultOfRegion(region, outcome.value) : undefined;
   }
 
   return {
@@ -79,7 +73,7 @@ export async function diagnoseDigitalOcean(
       const where = [vpc && `VPC ${vpc}`, dropletTag && `tag ${dropletTag}`].filter(Boolean).join(", ");
       const least = listed.links.pages?.next === undefined ? `${own}` : `at least ${own}`;
       if (own > 0) return ok(`${where} in ${region}: ${least} ${own === 1 ? "droplet" : "droplets"}`);
-      const wrong = await faultOfRegion(signal);
+      const wrong = await wrongRegion(signal);
       if (wrong !== undefined) return failed(wrong, "set region to the slug of the cluster's region");
       const because = droplets.flatMap((droplet) => notOurs(config, droplet)?.message ?? [])[0];
       const example = because === undefined ? "" : `; for example, ${because}`;
@@ -99,8 +93,6 @@ export async function diagnoseDigitalOcean(
     close: () => client.close(),
   };
 }
-
-const RegionsPage = z.object({ regions: z.array(z.object({ slug: z.string() })) });
 
 const WHAT = "GET /v2/droplets";
 const RETRY = "run doctor again; see apiURL, the network, and DigitalOcean's own health";
