@@ -1,5 +1,6 @@
 import { type AddressRange, innerRangeOf, rangeOf } from "#clouds/addresses/ranges.ts";
 import { parseCidr } from "#core/cidr.ts";
+import { goBoolean } from "#core/go-boolean.ts";
 import { type Ip, parseIp } from "#core/ip.ts";
 
 /** The data of the ConfigMap with the pools. */
@@ -42,7 +43,7 @@ export function poolOf(data: PoolData, namespace: string): FoundPool {
 
 /** Whether Services of a namespace may share addresses. */
 export function mayShare(data: PoolData, namespace: string): boolean {
-  return TRUE.has(ofNamespace(data, "allow-share", namespace) ?? "");
+  return goBoolean(ofNamespace(data, "allow-share", namespace) ?? "") === true;
 }
 
 /** An IPv4 address that ends in 0 or 255 is given to nobody. */
@@ -52,9 +53,6 @@ export function isGiven({ family, value }: Ip): boolean {
 }
 
 const DHCP = "0.0.0.0/32";
-
-/** As Go reads them. */
-const TRUE: ReadonlySet<string> = new Set(["1", "t", "T", "true", "TRUE", "True"]);
 
 /** More are somebody's mistake: each of them is looked at for each address. */
 const MAX_PARTS = 1_000;

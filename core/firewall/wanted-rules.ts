@@ -7,6 +7,7 @@ import {
 import { EVERYWHERE, normalRules } from "#core/firewall/rules.ts";
 import type { FirewallSettings } from "#core/firewall/settings.ts";
 import type { FirewallRule } from "#core/firewall/state.ts";
+import { goBoolean } from "#core/go-boolean.ts";
 
 /** What a Service says that cannot be made out, and whose ports stay as they would be without it. */
 export interface Complaint {
@@ -52,17 +53,13 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const NOTHING: WantedRules = { inbound: [], complaints: [] };
 
-/** As Go reads them. */
-const TRUE: ReadonlySet<string> = new Set(["1", "t", "T", "TRUE", "true", "True"]);
-const FALSE: ReadonlySet<string> = new Set(["0", "f", "F", "FALSE", "false", "False"]);
-
 function ofNodePorts(
   service: ExposedService,
   { managed = "true", ports }: Extract<Exposure, { readonly kind: "NodePort" }>,
 ): WantedRules {
-  if (FALSE.has(managed)) return NOTHING;
+  if (goBoolean(managed) === false) return NOTHING;
   const inbound = ports.map(fromEverywhere);
-  if (TRUE.has(managed)) return { inbound, complaints: [] };
+  if (goBoolean(managed) === true) return { inbound, complaints: [] };
   return { inbound, complaints: [{ service, field: ANNOTATIONS.managed, code: "ManagedInvalid" }] };
 }
 

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { EXCLUDE_FROM_LOAD_BALANCERS_LABEL, TO_BE_DELETED_TAINT } from "#core/contracts.ts";
 import type { Related, RelatedObjects } from "#core/controller.ts";
+import { goBoolean } from "#core/go-boolean.ts";
 import { Node } from "#core/node/node.ts";
 import { NODES } from "#core/resources/resource.ts";
 import { labelMarks } from "#core/service/label-marks.ts";
@@ -76,8 +77,6 @@ function isEligible({ metadata, spec }: z.output<typeof Judged>): boolean {
 }
 
 /** What Go reads as false includes the node; all else, and nothing at all, excludes it. */
-const FALSE: ReadonlySet<string> = new Set(["0", "f", "F", "FALSE", "false", "False"]);
-
 function isExcluded(label: string | undefined): boolean {
-  return label !== undefined && !FALSE.has(label);
+  return label !== undefined && goBoolean(label) !== false;
 }

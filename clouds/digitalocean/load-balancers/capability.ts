@@ -1,9 +1,10 @@
 import * as z from "zod";
 import type { ActionCall, ActionResult } from "#clouds/cloud.ts";
+import { actionAnswerOf, invalid } from "#clouds/digitalocean/capability-call.ts";
 import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
 import { UUID } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import { observeHoldings } from "#clouds/digitalocean/load-balancers/holdings.ts";
-import { failed, observeAll } from "#clouds/digitalocean/load-balancers/observe.ts";
+import { observeAll } from "#clouds/digitalocean/load-balancers/observe.ts";
 import {
   createLoadBalancer,
   deleteLoadBalancer,
@@ -14,7 +15,6 @@ import { createEntrance } from "#clouds/entrance.ts";
 import type { Api, Turn } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
 import { createMeter } from "#clouds/http/meter.ts";
-import type { Outcome } from "#clouds/http/outcome.ts";
 import type { ClosableCapability } from "#clouds/loaded-capability.ts";
 import type { ActionAnswer, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
@@ -87,28 +87,13 @@ async function perform(
 ): Promise<ActionAnswer> {
   const body = Sent.safeParse(parameters["body"]).data;
   if (action === "CreateLoadBalancer" && body !== undefined)
-    return answerOf(await createLoadBalancer(api, body, turn));
+    return actionAnswerOf(await createLoadBalancer(api, body, turn));
   // An id becomes part of a path.
   if (!UUID.test(target)) return invalid(`"${target}" is not the id of a load balancer`);
   if (action === "ReplaceLoadBalancer" && body !== undefined)
-    return answerOf(await replaceLoadBalancer(api, target, body, turn));
-  if (action === "DeleteLoadBalancer") return answerOf(await deleteLoadBalancer(api, target, turn));
+    return actionAnswerOf(await replaceLoadBalancer(api, target, body, turn));
+  if (action === "DeleteLoadBalancer") return actionAnswerOf(await deleteLoadBalancer(api, target, turn));
   return invalid(`loadBalancers has no action ${action} with these parameters`);
-}
-
-function answerOf(outcome: Outcome<unknown>): ActionAnswer {
-  if (outcome.kind === "ok") return { kind: "done", result: outcome.value ?? null };
-  const { status = 0, errorId, message } = outcome.fault;
-  const reason = errorId === undefined ? {} : { reason: errorId };
-  // It is gone, or something else is being done with it.
-  if (status === 404 || status === 409) return { kind: "conflict", message, ...reason };
-  if (status === 400 || status === 422) return { kind: "error", code: "Invalid", message, ...reason };
-  const { code } = failed(outcome.fault);
-  return { kind: "error", code, message, ...reason };
-}
-
-function invalid(message: string): ActionAnswer {
-  return { kind: "error", code: "Invalid", message };
 }
 
 /** What the controller asks; a Service that its controller has parsed comes out as it went in. */

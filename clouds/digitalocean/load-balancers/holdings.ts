@@ -1,5 +1,5 @@
+import { failureOf } from "#clouds/digitalocean/capability-call.ts";
 import { isInPlace, isTagged, type Owner } from "#clouds/digitalocean/load-balancers/belonging.ts";
-import { failed } from "#clouds/digitalocean/load-balancers/observe.ts";
 import { listLoadBalancers } from "#clouds/digitalocean/load-balancers/requests.ts";
 import type { Api, Turn } from "#clouds/http/api.ts";
 import type { Observation } from "#core/capability.ts";
@@ -9,7 +9,7 @@ import type { HoldingsState } from "#core/service/holdings.ts";
 export async function observeHoldings(owner: Owner, api: Api, turn: Turn): Promise<Observation> {
   if (owner.clusterID === undefined) return UNKNOWN;
   const list = await listLoadBalancers(api, turn);
-  if (list.kind === "fault") return failed(list.fault);
+  if (list.kind === "fault") return failureOf(list.fault);
   const own = list.value.filter((balancer) => isInPlace(balancer, owner) && isTagged(balancer, owner));
   const state: HoldingsState = {
     holdings: own.map(({ id, name }) => ({ kind: "load balancer", id, name })),

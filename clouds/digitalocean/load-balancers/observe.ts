@@ -1,3 +1,4 @@
+import { failureOf } from "#clouds/digitalocean/capability-call.ts";
 import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
 import { annotationName, isDisowned } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
 import { ANNOTATIONS, UUID } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
@@ -14,9 +15,9 @@ import type { DigitalOceanState, TargetDroplet } from "#clouds/digitalocean/load
 import { observeTargets } from "#clouds/digitalocean/load-balancers/targets.ts";
 import type { Sources } from "#clouds/digitalocean/resolve.ts";
 import type { Api, Turn } from "#clouds/http/api.ts";
-import type { Fault, Outcome } from "#clouds/http/outcome.ts";
+import type { Outcome } from "#clouds/http/outcome.ts";
 import { ok } from "#clouds/outcome.ts";
-import type { CapabilityErrorCode, Observation } from "#core/capability.ts";
+import type { Observation } from "#core/capability.ts";
 import type { LoadBalancerQuestion } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 
@@ -50,18 +51,13 @@ export async function observeAll(
   return questions.map((question) => {
     if (isDisowned(question.service)) return observed(NOTHING);
     const own = balancers.get(question) ?? ok([]);
-    if (own.kind === "fault") return failed(own.fault);
+    if (own.kind === "fault") return failureOf(own.fault);
     const nodes = question.wanted ? targets(question.nodes) : ok<readonly TargetDroplet[]>([]);
-    if (nodes.kind === "fault") return failed(nodes.fault);
+    if (nodes.kind === "fault") return failureOf(nodes.fault);
     const used = question.wanted ? certificatesFor(question.service, own.value, certificates) : ok([]);
-    if (used.kind === "fault") return failed(used.fault);
+    if (used.kind === "fault") return failureOf(used.fault);
     return observed({ balancers: own.value, targets: nodes.value, certificates: used.value });
   });
-}
-
-/** A fault as what a capability answers. */
-export function failed({ code, message }: Fault): Extract<Observation, { readonly kind: "error" }> {
-  return { kind: "error", code: CODES[code] ?? "Unavailable", message };
 }
 
 interface Found {
@@ -168,10 +164,4 @@ const LATER: Outcome<never> = {
     code: "Unavailable",
     message: `no list shows it, and this batch has read ${MAX_READS} load balancers singly: it is looked for again`,
   },
-};
-
-const CODES: Readonly<Record<string, CapabilityErrorCode>> = {
-  Throttled: "Throttled",
-  Denied: "Denied",
-  Aborted: "Aborted",
 };

@@ -1,3 +1,5 @@
+import { goBoolean } from "#core/go-boolean.ts";
+
 /** What a text was read as, or what it may be, in words that end "… is not …; allowed: ". */
 export type Read<Value> =
   | { readonly ok: true; readonly value: Value }
@@ -29,9 +31,8 @@ export function text(shape: RegExp, allowed: string): Reader<string> {
 
 /** What the stock controller's language reads as a boolean. */
 export const boolean: Reader<boolean> = (written) => {
-  const trimmed = written.trim();
-  if (TRUE.has(trimmed)) return is(true);
-  return FALSE.has(trimmed) ? is(false) : mayBe("true or false");
+  const value = goBoolean(written.trim());
+  return value === undefined ? mayBe("true or false") : is(value);
 };
 
 /** A whole number from one to another, both included. */
@@ -91,9 +92,6 @@ export function pairsOf(written: string): readonly (readonly [key: string, value
     return key === "" ? [] : [[key, value] as const];
   });
 }
-
-const TRUE: ReadonlySet<string> = new Set(["1", "t", "T", "TRUE", "true", "True"]);
-const FALSE: ReadonlySet<string> = new Set(["0", "f", "F", "FALSE", "false", "False"]);
 
 function listed(words: readonly string[]): string {
   return words.length === 1 ? `${words[0]}` : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;

@@ -1,4 +1,5 @@
 import { canonicalCidr } from "#core/cidr.ts";
+import { goBoolean } from "#core/go-boolean.ts";
 import { parseIp } from "#core/ip.ts";
 
 /** What a text was read as, or what it may be, in words that end "… is …; allowed: ". */
@@ -16,8 +17,8 @@ export function text(shape: RegExp, allowed: string): Reader<string> {
 
 /** What Go reads as a boolean. */
 export const boolean: Reader<boolean> = (written) => {
-  if (TRUE.has(written)) return is(true);
-  return FALSE.has(written) ? is(false) : mayBe("true or false");
+  const value = goBoolean(written);
+  return value === undefined ? mayBe("true or false") : is(value);
 };
 
 /** One of a few words. */
@@ -83,5 +84,3 @@ function mayBe(allowed: string): Read<never> {
 
 /** More than a load balancer takes, so that what a tenant writes costs little to read. */
 const MAX_ITEMS = 1_000;
-const TRUE: ReadonlySet<string> = new Set(["1", "t", "T", "TRUE", "true", "True"]);
-const FALSE: ReadonlySet<string> = new Set(["0", "f", "F", "FALSE", "false", "False"]);

@@ -1,3 +1,5 @@
+import { goBoolean } from "#core/go-boolean.ts";
+
 /** What a text was read as, or what it may be, in words that end "… is not …; allowed: ". */
 export type Read<Value> =
   | { readonly ok: true; readonly value: Value }
@@ -26,8 +28,8 @@ export function text(shape: RegExp, allowed: string): Reader<string> {
 
 /** What the stock controller's language reads as a boolean. */
 export const boolean: Reader<boolean> = (written) => {
-  if (TRUE.has(written)) return is(true);
-  return FALSE.has(written) ? is(false) : mayBe("true or false");
+  const value = goBoolean(written);
+  return value === undefined ? mayBe("true or false") : is(value);
 };
 
 /** A whole number from one to another, both included. */
@@ -79,6 +81,3 @@ export function jsonOf(written: string): unknown {
     return undefined;
   }
 }
-
-const TRUE: ReadonlySet<string> = new Set(["1", "t", "T", "TRUE", "true", "True"]);
-const FALSE: ReadonlySet<string> = new Set(["0", "f", "F", "FALSE", "false", "False"]);
