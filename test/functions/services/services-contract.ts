@@ -43,7 +43,7 @@ export function describeServices(title: string, start: (folder: string) => Promi
     async function expectServed(service: Stored, targets: readonly string[] = []): Promise<Stored> {
       const stored = (await under.read(service)) as Stored;
       const { uid } = service.metadata;
-      const listeners = stored.spec.ports.map(({ nodePort }) => ({ protocol: "TCP", port: 80, nodePort }));
+      const listeners = stored.spec.ports.map(({ port, nodePort }) => ({ protocol: "TCP", port, nodePort }));
       const hostname = `${uid}.memory.example`;
       expect([...under.world.loadBalancers]).toEqual([
         [uid, { service: `default/${stored.metadata.name}`, hostname, listeners, targets }],
@@ -117,8 +117,8 @@ export function describeServices(title: string, start: (folder: string) => Promi
         what: "update",
         from: "served",
         change: (service) =>
-          // Of those that an API server gives away last: it may have given any other to somebody else.
-          under.patch(service, [{ op: "add", path: "/spec/ports/0/nodePort", value: 30_021 }]),
+          // Not a node port: an API server that tries an update once more finds it allocated, by itself.
+          under.patch(service, [{ op: "replace", path: "/spec/ports/0/port", value: 8080 }]),
         end: "served",
       },
       { what: "new nodes", from: "served", change: () => join(`node-${++named}`), end: "served" },

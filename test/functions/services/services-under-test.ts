@@ -27,7 +27,10 @@ export interface Stored {
     readonly finalizers?: readonly string[];
     readonly annotations?: Readonly<Record<string, string>>;
   };
-  readonly spec: { readonly type: string; readonly ports: readonly { readonly nodePort?: number }[] };
+  readonly spec: {
+    readonly type: string;
+    readonly ports: readonly { readonly port: number; readonly nodePort?: number }[];
+  };
   readonly status: {
     readonly loadBalancer: { readonly ingress?: readonly { readonly hostname?: string }[] };
   };
