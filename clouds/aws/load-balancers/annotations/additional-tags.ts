@@ -1,4 +1,5 @@
-import { is, mayBe, pairsOf, type Reader } from "#clouds/aws/load-balancers/annotations/reading.ts";
+import { is, mayBe, type Reader } from "#clouds/annotations/reading.ts";
+import { pairsOf } from "#clouds/aws/load-balancers/annotations/reading.ts";
 
 /** Tags by key. */
 export type AdditionalTags = Readonly<Record<string, string>>;

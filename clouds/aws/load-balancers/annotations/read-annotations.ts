@@ -1,3 +1,4 @@
+import { inOrder, unknownAnnotation } from "#clouds/annotations/reading.ts";
 import {
   ANNOTATIONS,
   type Annotation,
@@ -33,11 +34,11 @@ export function readAnnotations(
 ): ReadAnnotations {
   const said: Record<string, unknown> = {};
   const warnings: Problem[] = [];
-  for (const [name, written] of Object.entries(all ?? {}).sort(byName)) {
+  for (const [name, written] of inOrder(all)) {
     if (!name.startsWith(ANNOTATION_PREFIX)) continue;
     const suffix = name.slice(ANNOTATION_PREFIX.length);
     if (!isKnown(suffix)) {
-      warnings.push({ code: "UnknownAnnotation", field: name, allowed: meant(suffix) });
+      warnings.push(unknownAnnotation(name, meant(suffix)));
       continue;
     }
     if (written === "" && suffix !== "subnets") continue;
@@ -75,10 +76,9 @@ function isKnown(suffix: string): suffix is AnnotationSuffix {
   return Object.hasOwn(ANNOTATIONS, suffix);
 }
 
-function meant(suffix: string): string {
+function meant(suffix: string): string | undefined {
   const known = nearest(suffix, Object.keys(ANNOTATIONS));
-  const said = "an annotation that this controller knows; this one has no effect";
-  return known === undefined ? said : `${said}: perhaps ${ANNOTATION_PREFIX}${known}`;
+  return known && `${ANNOTATION_PREFIX}${known}`;
 }
 
 function ofOtherKind(kind: LoadBalancerKind, field: string, value: string): Problem {
@@ -98,8 +98,4 @@ function faultOfAccessLogs(annotations: Annotations): Problem | undefined {
     undefined,
     `the name of an S3 bucket, because ${annotationName("access-log-enabled")} is true`,
   );
-}
-
-function byName([one]: readonly [string, string], [other]: readonly [string, string]): number {
-  return one < other ? -1 : 1;
 }

@@ -1,13 +1,9 @@
+import { is, itemsOf, list, mayBe, type Reader } from "#clouds/annotations/reading.ts";
 import { additionalTags } from "#clouds/aws/load-balancers/annotations/additional-tags.ts";
 import {
   boolean,
-  is,
-  itemsOf,
-  list,
-  mayBe,
   numberOf,
   oneOf,
-  type Reader,
   text,
   wholeNumber,
 } from "#clouds/aws/load-balancers/annotations/reading.ts";

@@ -1,4 +1,5 @@
-import { is, itemsOf, mayBe, numberOf, type Reader } from "#clouds/aws/load-balancers/annotations/reading.ts";
+import { is, itemsOf, mayBe, type Reader } from "#clouds/annotations/reading.ts";
+import { numberOf } from "#clouds/aws/load-balancers/annotations/reading.ts";
 import type { ServicePort } from "#core/service/service.ts";
 
 /** Ports of a Service by number, or by name in lower case. */

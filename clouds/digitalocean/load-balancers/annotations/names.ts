@@ -1,4 +1,4 @@
-import { boolean } from "#clouds/digitalocean/load-balancers/annotations/reading.ts";
+import { boolean } from "#clouds/annotations/reading.ts";
 import type { AnnotationSuffix } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import type { Service } from "#core/service/service.ts";
 

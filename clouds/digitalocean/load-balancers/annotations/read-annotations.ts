@@ -1,10 +1,10 @@
+import { boolean, inOrder, type Reader, unknownAnnotation } from "#clouds/annotations/reading.ts";
 import {
   ANNOTATION_PREFIX,
   annotationName,
   DISOWN_ANNOTATION,
   ID_ANNOTATION,
 } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
-import { boolean, type Reader } from "#clouds/digitalocean/load-balancers/annotations/reading.ts";
 import {
   ANNOTATIONS,
   type AnnotationSuffix,
@@ -28,14 +28,14 @@ export type ReadAnnotations =
 export function readAnnotations(all: Readonly<Record<string, string>> = {}): ReadAnnotations {
   const said: Record<string, unknown> = {};
   const warnings: Problem[] = [];
-  for (const [name, written] of Object.entries(all).sort(byName)) {
+  for (const [name, written] of inOrder(all)) {
     const value = written.trim();
     const fault = faultOfOther(name, value);
     if (fault !== undefined) return invalid(name, written, fault);
     if (!name.startsWith(ANNOTATION_PREFIX)) continue;
     const suffix = name.slice(ANNOTATION_PREFIX.length);
     if (!isKnown(suffix)) {
-      warnings.push({ code: "UnknownAnnotation", field: name, allowed: meant(suffix) });
+      warnings.push(unknownAnnotation(name, meant(suffix)));
       continue;
     }
     if (value === "" && suffix !== "override-health-check") continue;
@@ -109,12 +109,7 @@ function isKnown(suffix: string): suffix is AnnotationSuffix {
   return Object.hasOwn(ANNOTATIONS, suffix);
 }
 
-function meant(suffix: string): string {
+function meant(suffix: string): string | undefined {
   const known = nearest(suffix, Object.keys(ANNOTATIONS));
-  const said = "an annotation that this controller knows; this one has no effect";
-  return known === undefined ? said : `${said}: perhaps ${ANNOTATION_PREFIX}${known}`;
-}
-
-function byName([one]: readonly [string, string], [other]: readonly [string, string]): number {
-  return one < other ? -1 : 1;
+  return known && `${ANNOTATION_PREFIX}${known}`;
 }

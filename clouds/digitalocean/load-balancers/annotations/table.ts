@@ -1,13 +1,9 @@
+import { boolean, oneOf, type Reader, text, wholeNumber } from "#clouds/annotations/reading.ts";
 import {
-  boolean,
   firewallRules,
-  oneOf,
   port,
   ports,
   presence,
-  type Reader,
-  text,
-  wholeNumber,
 } from "#clouds/digitalocean/load-balancers/annotations/reading.ts";
 
 /** The id of a load balancer, of a certificate, of a subnet: nothing else may become part of a path. */
@@ -18,10 +14,10 @@ const uuid = text(UUID, "a UUID");
 /** Every annotation by what its name ends in after `service.beta.kubernetes.io/do-loadbalancer-`, with what reads it. */
 export const ANNOTATIONS = {
   name: text(/^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,253}[A-Za-z0-9])?$/, "letters, digits, dots and dashes"),
-  type: oneOf("REGIONAL_NETWORK", "REGIONAL"),
-  network: oneOf("EXTERNAL", "INTERNAL"),
-  "network-stack": oneOf("IPV4", "DUALSTACK"),
-  protocol: oneOf("tcp", "http", "https", "http2"),
+  type: oneOf(["REGIONAL_NETWORK", "REGIONAL"]),
+  network: oneOf(["EXTERNAL", "INTERNAL"]),
+  "network-stack": oneOf(["IPV4", "DUALSTACK"]),
+  protocol: oneOf(["tcp", "http", "https", "http2"]),
   "http-ports": ports,
   "tls-ports": ports,
   "http2-ports": ports,
@@ -40,11 +36,11 @@ export const ANNOTATIONS = {
   "override-health-check": presence,
   "healthcheck-port": port,
   "healthcheck-path": text(/^\/[!-~]{0,1023}$/, "a path such as /healthz"),
-  "healthcheck-protocol": oneOf("http", "https", "tcp"),
+  "healthcheck-protocol": oneOf(["http", "https", "tcp"]),
   "size-unit": wholeNumber(0, 100),
-  "size-slug": oneOf("lb-small", "lb-medium", "lb-large"),
-  algorithm: oneOf("round_robin", "least_connections"),
-  "sticky-sessions-type": oneOf("none", "cookies"),
+  "size-slug": oneOf(["lb-small", "lb-medium", "lb-large"]),
+  algorithm: oneOf(["round_robin", "least_connections"]),
+  "sticky-sessions-type": oneOf(["none", "cookies"]),
   "sticky-sessions-cookie-name": text(/^[\w.-]{2,40}$/, "2 to 40 letters, digits, dots, dashes, underscores"),
   "sticky-sessions-cookie-ttl": wholeNumber(1, 34_650_000),
   "redirect-http-to-https": boolean,

@@ -1,4 +1,4 @@
-import { is, mayBe, type Reader } from "#clouds/oci/load-balancers/annotations/reading.ts";
+import { is, mayBe, type Reader } from "#clouds/annotations/reading.ts";
 import { faultOfLabelKey, faultOfLabelValue } from "#core/label-syntax.ts";
 import { hasLabel } from "#core/service/label-marks.ts";
 

@@ -1,3 +1,4 @@
+import { inOrder, unknownAnnotation } from "#clouds/annotations/reading.ts";
 import {
   ANNOTATIONS,
   LB_PREFIX,
@@ -33,11 +34,11 @@ export function readAnnotations(
 ): ReadAnnotations {
   const said: Record<string, unknown> = {};
   const warnings: Problem[] = [];
-  for (const [field, value] of Object.entries(annotations ?? {}).toSorted(byName)) {
+  for (const [field, value] of inOrder(annotations)) {
     if (!PREFIXES.some((prefix) => field.startsWith(prefix))) continue;
     const meaning = Object.hasOwn(ANNOTATIONS, field) ? ANNOTATIONS[field] : undefined;
     if (meaning === undefined) {
-      warnings.push({ code: "UnknownAnnotation", field, allowed: meant(field) });
+      warnings.push(unknownAnnotation(field, meant(field)));
       continue;
     }
     const written = value.trim();
@@ -56,11 +57,9 @@ export function readAnnotations(
   return { kind: "read", said: said as Said, warnings };
 }
 
-function meant(field: string): string {
+function meant(field: string): string | undefined {
   const known = nearest(lastPart(field), Object.keys(ANNOTATIONS).map(lastPart));
-  const whole = Object.keys(ANNOTATIONS).find((name) => known !== undefined && lastPart(name) === known);
-  const said = "an annotation that this controller knows; this one has no effect";
-  return whole === undefined ? said : `${said}: perhaps ${whole}`;
+  return Object.keys(ANNOTATIONS).find((name) => known !== undefined && lastPart(name) === known);
 }
 
 /** Words alone are compared: what all names begin with would make any of them alike. */
@@ -76,8 +75,4 @@ function ofOtherKind(field: string, kind: LoadBalancerKind): string {
   return isTwinKnown
     ? `nothing: ${twin} is what network load balancers read`
     : "nothing: it is for the type lb";
-}
-
-function byName([one]: readonly [string, string], [other]: readonly [string, string]): number {
-  return one < other ? -1 : 1;
 }

@@ -1,4 +1,3 @@
-import { labelSelector } from "#clouds/oci/load-balancers/annotations/label-selector.ts";
 import {
   boolean,
   is,
@@ -8,7 +7,8 @@ import {
   type Reader,
   text,
   wholeNumber,
-} from "#clouds/oci/load-balancers/annotations/reading.ts";
+} from "#clouds/annotations/reading.ts";
+import { labelSelector } from "#clouds/oci/load-balancers/annotations/label-selector.ts";
 import { ruleSets } from "#clouds/oci/load-balancers/annotations/rule-sets.ts";
 import { definedTags, freeformTags } from "#clouds/oci/load-balancers/annotations/tags.ts";
 import { parseIp } from "#core/ip.ts";
@@ -38,15 +38,15 @@ const SAYINGS = {
   shapeFlexMax: bandwidth,
   subnet1: ocid("subnet"),
   subnet2: ocid("subnet"),
-  idleTimeout: wholeNumber(1, 7_200, " (seconds)"),
+  idleTimeout: wholeNumber(1, 7_200, { unit: " (seconds)" }),
   proxyProtocolVersion: wholeNumber(1, 2),
-  securityListMode: oneOf(["All", "Frontend", "None"]),
-  securityRuleMode: oneOf(["SL-All", "SL-Frontend", "NSG", "None"]),
+  securityListMode: oneOf(["All", "Frontend", "None"], "anyCase"),
+  securityRuleMode: oneOf(["SL-All", "SL-Frontend", "NSG", "None"], "anyCase"),
   healthCheckRetries: wholeNumber(1, 100),
-  healthCheckTimeout: wholeNumber(1, 600_000, " (milliseconds)"),
-  lbHealthCheckInterval: wholeNumber(1_000, 1_800_000, " (milliseconds)"),
-  nlbHealthCheckInterval: wholeNumber(10_000, 1_800_000, " (milliseconds)"),
-  backendProtocol: oneOf(["TCP", "HTTP", "GRPC"]),
+  healthCheckTimeout: wholeNumber(1, 600_000, { unit: " (milliseconds)" }),
+  lbHealthCheckInterval: wholeNumber(1_000, 1_800_000, { unit: " (milliseconds)" }),
+  nlbHealthCheckInterval: wholeNumber(10_000, 1_800_000, { unit: " (milliseconds)" }),
+  backendProtocol: oneOf(["TCP", "HTTP", "GRPC"], "anyCase"),
   securityGroups: list(/^ocid1\.networksecuritygroup\.[\w.-]{1,200}$/, {
     atMost: 5,
     allowed: "at most 5 OCIDs of network security groups, between commas, none twice",
@@ -55,8 +55,8 @@ const SAYINGS = {
     atMost: 5,
     allowed: "at most 5 OCIDs of network security groups, between commas, none twice",
   }),
-  lbPolicy: oneOf(["ROUND_ROBIN", "LEAST_CONNECTIONS", "IP_HASH"]),
-  nlbPolicy: oneOf(["FIVE_TUPLE", "THREE_TUPLE", "TWO_TUPLE"]),
+  lbPolicy: oneOf(["ROUND_ROBIN", "LEAST_CONNECTIONS", "IP_HASH"], "anyCase"),
+  nlbPolicy: oneOf(["FIVE_TUPLE", "THREE_TUPLE", "TWO_TUPLE"], "anyCase"),
   freeformTags,
   definedTags,
   freeformTagsBefore: freeformTags,

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { is, jsonOf, mayBe, type Reader } from "#clouds/oci/load-balancers/annotations/reading.ts";
+import { is, mayBe, type Reader } from "#clouds/annotations/reading.ts";
+import { jsonOf } from "#clouds/oci/load-balancers/annotations/json-of.ts";
 import { isReservedKey } from "#clouds/oci/load-balancers/tags.ts";
 
 /** Free-form tags by key. */
