@@ -77,6 +77,8 @@ export interface VpcState {
    * nothing depends on who has it.
    */
   readonly sharedGroupUsers?: readonly string[] | undefined;
+  /** One of them was deleted since they were looked at: whoever had the group besides may have gone by then, too. */
+  readonly hasLostUser?: true | undefined;
   /** Instances of the asked nodes that are the cluster's, by id; one that is not here is no target. */
   readonly instances: Readonly<Record<string, TargetInstance>>;
 }

@@ -37,8 +37,12 @@ export function foldNetwork(
     case "elbv2:DeleteLoadBalancer": {
       const { LoadBalancerArn } = requestOf(action, "elbv2:DeleteLoadBalancer");
       const targetGroups = state.targetGroups.map((each) => detached(each, LoadBalancerArn));
-      const users = state.vpc.sharedGroupUsers?.filter((arn) => arn !== LoadBalancerArn);
-      const vpc = users === undefined ? state.vpc : { ...state.vpc, sharedGroupUsers: users };
+      const before = state.vpc.sharedGroupUsers ?? [];
+      const users = before.filter((arn) => arn !== LoadBalancerArn);
+      const hasLost = users.length < before.length;
+      const vpc = hasLost
+        ? { ...state.vpc, sharedGroupUsers: users, hasLostUser: true as const }
+        : state.vpc;
       // Another Service's is folded in for the sake of what all of them share.
       const isOwn = state.network?.loadBalancer.LoadBalancerArn === LoadBalancerArn;
       return { ...state, network: isOwn ? undefined : state.network, targetGroups, vpc };

@@ -3,7 +3,7 @@ import type { kindOf } from "#clouds/aws/load-balancers/kind.ts";
 import { ownGroups } from "#clouds/aws/load-balancers/network/groups.ts";
 import { removeRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
 import { isOwnBalancer } from "#clouds/aws/load-balancers/network/own-balancer.ts";
-import { removeSharedGroup } from "#clouds/aws/load-balancers/network/shared-group.ts";
+import { isSharedGroupInDoubt, removeSharedGroup } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import { arnOf, ownTargetGroups } from "#clouds/aws/load-balancers/network/target-groups.ts";
 import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/remove-groups.ts";
 import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
@@ -39,8 +39,18 @@ export function planRemoval(whose: Whose, kind: ReturnType<typeof kindOf>): Load
   }
   if (rules.kind === "refused") return rules;
   if (groups.kind === "refused") return groups;
+  if (isLast && isSharedGroupInDoubt(whose)) return LOOK_AGAIN;
   return { kind: "settled", ingress: [], warnings: [] };
 }
+
+const LOOK_AGAIN: LoadBalancerStep = {
+  kind: "wait",
+  because: {
+    code: "SharedSecurityGroup",
+    message: "whether other load balancers still have the security group that all of them share is looked at once more",
+  },
+  afterSeconds: 5,
+};
 
 function isProtected(arn: string | undefined): Problem {
   return {

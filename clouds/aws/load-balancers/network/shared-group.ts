@@ -84,6 +84,14 @@ export function removeSharedGroup({ owner, state, configuration }: Whose): reado
   return [...revoked, awsAction("ec2:DeleteSecurityGroup", id, { GroupId: id })];
 }
 
+/**
+ * Whether the group is to be looked at once more before a Service that has left is let go: each of several that leave at the same time
+ * has seen the others. The last of them that looks after its own load balancer has gone sees none, and takes the group with it.
+ */
+export function isSharedGroupInDoubt({ state: { vpc } }: Whose): boolean {
+  return vpc.hasLostUser === true && (vpc.sharedGroupUsers ?? []).length > 0;
+}
+
 /** The name of the group, whatever the cluster is called. */
 export function sharedGroupName(clusterTag: string): string {
   const hash = createHash("sha256").update(clusterTag).digest("hex").slice(0, 10);

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { awsLoadBalancerModel as model } from "#clouds/aws/load-balancers/model.ts";
 import { sharedGroupName } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import { rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
+import type { LoadBalancerQuestion } from "#core/service/model.ts";
 import type { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
 import {
   converge,
@@ -32,6 +33,21 @@ function rules(aws: FakeElbv2, name = "nodes"): string[] {
 function groupsOf(aws: FakeElbv2, of = service()): (string | undefined)[] {
   const ids = observe(aws, question(of)).network?.loadBalancer.SecurityGroups ?? [];
   return ids.map((id) => aws.vpc.groups.find(({ group }) => group.GroupId === id)?.group.GroupName);
+}
+
+/** What a process does that has seen something; undefined where it is cut short after so many actions. */
+function carryOut(aws: FakeElbv2, asked: LoadBalancerQuestion, seen: unknown, most: number) {
+  let observed = seen;
+  let count = 0;
+  for (;;) {
+    const step = model.next(asked, observed, SHARED);
+    if (step.kind !== "act") return step;
+    for (const action of step.actions) {
+      if (count === most) return undefined;
+      count += 1;
+      observed = model.fold(observed, action, aws.apply(action));
+    }
+  }
 }
 
 describe("rules on the nodes' groups", () => {
@@ -212,6 +228,30 @@ describe("the group that all load balancers of a cluster share", () => {
     expect(names(aws)).toEqual(["nodes"]);
     expect(rules(aws)).toEqual([]);
   });
+
+  test.each([Number.POSITIVE_INFINITY, 0, 1, 2, 3, 4])(
+    "goes with two that leave at the same time, of which the first is cut short after %d actions",
+    (most) => {
+      const aws = world();
+      const leaving = [service(), other].map((of) => {
+        converge(aws, question(of), SHARED);
+        return gone(of);
+      });
+      // Each looks before any of them does something, and sees the other one.
+      const processes = leaving.map((asked) => ({ asked, seen: observe(aws, asked, SHARED) }));
+      const settled = new Set(
+        processes.flatMap(({ asked, seen }, index) => {
+          const step = carryOut(aws, asked, seen, index === 0 ? most : Number.POSITIVE_INFINITY);
+          return step?.kind === "settled" ? [asked] : [];
+        }),
+      );
+      // Whoever is not settled is due again.
+      for (const asked of leaving)
+        if (!settled.has(asked)) expect(converge(aws, asked, SHARED).kind).toBe("settled");
+      expect(names(aws)).toEqual(["nodes"]);
+      expect(rules(aws)).toEqual([]);
+    },
+  );
 
   test.each([
     ["who has it was not looked at", gone(service()), SHARED, undefined],
