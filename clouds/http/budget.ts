@@ -70,6 +70,13 @@ export function createBudget(quota: Quota, reserve: number, now: () => number): 
   };
 }
 
+/** What is said to those who should wait, be it nodes or questions. */
+export const HELD_BACK = {
+  kind: "error",
+  code: "Throttled",
+  message: "little is left of the account's hourly quota, and is kept for nodes that are to be initialized",
+} as const;
+
 /** However long a server wants it, after this time it is asked once more. */
 const MAX_PAUSE_MS = 60_000;
 

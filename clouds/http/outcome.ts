@@ -12,6 +12,11 @@ export interface Fault extends CloudFault {
 /** What a request brought. */
 export type Outcome<Value> = OutcomeOf<Value, Fault>;
 
+/** What is said where nothing was asked yet; `title` is how sentences call the cloud. */
+export function abortedBefore(title: string) {
+  return { kind: "error", code: "Aborted", message: `aborted before ${title} was asked` } as const;
+}
+
 /** The same fault as the answer for a node; `subject` says for whom what was looked for. */
 export function answerOf({ code, message }: Fault, subject: string): InstanceAnswer {
   return { kind: "error", code, message: `${subject}: ${message}` };

@@ -1,8 +1,9 @@
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
+import { createEntrance } from "#clouds/entrance.ts";
 import type { Turn } from "#clouds/http/api.ts";
 import { type HttpCloudOptions, worldOf } from "#clouds/http/cloud-options.ts";
 import { createMeter } from "#clouds/http/meter.ts";
-import { answerOf } from "#clouds/http/outcome.ts";
+import { abortedBefore, answerOf } from "#clouds/http/outcome.ts";
 import { loadedCapability } from "#clouds/loaded-capability.ts";
 import { createOciApis } from "#clouds/oci/api.ts";
 import { findControl } from "#clouds/oci/control.ts";
@@ -41,6 +42,8 @@ export function createOciCloud(
   const { sleep, now, wallClock, random, maxListAgeMs } = worldOf(options);
   const { clusterName } = options;
   const apis = createOciApis(config, key, { sleep, now, wallClock, random, clusterName });
+  // Load balancers ask for nodes within their own call, which has its share once.
+  const enter = createEntrance(apis);
   const sources = { inventory: createInventory(apis.iaas, now), config, maxListAgeMs, now };
   const primaries: KnownPrimaries = new Map();
   const cluster = clusterName ?? DEFAULT_SETTINGS.cluster;
@@ -50,7 +53,7 @@ export function createOciCloud(
       // Not in the bundles of functions that have no use for them (build/build.ts).
       loadBalancers: loadedCapability(async () => {
         const { createLoadBalancers } = await import("#clouds/oci/load-balancers/capability.ts");
-        return createLoadBalancers({ config, cluster, apis, instances: cloud.instances, wallClock });
+        return createLoadBalancers({ config, cluster, apis, enter, instances: cloud.instances, wallClock });
       }),
     },
     async instances(nodes, call) {
@@ -59,8 +62,8 @@ export function createOciCloud(
         answers: nodes.map(() => answer),
         usage: meter.usage(),
       });
-      if (nodes.length === 0 || call.signal.aborted) return allAnswer(ABORTED);
-      const leave = apis.enter(call.share);
+      if (nodes.length === 0 || call.signal.aborted) return allAnswer(abortedBefore("Oracle"));
+      const leave = enter(call);
       try {
         const answers = await answersFor(
           nodes,
@@ -152,9 +155,3 @@ async function controlFor(
   );
   return findControl(asked, sources, since, turn);
 }
-
-const ABORTED: InstanceAnswer = {
-  kind: "error",
-  code: "Aborted",
-  message: "aborted before Oracle was asked",
-};

@@ -2,7 +2,6 @@ import { type Api, createApi } from "#clouds/aws/actions/api.ts";
 import { perform } from "#clouds/aws/actions/perform.ts";
 import { type AwsWorld, MAX_WAIT_MS } from "#clouds/aws/capability.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
-import type { Fault, Outcome } from "#clouds/aws/errors.ts";
 import { ROUTE_ACTIONS, ROUTE_COMMANDS, ROUTE_SERVICES } from "#clouds/aws/routes/commands.ts";
 import { observeRoutes, Question, type RouteSessions } from "#clouds/aws/routes/observe.ts";
 import { requestOf } from "#clouds/aws/routes/requests.ts";
@@ -10,10 +9,10 @@ import { createSession, type Session } from "#clouds/aws/session.ts";
 import type { ActionCall } from "#clouds/cloud.ts";
 import { createEntrance } from "#clouds/entrance.ts";
 import type { ClosableCapability } from "#clouds/loaded-capability.ts";
-import type { CapabilityErrorCode, Observation } from "#core/capability.ts";
+import { observationOf } from "#clouds/observation.ts";
+import type { Observation } from "#core/capability.ts";
 import { messageOf } from "#core/message-of.ts";
-import type { CloudUsage } from "#core/report.ts";
-import type { RouteState } from "#core/route/state.ts";
+import { addUsage } from "#core/usage.ts";
 
 /** Routes to the pods of nodes. `ec2` is that of nodes; without `api` routes are AWS's own. */
 export function createRoutes(world: AwsWorld, ec2: Ec2, api: Api = apiOf(world)): ClosableCapability {
@@ -44,7 +43,7 @@ export function createRoutes(world: AwsWorld, ec2: Ec2, api: Api = apiOf(world))
       try {
         const answers: Observation[] = [];
         for (const question of questions) answers.push(await answer(question, sessions));
-        return { answers, usage: sumOf(sessions.routes.usage(), sessions.instances.usage()) };
+        return { answers, usage: addUsage(sessions.routes.usage(), sessions.instances.usage()) };
       } finally {
         leave();
       }
@@ -84,22 +83,3 @@ const UNREADABLE: Observation = {
   code: "Invalid",
   message: "the question is none about routes",
 };
-
-function observationOf(outcome: Outcome<RouteState>): Observation {
-  if (outcome.kind === "ok") return { kind: "observed", state: outcome.value };
-  return { kind: "error", code: codeOf(outcome.fault), message: outcome.fault.message };
-}
-
-const CODES: readonly string[] = ["Throttled", "Denied", "Unavailable", "Aborted"];
-
-function codeOf({ code }: Fault): CapabilityErrorCode {
-  return CODES.includes(code) ? (code as CapabilityErrorCode) : "Unavailable";
-}
-
-function sumOf(one: CloudUsage, other: CloudUsage): CloudUsage {
-  return {
-    calls: { ...one.calls, ...other.calls },
-    throttled: one.throttled + other.throttled,
-    waitedMs: one.waitedMs + other.waitedMs,
-  };
-}

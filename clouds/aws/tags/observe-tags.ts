@@ -11,8 +11,9 @@ import type { Outcome } from "#clouds/aws/errors.ts";
 import { isLive, liveFilters } from "#clouds/aws/live.ts";
 import { isOurs } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
+import { failureOf } from "#clouds/observation.ts";
 import { fault, ok } from "#clouds/outcome.ts";
-import { CapabilityErrorCode, type Observation } from "#core/capability.ts";
+import type { Observation } from "#core/capability.ts";
 import type { Tags, TagsQuestion, TagsState } from "#core/tagging/model.ts";
 
 /**
@@ -25,13 +26,13 @@ export async function observeTags(
   cluster: AwsCluster,
 ): Promise<Observation> {
   const marked = await list([...liveFilters(cluster), { Name: "tag-key", Values: [mark] }], session);
-  if (marked.kind === "fault") return errorOf(marked.fault);
+  if (marked.kind === "fault") return failureOf(marked.fault);
   const known = new Set(marked.value.map(({ id }) => id));
   const others = ids.filter((id) => !known.has(id));
   const found = [...marked.value];
   for (const chunk of chunksOf(others, roomBeside([]))) {
     const listed = await list([{ Name: "instance-id", Values: chunk }], session);
-    if (listed.kind === "fault") return errorOf(listed.fault);
+    if (listed.kind === "fault") return failureOf(listed.fault);
     found.push(...listed.value);
   }
   const ours = found.filter((each) => isLive(each) && isOurs(each, cluster));
@@ -50,8 +51,4 @@ async function list(filters: readonly Filter[], session: Session): Promise<Outco
 
 function tagsOf({ instance: { Tags: tags = [] } }: Found): Tags {
   return Object.fromEntries(tags.map(({ Key: key = "", Value: value = "" }) => [key, value]));
-}
-
-function errorOf({ code, message }: { readonly code: string; readonly message: string }): Observation {
-  return { kind: "error", code: CapabilityErrorCode.safeParse(code).data ?? "Unavailable", message };
 }

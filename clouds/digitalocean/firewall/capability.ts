@@ -1,18 +1,14 @@
-import {
-  actionAnswerOf,
-  actOnce,
-  failureOf,
-  invalid,
-  observeEach,
-} from "#clouds/digitalocean/capability-call.ts";
+import { actionAnswerOf, callsWithin } from "#clouds/digitalocean/capability-call.ts";
 import { firewallsNamed } from "#clouds/digitalocean/firewall/list-firewalls.ts";
 import { FirewallAnswer, inTheirWords } from "#clouds/digitalocean/firewall/rule.ts";
 import { isInPlace, isTagged, type Owner } from "#clouds/digitalocean/load-balancers/belonging.ts";
 import { listLoadBalancers } from "#clouds/digitalocean/load-balancers/requests.ts";
 import type { Api, ApiRequest, Turn } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
+import { inOrder } from "#clouds/http/capability-calls.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { ClosableCapability } from "#clouds/loaded-capability.ts";
+import { failureOf, invalid } from "#clouds/observation.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import type { ActionAnswer, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
@@ -34,10 +30,14 @@ export interface FirewallWorld {
 
 /** The firewall before a cluster's droplets, by its name. */
 export function createFirewall({ config, api, budget }: FirewallWorld): ClosableCapability {
+  const calls = callsWithin(budget);
   return {
     observe: (questions, call) =>
-      observeEach(questions, call, budget, (question, turn) => observe(question, config, api, turn)),
-    act: (action, call) => actOnce(call, budget, (turn) => perform(action, api, turn)),
+      calls.observe(questions, call, (turn) =>
+        inOrder(questions, (question) => observe(question, config, api, turn)),
+      ),
+    act: (action, call) =>
+      calls.act(action, call, async (turn) => ({ answer: await perform(action, api, turn) })),
     close() {},
   };
 }

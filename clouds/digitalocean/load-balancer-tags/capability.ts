@@ -1,10 +1,4 @@
-import {
-  actionAnswerOf,
-  actOnce,
-  failureOf,
-  invalid,
-  observeEach,
-} from "#clouds/digitalocean/capability-call.ts";
+import { actionAnswerOf, callsWithin } from "#clouds/digitalocean/capability-call.ts";
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
 import {
   belongingOf,
@@ -15,8 +9,10 @@ import {
 import { listLoadBalancers } from "#clouds/digitalocean/load-balancers/requests.ts";
 import type { Api, ApiAnswer, Turn } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
+import { inOrder } from "#clouds/http/capability-calls.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { ClosableCapability } from "#clouds/loaded-capability.ts";
+import { failureOf, invalid } from "#clouds/observation.ts";
 import type { ActionAnswer, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 import type { Service } from "#core/service/service.ts";
@@ -31,10 +27,14 @@ export interface TagsWorld {
 
 /** The cluster's tag on its load balancers. */
 export function createLoadBalancerTags({ config, api, budget }: TagsWorld): ClosableCapability {
+  const calls = callsWithin(budget);
   return {
     observe: (questions, call) =>
-      observeEach(questions, call, budget, (question, turn) => observe(question, config, api, turn)),
-    act: (action, call) => actOnce(call, budget, (turn) => perform(action, config, api, turn)),
+      calls.observe(questions, call, (turn) =>
+        inOrder(questions, (question) => observe(question, config, api, turn)),
+      ),
+    act: (action, call) =>
+      calls.act(action, call, async (turn) => ({ answer: await perform(action, config, api, turn) })),
     close() {},
   };
 }

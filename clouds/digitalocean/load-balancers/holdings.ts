@@ -1,7 +1,7 @@
-import { failureOf } from "#clouds/digitalocean/capability-call.ts";
 import { isInPlace, isTagged, type Owner } from "#clouds/digitalocean/load-balancers/belonging.ts";
 import { listLoadBalancers } from "#clouds/digitalocean/load-balancers/requests.ts";
 import type { Api, Turn } from "#clouds/http/api.ts";
+import { failureOf, invalid } from "#clouds/observation.ts";
 import type { Observation } from "#core/capability.ts";
 import type { HoldingsState } from "#core/service/holdings.ts";
 
@@ -17,8 +17,4 @@ export async function observeHoldings(owner: Owner, api: Api, turn: Turn): Promi
   return { kind: "observed", state };
 }
 
-const UNKNOWN: Observation = {
-  kind: "error",
-  code: "Invalid",
-  message: "without clusterID no load balancer of the account can be told to be the cluster's",
-};
+const UNKNOWN = invalid("without clusterID no load balancer of the account can be told to be the cluster's");

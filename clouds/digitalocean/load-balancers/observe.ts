@@ -1,4 +1,3 @@
-import { failureOf } from "#clouds/digitalocean/capability-call.ts";
 import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
 import { annotationName, isDisowned } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
 import { ANNOTATIONS, UUID } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
@@ -16,6 +15,7 @@ import { observeTargets } from "#clouds/digitalocean/load-balancers/targets.ts";
 import type { Sources } from "#clouds/digitalocean/resolve.ts";
 import type { Api, Turn } from "#clouds/http/api.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
+import { failureOf } from "#clouds/observation.ts";
 import { ok } from "#clouds/outcome.ts";
 import type { Observation } from "#core/capability.ts";
 import type { LoadBalancerQuestion } from "#core/service/model.ts";

@@ -1,9 +1,11 @@
-import { actOnce, failureOf, invalid, observeEach } from "#clouds/digitalocean/capability-call.ts";
+import { callsWithin } from "#clouds/digitalocean/capability-call.ts";
 import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
 import { validate } from "#clouds/digitalocean/service-validation/validate.ts";
 import type { Api, Turn } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
+import { inOrder } from "#clouds/http/capability-calls.ts";
 import type { ClosableCapability } from "#clouds/loaded-capability.ts";
+import { invalid, observationOf } from "#clouds/observation.ts";
 import type { Observation } from "#core/capability.ts";
 import { ValidationQuestion } from "#core/service/validation.ts";
 
@@ -16,11 +18,16 @@ export interface ValidationWorld {
 
 /** Whether Services can have the load balancers that they ask for; it changes nothing. */
 export function createServiceValidation({ config, api, budget }: ValidationWorld): ClosableCapability {
+  const calls = callsWithin(budget);
   return {
     observe: (questions, call) =>
-      observeEach(questions, call, budget, (question, turn) => observe(question, config, api, turn)),
-    act: ({ action }, call) =>
-      actOnce(call, budget, async () => invalid(`serviceValidation has no action ${action}`)),
+      calls.observe(questions, call, (turn) =>
+        inOrder(questions, (question) => observe(question, config, api, turn)),
+      ),
+    act: (action, call) =>
+      calls.act(action, call, async () => ({
+        answer: invalid(`serviceValidation has no action ${action.action}`),
+      })),
     close() {},
   };
 }
@@ -33,6 +40,5 @@ async function observe(
 ): Promise<Observation> {
   const { success, data } = ValidationQuestion.safeParse(question);
   if (!success) return invalid("the question is none about a Service");
-  const verdict = await validate(data, { config, api, turn });
-  return verdict.kind === "ok" ? { kind: "observed", state: verdict.value } : failureOf(verdict.fault);
+  return observationOf(await validate(data, { config, api, turn }));
 }

@@ -1,34 +1,27 @@
-import type { ActionResult } from "#clouds/cloud.ts";
 import type { Turn } from "#clouds/http/api.ts";
-import type { Meter } from "#clouds/http/meter.ts";
+import type { Performed } from "#clouds/http/capability-calls.ts";
 import type { Fault } from "#clouds/http/outcome.ts";
+import { failureOf, invalid } from "#clouds/observation.ts";
 import type { OciApis } from "#clouds/oci/api.ts";
 import { requestOf } from "#clouds/oci/load-balancers/operations.ts";
 import type { ActionAnswer } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 
 /** Carries an action out. What OCI takes its time for is answered as soon as it is accepted. */
-export async function actOnOci(
-  action: CloudAction,
-  apis: OciApis,
-  turn: Turn & { readonly meter: Meter & { usage(): ActionResult["usage"] } },
-): Promise<ActionResult> {
+export async function actOnOci(action: CloudAction, apis: OciApis, turn: Turn): Promise<Performed> {
   const addressed = requestOf(action);
-  if (addressed === undefined) {
-    const message = `OCI has no action ${action.action} with such parameters`;
-    return { answer: { kind: "error", code: "Invalid", message }, usage: turn.meter.usage() };
-  }
+  if (addressed === undefined)
+    return { answer: invalid(`OCI has no action ${action.action} with such parameters`) };
   const { service, request } = addressed;
   const outcome = await apis[service].send(request, turn);
   if (outcome.kind === "ok") {
     const { body = null, headers } = outcome.value;
     const requestId = headers["opc-request-id"];
     const answer = { kind: "done", result: body } as const;
-    return { answer, usage: turn.meter.usage(), ...(requestId === undefined ? {} : { requestId }) };
+    return { answer, ...(requestId === undefined ? {} : { requestId }) };
   }
   const isGone = request.method === "DELETE" && outcome.fault.status === 404 && (await isAbsent());
-  const answer: ActionAnswer = isGone ? { kind: "done", result: null } : answerOf(outcome.fault, action);
-  return { answer, usage: turn.meter.usage() };
+  return { answer: isGone ? { kind: "done", result: null } : answerOf(outcome.fault, action) };
 
   /** Oracle says "not found" of what may not be deleted, too: what can be read is there. */
   async function isAbsent(): Promise<boolean> {
@@ -45,7 +38,8 @@ export async function actOnOci(
 }
 
 /** What a fault of a change means: whether it is to be looked at again, waited for, or mended. */
-function answerOf({ status, errorId, code, message }: Fault, { action }: CloudAction): ActionAnswer {
+function answerOf(fault: Fault, { action }: CloudAction): ActionAnswer {
+  const { status, errorId, message } = fault;
   const reason = errorId === undefined ? {} : { reason: errorId };
   // Network interfaces let go of a group a while after their load balancer has gone.
   if (status === 409 && action === "vcn:DeleteNetworkSecurityGroup")
@@ -53,6 +47,5 @@ function answerOf({ status, errorId, code, message }: Fault, { action }: CloudAc
   if (status === 409 || status === 412) return { kind: "conflict", message, ...reason };
   if (status === 400 || status === 422) return { kind: "error", code: "Invalid", message, ...reason };
   if (status === 404) return { kind: "error", code: "Denied", message, ...reason };
-  const isKnown = code === "Throttled" || code === "Denied" || code === "Aborted";
-  return { kind: "error", code: isKnown ? code : "Unavailable", message, ...reason };
+  return { ...failureOf(fault), ...reason };
 }

@@ -1,21 +1,17 @@
-import { createMeter } from "#clouds/http/meter.ts";
+import type { ActionCall } from "#clouds/cloud.ts";
+import { createCapabilityCalls } from "#clouds/http/capability-calls.ts";
 import type { ClosableCapability } from "#clouds/loaded-capability.ts";
+import { observationOf } from "#clouds/observation.ts";
 import type { OciApis } from "#clouds/oci/api.ts";
 import { compartmentsOf, type OciCloudConfig } from "#clouds/oci/kind.ts";
 import { actOnOci } from "#clouds/oci/load-balancers/act.ts";
 import { type AskInstances, findAddresses } from "#clouds/oci/load-balancers/observe/addresses.ts";
 import { observeHoldings } from "#clouds/oci/load-balancers/observe/holdings.ts";
-import {
-  type Observing,
-  observationOf,
-  observeLoadBalancers,
-} from "#clouds/oci/load-balancers/observe/observe.ts";
+import { type Observing, observeLoadBalancers } from "#clouds/oci/load-balancers/observe/observe.ts";
 import { readsOf } from "#clouds/oci/load-balancers/observe/reads.ts";
 import { soughtBy } from "#clouds/oci/load-balancers/observe/sought.ts";
-import type { Observation } from "#core/capability.ts";
-import { messageOf } from "#core/message-of.ts";
 import { HoldingsQuestion } from "#core/service/holdings.ts";
-import { addUsage } from "#core/usage.ts";
+import { addUsage, NO_CLOUD_USAGE } from "#core/usage.ts";
 
 /** What load balancers of a cluster are observed and changed with. */
 export interface LoadBalancerWorld {
@@ -23,6 +19,8 @@ export interface LoadBalancerWorld {
   /** The cluster's name, which tags say. */
   readonly cluster: string;
   readonly apis: OciApis;
+  /** Opens a call's share of the quotas, as the answer for nodes does. */
+  readonly enter: (call: ActionCall) => () => void;
   /** The cloud's own answer for nodes. */
   readonly instances: AskInstances;
   /** Milliseconds since the epoch. */
@@ -34,61 +32,34 @@ export function createLoadBalancers({
   config,
   cluster,
   apis,
+  enter,
   instances,
   wallClock,
 }: LoadBalancerWorld): ClosableCapability {
+  const calls = createCapabilityCalls({ title: "OCI", enter });
   return {
     async observe(questions, call) {
-      const meter = createMeter(call.onRequest);
-      if (questions.length === 0) return { answers: [], usage: meter.usage() };
-      if (call.signal.aborted) return { answers: questions.map(() => ABORTED), usage: meter.usage() };
-      const observing: Observing = {
-        ...{ cluster, wallClock, compartments: compartmentsOf(config), vcn: config.vcn },
-        reads: readsOf(apis, { signal: call.signal, meter }),
-      };
-      try {
+      let found = NO_CLOUD_USAGE;
+      const { answers, usage } = await calls.observe(questions, call, async (turn) => {
+        const observing: Observing = {
+          ...{ cluster, wallClock, compartments: compartmentsOf(config), vcn: config.vcn },
+          reads: readsOf(apis, turn),
+        };
         // That is of the cluster as a whole, and asked alone.
         if (questions.every((each) => HoldingsQuestion.safeParse(each).success)) {
-          const held = await entered(call.share, async () => observationOf(await observeHoldings(observing)));
-          return { answers: questions.map(() => held), usage: meter.usage() };
+          const held = observationOf(await observeHoldings(observing));
+          return questions.map(() => held);
         }
         const sought = questions.map((each) => soughtBy(each, config));
-        const found = await findAddresses(
-          sought.filter((each) => each !== undefined),
-          instances,
-          call,
-        );
-        const answers = await entered(call.share, () =>
-          observeLoadBalancers(sought, found.addresses, observing),
-        );
-        return { answers, usage: addUsage(found.usage, meter.usage()) };
-      } catch (error) {
-        // Nothing is known to come here; but the contract is that nobody's batch rejects.
-        const failed: Observation = {
-          kind: "error",
-          code: "Unavailable",
-          message: `loadBalancers: ${messageOf(error)}`,
-        };
-        return { answers: questions.map(() => failed), usage: meter.usage() };
-      }
+        const known = sought.filter((each) => each !== undefined);
+        const targets = await findAddresses(known, instances, call);
+        found = targets.usage;
+        return observeLoadBalancers(sought, targets.addresses, observing);
+      });
+      return { answers, usage: addUsage(found, usage) };
     },
-    async act(action, { signal, share, onRequest }) {
-      const meter = createMeter(onRequest);
-      if (signal.aborted) return { answer: ABORTED, usage: meter.usage() };
-      return entered(share, () => actOnOci(action, apis, { signal, meter }));
-    },
+    act: (action, call) => calls.act(action, call, (turn) => actOnOci(action, apis, turn)),
     // Connections are the cloud's.
     close() {},
   };
-
-  async function entered<Value>(share: number, work: () => Promise<Value>): Promise<Value> {
-    const leave = apis.enter(share);
-    try {
-      return await work();
-    } finally {
-      leave();
-    }
-  }
 }
-
-const ABORTED = { kind: "error", code: "Aborted", message: "aborted before OCI was asked" } as const;

@@ -5,7 +5,7 @@ import type { CloudError } from "#clouds/http/classify.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
 import { type HttpCloudOptions, userAgentOf, worldOf } from "#clouds/http/cloud-options.ts";
 import { createMeter } from "#clouds/http/meter.ts";
-import { answerOf, type Outcome } from "#clouds/http/outcome.ts";
+import { abortedBefore, answerOf, type Outcome } from "#clouds/http/outcome.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { loadedCapability } from "#clouds/loaded-capability.ts";
 import { type Cattle, createCattle } from "#clouds/rancher/cattle/client.ts";
@@ -59,7 +59,7 @@ export function createCattleCloud(
     async instances(nodes, { signal, share, control = false, onRequest }) {
       const meter = createMeter(onRequest);
       if (nodes.length === 0 || signal.aborted)
-        return { answers: nodes.map(() => ABORTED), usage: meter.usage() };
+        return { answers: nodes.map(() => abortedBefore("Rancher")), usage: meter.usage() };
       const leave = budget.enter(share);
       try {
         const answers = await answersTo(
@@ -139,9 +139,3 @@ function readError(body: unknown): CloudError | undefined {
     ? undefined
     : { id: error.code ?? undefined, message: error.message ?? undefined };
 }
-
-const ABORTED: InstanceAnswer = {
-  kind: "error",
-  code: "Aborted",
-  message: "aborted before Rancher was asked",
-};

@@ -1,7 +1,7 @@
 import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balancing";
 import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
 import type { AwsCluster } from "#clouds/aws/belonging.ts";
-import type { Fault, Outcome } from "#clouds/aws/errors.ts";
+import type { Outcome } from "#clouds/aws/errors.ts";
 import { isOfCluster } from "#clouds/aws/load-balancers/allowed.ts";
 import { classicStateOf } from "#clouds/aws/load-balancers/observe/classic.ts";
 import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
@@ -25,8 +25,9 @@ import type {
   VpcState,
 } from "#clouds/aws/load-balancers/state.ts";
 import { SERVICE_TAG } from "#clouds/aws/load-balancers/vpc/tags.ts";
+import { observationOf } from "#clouds/observation.ts";
 import { ok } from "#clouds/outcome.ts";
-import type { CapabilityErrorCode, Observation } from "#core/capability.ts";
+import type { Observation } from "#core/capability.ts";
 
 /** Services whose own details are looked at side by side: each is brought to its end before the quota is spent on the next. */
 const AT_ONCE = 6;
@@ -143,15 +144,6 @@ function isTagged(
   { clusterTag, clusterName }: AwsCluster,
 ): boolean {
   return tags[SERVICE_TAG] === service && isOfCluster(tags, clusterTag ?? clusterName ?? "");
-}
-
-function observationOf(outcome: Outcome<AwsLoadBalancerState>): Observation {
-  if (outcome.kind === "ok") return { kind: "observed", state: outcome.value };
-  return { kind: "error", code: codeOf(outcome.fault), message: outcome.fault.message };
-}
-
-function codeOf({ code }: Fault): CapabilityErrorCode {
-  return code === "Throttled" || code === "Denied" || code === "Aborted" ? code : "Unavailable";
 }
 
 const NAMELESS: Observation = {

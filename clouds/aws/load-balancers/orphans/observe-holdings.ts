@@ -10,9 +10,9 @@ import { classicTags, networkTags, type TagsOf } from "#clouds/aws/load-balancer
 import { groupsOf } from "#clouds/aws/load-balancers/observe/vpc.ts";
 import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
 import { SERVICE_TAG } from "#clouds/aws/load-balancers/vpc/tags.ts";
+import { failureOf } from "#clouds/observation.ts";
 import { ok } from "#clouds/outcome.ts";
 import type { Observation } from "#core/capability.ts";
-import { CapabilityErrorCode } from "#core/capability.ts";
 import type { Holding, HoldingsState } from "#core/service/holdings.ts";
 
 /**
@@ -31,10 +31,7 @@ export async function observeHoldings(
       groupHoldings(vpc, tag, read),
     ]),
   );
-  if (found.kind === "fault") {
-    const { code, message } = found.fault;
-    return { kind: "error", code: CapabilityErrorCode.safeParse(code).data ?? "Unavailable", message };
-  }
+  if (found.kind === "fault") return failureOf(found.fault);
   const state: HoldingsState = { holdings: found.value.flat() };
   return { kind: "observed", state };
 }

@@ -1,4 +1,4 @@
-import type { Fault, Outcome } from "#clouds/aws/errors.ts";
+import type { Outcome } from "#clouds/aws/errors.ts";
 import { isOwned } from "#clouds/aws/load-balancers/allowed.ts";
 import { allClassic, allNetwork } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
 import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
@@ -15,8 +15,9 @@ import {
 import { ORPHANED_TAG } from "#clouds/aws/load-balancers/orphans/tag.ts";
 import type { SecurityGroupState } from "#clouds/aws/load-balancers/state.ts";
 import { SERVICE_TAG } from "#clouds/aws/load-balancers/vpc/tags.ts";
+import { failureOf } from "#clouds/observation.ts";
 import { ok } from "#clouds/outcome.ts";
-import { CapabilityErrorCode, type Observation } from "#core/capability.ts";
+import type { Observation } from "#core/capability.ts";
 import type { Holding, HoldingsState } from "#core/service/holdings.ts";
 import { inTurn } from "#core/service/orphans/mark.ts";
 
@@ -27,7 +28,7 @@ import { inTurn } from "#core/service/orphans/mark.ts";
  */
 export async function observeOrphans(observing: Observing, at: string): Promise<Observation> {
   const listed = await holdingsOf(observing);
-  if (listed.kind === "fault") return errorOf(listed.fault);
+  if (listed.kind === "fault") return failureOf(listed.fault);
   const holdings = listed.value;
   const candidate = inTurn(holdings, Date.parse(at));
   if (candidate === undefined)
@@ -122,10 +123,6 @@ function ours(found: readonly Found[], tagsOf: TagsOf, clusterTag: string): Outc
 function withoutPartsInUse(holdings: readonly Holding[]): readonly Holding[] {
   const whole = new Set(holdings.flatMap(({ isPart, service }) => (isPart ? [] : service)));
   return holdings.filter(({ isPart, service }) => !isPart || !whole.has(service));
-}
-
-function errorOf({ code, message }: Fault): Observation {
-  return { kind: "error", code: CapabilityErrorCode.safeParse(code).data ?? "Unavailable", message };
 }
 
 const NOTHING_SAID: Observation = { kind: "error", code: "Unavailable", message: "AWS: no answer" };

@@ -1,11 +1,12 @@
-import type { Fault, Outcome } from "#clouds/http/outcome.ts";
+import type { Outcome } from "#clouds/http/outcome.ts";
+import { observationOf } from "#clouds/observation.ts";
 import { findBalancers } from "#clouds/oci/load-balancers/observe/balancers.ts";
 import { lookAtNetwork } from "#clouds/oci/load-balancers/observe/network.ts";
 import type { Reads } from "#clouds/oci/load-balancers/observe/reads.ts";
 import type { Sought } from "#clouds/oci/load-balancers/observe/sought.ts";
 import type { InstanceAddresses, OciState } from "#clouds/oci/load-balancers/state.ts";
 import { ok } from "#clouds/outcome.ts";
-import type { CapabilityErrorCode, Observation } from "#core/capability.ts";
+import type { Observation } from "#core/capability.ts";
 
 /** What an observation is made with. */
 export interface Observing {
@@ -54,16 +55,6 @@ async function stateOf(
   if (sought.onlyTargets && isMade) return ok({ ...seen, groups: [], named: {}, subnets: {} });
   const network = await lookAtNetwork(sought, isMade, observing);
   return network.kind === "fault" ? network : ok({ ...seen, ...network.value });
-}
-
-/** An outcome as an observation. */
-export function observationOf(outcome: Outcome<unknown>): Observation {
-  if (outcome.kind === "ok") return { kind: "observed", state: outcome.value };
-  return { kind: "error", code: codeOf(outcome.fault), message: outcome.fault.message };
-}
-
-function codeOf({ code }: Fault): CapabilityErrorCode {
-  return code === "Throttled" || code === "Denied" || code === "Aborted" ? code : "Unavailable";
 }
 
 const NAMELESS: Observation = {

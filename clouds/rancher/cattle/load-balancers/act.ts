@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Turn } from "#clouds/http/api.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
+import { failureOf, invalid } from "#clouds/observation.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import type { Cattle } from "#clouds/rancher/cattle/client.ts";
 import {
@@ -9,18 +10,13 @@ import {
   Stack,
 } from "#clouds/rancher/cattle/load-balancers/resources.ts";
 import { PortRule } from "#clouds/rancher/cattle/load-balancers/state.ts";
-import type { ActionAnswer, CapabilityErrorCode } from "#core/capability.ts";
+import type { ActionAnswer } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 
 /** Carries out one action: one request, by a link that Rancher gave. */
 export async function perform(action: CloudAction, cattle: Cattle, turn: Turn): Promise<ActionAnswer> {
   const order = Order.safeParse({ ...action.parameters, action: action.action }).data;
-  if (order === undefined)
-    return {
-      kind: "error",
-      code: "Invalid",
-      message: `loadBalancers has no ${action.action} with these parameters`,
-    };
+  if (order === undefined) return invalid(`loadBalancers has no ${action.action} with these parameters`);
   return answerOf(order, await carryOut(order, cattle, turn));
 }
 
@@ -126,10 +122,5 @@ function answerOf({ action }: Order, outcome: Outcome<unknown>): ActionAnswer {
   if (status === 404 || status === 405 || status === 409 || CONFLICTS.has(errorId))
     return { kind: "conflict", message, ...reason };
   if (status === 400 || status === 422) return { kind: "error", code: "Invalid", message, ...reason };
-  return { kind: "error", code: codeOf(outcome.fault.code), message, ...reason };
-}
-
-/** A code of a node's answer as one of a capability. */
-export function codeOf(code: string): CapabilityErrorCode {
-  return code === "Throttled" || code === "Denied" || code === "Aborted" ? code : "Unavailable";
+  return { ...failureOf(outcome.fault), ...reason };
 }

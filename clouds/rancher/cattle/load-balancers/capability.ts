@@ -1,64 +1,46 @@
 import * as z from "zod";
-import type { ActionCall, ActionResult } from "#clouds/cloud.ts";
 import { createEntrance } from "#clouds/entrance.ts";
+import type { Turn } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
-import { createMeter } from "#clouds/http/meter.ts";
-import type { Fault } from "#clouds/http/outcome.ts";
+import { createCapabilityCalls } from "#clouds/http/capability-calls.ts";
 import type { ClosableCapability } from "#clouds/loaded-capability.ts";
+import { failureOf, invalid, observationOf } from "#clouds/observation.ts";
 import type { Cattle } from "#clouds/rancher/cattle/client.ts";
-import { codeOf, perform } from "#clouds/rancher/cattle/load-balancers/act.ts";
+import { perform } from "#clouds/rancher/cattle/load-balancers/act.ts";
 import { type Environment, readEnvironment, stateOf } from "#clouds/rancher/cattle/load-balancers/observe.ts";
 import type { Observation } from "#core/capability.ts";
-import { messageOf } from "#core/message-of.ts";
 import { type Holding, HoldingsQuestion } from "#core/service/holdings.ts";
 import { Service } from "#core/service/service.ts";
 
 /** The load balancers of an environment of Rancher 1.x; they spend of the same quota as its nodes. */
 export function createLoadBalancers(cattle: Cattle, budget: Budget): ClosableCapability {
-  const enter = createEntrance(budget);
+  const calls = createCapabilityCalls({ title: "Rancher", enter: createEntrance(budget) });
   return {
-    async observe(questions, call) {
-      const { signal, onRequest } = call;
-      const meter = createMeter(onRequest);
-      const all = (answer: Observation) => ({ answers: questions.map(() => answer), usage: meter.usage() });
-      if (questions.length === 0 || signal.aborted) return all(ABORTED);
-      const parsed = questions.map((each) => Question.safeParse(each).data);
-      if (parsed.every((each) => each === undefined)) return all(NOT_UNDERSTOOD);
-      const leave = enter(call);
-      try {
-        const turn = { signal, meter };
-        const environment = await readEnvironment(cattle, turn);
-        if (environment.kind === "fault") return all(failed(environment.fault));
-        const answers = parsed.map(async (question): Promise<Observation> => {
-          if (question === undefined) return NOT_UNDERSTOOD;
-          if ("holdings" in question) return { kind: "observed", state: holdingsOf(environment.value) };
-          const state = await stateOf(question, environment.value, cattle, turn);
-          return state.kind === "ok" ? { kind: "observed", state: state.value } : failed(state.fault);
-        });
-        return { answers: await Promise.all(answers), usage: meter.usage() };
-      } catch (error) {
-        // Nothing is known to come here; but the contract is that nobody's batch rejects.
-        return all({ kind: "error", code: "Unavailable", message: `loadBalancers: ${messageOf(error)}` });
-      } finally {
-        leave();
-      }
-    },
-    async act(action, call: ActionCall): Promise<ActionResult> {
-      const { signal, onRequest } = call;
-      const meter = createMeter(onRequest);
-      const leave = enter(call);
-      try {
-        return { answer: await perform(action, cattle, { signal, meter }), usage: meter.usage() };
-      } catch (error) {
-        const message = `${action.action}: ${messageOf(error)}`;
-        return { answer: { kind: "error", code: "Unavailable", message }, usage: meter.usage() };
-      } finally {
-        leave();
-      }
-    },
+    observe: (questions, call) => calls.observe(questions, call, (turn) => observe(questions, cattle, turn)),
+    act: (action, call) =>
+      calls.act(action, call, async (turn) => ({ answer: await perform(action, cattle, turn) })),
     // Its connections are those of its cloud.
     close: () => {},
   };
+}
+
+/** What all of them have in common is read once. */
+async function observe(
+  questions: readonly unknown[],
+  cattle: Cattle,
+  turn: Turn,
+): Promise<readonly Observation[]> {
+  const parsed = questions.map((each) => Question.safeParse(each).data);
+  if (parsed.every((each) => each === undefined)) return parsed.map(() => NOT_UNDERSTOOD);
+  const environment = await readEnvironment(cattle, turn);
+  if (environment.kind === "fault") return parsed.map(() => failureOf(environment.fault));
+  return Promise.all(
+    parsed.map(async (question): Promise<Observation> => {
+      if (question === undefined) return NOT_UNDERSTOOD;
+      if ("holdings" in question) return { kind: "observed", state: holdingsOf(environment.value) };
+      return observationOf(await stateOf(question, environment.value, cattle, turn));
+    }),
+  );
 }
 
 const Question = z.union([
@@ -80,14 +62,4 @@ function holdingsOf({ balancers }: Environment): { readonly holdings: readonly H
   };
 }
 
-function failed({ code, message }: Fault): Observation {
-  return { kind: "error", code: codeOf(code), message };
-}
-
-const ABORTED: Observation = { kind: "error", code: "Aborted", message: "aborted before Rancher was asked" };
-
-const NOT_UNDERSTOOD: Observation = {
-  kind: "error",
-  code: "Invalid",
-  message: "loadBalancers is asked something that it does not understand",
-};
+const NOT_UNDERSTOOD = invalid("loadBalancers is asked something that it does not understand");

@@ -1,5 +1,6 @@
 import { createPrivateKey } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createEntrance } from "#clouds/entrance.ts";
 import { createOciApis, type OciApis } from "#clouds/oci/api.ts";
 import { OciCloudConfig } from "#clouds/oci/kind.ts";
 import { createLoadBalancers } from "#clouds/oci/load-balancers/capability.ts";
@@ -11,21 +12,33 @@ import { cloudOf, type FakeAccount, startFakeAccount } from "#test/clouds/oci/lo
 import { aService, CLUSTER, question } from "#test/clouds/oci/load-balancers/service.ts";
 
 let account: FakeAccount;
-let apis: OciApis;
+let opened: OciApis[];
 let capability: ReturnType<typeof createLoadBalancers>;
 beforeEach(async () => {
   account = await startFakeAccount();
-  const config = OciCloudConfig.parse(cloudOf(account, "unused", API_KEY.fingerprint));
-  const key = createPrivateKey(API_KEY.pem);
-  const world = { sleep: async () => {}, now: () => 0, wallClock: Date.now, random: () => 0.5 };
-  apis = createOciApis(config, async () => key, world);
-  const instances = async () => ({ answers: [], usage: { calls: {}, throttled: 0, waitedMs: 0 } });
-  capability = createLoadBalancers({ config, cluster: CLUSTER, apis, instances, wallClock: Date.now });
+  opened = [];
+  capability = capabilityWith({ disableRateLimiter: true });
 });
 afterEach(async () => {
-  apis.close();
+  for (const apis of opened) apis.close();
   await account.close();
 });
+
+function capabilityWith(rateLimiter: object): typeof capability {
+  const config = OciCloudConfig.parse({
+    ...cloudOf(account, "unused", API_KEY.fingerprint),
+    rateLimiter,
+  });
+  const key = createPrivateKey(API_KEY.pem);
+  const world = { sleep: async () => {}, now: () => 0, wallClock: Date.now, random: () => 0.5 };
+  const apis = createOciApis(config, async () => key, world);
+  opened.push(apis);
+  const instances = async () => ({ answers: [], usage: { calls: {}, throttled: 0, waitedMs: 0 } });
+  return createLoadBalancers({
+    ...{ config, cluster: CLUSTER, apis, enter: createEntrance(apis) },
+    ...{ instances, wallClock: Date.now },
+  });
+}
 
 const anAction = (action: string, target: string, parameters: Record<string, unknown> = {}): CloudAction => ({
   ...{ on: "cloud", capability: "loadBalancers", action, target, parameters },
@@ -64,6 +77,18 @@ describe("what a change is answered with", () => {
     account.oci.fault = () => "destroy";
     await act(anAction("lb:CreateLoadBalancer", "name", { body: {}, retryToken: "t" }));
     expect(account.oci.requests.map(({ headers }) => headers["opc-retry-token"])).toEqual(["t"]);
+  });
+
+  test("what one invocation does side by side has its share once", async () => {
+    account.oci.fault = () => ({ status: 204 });
+    // Five requests at once, of which two are this one's part, on a clock that stands still.
+    const limited = capabilityWith({ rateLimitBucketWrite: 5, rateLimitQPSWrite: 0.1 });
+    const call = aCall({ share: 0.4 });
+    const all = await Promise.all(Array.from({ length: 6 }, () => limited.act(UPDATE, call)));
+    expect(all.map(({ answer }) => answer.kind).toSorted()).toEqual([
+      ...["done", "done"],
+      ...["error", "error", "error", "error"],
+    ]);
   });
 
   test("a change names what it is made on", async () => {

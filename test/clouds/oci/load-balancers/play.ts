@@ -1,5 +1,6 @@
 import { createPrivateKey } from "node:crypto";
 import type { Cloud } from "#clouds/cloud.ts";
+import { createEntrance } from "#clouds/entrance.ts";
 import { createOciApis } from "#clouds/oci/api.ts";
 import { OciCloudConfig } from "#clouds/oci/kind.ts";
 import { createLoadBalancers } from "#clouds/oci/load-balancers/capability.ts";
@@ -49,7 +50,10 @@ export function createPlayer(account: FakeAccount, more: Readonly<Record<string,
     }),
     usage: { calls: { Instances: 1 }, throttled: 0, waitedMs: 0 },
   });
-  const capability = createLoadBalancers({ config, cluster: CLUSTER, apis, instances, wallClock: Date.now });
+  const capability = createLoadBalancers({
+    ...{ config, cluster: CLUSTER, apis, enter: createEntrance(apis) },
+    ...{ instances, wallClock: Date.now },
+  });
   const ofPlayer = settings(cloud);
   const player: Player = {
     settings: ofPlayer,
