@@ -403,6 +403,11 @@ function withHome(command: Command): Command {
       .addOption(new Option("--shard-by <reference>", "shares clusters by Leases of kubernetes:").hideHelp())
       .addOption(new Option("--shard-replicas <list>", "shares clusters among these").hideHelp())
       .addOption(new Option("--shard-name <name>", "which replica this is (default: $POD_NAME)").hideHelp())
+      .addOption(
+        new Option("--quota-percent <percent>", "of each cloud account's quotas, what is spent here")
+          .default("100")
+          .hideHelp(),
+      )
       .option("--workers <count>", "threads for the clusters of a file; 0: none (default: by their number)")
   );
 }

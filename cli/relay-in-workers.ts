@@ -6,7 +6,7 @@ import { FUNCTION_TIMEOUT_MS } from "#cli/function-timeout.ts";
 import { onHangup } from "#cli/hangup.ts";
 import type { OpenedClusters } from "#cli/opened-clusters.ts";
 import type { CommonWorkerData, RelayWorkerData, RunWorkerData } from "#cli/relay-worker-data.ts";
-import { log, serveUntilSignal } from "#cli/serve.ts";
+import { log, partOfQuotas, serveUntilSignal } from "#cli/serve.ts";
 import type { ServingSettings } from "#cli/settings.ts";
 import { startHealth } from "#cli/start-health.ts";
 import { sayThatNoneIsUsable } from "#cli/start-notes.ts";
@@ -52,7 +52,7 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
   if (!isUsable) sayThatNoneIsUsable(home.name);
   const clock = systemClock;
   const workerMetrics = createWorkerMetrics();
-  const gate = createGate({ clock, random: Math.random });
+  const gate = createGate({ clock, random: Math.random, partOf: partOfQuotas(serving, shard) });
   const health =
     platform !== undefined && options.hasFallback === true
       ? startHealth({

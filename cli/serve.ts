@@ -79,7 +79,7 @@ export async function serve({
   fallback,
 }: ServeOptions): Promise<void> {
   const metrics = createRelayMetrics();
-  const gate = createGate({ clock: systemClock, random: Math.random });
+  const gate = createGate({ clock: systemClock, random: Math.random, partOf: partOfQuotas(serving, shard) });
   metrics.followGate(gate.status);
   const swept = sweptTogether(metrics);
   const relay = startRelay({
@@ -118,6 +118,14 @@ export async function serve({
       await Promise.all([invoker.close(), follower?.stopped]);
     },
   });
+}
+
+/** What of an account's quotas is this process's: its part of what the replicas have together that share the clusters. */
+export function partOfQuotas(
+  { quotaPart }: Pick<ServingSettings, "quotaPart">,
+  shard: Pick<Shard, "partOf"> | undefined,
+): (quotaKey: string) => number {
+  return (quotaKey) => quotaPart * (shard?.partOf(quotaKey) ?? 1);
 }
 
 /** Several that sweep, each its own clusters. */

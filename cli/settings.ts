@@ -28,6 +28,7 @@ export interface Flags extends ClusterFlags {
   readonly nodeStatusUpdateFrequency: string;
   readonly bindAddress: string;
   readonly port: string;
+  readonly quotaPercent: string;
 }
 
 /** How a process serves and paces itself, whatever clusters it has. */
@@ -35,6 +36,8 @@ export interface ServingSettings {
   readonly nodeStatusUpdateFrequencySeconds: number;
   readonly bindAddress: string;
   readonly port: number;
+  /** Which part of the quotas of each cloud account this process divides among its invocations, 0 to 1. */
+  readonly quotaPart: number;
 }
 
 /** One cluster and the two identities, as flags give them. */
@@ -56,6 +59,7 @@ export function readServingSettings(flags: Flags, faults: ConfigurationFault[]):
       ) ?? Number.NaN,
     bindAddress: flags.bindAddress,
     port: readPort(flags.port, faults),
+    quotaPart: readQuotaPercent(flags.quotaPercent, faults) / 100,
   };
 }
 
@@ -134,6 +138,13 @@ function readPort(text: string, faults: ConfigurationFault[]): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port <= 65_535) return port;
   faults.push({ name: "--port", message: `"${text}" is no port; give 0 (any free one) to 65535` });
+  return Number.NaN;
+}
+
+function readQuotaPercent(text: string, faults: ConfigurationFault[]): number {
+  const percent = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
+  if (percent >= 1 && percent <= 100) return percent;
+  faults.push({ name: "--quota-percent", message: `"${text}" is no part of the quotas; give 1 to 100` });
   return Number.NaN;
 }
 

@@ -13,6 +13,8 @@ export interface GateOptions {
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
+  /** Which part of an account's quotas is this process's, 0 to 1, where other processes spend the rest; all of it without this. */
+  readonly partOf?: ((quotaKey: string) => number) | undefined;
 }
 
 /** The gate of a process, and how it stands. */
@@ -41,7 +43,7 @@ const FORGET_EVERY_MS = 60_000;
  * its quotas have shares. Of the cluster, that it has none in flight, or that its invocations go well. Where there is not enough for
  * all, whoever has taken least lately is first.
  */
-export function createGate({ clock, random }: GateOptions): ProcessGate {
+export function createGate({ clock, random, partOf = () => 1 }: GateOptions): ProcessGate {
   const platform = createBreaker(random);
   const functions = new Map<string, FunctionGate>();
   const accounts = new Map<string, GateAccount>();
@@ -57,7 +59,7 @@ export function createGate({ clock, random }: GateOptions): ProcessGate {
     const { controller, cluster, quotaKey } = request;
     const fn = functions.get(controller) ?? createFunctionGate(platform, random);
     functions.set(controller, fn);
-    const account = accounts.get(quotaKey) ?? createGateAccount(clock.now());
+    const account = accounts.get(quotaKey) ?? createGateAccount(clock.now(), () => partOf(quotaKey));
     accounts.set(quotaKey, account);
     return { request, fn, account, cluster: account.cluster(cluster) };
   }

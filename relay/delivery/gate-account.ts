@@ -15,9 +15,9 @@ export interface GateAccount {
   forget(nowMs: number, kept: ReadonlySet<ClusterTurns>): boolean;
 }
 
-/** An account that has spent nothing yet. */
-export function createGateAccount(nowMs: number): GateAccount {
-  const quota = createQuota(nowMs);
+/** An account that has spent nothing yet; `part` is what of its quotas this process may spend, 0 to 1. */
+export function createGateAccount(nowMs: number, part: () => number): GateAccount {
+  const quota = createQuota(nowMs, part);
   const clusters = new Map<string, ClusterTurns>();
   let beyond = 0;
   return {
@@ -28,7 +28,7 @@ export function createGateAccount(nowMs: number): GateAccount {
       clusters.set(name, turns);
       return turns;
     },
-    hasRoom: (floorShare) => beyond < Math.floor(1 / floorShare),
+    hasRoom: (floorShare) => beyond < Math.floor(part() / floorShare),
     countBeyond(by) {
       beyond += by;
     },

@@ -40,10 +40,11 @@ const PEAK_HALF_LIFE_MS = 5_000;
 
 /**
  * Equal shares for as many invocations as there lately were at a time, so that a few that come one by one may spend what nobody
- * else does. Additive growth, decrease in proportion, and never below the floor.
+ * else does. Additive growth, decrease in proportion, and never below the floor. `part` is what of the account's quotas there is to
+ * divide, 0 to 1, asked for at each beginning.
  */
-export function createQuota(startMs: number): Quota {
-  /** What of the quotas is spent at most, all invocations together. */
+export function createQuota(startMs: number, part: () => number = () => 1): Quota {
+  /** What of that part is spent at most, all invocations together. */
   let ceiling = 1;
   let granted = 0;
   let inFlight = 0;
@@ -78,8 +79,9 @@ export function createQuota(startMs: number): Quota {
       grow(nowMs);
       inFlight += 1;
       peak = Math.max(peak, inFlight);
-      const promised = PROMISED * ceiling;
-      const fair = Math.min(ceiling, promised / Math.round(peak));
+      const spent = part() * ceiling;
+      const promised = PROMISED * spent;
+      const fair = Math.min(spent, promised / Math.round(peak));
       const share = Math.max(floorShare, Math.min(fair, promised - granted));
       granted += share;
       return share;

@@ -9,6 +9,8 @@ export interface Shard extends Pick<Membership, "leave"> {
   /** The home as this replica is to follow it. */
   of(home: ClusterHome): ShardedHome;
   status(): ShardStatus;
+  /** Which part of the quotas of an account this replica may spend, 0 to 1. */
+  partOf(quotaKey: string): number;
 }
 
 /** How a shard stands; plain data. */
@@ -23,10 +25,12 @@ export interface ShardStatus extends ShardCount {
 /** The part that follows from who lives. */
 export function createShard(membership: Membership): Shard {
   let count: () => ShardCount = () => ({ own: 0, all: 0 });
+  let partOf: ShardedHome["partOf"] = () => 1;
   return {
     of(home) {
       const sharded = shardedHome(home, membership);
       count = sharded.count;
+      partOf = sharded.partOf;
       return sharded;
     },
     status: () => ({
@@ -35,6 +39,7 @@ export function createShard(membership: Membership): Shard {
       isCutOff: membership.isCutOff(),
       ...count(),
     }),
+    partOf: (quotaKey) => partOf(quotaKey),
     leave: () => membership.leave(),
   };
 }

@@ -1,3 +1,4 @@
+import { quotaKeyOf } from "#config/cluster.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
 import type { ClusterHome } from "#config/home/home.ts";
 import { type Clock, systemClock } from "#kube/follow/clock.ts";
@@ -11,6 +12,11 @@ export interface ShardedHome extends ClusterHome {
   own(content: ClustersFile): ClustersFile;
   /** How many clusters are this replica's, and how many there are, as last read. */
   count(): ShardCount;
+  /**
+   * Which part of the quotas of an account this replica may spend, 0 to 1: as large as its part of the clusters that draw on them, so
+   * that the parts of all replicas are the whole.
+   */
+  partOf(quotaKey: string): number;
 }
 
 export interface ShardCount {
@@ -33,6 +39,8 @@ export function shardedHome(
   let own: ReadonlySet<string> = new Set();
   let count: ShardCount = { own: 0, all: 0 };
   let last: ClustersFile | undefined;
+  /** By quota key. */
+  let drawing: ReadonlyMap<string, ShardCount> = new Map();
   /** Until when clusters that are another one's by now are kept. */
   const keptUntilMs = new Map<string, number>();
 
@@ -47,6 +55,12 @@ export function shardedHome(
       if (now.has(name) || !names.has(name) || untilMs <= nowMs) keptUntilMs.delete(name);
     own = now;
     count = { own: now.size, all: names.size };
+    drawing = new Map(
+      [...Map.groupBy(content.clusters, quotaKeyOf)].map(([quotaKey, all]) => [
+        quotaKey,
+        { own: all.filter(({ name }) => now.has(name)).length, all: all.length },
+      ]),
+    );
     return shardOf(content, (name) => now.has(name) || keptUntilMs.has(name));
   }
 
@@ -72,5 +86,11 @@ export function shardedHome(
     },
     own: take,
     count: () => count,
+    partOf(quotaKey) {
+      const drawn = drawing.get(quotaKey);
+      // What goes on although its entry is faulty by now may be anybody's.
+      if (drawn === undefined) return 1 / Math.max(1, membership.replicas()?.length ?? 1);
+      return drawn.own / drawn.all;
+    },
   };
 }

@@ -300,6 +300,26 @@ describe("readClusterSettings", () => {
   });
 });
 
+describe("readServingSettings", () => {
+  test.each([
+    ["100", 1],
+    ["50", 0.5],
+    ["1", 0.01],
+  ])("reads that %s percent of the quotas are this process's", (quotaPercent, quotaPart) => {
+    const faults: ConfigurationFault[] = [];
+    expect(readServingSettings(flags({ quotaPercent }), faults)).toMatchObject({ quotaPart });
+    expect(faults).toEqual([]);
+  });
+
+  test.each(["0", "101", "-1", "50%", "0.5", "", "1e2", "ten"])("refuses %j of them", (quotaPercent) => {
+    const faults: ConfigurationFault[] = [];
+    readServingSettings(flags({ quotaPercent }), faults);
+    expect(faults).toEqual([
+      { name: "--quota-percent", message: `"${quotaPercent}" is no part of the quotas; give 1 to 100` },
+    ]);
+  });
+});
+
 function flags(difference: Partial<Flags>): Flags {
   return {
     cloudProvider: "aws",
@@ -310,6 +330,7 @@ function flags(difference: Partial<Flags>): Flags {
     nodeStatusUpdateFrequency: "5m0s",
     bindAddress: "127.0.0.1",
     port: "10258",
+    quotaPercent: "100",
     dryRun: false,
     ...difference,
   };

@@ -59,11 +59,12 @@ async function insist(session: Session<ThrottlingService>, operation: Operation)
 }
 
 /** Invocations after each other, each with its share of the account's quotas, in sandboxes that live on. */
-async function invokeAgainAndAgain(
+function invokeAgainAndAgain(
   service: ThrottlingService,
   budgets: readonly Budget[],
-): Promise<{ readonly made: () => number }> {
-  const quota = createQuota(now());
+  part = 1,
+): { readonly made: () => number } {
+  const quota = createQuota(now(), () => part);
   const { signal } = new AbortController();
   let made = 0;
   const invoke = async (budget: Budget): Promise<void> => {
@@ -88,9 +89,11 @@ async function invokeAgainAndAgain(
     void (async () => {
       for (;;) await invoke(budget);
     })();
-  await vi.advanceTimersByTimeAsync(SECONDS * 1_000);
   return { made: () => made };
 }
+
+const sum = (counts: ThrottlingService["done"]): number =>
+  [...counts.values()].reduce((total, each) => total + each, 0);
 
 describe("Services that are made for a minute, in two invocations at a time", () => {
   test.each([
@@ -105,11 +108,23 @@ describe("Services that are made for a minute, in two invocations at a time", ()
     const service = throttlingService({ quotas, jitterMs, now, sleep });
     const own = Array.from({ length: processes }, () => createBudget(now));
     const budgets = Array.from({ length: INVOCATIONS }, (_, index) => own[index % processes] as Budget);
-    const { made } = await invokeAgainAndAgain(service, budgets);
-    const sum = (counts: ThrottlingService["done"]): number =>
-      [...counts.values()].reduce((total, each) => total + each, 0);
+    const { made } = invokeAgainAndAgain(service, budgets);
+    await vi.advanceTimersByTimeAsync(SECONDS * 1_000);
     const most = Math.min(...Object.values(NEEDED).map((needs) => needs(part)));
     expect(made()).toBeGreaterThanOrEqual(0.8 * most);
     expect(sum(service.throttled)).toBeLessThanOrEqual(0.02 * sum(service.done));
   });
+});
+
+test("three replicas, each with a third of the quotas, spend four fifths together, and one call in 25 is throttled at most", async () => {
+  const service = throttlingService({ quotas: quotasOf(1), jitterMs: 300, now, sleep });
+  const replicas = Array.from({ length: 3 }, () => {
+    const budgets = Array.from({ length: INVOCATIONS }, () => createBudget(now));
+    return invokeAgainAndAgain(service, budgets, 1 / 3);
+  });
+  await vi.advanceTimersByTimeAsync(SECONDS * 1_000);
+  const most = Math.min(...Object.values(NEEDED).map((needs) => needs(1)));
+  expect(replicas.reduce((total, { made }) => total + made(), 0)).toBeGreaterThanOrEqual(0.8 * most);
+  // As if each had all of them it is one in 14.
+  expect(sum(service.throttled)).toBeLessThanOrEqual(sum(service.done) / 25);
 });
