@@ -1,4 +1,4 @@
-import { sweepEveryMinute } from "#cli/sweep-every-minute.ts";
+import { MINUTE_MS, sweepEveryMinute } from "#cli/sweep-every-minute.ts";
 import { userOf } from "#core/identities.ts";
 import { actingAs } from "#kube/client/acting-as.ts";
 import { type Clock, systemClock } from "#kube/follow/clock.ts";
@@ -11,6 +11,8 @@ export interface PrivateSweepsOptions {
   readonly metrics: Pick<RelayMetrics, "followSweep">;
   readonly log: (line: SweepLine) => void;
   readonly clock?: Clock;
+  /** Uniform in [0, 1). */
+  readonly random?: () => number;
 }
 
 /**
@@ -21,6 +23,7 @@ export function privateSweeps({
   metrics,
   log,
   clock = systemClock,
+  random = Math.random,
 }: PrivateSweepsOptions): NonNullable<RelayOptions["sweep"]> {
   const turns = createSweepTurns(clock);
   const overdue = new Map<string, number>();
@@ -29,7 +32,9 @@ export function privateSweeps({
     if (!isFollowed) metrics.followSweep(() => overdue);
     isFollowed = true;
     const sweeping = sweepEveryMinute({
-      ...{ cluster, invoker, log, turns, clock, stopOf },
+      ...{ cluster, invoker, log, turns, clock, random, stopOf },
+      // Those that begin together do not list together.
+      firstMs: MINUTE_MS * (1 + random()),
       api: async () => actingAs(transport, userOf("sweep")),
       onOverdue: (nodes) => void overdue.set(cluster.name, nodes),
     });

@@ -23,6 +23,7 @@ test("what the watches of a relay have missed comes up by its own sweep, which l
     metrics: { followSweep: (read) => reads.push(read) },
     log: (line) => lines.push({ ...line }),
     clock,
+    random: () => 0,
   });
   const idle = { ...cluster, name: "tenant-b", policies: { ...cluster.policies, dryRun: true } };
   const started: Sweeping[] = [cluster, idle].map((each) =>
@@ -47,4 +48,35 @@ test("what the watches of a relay have missed comes up by its own sweep, which l
   for (const sweeping of started) await sweeping.close();
   expect(reads[0]?.().size).toBe(0);
   await transport.close();
+});
+
+test("clusters that begin together are swept one after the other in a minute", async () => {
+  const clock = createManualClock();
+  const draws = [0, 0.5];
+  const sweep = privateSweeps({
+    metrics: { followSweep: () => {} },
+    log: () => {},
+    clock,
+    random: () => draws.shift() ?? 0,
+  });
+  const asked: string[] = [];
+  const started = ["one", "two"].map((name) =>
+    sweep({
+      cluster: { ...world.cluster, name },
+      transport: {
+        async send() {
+          asked.push(name);
+          throw new Error("nobody is there");
+        },
+        stream: () => Promise.reject(new Error("nobody is there")),
+        close: async () => {},
+      },
+      invoker: world.invoker,
+    }),
+  );
+  await clock.advance(60_000);
+  expect(new Set(asked)).toEqual(new Set(["one"]));
+  await clock.advance(30_000);
+  expect(new Set(asked)).toEqual(new Set(["one", "two"]));
+  for (const sweeping of started) await sweeping.close();
 });
