@@ -17,11 +17,14 @@ const NEVER_GIVEN_UP = { reached: () => false, onReached: () => () => undefined 
 export async function fallbackLimits(
   cluster: Cluster,
   connect: (cluster: Cluster, role: SignInRole) => Promise<Transport>,
-  signal: AbortSignal = AbortSignal.timeout(TIMEOUT_MS),
+  given?: AbortSignal,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<string | undefined> {
   // There the relay writes in any case.
   if (cluster.writes === "relay") return undefined;
   await slots.enter(NEVER_GIVEN_UP);
+  // From here on: what others take is not the cluster's time.
+  const signal = given ?? AbortSignal.timeout(timeoutMs);
   try {
     const limits: string[] = [];
     for (const role of rolesOf(cluster)) limits.push(...(await limitsOf(cluster, role, connect, signal)));
