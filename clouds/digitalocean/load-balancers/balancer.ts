@@ -96,12 +96,6 @@ export type LoadBalancer = z.output<typeof LoadBalancer>;
 /** The answer to a request about one. */
 export const LoadBalancerAnswer = z.object({ load_balancer: LoadBalancer });
 
-/** One page of a list. */
-export const LoadBalancersPage = z.object({
-  load_balancers: z.array(z.unknown()),
-  links: z.object({ pages: z.object({ next: z.string().optional() }).optional() }).prefault({}),
-});
-
 /** A certificate, as far as anything depends on it. */
 export const Certificate = z.object({
   id: z.string().min(1),

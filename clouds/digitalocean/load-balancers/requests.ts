@@ -1,38 +1,28 @@
+import * as z from "zod";
 import {
   type Certificate,
   CertificateAnswer,
   CertificatesPage,
   LoadBalancer,
   LoadBalancerAnswer,
-  LoadBalancersPage,
 } from "#clouds/digitalocean/load-balancers/balancer.ts";
 import type { Body } from "#clouds/digitalocean/load-balancers/body.ts";
+import { readList } from "#clouds/digitalocean/read-list.ts";
 import type { Api, ApiRequest, Turn } from "#clouds/http/api.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
-/** The most that a page may hold, … */
-const PAGE_SIZE = 200;
-/** … and how many pages are looked at, which are 10,000 load balancers. */
+/** So many pages are looked at, which are 10,000 load balancers. */
 const MAX_PAGES = 50;
 
 /** All load balancers of the account. */
 export async function listLoadBalancers(api: Api, turn: Turn): Promise<Outcome<readonly LoadBalancer[]>> {
-  const template = "GET /v2/load_balancers";
-  const found: LoadBalancer[] = [];
-  for (let page = 1; page <= MAX_PAGES; page += 1) {
-    // The links in an answer name a host, and are not followed: page numbers are ours.
-    const path = `/v2/load_balancers?page=${page}&per_page=${PAGE_SIZE}`;
-    const answer = await api.get({ operation: "loadBalancers_list", template, path }, turn);
-    if (answer.kind === "fault") return answer;
-    const listed = LoadBalancersPage.safeParse(answer.value).data;
-    const parsed = listed?.load_balancers.map((each) => LoadBalancer.safeParse(each));
-    if (listed === undefined || parsed === undefined || parsed.some(({ success }) => !success))
-      return fault("Unavailable", `${template}: the answer is not a list of load balancers`);
-    found.push(...parsed.flatMap(({ data }) => data ?? []));
-    if (listed.links.pages?.next === undefined) return ok(found);
-  }
-  return fault("Unavailable", `${template}: more than ${MAX_PAGES} pages, not looked at further`);
+  const path = "/v2/load_balancers";
+  const list = { operation: "loadBalancers_list", path, key: "load_balancers" };
+  const listed = await readList(list, MAX_PAGES, api, turn);
+  if (listed.kind === "fault") return listed;
+  const { success, data } = z.array(LoadBalancer).safeParse(listed.value);
+  return success ? ok(data) : fault("Unavailable", `GET ${path}: the answer is not a list of load balancers`);
 }
 
 /** One load balancer, or undefined where DigitalOcean itself says that there is none. */

@@ -97,6 +97,22 @@ describe("the firewall before the droplets", () => {
     }
   });
 
+  test("is made whatever the firewalls of others are like, and not where the list is none", async () => {
+    const odd = { id: crypto.randomUUID(), name: "k8s-odd", inbound_rules: [{ protocol: 7 }] };
+    const answer = (body: object) => {
+      world.fake.fault = ({ method }) =>
+        method === "GET" ? { status: 200, body: JSON.stringify(body) } : undefined;
+    };
+    answer({ firewalls: [] });
+    expect(await play([WEB])).toMatchObject({ kind: "retry", because: { code: "Unavailable" } });
+    answer({ firewalls: [{ ...odd, name: NAME }], links: {}, meta: { total: 1 } });
+    expect(await play([WEB])).toMatchObject({ kind: "retry", because: { code: "Unavailable" } });
+    expect(changes()).toEqual([]);
+    answer({ firewalls: [odd], links: {}, meta: { total: 1 } });
+    expect(await play([WEB])).toMatchObject({ kind: "unchanged" });
+    expect(changes()).toEqual(["POST /v2/firewalls"]);
+  });
+
   test("without clusterID counts load balancers of the cluster's network as its own", async () => {
     const near = world.fake.addLoadBalancer({});
     const far = world.fake.addLoadBalancer({ vpc_uuid: VPC.replace("7", "8") });
@@ -183,10 +199,20 @@ describe("where the list of firewalls is of no use, nothing is made", () => {
 
   test("pages have no end", async () => {
     const links = { pages: { next: "https://api.digitalocean.com/v2/firewalls?page=2" } };
-    const body = JSON.stringify({ firewalls: [], links });
-    world.fake.fault = ({ path }) => (path === "/v2/firewalls" ? { status: 200, body } : undefined);
+    const pages = (firewalls: () => unknown) => {
+      world.fake.requests.length = 0;
+      world.fake.fault = ({ path }) => {
+        const body = JSON.stringify({ firewalls: firewalls(), links });
+        return path === "/v2/firewalls" ? { status: 200, body } : undefined;
+      };
+    };
+    pages(() => [{ id: crypto.randomUUID(), name: "k8s-other" }]);
     expect(await play([WEB])).toMatchObject({ kind: "retry", because: { code: "Unavailable" } });
     expect(world.fake.requests).toHaveLength(10);
+    // The same one again and again.
+    pages(() => [{ id: "fw-1", name: "k8s-other" }]);
+    expect(await play([WEB])).toMatchObject({ kind: "retry", because: { code: "Unavailable" } });
+    expect(world.fake.requests).toHaveLength(2);
   });
 });
 

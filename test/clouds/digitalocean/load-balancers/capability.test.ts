@@ -126,6 +126,57 @@ describe("what is observed", () => {
     expect(paths()).toHaveLength(3);
   });
 
+  const A_PAGE = { load_balancers: [], links: {}, meta: { total: 0 } };
+  const NEXT = { pages: { next: "https://api.digitalocean.com/v2/load_balancers?page=2" } };
+  test.for<[string, object]>([
+    ["has no list", { links: {}, meta: { total: 0 } }],
+    ["does not say whether there are more", { load_balancers: [] }],
+    ["says that there are more, and has nothing", { ...A_PAGE, links: NEXT }],
+    ["says that there is something, and has nothing", { ...A_PAGE, meta: { total: 7 } }],
+    ["has what is none", { ...A_PAGE, load_balancers: [{ id: 7 }], meta: { total: 1 } }],
+  ])("an answer that %s is not taken for an account without load balancers", async ([, body]) => {
+    world.fake.fault = () => ({ status: 200, body: JSON.stringify(body) });
+    const { answers } = await capabilityOf().observe([{ ...question(), wanted: false }], aCall());
+    expect(answers).toMatchObject([{ kind: "error", code: "Unavailable" }]);
+    expect(world.fake.requests.length).toBeLessThanOrEqual(2);
+  });
+
+  test("a list that moves under the reading is read again, and shows nothing twice", async () => {
+    const first = world.fake.addLoadBalancer();
+    for (let index = 0; index < 201; index += 1) world.fake.addLoadBalancer();
+    const own = world.fake.addLoadBalancer({ name: DEFAULT_NAME });
+    const onPage2 = (change: () => void) => {
+      world.fake.before = ({ query }) => (query["page"] === "2" ? change() : undefined);
+    };
+    // Our own moves from the second page to the first, when that was read.
+    onPage2(() => {
+      world.fake.loadBalancers.delete(first.id);
+      for (const other of [...world.fake.loadBalancers.values()].slice(0, 2))
+        if (other !== own) world.fake.loadBalancers.delete(other.id);
+    });
+    const capability = capabilityOf();
+    const moved = await capability.observe([question()], aCall());
+    expect(moved.answers).toMatchObject([{ kind: "error", code: "Unavailable" }]);
+    // Somebody's is on both pages, as one was made meanwhile that is listed before it.
+    world.fake.loadBalancers.clear();
+    world.fake.before = undefined;
+    for (let index = 0; index < 200; index += 1) world.fake.addLoadBalancer();
+    const twice = world.fake.addLoadBalancer({ name: DEFAULT_NAME });
+    world.fake.fault = ({ query }) => {
+      const all = [...world.fake.loadBalancers.values()].map((each) => ({
+        ...each,
+        region: { slug: each.region },
+      }));
+      const page = query["page"] === "1" ? [...all.slice(0, 199), all[200]] : [all[199], all[200]];
+      const links = query["page"] === "1" ? NEXT : { pages: {} };
+      const body = JSON.stringify({ load_balancers: page, links, meta: { total: 201 } });
+      return { status: 200, body };
+    };
+    const { answers } = await capability.observe([question()], aCall());
+    expect(answers).toMatchObject([{ kind: "observed", state: { balancers: [{ id: twice.id }] } }]);
+    expect(answers).toHaveProperty("0.state.balancers.length", 1);
+  });
+
   test("of ids that no list shows ten are read, and the others wait", async () => {
     const missing = Array.from(
       { length: 12 },
