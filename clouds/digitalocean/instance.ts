@@ -1,8 +1,8 @@
-import { isIPv4, isIPv6 } from "node:net";
 import type { Droplet, DropletAddress } from "#clouds/digitalocean/droplet.ts";
 import { formatProviderID } from "#clouds/digitalocean/provider-id.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
+import { canonicalIp } from "#core/cidr.ts";
 import type { Instance } from "#core/instance.ts";
 import type { NodeAddress } from "#core/node/node.ts";
 
@@ -39,22 +39,17 @@ function addressesOf({ id, name, networks }: Droplet): Outcome<NodeAddress[]> {
   const external = [first(networks.v4, "public"), first(networks.v6, "public")].filter(
     (each) => each !== undefined,
   );
-  const broken = [internal, ...external].find((each) => !isIPv4(each) && !isIPv6(each));
+  const broken = [internal, ...external].find((each) => canonicalIp(each) === undefined);
   if (broken !== undefined) return lacking(id, `address ("${broken.slice(0, 64)}" is none)`);
   return ok([
     { type: "Hostname", address: name },
-    { type: "InternalIP", address: canonical(internal) },
-    ...external.map((each) => ({ type: "ExternalIP", address: canonical(each) })),
+    { type: "InternalIP", address: canonicalIp(internal) ?? internal },
+    ...external.map((each) => ({ type: "ExternalIP", address: canonicalIp(each) ?? each })),
   ]);
 }
 
 function first(addresses: readonly DropletAddress[], type: string): string | undefined {
   return addresses.find((each) => each.type === type)?.ip_address;
-}
-
-/** One spelling for one address, IPv6 as RFC 5952 has it, or the node would look changed. */
-function canonical(address: string): string {
-  return isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;
 }
 
 function lacking(id: string, what: string): Outcome<never> {

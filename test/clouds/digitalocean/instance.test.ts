@@ -202,6 +202,15 @@ describe("a node without provider ID", () => {
   });
 });
 
+test("an address with a zone is none, and is a matter of its own node", async () => {
+  const v4 = [{ ip_address: "10.0.0.7", type: "private" }];
+  const v6 = [{ ip_address: "fe80::1%eth0", type: "public" }];
+  const [odd, good] = [world.fake.add({ networks: { v4, v6 } }), world.fake.add()];
+  const { answers } = await world.cloud().instances([odd, good].map(identified), aCall());
+  expect(answers.map(summary)).toEqual(["Unavailable", good.id]);
+  expect(answers).toMatchObject([{ message: expect.stringContaining("fe80::1%eth0") }, {}]);
+});
+
 test("a GPU droplet by its id is read singly, or listed where there are more, and its tag is looked at", async () => {
   const [one, two, three] = [
     world.fake.add({ gpu: true }),
