@@ -1,6 +1,5 @@
 import { is, itemsOf, mayBe, type Reader, wholeNumber } from "#clouds/annotations/reading.ts";
-import { canonicalCidr } from "#core/cidr.ts";
-import { parseIp } from "#core/ip.ts";
+import { canonicalCidr, canonicalIp } from "#core/cidr.ts";
 
 /** Numbers of ports between commas. */
 export const ports: Reader<readonly number[]> = (written) => {
@@ -15,7 +14,7 @@ export const port = wholeNumber(1, 65_535);
 /** Rules of a firewall between commas; networks in their one spelling. */
 export const firewallRules: Reader<readonly string[]> = (written) => {
   const items = itemsOf(written);
-  const rules = items.map(firewallRule);
+  const rules = items.slice(0, MAX_ITEMS).map(firewallRule);
   const isGood = items.length <= MAX_ITEMS && rules.every((rule) => rule !== undefined);
   return isGood
     ? is([...new Set(rules.filter((rule) => rule !== undefined))].sort())
@@ -26,7 +25,10 @@ export const firewallRules: Reader<readonly string[]> = (written) => {
 export const presence: Reader<true> = () => is(true);
 
 function firewallRule(item: string): string | undefined {
-  if (item.startsWith("ip:")) return parseIp(item.slice(3)) === undefined ? undefined : item;
+  if (item.startsWith("ip:")) {
+    const address = canonicalIp(item.slice(3));
+    return address === undefined ? undefined : `ip:${address}`;
+  }
   if (!item.startsWith("cidr:")) return undefined;
   const network = canonicalCidr(item.slice(5));
   return network === undefined ? undefined : `cidr:${network}`;

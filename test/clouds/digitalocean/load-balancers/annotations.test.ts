@@ -288,6 +288,10 @@ const ROWS: Readonly<Record<AnnotationSuffix, readonly (readonly [Record<string,
       { firewall: { allow: ["cidr:198.51.100.0/24", "ip:192.0.2.1"], deny: [] } },
     ],
     [{ "allow-rules": "192.0.2.1" }, "InvalidAnnotation allow-rules"],
+    [
+      { "allow-rules": "ip:2001:DB8:0::1,ip:2001:db8::1" },
+      { firewall: { allow: ["ip:2001:db8::1"], deny: [] } },
+    ],
     [{ "allow-rules": "ip:192.0.2.0/24" }, "InvalidAnnotation allow-rules"],
   ],
   "deny-rules": [
