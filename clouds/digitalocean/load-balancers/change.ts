@@ -4,8 +4,9 @@ import { belongingOf, defaultNameOf, isTagged } from "#clouds/digitalocean/load-
 import { replacement } from "#clouds/digitalocean/load-balancers/body.ts";
 import { differences } from "#clouds/digitalocean/load-balancers/compare.ts";
 import type { LoadBalancerConfiguration } from "#clouds/digitalocean/load-balancers/configuration.ts";
-import { eligibleOf, type Kind, noneReachable } from "#clouds/digitalocean/load-balancers/eligible.ts";
+import { eligibleOf, type Kind } from "#clouds/digitalocean/load-balancers/eligible.ts";
 import { immutables } from "#clouds/digitalocean/load-balancers/immutable.ts";
+import { nobodyReached, nodesLeftOut } from "#clouds/digitalocean/load-balancers/left-out.ts";
 import {
   act,
   NODES_UNKNOWN,
@@ -27,10 +28,8 @@ export function bringAbout(
 ): LoadBalancerStep {
   if (there.status === "new") return PROVISIONING;
   const targets = targetsOf(state.targets, kind, there);
-  if (targets.length === 0 && state.targets.length > 0) {
-    const problem = noneReachable(state.targets, kind);
-    return problem === undefined ? NODES_UNKNOWN : { kind: "refused", problem };
-  }
+  if (targets.length === 0 && state.targets.length > 0)
+    return nobodyReached(state.targets, kind) ?? NODES_UNKNOWN;
   const name = nameFor(reading, there, configuration);
   const target = { ...wanted, name: name.name, droplet_ids: targets };
   const differing = differences(there, target);
@@ -84,16 +83,4 @@ function nameFor(
   const field = annotationName("name");
   const value = service.metadata.annotations?.[field];
   return { name: there.name, problems: [{ code: "LoadBalancerImmutable", field, value, detail }] };
-}
-
-function nodesLeftOut(targets: readonly TargetDroplet[]): readonly Problem[] {
-  const messages = targets.flatMap((target) => (target.kind === "not-ours" ? [target.message] : []));
-  const [first] = messages;
-  if (first === undefined) return [];
-  return [
-    {
-      code: "NodeNotUsable",
-      detail: messages.length === 1 ? first : `${first}, and ${messages.length - 1} more`,
-    },
-  ];
 }

@@ -2,7 +2,8 @@ import { annotationName } from "#clouds/digitalocean/load-balancers/annotations/
 import { defaultNameOf, serviceTagOf } from "#clouds/digitalocean/load-balancers/belonging.ts";
 import { creation } from "#clouds/digitalocean/load-balancers/body.ts";
 import { isAllowed } from "#clouds/digitalocean/load-balancers/configuration.ts";
-import { eligibleOf, noneReachable, stackOf } from "#clouds/digitalocean/load-balancers/eligible.ts";
+import { eligibleOf, stackOf } from "#clouds/digitalocean/load-balancers/eligible.ts";
+import { nobodyReached } from "#clouds/digitalocean/load-balancers/left-out.ts";
 import {
   act,
   NO_NODES,
@@ -25,9 +26,8 @@ export function create({ reading, kind, wanted, state, configuration }: Planned)
     return notAllowed("subnet-uuid", service, "cloud.allow.subnets");
   const eligible = eligibleOf(state.targets, kind);
   if (eligible.length === 0) {
-    const problem = noneReachable(state.targets, kind);
-    if (problem !== undefined) return { kind: "refused", problem };
-    return state.targets.some((target) => target.kind === "unknown") ? NODES_UNKNOWN : NO_NODES;
+    const isUnknown = state.targets.some((target) => target.kind === "unknown");
+    return nobodyReached(state.targets, kind) ?? (isUnknown ? NODES_UNKNOWN : NO_NODES);
   }
   const stack = stackOf(kind, eligible, annotations["network-stack"], service);
   if ("problem" in stack) return { kind: "refused", problem: stack.problem };

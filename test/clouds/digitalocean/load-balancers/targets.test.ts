@@ -170,8 +170,15 @@ describe("what cannot be told", () => {
     droplet.tags = [];
     world.pass(20_000);
     const { last } = await bringAbout(cloud, settings, made.service, { nodes, waits: 0 });
-    expect(last).toMatchObject({ kind: "wait" });
+    expect(last).toMatchObject({ kind: "refused", problem: { code: "NodeNotUsable" } });
     expect(targets()).toEqual([[droplet.id]]);
+  });
+
+  test("no node is a droplet of the cluster: its owner is told, and nothing is made", async () => {
+    const nodes = nodesOf([world.fake.add({ tags: [] }), world.fake.add({ region: "nyc1" })]);
+    const { last } = await bringAbout(world.cloud(), settingsWith(), aService(), { nodes, waits: 0 });
+    expect(last).toMatchObject({ kind: "refused", problem: { code: "NodeNotUsable" } });
+    expect(targets()).toEqual([]);
   });
 
   test("without any node none is made, and one that is there sends to none", async () => {
