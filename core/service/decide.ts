@@ -3,7 +3,7 @@ import type { AskContext } from "#core/controller.ts";
 import type { Because, CloudAction, ClusterEvent, Decision, Write } from "#core/decision.ts";
 import { type About, change, referenceTo, retry, skip, unchanged } from "#core/decisions.ts";
 import { SERVICES } from "#core/resources/resource.ts";
-import { type Doubt, doubtOf } from "#core/service/doubt.ts";
+import { type Doubt, doubtOf, secondsOfMaking } from "#core/service/doubt.ts";
 import { type Mark, markOf } from "#core/service/mark.ts";
 import {
   LOAD_BALANCERS,
@@ -85,7 +85,11 @@ function ensure(service: Service, wish: Wish, step: LoadBalancerStep, now: Date)
   const facts = factsOf(wish, ingressOf(service), now);
   switch (step.kind) {
     case "act": {
-      const claimed = step.onlyTargets === true ? claimTargets(service, facts) : claim(service, facts);
+      const afterSeconds = step.once === true ? secondsOfMaking(service, now) : undefined;
+      if (afterSeconds !== undefined) return retry(reference, MAYBE_MADE, afterSeconds);
+      const making = step.once === true ? { making: now.toISOString() } : {};
+      const claimed =
+        step.onlyTargets === true ? claimTargets(service, facts) : claim(service, { ...facts, ...making });
       const writes = [claimed, ...actionsOf(service, step.actions)];
       return changeOr(service, writes, { because: step.because, events: [ENSURING] }, unchanged(reference));
     }
@@ -265,6 +269,10 @@ const SOMETHING_LEFT: Because = { code: IN_PROGRESS, message: "something of the 
 const LOOKED_FOR: Because = {
   code: IN_PROGRESS,
   message: "nothing of the load balancer is seen, but what was made last may not be shown yet",
+};
+const MAYBE_MADE: Because = {
+  code: IN_PROGRESS,
+  message: "the load balancer is not seen, but was asked for lately and may not be shown yet",
 };
 const RELEASED: Because = { code: "LoadBalancerDeleted", message: "nothing of the load balancer is left" };
 const UNDONE: Because = {

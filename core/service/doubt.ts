@@ -30,6 +30,15 @@ export function doubtOf(service: Service, isShown: boolean, now: Date): Doubt {
   }
 }
 
+/**
+ * Seconds after which to look again for what somebody has lately asked for, where a cloud that is asked twice makes two of it; undefined
+ * where nobody has, and it may be asked for.
+ */
+export function secondsOfMaking(service: Service, now: Date): number | undefined {
+  const at = markOf(service)?.making;
+  return at !== undefined && isWithin(at, SHOWN_SECONDS, now) ? LOOK_AGAIN_SECONDS : undefined;
+}
+
 /** By then a cloud shows what was made, although a round was at it for a while when its time was written down. */
 const SHOWN_SECONDS = 60;
 /** As from when nobody makes anything any more. */
@@ -38,9 +47,14 @@ const LOOK_AGAIN_SECONDS = 10;
 
 const NONE: Doubt = { kind: "none" };
 
+function since({ at, making }: Pick<Mark, "at" | "making">, untilSeconds: number, now: Date): Doubt {
+  const isYoung =
+    isWithin(at, untilSeconds, now) || (making !== undefined && isWithin(making, SHOWN_SECONDS, now));
+  return isYoung ? { kind: "look-again", afterSeconds: LOOK_AGAIN_SECONDS } : NONE;
+}
+
 /** A time from the future is nobody's of ours, and keeps no Service. */
-function since({ at }: Pick<Mark, "at">, untilSeconds: number, now: Date): Doubt {
+function isWithin(at: string, untilSeconds: number, now: Date): boolean {
   const seconds = (now.getTime() - Date.parse(at)) / 1_000;
-  if (seconds < -untilSeconds || seconds >= untilSeconds) return NONE;
-  return { kind: "look-again", afterSeconds: LOOK_AGAIN_SECONDS };
+  return seconds >= -untilSeconds && seconds < untilSeconds;
 }

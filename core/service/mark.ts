@@ -14,6 +14,8 @@ const Mark = z.strictObject({
    * made of it goes again, or is gone; or what was under way when the Service came to want no load balancer is looked for.
    */
   state: z.enum(["applying", "applied", "undoing", "refused", "leaving"]),
+  /** When something was last asked for that the cloud may have made, and may not show yet. */
+  making: z.iso.datetime().optional(),
   /** What the cloud refused, as the Service is told: a code, and the field that is to be mended. */
   refused: z.strictObject({ code: z.string(), field: z.string().optional() }).optional(),
   /** Of the Service and its configuration as a whole, by which whoever watches tells whether there is something to do. */
@@ -56,7 +58,7 @@ export function isSameMark(a: Mark | undefined, b: Omit<Mark, "version">): boole
   return a !== undefined && COMPARED.every((key) => a[key] === b[key]);
 }
 
-const COMPARED = ["uid", "state", "seen", "desired", "targets", "ingress"] as const;
+const COMPARED = ["uid", "state", "seen", "desired", "targets", "ingress", "making"] as const;
 
 function parsedJson(text: string): unknown {
   try {

@@ -69,6 +69,11 @@ export type LoadBalancerStep =
       readonly actions: readonly [LoadBalancerAction, ...LoadBalancerAction[]];
       /** They change targets alone: of the rest nothing has to be looked at again, whatever becomes of them. */
       readonly onlyTargets?: true | undefined;
+      /**
+       * They make what the cloud would make a second time if it were asked twice, and may not show at once: nobody does so again for a
+       * while, whatever became of the first time.
+       */
+      readonly once?: true | undefined;
     }
   /** Something is to be written on the Service itself before anything else is done: what the cloud calls what it made, or an address that was chosen. */
   | { readonly kind: "write"; readonly because: Because; readonly edit: ServiceEdit }

@@ -31,7 +31,13 @@ export type MarkFacts = Omit<Mark, "version" | "uid">;
  */
 export function claim(service: Service, facts: MarkFacts): PatchWrite | undefined {
   const { seen, desired, targets } = appliedBefore(service);
-  const mark = setMark(service, { ...facts, seen, desired, targets, state: "applying" });
+  const making = facts.making ?? markOf(service)?.making;
+  const mark = setMark(service, {
+    ...facts,
+    ...{ seen, desired, targets, state: "applying" },
+    ...(making === undefined ? {} : { making }),
+    at: sinceWhen(service, facts),
+  });
   return patch(service, [asWanted(service), addFinalizer(service), mark]);
 }
 
@@ -137,6 +143,12 @@ function addFinalizer(service: Service): Edit {
 function removeFinalizer({ metadata: { finalizers = [] } }: Service): Edit {
   const path = `${FINALIZERS}/${finalizers.indexOf(LOAD_BALANCER_FINALIZER)}`;
   return { tests: [test(path, LOAD_BALANCER_FINALIZER)], operations: [remove(path)] };
+}
+
+/** What is tried once more has been under way since it was tried first. */
+function sinceWhen(service: Service, { making, at }: MarkFacts): string {
+  const before = markOf(service);
+  return making !== undefined && before?.state === "applying" ? before.at : at;
 }
 
 /** What was applied last, which stays to be compared with; what was refused never was. */

@@ -28,6 +28,8 @@ export interface FakeLoadBalancer
   tags: string[];
   /** How often it is still to be seen as new. */
   newFor: number;
+  /** So many reads and lists still lack it. */
+  hiddenFor: number;
 }
 
 /** What load balancers depend on, and are kept in. */
@@ -41,6 +43,8 @@ export interface LoadBalancersWorld {
   readonly tags: Set<string>;
   /** How often one that was just made is seen before it is active. */
   newFor: number;
+  /** So many reads and lists lack one that was just made. */
+  hideNew: number;
 }
 
 /** `/v2/load_balancers`: made at once and active after a few looks, replaced as a whole by PUT. */
@@ -59,7 +63,7 @@ export function createLoadBalancers(world: LoadBalancersWorld): Resource {
     if (!UUID.test(one) || Object.keys(query).length > 0) return refuse(404, "not_found");
     const found = world.loadBalancers.get(one);
     if (method === "POST") return refuse(405, "method_not_allowed");
-    if (found === undefined) return NOT_FOUND;
+    if (found === undefined || (method === "GET" && isHidden(found))) return NOT_FOUND;
     if (method === "DELETE") {
       world.loadBalancers.delete(one);
       return { status: 204, body: "" };
@@ -70,7 +74,7 @@ export function createLoadBalancers(world: LoadBalancersWorld): Resource {
   };
 
   function list(request: FakeRequest, refuse: Refuse): Answer {
-    const items = [...world.loadBalancers.values()];
+    const items = [...world.loadBalancers.values()].filter((balancer) => !isHidden(balancer));
     return pageOf(request, refuse, { key: "load_balancers", known: [], items, rendered: seen });
   }
 
@@ -91,6 +95,7 @@ export function createLoadBalancers(world: LoadBalancersWorld): Resource {
       ip: "",
       ipv6: "",
       newFor: world.newFor,
+      hiddenFor: world.hideNew,
     };
     const fault = faultOf(made, world);
     if (fault !== undefined) return invalid(fault);
@@ -106,8 +111,9 @@ export function createLoadBalancers(world: LoadBalancersWorld): Resource {
     const { validate_only: isCheck, tags: _tags, ...rest } = data;
     const changed = IMMUTABLE.find((key) => rest[key] !== undefined && rest[key] !== found[key]);
     if (changed !== undefined) return invalid(`${changed} cannot be changed`);
-    const { id, status, ip, ipv6, type, network, network_stack, tags, newFor, vpc_uuid, subnet_uuid } = found;
-    const kept = { id, status, ip, ipv6, type, network, network_stack, tags, newFor };
+    const { id, status, ip, ipv6, type, network, network_stack, tags, vpc_uuid, subnet_uuid } = found;
+    const { newFor, hiddenFor } = found;
+    const kept = { id, status, ip, ipv6, type, network, network_stack, tags, newFor, hiddenFor };
     // Whatever is not sent is as the API would have made it.
     const next: FakeLoadBalancer = {
       project_id: PROJECT,
@@ -134,7 +140,7 @@ export function createLoadBalancers(world: LoadBalancersWorld): Resource {
     return rendered(balancer);
   }
 
-  function rendered({ newFor: _, size, ...balancer }: FakeLoadBalancer) {
+  function rendered({ newFor: _, hiddenFor: __, size, ...balancer }: FakeLoadBalancer) {
     const targets = balancer.droplet_ids.filter((id) => world.droplets.has(id));
     return {
       ...balancer,
@@ -169,8 +175,16 @@ export function aLoadBalancer(traits: Partial<FakeLoadBalancer> = {}): FakeLoadB
     project_id: PROJECT,
     tags: [],
     newFor: 0,
+    hiddenFor: 0,
     ...traits,
   };
+}
+
+/** Whether what is asked now lacks it still; each time is one less. */
+function isHidden(balancer: FakeLoadBalancer): boolean {
+  if (balancer.hiddenFor === 0) return false;
+  balancer.hiddenFor -= 1;
+  return true;
 }
 
 /** Lets one that is new become active, with its addresses. */

@@ -42,6 +42,8 @@ export interface FakeDigitalOcean {
   readonly requests: FakeRequest[];
   /** How often a load balancer that was just made is seen before it is active. */
   newFor: number;
+  /** So many reads and lists lack a load balancer that was just made. */
+  hideNew: number;
   /** Headers of every answer, instead of those of a quota that is hardly touched. */
   rateLimit: Readonly<Record<string, string>>;
   /** Asked for each request, before anything else; undefined lets it through. */
@@ -78,6 +80,7 @@ export async function startFakeDigitalOcean(): Promise<FakeDigitalOcean> {
     scopes: new Set(ALL_SCOPES),
     requests: [],
     newFor: 1,
+    hideNew: 0,
     rateLimit: {},
     fault: undefined,
     lost: undefined,

@@ -42,7 +42,8 @@ export function create({ reading, kind, wanted, state, configuration }: Planned)
   };
   const body = creation(foundation, { ...wanted, name, droplet_ids: sorted(eligible.map(({ id }) => id)) });
   const message = `${kind.type}, ${kind.network}, ${counted(wanted, eligible.length)}`;
-  return act("CreateLoadBalancer", name, body, message);
+  // Whoever asks twice gets two, and a list may lag behind.
+  return { ...act("CreateLoadBalancer", name, body, message), once: true };
 }
 
 function notAllowed(suffix: "ip" | "subnet-uuid", { metadata }: Service, key: string): LoadBalancerStep {

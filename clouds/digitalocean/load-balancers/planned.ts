@@ -16,7 +16,12 @@ export interface Planned {
 }
 
 /** One request. */
-export function act(action: string, target: string, body: Body, message: string): LoadBalancerStep {
+export function act(
+  action: string,
+  target: string,
+  body: Body,
+  message: string,
+): Extract<LoadBalancerStep, { readonly kind: "act" }> {
   return {
     kind: "act",
     because: { code: action, message },

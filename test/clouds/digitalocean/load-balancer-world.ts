@@ -106,15 +106,22 @@ export async function digitalOceanWorld(): Promise<LoadBalancerWorld> {
         names[own] = `<name of ${name}>`;
         names[uid] = `<uid of ${name}>`;
       }
-      const things = [...loadBalancers.values()].map(({ id: _, ip, ipv6, newFor: __, ...balancer }) => ({
-        kind: "load balancer",
-        address: `${ip === "" ? "no" : "an"} address, ${ipv6 === "" ? "no" : "an"} IPv6 address`,
-        ...balancer,
-      }));
+      const things = [...loadBalancers.values()].map(
+        ({ id: _, ip, ipv6, newFor: __, hiddenFor: ___, ...balancer }) => ({
+          kind: "load balancer",
+          address: `${ip === "" ? "no" : "an"} address, ${ipv6 === "" ? "no" : "an"} IPv6 address`,
+          ...balancer,
+        }),
+      );
       return outlineOf(things, names);
     },
     async takeName({ uid }) {
       fake.addLoadBalancer({ name: `a${uid.replaceAll("-", "")}`.slice(0, 32), tags: ["k8s:other"] });
+    },
+    hideNew(reads) {
+      fake.hideNew = reads;
+      if (reads > 0) return;
+      for (const balancer of loadBalancers.values()) balancer.hiddenFor = 0;
     },
     async point() {
       const then = structuredClone([...loadBalancers]);

@@ -1,0 +1,116 @@
+import { describe, expect, test } from "vitest";
+import type { LoadBalancerStep } from "#core/service/model.ts";
+import type { Service } from "#core/service/service.ts";
+import {
+  annotationOf,
+  context,
+  controllerWith,
+  converged,
+  decideOn,
+  NOW,
+  secondsAgo,
+  service,
+  withAnnotation,
+} from "#test/core/service/builders.ts";
+
+const PUT_UP: LoadBalancerStep = {
+  kind: "act",
+  because: { code: "PutUp", message: "web" },
+  actions: [{ action: "PutUp", target: "uid-web", parameters: {} }],
+  once: true,
+};
+const WAIT: LoadBalancerStep = {
+  kind: "wait",
+  because: { code: "Provisioning", message: "" },
+  afterSeconds: 15,
+};
+
+const markOf = (object: Service) => JSON.parse(annotationOf(object) ?? "null");
+
+/** A Service for which so many seconds ago somebody asked, and who has been at it since an hour. */
+async function asked(secondsBefore: number, difference: object = {}): Promise<Service> {
+  const { object } = await converged(service(), null, context(), { next: WAIT });
+  const mark = { ...markOf(object), at: secondsAgo(3_600), making: secondsAgo(secondsBefore) };
+  return withAnnotation(object, JSON.stringify({ ...mark, ...difference }));
+}
+
+async function decide(object: Service, next: LoadBalancerStep, asked = context()) {
+  const controller = await controllerWith({ next });
+  const decision = decideOn(controller, { object, answer: { kind: "observed", state: null } }, asked);
+  const subject = { object, hint: undefined, answer: undefined };
+  const writes = decision.kind === "change" ? decision.writes : [];
+  const folded = writes.reduce(
+    (before, write) => controller.fold?.(before, { write, result: null }) ?? before,
+    subject as Parameters<NonNullable<typeof controller.fold>>[0],
+  );
+  return { decision, after: markOf(folded.object) };
+}
+
+describe("what a cloud makes twice that is asked twice", () => {
+  test("is asked for when that is written down, with the time", async () => {
+    const { decision, after } = await decide(service(), PUT_UP);
+    expect(decision).toMatchObject({ kind: "change", writes: [{ on: "cluster" }, { action: "PutUp" }] });
+    expect(after).toMatchObject({ state: "applying", making: NOW.toISOString(), at: NOW.toISOString() });
+  });
+
+  test.each([
+    [0, "looked for"],
+    [59, "looked for"],
+    [-59, "looked for"],
+    [60, "asked for"],
+    // A clock that is far ahead keeps no Service.
+    [-61, "asked for"],
+  ])("was asked for %i seconds ago: it is %s", async (secondsBefore, expected) => {
+    const { decision, after } = await decide(await asked(secondsBefore), PUT_UP);
+    if (expected === "looked for") {
+      expect(decision).toMatchObject({
+        kind: "retry",
+        because: { code: "LoadBalancerInProgress" },
+        afterSeconds: 10,
+      });
+      return;
+    }
+    expect(decision).toMatchObject({ kind: "change", writes: [{ on: "cluster" }, { action: "PutUp" }] });
+    // Waits grow with the time for which it has been tried.
+    expect(after).toMatchObject({ making: NOW.toISOString(), at: secondsAgo(3_600) });
+  });
+
+  test("is not asked for by two at once: who comes second finds another text than he has read", async () => {
+    const [one, two] = [await decide(await asked(60), PUT_UP), await decide(await asked(60), PUT_UP)];
+    for (const { decision } of [one, two]) {
+      const [claim] = decision.kind === "change" ? decision.writes : [];
+      expect(JSON.stringify(claim)).toContain(secondsAgo(60));
+    }
+    const { decision } = await decide(await asked(0), PUT_UP);
+    expect(decision.kind).toBe("retry");
+  });
+
+  test("stays written down while something is under way, and goes when all is settled", async () => {
+    const object = await asked(30);
+    const { decision, after } = await decide(object, WAIT);
+    expect(decision.kind).toBe("retry");
+    expect(after).toEqual(markOf(object));
+    const settled = await decide(object, {
+      kind: "settled",
+      ingress: [{ ip: "192.0.2.1" }],
+      warnings: [],
+    });
+    expect(settled.after).toMatchObject({ state: "applied" });
+    expect(settled.after).not.toHaveProperty("making");
+  });
+
+  test.each([
+    [31, 59, "retry"],
+    [31, 60, "change"],
+    [29, 120, "retry"],
+  ])(
+    "of a Service that has been leaving for %i seconds, asked for %i seconds ago: %s",
+    async (left, made, kind) => {
+      const object = await asked(made, { state: "leaving", at: secondsAgo(left) });
+      const deletionTimestamp = secondsAgo(left);
+      const gone = { ...object, metadata: { ...object.metadata, deletionTimestamp } };
+      const { decision } = await decide(gone, { kind: "settled", ingress: [], warnings: [] });
+      expect(decision.kind).toBe(kind);
+    },
+  );
+});
