@@ -9,6 +9,8 @@ export interface Diagnosis {
   network(signal: AbortSignal): Promise<Finding>;
   /** Milliseconds by which the cloud's clock is ahead of this machine's; undefined where it does not say. */
   clockAheadMs(signal: AbortSignal): Promise<number | undefined>;
+  /** Whether the credentials may do what load balancers take, as far as that shows without a change; absent where it is not looked at. */
+  permissions?(signal: AbortSignal): Promise<Finding>;
   /** What controllers beyond those of nodes need; absent where the cloud has none of them. */
   readonly forControllers?: NetworkDiagnosis;
   close(): void;

@@ -1,7 +1,7 @@
 import { apiServer } from "#cli/doctor/api-server.ts";
 import type { Check, CheckContext } from "#cli/doctor/check.ts";
 import { clock } from "#cli/doctor/clock.ts";
-import { cloudCredentials, cloudNetwork } from "#cli/doctor/cloud.ts";
+import { cloudCredentials, cloudNetwork, cloudPermissions } from "#cli/doctor/cloud.ts";
 import { deletionState } from "#cli/doctor/deletion-state.ts";
 import { fallback } from "#cli/doctor/fallback.ts";
 import { identityOf } from "#cli/doctor/identity.ts";
@@ -28,6 +28,7 @@ export function checksFor({ signers }: Pick<CheckContext, "signers">, hasFallbac
     kubelets,
     cloudCredentials,
     cloudNetwork,
+    cloudPermissions,
     loadBalancers,
     accountLimits,
     subnets,

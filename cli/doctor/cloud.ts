@@ -1,6 +1,7 @@
 import type { Check } from "#cli/doctor/check.ts";
 import { failed, skipped } from "#core/finding.ts";
 import { messageOf } from "#core/message-of.ts";
+import { serviceWatch } from "#core/service/watch.ts";
 
 /** Whether the cloud accepts whoever is configured to ask it. */
 export const cloudCredentials: Check = {
@@ -21,5 +22,19 @@ export const cloudNetwork: Check = {
   async run({ cloud, reached: { cluster } }, signal) {
     const diagnosis = await cloud();
     return diagnosis?.network(signal) ?? skipped(`the cloud ${cluster.cloud.provider} has none`);
+  },
+};
+
+/** Whether the cloud lets whoever is configured do what load balancers take. */
+export const cloudPermissions: Check = {
+  name: "cloud permissions",
+  controller: serviceWatch.name,
+  needs: [cloudCredentials.name],
+  async run({ cloud, reached: { cluster } }, signal) {
+    const diagnosis = await cloud();
+    return (
+      diagnosis?.permissions?.(signal) ??
+      skipped(`the cloud ${cluster.cloud.provider} has none that are looked at`)
+    );
   },
 };

@@ -5,7 +5,7 @@ import { nearest } from "#core/nearest.ts";
 
 /** All regions there are: one page holds them. */
 export const REGIONS_PATH = "/v2/regions?per_page=200";
-export const REGIONS_TEMPLATE = "GET /v2/regions";
+const REGIONS_TEMPLATE = "GET /v2/regions";
 
 const RegionsPage = z.object({ regions: z.array(z.object({ slug: z.string() })).min(1) });
 

@@ -1,8 +1,22 @@
 import { FORBIDDEN, jsonAnswer, type Resource } from "#emulators/digitalocean/answer.ts";
 import { pageOf } from "#emulators/digitalocean/page.ts";
 
+/** An account as the fake keeps it. */
+export interface FakeAccount {
+  status: "active" | "warning" | "locked";
+  status_message: string;
+  droplet_limit: number;
+}
+
+/** What an account is seen by. */
+export interface AccountWorld {
+  readonly account: FakeAccount;
+  readonly regions: ReadonlySet<string>;
+  readonly scopes: ReadonlySet<string>;
+}
+
 /** `GET /v2/account` and `GET /v2/regions`. */
-export function createAccount(regions: ReadonlySet<string>, scopes: ReadonlySet<string>): Resource {
+export function createAccount({ account, regions, scopes }: AccountWorld): Resource {
   return (request, refuse) => {
     const { method, path, query } = request;
     if (path !== "/v2/account" && path !== "/v2/regions") return undefined;
@@ -10,7 +24,7 @@ export function createAccount(regions: ReadonlySet<string>, scopes: ReadonlySet<
     if (path === "/v2/account") {
       if (!scopes.has("account:read")) return FORBIDDEN;
       if (Object.keys(query).length > 0) return refuse(422, "unprocessable_entity", "parameters");
-      return jsonAnswer(200, { account: ACCOUNT });
+      return jsonAnswer(200, { account: { ...ACCOUNT, ...account } });
     }
     if (!scopes.has("regions:read")) return FORBIDDEN;
     return pageOf(request, refuse, {
@@ -26,8 +40,10 @@ const ACCOUNT = {
   uuid: "b6fr89dbf6d9156cace5f3c78dc9851d957381ef",
   email: "operator@example.com",
   email_verified: true,
-  status: "active",
-  status_message: "",
-  droplet_limit: 2_000,
   team: { uuid: "5df3e3004a17e242b7c20ca6c9fc25b701a47ece", name: "Example" },
 };
+
+/** One that may do as it likes. */
+export function anAccount(): FakeAccount {
+  return { status: "active", status_message: "", droplet_limit: 2_000 };
+}

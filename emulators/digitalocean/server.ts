@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createAccount } from "#emulators/digitalocean/account.ts";
+import { anAccount, createAccount, type FakeAccount } from "#emulators/digitalocean/account.ts";
 import {
   type Answer,
   errorAnswer,
@@ -27,6 +27,7 @@ import { createTags } from "#emulators/digitalocean/tags.ts";
 /** DigitalOcean's API as far as it is in use, and strict: what the API does not know is answered as there and told at the end. */
 export interface FakeDigitalOcean {
   readonly url: string;
+  readonly account: FakeAccount;
   readonly droplets: Map<string, FakeDroplet>;
   readonly loadBalancers: Map<string, FakeLoadBalancer>;
   readonly certificates: Map<string, FakeCertificate>;
@@ -70,6 +71,7 @@ export async function startFakeDigitalOcean(): Promise<FakeDigitalOcean> {
   });
   const fake: FakeDigitalOcean = {
     url: "",
+    account: anAccount(),
     droplets: new Map(),
     loadBalancers: new Map(),
     certificates: new Map(),
@@ -160,7 +162,7 @@ export async function startFakeDigitalOcean(): Promise<FakeDigitalOcean> {
   }
 
   const resources: readonly Resource[] = [
-    createAccount(fake.regions, fake.scopes),
+    createAccount(fake),
     createCertificates(fake.certificates, fake.scopes),
     createDroplets(fake.droplets, fake.scopes),
     createLoadBalancers(fake),
@@ -179,6 +181,7 @@ const ALL_SCOPES = [
   "vpc:read",
   "tag:read",
   "tag:create",
+  "tag:delete",
   "certificate:read",
   "load_balancer:read",
   "load_balancer:create",

@@ -1,5 +1,7 @@
 import * as z from "zod";
 import {
+  type Answer,
+  type FakeRequest,
   FORBIDDEN,
   jsonAnswer,
   NOT_FOUND,
@@ -7,6 +9,7 @@ import {
   type Resource,
 } from "#emulators/digitalocean/answer.ts";
 import type { FakeLoadBalancer } from "#emulators/digitalocean/load-balancers.ts";
+import { pageOf } from "#emulators/digitalocean/page.ts";
 
 /** What tags are kept in. */
 export interface TagsWorld {
@@ -23,11 +26,18 @@ const Assignment = z.strictObject({
     .min(1),
 });
 
-/** `POST /v2/tags` and `POST /v2/tags/{name}/resources`. */
+/** `/v2/tags`, `/v2/tags/{name}` and `/v2/tags/{name}/resources`: listed, made, and put on load balancers and taken off. */
 export function createTags(world: TagsWorld): Resource {
-  return ({ method, path, query, body }, refuse) => {
+  return (request, refuse) => {
+    const { method, path, query, body } = request;
     const [, name] = /^\/v2\/tags(?:\/([^/]+)\/resources)?$/.exec(path) ?? [undefined, undefined];
     if (!path.startsWith("/v2/tags")) return undefined;
+    if (method === "GET" && path === "/v2/tags") {
+      if (!world.scopes.has("tag:read")) return FORBIDDEN;
+      const rendered = (tag: string) => ({ name: tag, resources: { count: 0 } });
+      return pageOf(request, refuse, { key: "tags", known: [], items: [...world.tags], rendered });
+    }
+    if (method === "DELETE") return unassign(request, refuse);
     if (method !== "POST") return refuse(405, "method_not_allowed");
     if (Object.keys(query).length > 0) return refuse(422, "unprocessable_entity", "parameters");
     if (!world.scopes.has("tag:create")) return FORBIDDEN;
@@ -35,6 +45,24 @@ export function createTags(world: TagsWorld): Resource {
     if (name === undefined) return refuse(404, "not_found");
     return assign(decodeURIComponent(name), body, refuse);
   };
+
+  /** A tag as a whole, or of some resources alone. */
+  function unassign({ path, body }: FakeRequest, refuse: Refuse): Answer {
+    if (!world.scopes.has("tag:delete")) return FORBIDDEN;
+    const [, written = "", resources] = /^\/v2\/tags\/([^/]+)(\/resources)?$/.exec(path) ?? [];
+    const name = decodeURIComponent(written);
+    const { success, data } = Assignment.safeParse(body);
+    if (name === "" || success !== (resources !== undefined))
+      return refuse(422, "unprocessable_entity", "a tag, or its resources");
+    if (!world.tags.has(name)) return NOT_FOUND;
+    const ids = data?.resources.map(({ resource_id: id }) => id) ?? [...world.loadBalancers.keys()];
+    const balancers = ids.map((id) => world.loadBalancers.get(id));
+    if (balancers.includes(undefined)) return NOT_FOUND;
+    for (const balancer of balancers)
+      if (balancer !== undefined) balancer.tags = balancer.tags.filter((tag) => tag !== name);
+    if (resources === undefined) world.tags.delete(name);
+    return { status: 204, body: "" };
+  }
 
   function create(body: unknown, refuse: Refuse) {
     const { success, data } = Creation.safeParse(body);

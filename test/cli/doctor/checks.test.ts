@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { apiServer } from "#cli/doctor/api-server.ts";
 import type { Check, CheckContext, ListedNode } from "#cli/doctor/check.ts";
 import { clock } from "#cli/doctor/clock.ts";
-import { cloudCredentials, cloudNetwork } from "#cli/doctor/cloud.ts";
+import { cloudCredentials, cloudNetwork, cloudPermissions } from "#cli/doctor/cloud.ts";
 import { deletionState } from "#cli/doctor/deletion-state.ts";
 import { findingLines } from "#cli/doctor/finding-lines.ts";
 import { identityOf } from "#cli/doctor/identity.ts";
@@ -300,6 +300,21 @@ test.each<[string, Check, World, Finding["outcome"], string, string?]>([
     "failed",
     "no VPC",
     "see",
+  ],
+  [
+    "a token without a scope",
+    cloudPermissions,
+    { entry: SERVICES_ON, diagnosis: { permissions: async () => failed("lacks tag:read", "give it") } },
+    "failed",
+    "lacks tag:read",
+    "give it",
+  ],
+  [
+    "a cloud whose permissions nobody looks at",
+    cloudPermissions,
+    { entry: SERVICES_ON, diagnosis: {} },
+    "skipped",
+    "memory has none that are looked at",
   ],
   ["a network that is there", cloudNetwork, { diagnosis: {} }, "ok", "3 instances"],
   [

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { diagnoseDigitalOcean } from "#clouds/digitalocean/diagnose.ts";
 import type { Finding } from "#core/finding.ts";
-import type { FakeAnswer } from "#emulators/digitalocean/answer.ts";
+import { errorAnswer, type FakeAnswer } from "#emulators/digitalocean/answer.ts";
 import { TAG, TOKEN, VPC } from "#emulators/digitalocean/names.ts";
 import { type FakeDigitalOcean, startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
 import { aConfig } from "#test/clouds/digitalocean/world.ts";
@@ -15,7 +15,16 @@ afterEach(() => fake.close());
 
 const OTHER_VPC = "860e09ef-dc84-11e8-981e-3cfdfeaae000";
 
-test.each<[string, "credentials" | "network", object, FakeAnswer | undefined, Finding["outcome"], string]>([
+test.each<
+  [
+    string,
+    "credentials" | "network" | "permissions",
+    object,
+    FakeAnswer | undefined,
+    Finding["outcome"],
+    string,
+  ]
+>([
   ["a token", "credentials", {}, undefined, "ok", "may list droplets"],
   [
     "a token that is refused",
@@ -31,6 +40,16 @@ test.each<[string, "credentials" | "network", object, FakeAnswer | undefined, Fi
   ["a region misspelt", "network", { region: "fraa1" }, undefined, "failed", "no region fraa1; perhaps fra1"],
   ["another region", "network", { region: "ams3" }, undefined, "warning", "expected region ams3, found fra1"],
   ["another tag", "network", { dropletTag: "others" }, undefined, "warning", "no droplet"],
+  ["rubbish", "credentials", {}, { status: 200, body: "{}" }, "failed", "no list of droplets"],
+  [
+    "load balancers without scopes",
+    "permissions",
+    {},
+    errorAnswer(403, "forbidden"),
+    "failed",
+    "lacks load_balancer:read, tag:read",
+  ],
+  ["load balancers, an API that is away", "permissions", {}, "destroy", "failed", "GET /v2/load_balancers"],
   ["rubbish", "network", {}, { status: 200, body: "{}" }, "failed", "no list of droplets"],
 ])("%s", async (_, what, more, answer, outcome, message) => {
   fake.add();
@@ -39,10 +58,10 @@ test.each<[string, "credentials" | "network", object, FakeAnswer | undefined, Fi
   const diagnosis = await diagnoseDigitalOcean(aConfig({ apiURL: fake.url, ...more }), {
     DO_ACCESS_TOKEN: TOKEN,
   });
-  const finding = await diagnosis[what](AbortSignal.timeout(10_000));
+  const finding = await diagnosis[what]?.(AbortSignal.timeout(10_000));
   diagnosis.close();
   expect(finding).toMatchObject({ outcome, message: expect.stringContaining(message) });
-  expect(finding.remedy === undefined).toBe(outcome === "ok");
+  expect(finding?.remedy === undefined).toBe(outcome === "ok");
 });
 
 test("one request serves all that is looked at, and its date is the cloud's", async () => {
@@ -53,8 +72,77 @@ test("one request serves all that is looked at, and its date is the cloud's", as
   await diagnosis.network(signal);
   expect(Math.abs((await diagnosis.clockAheadMs(signal)) ?? Number.NaN)).toBeLessThan(60_000);
   diagnosis.close();
-  expect(fake.requests.length).toBe(1);
+  expect(fake.requests.map(({ path }) => path)).toEqual(["/v2/droplets", "/v2/account"]);
 });
+
+test.each<[string, Partial<FakeDigitalOcean["account"]>, readonly string[], Finding["outcome"], string]>([
+  ["in order", {}, [], "ok", "team Example is active, and may have 2000 droplets"],
+  ["of which nothing is shown", {}, ["account:read"], "ok", "nothing is shown (account:read)"],
+  [
+    "that is locked",
+    { status: "locked", status_message: "unpaid" },
+    [],
+    "failed",
+    "is locked: unpaid; nothing can be made",
+  ],
+  ["that was warned", { status: "warning" }, [], "warning", "is warning"],
+  ["that is full", { droplet_limit: 2 }, [], "warning", "2 droplets of 2 that it may have"],
+])("an account %s", async (_, traits, without, outcome, message) => {
+  fake.add();
+  fake.add();
+  Object.assign(fake.account, traits);
+  for (const scope of without) fake.scopes.delete(scope);
+  const diagnosis = await diagnoseDigitalOcean(aConfig({ apiURL: fake.url }), { DO_ACCESS_TOKEN: TOKEN });
+  const finding = await diagnosis.credentials(AbortSignal.timeout(10_000));
+  diagnosis.close();
+  expect(finding).toMatchObject({ outcome, message: expect.stringContaining(message) });
+  expect(finding.remedy === undefined).toBe(outcome === "ok");
+});
+
+const ALL = {
+  clusterID: "c1",
+  dropletTag: undefined,
+  allow: { certificates: ["*"] },
+  publicAccessFirewall: { name: "k8s-public", tags: [TAG] },
+};
+
+test.each<[string, object, readonly string[], readonly string[]]>([
+  ["load balancers alone", { dropletTag: undefined }, ["load_balancer:read"], ["load_balancer:delete"]],
+  ["droplets by tag", {}, ["load_balancer:read", "tag:read"], ["load_balancer:create"]],
+  [
+    "all there is",
+    ALL,
+    ["load_balancer:read", "tag:read", "certificate:read", "firewall:read"],
+    ["load_balancer:update", "tag:create", "firewall:create", "firewall:update"],
+  ],
+])(
+  "scopes for %s are looked at, each that lacks is told, and nothing is changed",
+  async (_, config, seen, unseen) => {
+    const look = async () => {
+      const diagnosis = await diagnoseDigitalOcean(aConfig({ apiURL: fake.url, ...config }), {
+        DO_ACCESS_TOKEN: TOKEN,
+      });
+      const finding = await diagnosis.permissions?.(AbortSignal.timeout(10_000));
+      diagnosis.close();
+      return finding;
+    };
+    const found = await look();
+    expect(found).toMatchObject({ outcome: "ok" });
+    const [shown = "", rest = ""] = found?.message.split(";") ?? [];
+    for (const scope of seen) expect(shown).toContain(scope);
+    for (const scope of unseen) expect(rest).toContain(scope);
+    expect(fake.requests.map(({ method }) => method)).toEqual(seen.map(() => "GET"));
+    for (const scope of seen) {
+      fake.scopes.delete(scope);
+      expect(await look()).toMatchObject({
+        outcome: "failed",
+        message: `the token lacks ${scope}`,
+        remedy: expect.stringContaining(unseen[0] ?? ""),
+      });
+      fake.scopes.add(scope);
+    }
+  },
+);
 
 test("a token that may not list regions is not told that its region is wrong", async () => {
   fake.add();
