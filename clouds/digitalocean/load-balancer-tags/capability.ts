@@ -7,10 +7,10 @@ import {
   type Owner,
 } from "#clouds/digitalocean/load-balancers/belonging.ts";
 import { listLoadBalancers } from "#clouds/digitalocean/load-balancers/requests.ts";
-import type { Api, ApiAnswer, Turn } from "#clouds/http/api.ts";
+import { tagLoadBalancers } from "#clouds/digitalocean/tag-requests.ts";
+import type { Api, Turn } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
 import { inOrder } from "#clouds/http/capability-calls.ts";
-import type { Outcome } from "#clouds/http/outcome.ts";
 import type { ClosableCapability } from "#clouds/loaded-capability.ts";
 import { failureOf, invalid } from "#clouds/observation.ts";
 import type { ActionAnswer, Observation } from "#core/capability.ts";
@@ -79,26 +79,5 @@ async function perform(
   // A tag becomes part of a path, and there is one alone that is the cluster's.
   if (!success || action !== TAG || clusterID === undefined || target !== `k8s:${clusterID}`)
     return invalid(`loadBalancerTags has no action ${action} ${target}`);
-  const first = await tag(target, data.ids, api, turn);
-  if (first.kind === "ok" || first.fault.status !== 404) return actionAnswerOf(first);
-  const made = await create(target, api, turn);
-  if (made.kind === "fault") return actionAnswerOf(made);
-  return actionAnswerOf(await tag(target, data.ids, api, turn));
-}
-
-async function tag(name: string, ids: readonly string[], api: Api, turn: Turn): Promise<Outcome<null>> {
-  const resources = ids.map((id) => ({ resource_id: id, resource_type: "load_balancer" }));
-  const template = "POST /v2/tags/{name}/resources";
-  const path = `/v2/tags/${name}/resources`;
-  const request = { method: "POST", operation: "tags_assign_resources", template, path } as const;
-  return withoutBody(await api.send({ ...request, body: { resources } }, turn));
-}
-
-async function create(name: string, api: Api, turn: Turn): Promise<Outcome<null>> {
-  const request = { operation: "tags_create", template: "POST /v2/tags", path: "/v2/tags" };
-  return withoutBody(await api.send({ method: "POST", ...request, body: { name } }, turn));
-}
-
-function withoutBody(outcome: Outcome<ApiAnswer>): Outcome<null> {
-  return outcome.kind === "ok" ? { kind: "ok", value: null } : outcome;
+  return actionAnswerOf(await tagLoadBalancers(target, data.ids, api, turn));
 }

@@ -32,6 +32,22 @@ export function isTagged({ tags }: LoadBalancer, { clusterID }: Pick<Owner, "clu
   return clusterID !== undefined && tags.includes(clusterTagOf(clusterID));
 }
 
+/**
+ * Whether it is the cluster's alone by its tags: one that carries another cluster's, too, may be on its way there, and nobody takes it
+ * for an orphan.
+ */
+export function isOfClusterAlone(balancer: LoadBalancer, owner: Owner): boolean {
+  const clusters = balancer.tags.filter((tag) => tag.startsWith(CLUSTER_TAG_PREFIX));
+  return isInPlace(balancer, owner) && isTagged(balancer, owner) && clusters.length === 1;
+}
+
+/** The uid of the Service that it was made for, without dashes, as far as name or tag tell. */
+export function uidOf({ name, tags }: LoadBalancer): string | undefined {
+  const tag = tags.find((each) => each.startsWith(SERVICE_TAG_PREFIX));
+  if (tag !== undefined) return tag.slice(SERVICE_TAG_PREFIX.length).replaceAll("-", "") || undefined;
+  return isDefaultName(name) ? name.slice(1) : undefined;
+}
+
 /** Whether it was made for a certain Service by its tag, whichever that is. */
 export function isOfSomeService({ tags }: LoadBalancer): boolean {
   return tags.some((tag) => tag.startsWith(SERVICE_TAG_PREFIX));

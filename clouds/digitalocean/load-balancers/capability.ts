@@ -4,6 +4,7 @@ import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
 import { UUID } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import { observeHoldings } from "#clouds/digitalocean/load-balancers/holdings.ts";
 import { observeAll } from "#clouds/digitalocean/load-balancers/observe.ts";
+import { performTagging } from "#clouds/digitalocean/load-balancers/orphans/tagging.ts";
 import {
   createLoadBalancer,
   deleteLoadBalancer,
@@ -34,10 +35,10 @@ export function createLoadBalancers({ config, api, budget, sources }: DigitalOce
   return {
     observe: (questions, call) =>
       calls.observe(questions, call, async (turn) => {
+        const holdings = questions.flatMap((each) => HoldingsQuestion.safeParse(each).data ?? []);
         // That is of the cluster as a whole, and asked alone.
-        if (questions.every((each) => HoldingsQuestion.safeParse(each).success)) {
-          const held = await observeHoldings(config, api, turn);
-          return questions.map(() => held);
+        if (holdings.length === questions.length) {
+          return Promise.all(holdings.map((question) => observeHoldings(question, config, api, turn)));
         }
         const parsed = questions.map((each) => Question.safeParse(each).data);
         const understood = parsed.filter((each) => each !== undefined);
@@ -52,14 +53,13 @@ export function createLoadBalancers({ config, api, budget, sources }: DigitalOce
   };
 }
 
-async function perform(
-  { action, target, parameters }: CloudAction,
-  api: Api,
-  turn: Turn,
-): Promise<ActionAnswer> {
+async function perform(cloudAction: CloudAction, api: Api, turn: Turn): Promise<ActionAnswer> {
+  const { action, target, parameters } = cloudAction;
   const body = Sent.safeParse(parameters["body"]).data;
   if (action === "CreateLoadBalancer" && body !== undefined)
     return actionAnswerOf(await createLoadBalancer(api, body, turn));
+  const tagged = await performTagging(cloudAction, api, turn);
+  if (tagged !== undefined) return tagged;
   // An id becomes part of a path.
   if (!UUID.test(target)) return invalid(`"${target}" is not the id of a load balancer`);
   if (action === "ReplaceLoadBalancer" && body !== undefined)

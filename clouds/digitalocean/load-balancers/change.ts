@@ -7,6 +7,7 @@ import type { LoadBalancerConfiguration } from "#clouds/digitalocean/load-balanc
 import { eligibleOf, type Kind } from "#clouds/digitalocean/load-balancers/eligible.ts";
 import { immutables } from "#clouds/digitalocean/load-balancers/immutable.ts";
 import { nobodyReached, nodesLeftOut } from "#clouds/digitalocean/load-balancers/left-out.ts";
+import { unmarked } from "#clouds/digitalocean/load-balancers/orphans/model.ts";
 import {
   act,
   NODES_UNKNOWN,
@@ -38,6 +39,8 @@ export function bringAbout(
   // What the API takes and shows otherwise is not sent once more in the same breath.
   if (differing.length > 0 && canonicalJson(body) !== state.sent)
     return act("ReplaceLoadBalancer", there.id, body, `differs in ${differing.join(", ")}`);
+  const unmarking = unmarked(there);
+  if (unmarking !== undefined) return unmarking;
   if (there.status !== "active")
     return {
       kind: "refused",

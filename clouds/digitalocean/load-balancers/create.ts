@@ -4,6 +4,7 @@ import { creation } from "#clouds/digitalocean/load-balancers/body.ts";
 import { isAllowed } from "#clouds/digitalocean/load-balancers/configuration.ts";
 import { eligibleOf, stackOf } from "#clouds/digitalocean/load-balancers/eligible.ts";
 import { nobodyReached } from "#clouds/digitalocean/load-balancers/left-out.ts";
+import { nameTagOf } from "#clouds/digitalocean/load-balancers/orphans/tags.ts";
 import {
   act,
   NO_NODES,
@@ -36,6 +37,7 @@ export function create({ reading, kind, wanted, state, configuration }: Planned)
     ...{ region, ...kind, network_stack: stack.stack, vpc_uuid: vpc, subnet_uuid: subnet, ip },
     tags: [
       ...ownTags(configuration),
+      ...nameTags(service, configuration),
       // By its name it could not be told whose it is.
       ...(name === defaultNameOf(service) ? [] : [serviceTagOf(service)]),
     ],
@@ -44,6 +46,12 @@ export function create({ reading, kind, wanted, state, configuration }: Planned)
   const message = `${kind.type}, ${kind.network}, ${counted(wanted, eligible.length)}`;
   // Whoever asks twice gets two, and a list may lag behind.
   return { ...act("CreateLoadBalancer", name, body, message), once: true };
+}
+
+/** For whoever finds it without its Service; of a cluster without an id nobody looks. */
+function nameTags(service: Service, { clusterID }: Planned["configuration"]): readonly string[] {
+  const tag = clusterID === undefined ? undefined : nameTagOf(service);
+  return tag === undefined ? [] : [tag];
 }
 
 function notAllowed(suffix: "ip" | "subnet-uuid", { metadata }: Service, key: string): LoadBalancerStep {

@@ -2,6 +2,7 @@ import { isDisowned } from "#clouds/digitalocean/load-balancers/annotations/name
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
 import { configurationOf } from "#clouds/digitalocean/load-balancers/configuration.ts";
 import { desiredOf } from "#clouds/digitalocean/load-balancers/desired.ts";
+import { orphanModel } from "#clouds/digitalocean/load-balancers/orphans/model.ts";
 import { allOwnOf } from "#clouds/digitalocean/load-balancers/own.ts";
 import { planEnsure, planRemoval } from "#clouds/digitalocean/load-balancers/plan.ts";
 import type { DigitalOceanState } from "#clouds/digitalocean/load-balancers/state.ts";
@@ -36,10 +37,23 @@ export const digitalOceanLoadBalancerModel: LoadBalancerModel = {
   fold(observed, { action, target, parameters }, result) {
     const state = observed as DigitalOceanState;
     const others = state.balancers.filter(({ id }) => id !== target);
-    if (action === "DeleteLoadBalancer") return { ...state, balancers: others };
-    const balancers = [...others, result as LoadBalancer];
-    return { ...state, balancers, sent: canonicalJson(parameters["body"]) };
+    switch (action) {
+      case "DeleteLoadBalancer":
+        return { ...state, balancers: others };
+      case "DeleteTag":
+        return { ...state, balancers: state.balancers.map((each) => without(target, each)) };
+      case "UntagLoadBalancer": {
+        const tag = String(parameters["tag"]);
+        const balancers = state.balancers.map((each) => (each.id === target ? without(tag, each) : each));
+        return { ...state, balancers };
+      }
+      default: {
+        const balancers = [...others, result as LoadBalancer];
+        return { ...state, balancers, sent: canonicalJson(parameters["body"]) };
+      }
+    }
   },
+  orphans: orphanModel,
   desired: desiredOf,
   targetOf({ name, providerID }) {
     if (!providerID) return `node/${name}`;
@@ -47,3 +61,7 @@ export const digitalOceanLoadBalancerModel: LoadBalancerModel = {
     return parsed.kind === "droplet" ? parsed.id : undefined;
   },
 };
+
+function without(tag: string, balancer: LoadBalancer): LoadBalancer {
+  return { ...balancer, tags: balancer.tags.filter((each) => each !== tag) };
+}

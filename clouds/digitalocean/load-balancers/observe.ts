@@ -40,7 +40,11 @@ export async function observeAll(
   questions: readonly LoadBalancerQuestion[],
   observing: Observing,
 ): Promise<Observation[]> {
-  const asked = questions.filter(({ service }) => !isDisowned(service));
+  const { config } = observing;
+  const isAsked = ({ service, wanted }: LoadBalancerQuestion): boolean =>
+    // Of what is disowned nothing is to be known but whether it still says whose it was.
+    !isDisowned(service) || (!wanted && config.clusterID !== undefined);
+  const asked = questions.filter(isAsked);
   if (asked.length === 0) return questions.map(() => observed(NOTHING));
   const [found, targets] = await Promise.all([
     findBalancers(asked, observing),
@@ -49,7 +53,7 @@ export async function observeAll(
   const balancers = new Map(questions.map((each) => [each, balancersFor(each, found)] as const));
   const certificates = await readCertificates(asked, balancers, observing);
   return questions.map((question) => {
-    if (isDisowned(question.service)) return observed(NOTHING);
+    if (!isAsked(question)) return observed(NOTHING);
     const own = balancers.get(question) ?? ok([]);
     if (own.kind === "fault") return failureOf(own.fault);
     const nodes = question.wanted ? targets(question.nodes) : ok<readonly TargetDroplet[]>([]);

@@ -6,11 +6,13 @@ import {
 } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
 import type { LoadBalancerType } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
+import { isTagged } from "#clouds/digitalocean/load-balancers/belonging.ts";
 import { certificateOf } from "#clouds/digitalocean/load-balancers/certificate.ts";
 import { bringAbout } from "#clouds/digitalocean/load-balancers/change.ts";
 import type { LoadBalancerConfiguration } from "#clouds/digitalocean/load-balancers/configuration.ts";
 import { create } from "#clouds/digitalocean/load-balancers/create.ts";
 import type { Kind } from "#clouds/digitalocean/load-balancers/eligible.ts";
+import { nameTagOf } from "#clouds/digitalocean/load-balancers/orphans/tags.ts";
 import { allOwnOf, ownOf } from "#clouds/digitalocean/load-balancers/own.ts";
 import type { Planned } from "#clouds/digitalocean/load-balancers/planned.ts";
 import type { DigitalOceanState } from "#clouds/digitalocean/load-balancers/state.ts";
@@ -50,11 +52,27 @@ export function planEnsure({ service, state, configuration }: Planning): LoadBal
 export function planRemoval({ service, state, configuration }: Planning): LoadBalancerStep {
   const disowned = readDisowned(service);
   if (disowned === undefined) return { kind: "refused", problem: unreadable(service) };
-  const [first, ...more] = disowned ? [] : allOwnOf(service, state.balancers, configuration);
+  if (disowned) return letGo({ service, state, configuration });
+  const [first, ...more] = allOwnOf(service, state.balancers, configuration);
   if (first === undefined) return { kind: "settled", ingress: [], warnings: [] };
   const deletion = ({ id }: LoadBalancer) => ({ action: "DeleteLoadBalancer", target: id, parameters: {} });
   const because = { code: "DeleteLoadBalancer", message: [first, ...more].map(({ id }) => id).join(", ") };
   return { kind: "act", because, actions: [deletion(first), ...more.map(deletion)] };
+}
+
+/** What is disowned stays, and is nobody's orphan: it says no more for which Service it was made. Nothing else is changed about it. */
+function letGo({ service, state, configuration }: Planning): LoadBalancerStep {
+  const tag = nameTagOf(service);
+  const tagged = state.balancers.filter(
+    (balancer) => isTagged(balancer, configuration) && tag !== undefined && balancer.tags.includes(tag),
+  );
+  const untagging = ({ id }: LoadBalancer) => ({
+    ...{ action: "UntagLoadBalancer", target: id, parameters: { tag } },
+  });
+  const [first, ...more] = tagged;
+  if (first === undefined) return { kind: "settled", ingress: [], warnings: [] };
+  const because = { code: "LetGoOfLoadBalancer", message: tagged.map(({ id }) => id).join(", ") };
+  return { kind: "act", because, actions: [untagging(first), ...more.map(untagging)] };
 }
 
 /** Where it is not clear whether it is to stay, it stays. */

@@ -3,7 +3,7 @@ import type { LivingService } from "#core/service/orphans/living-services.ts";
 
 /** What the cloud has for a cluster's Services, by what there is of these. */
 export interface FoundOrphans {
-  /** Of Services that live. */
+  /** Of Services that live: made for them, or named by them. */
   readonly held: readonly Holding[];
   /** Of no Service: neither one of that name nor one of that uid is there. */
   readonly gone: readonly Holding[];
@@ -19,6 +19,7 @@ export interface FoundOrphans {
 /** Compares what the cloud holds with all Services there are. */
 export function findOrphans(holdings: readonly Holding[], living: readonly LivingService[]): FoundOrphans {
   const keys = new Set(living.map(({ key }) => key));
+  const named = new Set(living.flatMap(({ loadBalancerID }) => loadBalancerID ?? []));
   const uids = new Map<number, Set<string>>();
   const isUidOf = (beginning: string): boolean => {
     const { length } = beginning;
@@ -34,7 +35,7 @@ export function findOrphans(holdings: readonly Holding[], living: readonly Livin
     const { service, uid, isPart } = holding;
     const isOfLiving = uid !== undefined && isUidOf(uid);
     if (isOfLiving && isPart === undefined) control ??= holding;
-    if (service === undefined || isOfLiving) held.push(holding);
+    if (service === undefined || isOfLiving || named.has(holding.id)) held.push(holding);
     else if (!keys.has(service)) gone.push(holding);
     else if (uid !== undefined && isPart === undefined) replaced.push(holding);
     else held.push(holding);

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Related, RelatedObjects } from "#core/controller.ts";
+import { ANNOTATIONS } from "#core/firewall/exposed-service.ts";
 import { keyOfName, SERVICES } from "#core/resources/resource.ts";
 
 /** A Service that there is, of whatever type and in whatever state. */
@@ -8,11 +9,24 @@ export const LivingService = z.object({
   key: z.string().min(1),
   /** Without dashes. */
   uid: z.string(),
+  /** Which load balancer it names as its own, whoever that was made for. */
+  loadBalancerID: z.string().optional(),
 });
 export type LivingService = z.output<typeof LivingService>;
 
+/** As long as any id, with blanks around it. */
+const MAX_ID = 64;
+
 const Named = z.object({
-  metadata: z.object({ namespace: z.string(), name: z.string(), uid: z.string() }),
+  metadata: z.object({
+    namespace: z.string(),
+    name: z.string(),
+    uid: z.string(),
+    annotations: z
+      .looseObject({ [ANNOTATIONS.loadBalancerID]: z.string().max(MAX_ID) })
+      .optional()
+      .catch(undefined),
+  }),
 });
 
 /** All Services, as none of them may have its load balancer taken for an orphan. */
@@ -21,8 +35,12 @@ export const livingServices: Related = {
   project(object) {
     const named = Named.safeParse(object).data;
     if (named === undefined) return undefined;
-    const { uid } = named.metadata;
-    return { key: keyOfName(named.metadata), uid: plainUid(uid) } satisfies LivingService;
+    const { uid, annotations } = named.metadata;
+    const loadBalancerID = annotations?.[ANNOTATIONS.loadBalancerID].trim() ?? "";
+    return {
+      ...{ key: keyOfName(named.metadata), uid: plainUid(uid) },
+      ...(loadBalancerID === "" ? {} : { loadBalancerID }),
+    } satisfies LivingService;
   },
   reads: () => "all",
 };

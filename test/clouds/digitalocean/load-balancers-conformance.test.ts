@@ -1,6 +1,4 @@
 import { digitalOceanWorld } from "#test/clouds/digitalocean/load-balancer-world.ts";
 import { loadBalancerConformance } from "#test/clouds/load-balancers-conformance.ts";
 
-loadBalancerConformance("DigitalOcean", digitalOceanWorld, {
-  cannotPlay: [{ row: "orphans", because: "nothing on a load balancer tells the name of its Service" }],
-});
+loadBalancerConformance("DigitalOcean", digitalOceanWorld);

@@ -343,7 +343,12 @@ describe("a Service", () => {
         droplet_ids: ["1"],
       },
     ],
-    ["in a cluster with an id", {}, { clusterID: "c1" }, { tags: ["k8s:c1"] }],
+    [
+      "in a cluster with an id",
+      {},
+      { clusterID: "c1" },
+      { tags: ["k8s:c1", "k8s-service-name:default:web"] },
+    ],
     [
       "with a name of its own",
       { annotations: { name: "shop" } },

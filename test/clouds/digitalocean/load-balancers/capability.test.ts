@@ -87,6 +87,13 @@ describe("what comes of a request that changes something", () => {
     anAction("CreateLoadBalancer", "web"),
     anAction("CreateLoadBalancer", "web", { body: { name: "web", droplet_ids: ["1 ", "2"] } }),
     anAction("PurgeLoadBalancers", MISSING, { body: BODY }),
+    anAction("DeleteTag", "k8s:c1"),
+    anAction("DeleteTag", `k8s-orphaned:${MISSING}:1:2/../../droplets`),
+    anAction("TagLoadBalancer", MISSING, { tag: "k8s:c1" }),
+    anAction("TagLoadBalancer", MISSING, { tag: `k8s-orphaned:${MISSING}:1:2`, instead: "k8s:c1" }),
+    anAction("TagLoadBalancer", "../droplets/1", { tag: `k8s-orphaned:${MISSING}:1:2` }),
+    anAction("UntagLoadBalancer", MISSING, { tag: "k8s:c1" }),
+    anAction("UntagLoadBalancer", MISSING, { tag: "k8s-service-name:default:../x" }),
   ];
   test.for(refused)("$action of $target sends nothing", async (action) => {
     const { answer } = await capabilityOf().act(action, aCall());

@@ -38,7 +38,7 @@ describe("the life of a Service", () => {
         type: "REGIONAL_NETWORK",
         network: "EXTERNAL",
         network_stack: "IPV4",
-        tags: ["k8s:c1"],
+        tags: ["k8s:c1", "k8s-service-name:default:web"],
         droplet_ids: droplets.map(({ id }) => id),
         forwarding_rules: [
           { entry_protocol: "tcp", entry_port: 80, target_protocol: "tcp", target_port: 80 },
@@ -166,6 +166,20 @@ describe("a load balancer that is disowned", () => {
     expect(left.last).toEqual({ kind: "settled", ingress: [], warnings: [] });
     expect(balancers()).toHaveLength(1);
     expect(world.fake.requests).toEqual([]);
+  });
+
+  test.each([
+    ["the cluster's own says no more whose it was", ["k8s:c1"], ["k8s:c1"]],
+    ["another cluster's is left as it is", ["k8s:c2"], ["k8s:c2", "k8s-service-name:default:web"]],
+    ["nobody's is left as it is", [], ["k8s-service-name:default:web"]],
+  ])("and goes with its Service, named by its id: %s", async (_, tags, left) => {
+    const there = world.fake.addLoadBalancer({ tags: [...tags, "k8s-service-name:default:web"] });
+    world.fake.tags.add("k8s-service-name:default:web");
+    const config = { clusterID: "c1" };
+    const service = aService({ annotations: { ...disowned, [ID]: there.id } });
+    const { last } = await bringAbout(world.cloud(config), settingsWith(config), service, { wanted: false });
+    expect(last).toEqual({ kind: "settled", ingress: [], warnings: [] });
+    expect(balancers()).toMatchObject([{ id: there.id, tags: left }]);
   });
 
   test("or of which nobody can tell whether it is, stays, and the Service with it", async () => {

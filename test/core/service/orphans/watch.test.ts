@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { ANNOTATIONS } from "#core/firewall/exposed-service.ts";
+import { findOrphans } from "#core/service/orphans/find-orphans.ts";
 import { livingIn, livingServices } from "#core/service/orphans/living-services.ts";
 import { orphanWatch } from "#core/service/orphans/watch.ts";
 import { serviceWatch } from "#core/service/watch.ts";
@@ -36,6 +38,23 @@ describe("the audit of orphaned load balancers", () => {
     expect(livingIn({ services: { resourceVersion: "1", items: [projected, { key: 1 }] } })).toEqual([
       projected,
     ]);
+  });
+
+  test.each<[string, unknown, string | undefined]>([
+    ["names one", { [ANNOTATIONS.loadBalancerID]: " lb-lost " }, "lb-lost"],
+    ["names none", { other: "a" }, undefined],
+    ["names nothing", { [ANNOTATIONS.loadBalancerID]: " " }, undefined],
+    ["writes a novel", { [ANNOTATIONS.loadBalancerID]: "a".repeat(65) }, undefined],
+    ["has annotations that are none", 7, undefined],
+  ])("knows which load balancer a Service takes for its own: one that %s", (_given, annotations, named) => {
+    const object = { metadata: { namespace: "default", name: "heir", uid: "2-2", annotations } };
+    const living = livingIn({ services: { resourceVersion: "1", items: [livingServices.project(object)] } });
+    expect(living).toEqual([
+      { key: "default/heir", uid: "22", ...(named === undefined ? {} : { loadBalancerID: named }) },
+    ]);
+    const lost = { kind: "load balancer", id: "lb-lost", name: "a11", uid: "11", service: "default/lost" };
+    const { gone, held } = findOrphans([lost], living ?? []);
+    expect([gone, held]).toEqual(named === undefined ? [[lost], []] : [[], [lost]]);
   });
 
   test("leaves out what has no name, of which the number of Services then tells", () => {
