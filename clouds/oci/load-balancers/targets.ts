@@ -9,14 +9,23 @@ import type { Service } from "#core/service/service.ts";
 /** The instance that a node is, where the Service sends to nodes with its labels; what its annotation says wrongly is told elsewhere. */
 export function targetOfService(
   { providerID, labels }: TargetNode,
-  { metadata }: Service,
+  { metadata: { annotations } }: Service,
 ): string | undefined {
-  const annotation = annotationOf(kindOf(metadata.annotations), "nodeLabelSelector");
-  const written = metadata.annotations?.[annotation]?.trim() ?? "";
+  return isSelected(labels, selectorOf(annotations)) ? instanceOf(providerID) : undefined;
+}
+
+/** By the annotations of a Service: what a tenant writes is read once, not once for each node. */
+const SELECTORS = new WeakMap<object, readonly Requirement[]>();
+
+function selectorOf(annotations: Readonly<Record<string, string>> = {}): readonly Requirement[] {
+  const known = SELECTORS.get(annotations);
+  if (known !== undefined) return known;
+  const written = annotations[annotationOf(kindOf(annotations), "nodeLabelSelector")]?.trim() ?? "";
   const read = written === "" ? undefined : readerOf("nodeLabelSelector")(written);
   // The reader of this annotation reads nothing else.
-  const selector = read?.ok === true ? (read.value as readonly Requirement[]) : undefined;
-  return isSelected(labels, selector) ? instanceOf(providerID) : undefined;
+  const selector = read?.ok === true ? (read.value as readonly Requirement[]) : [];
+  SELECTORS.set(annotations, selector);
+  return selector;
 }
 
 /** The OCID of a node's instance. */

@@ -16,8 +16,8 @@ export const labelSelector: Reader<readonly Requirement[]> = (written) => {
 };
 
 /** Whether a node's labels are as a selector wants them; `marks` are its own, as `core/service/label-marks.ts` writes them. */
-export function isSelected(marks: string | undefined, selector: readonly Requirement[] | undefined): boolean {
-  return (selector ?? []).every((requirement) => holds(marks ?? "", requirement));
+export function isSelected(marks: string | undefined, selector: readonly Requirement[]): boolean {
+  return selector.every((requirement) => holds(marks ?? "", requirement));
 }
 
 const MAX_REQUIREMENTS = 20;
@@ -39,9 +39,20 @@ function holds(marks: string, requirement: Requirement): boolean {
   }
 }
 
-/** What stands between commas that are outside of parentheses. */
+/** What stands between commas that are outside of parentheses. In one go: a pattern that looks ahead takes the square of the length. */
 function partsOf(written: string): readonly string[] {
-  return written.split(/,(?![^(]*\))/).map((part) => part.trim());
+  const parts: string[] = [];
+  let [start, isInside] = [0, false];
+  for (let index = 0; index < written.length; index += 1) {
+    const character = written[index];
+    if (character === "(") isInside = true;
+    else if (character === ")") isInside = false;
+    else if (character === "," && !isInside) {
+      parts.push(written.slice(start, index).trim());
+      start = index + 1;
+    }
+  }
+  return [...parts, written.slice(start).trim()];
 }
 
 const SET = /^(\S+)\s+(in|notin)\s*\(([^()]*)\)$/;
