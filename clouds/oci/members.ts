@@ -1,5 +1,6 @@
 import type { Turn } from "#clouds/http/api.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
+import { attachmentsOfAll, byAge, isAttached } from "#clouds/oci/attachments.ts";
 import type { Inventory } from "#clouds/oci/inventory.ts";
 import type { OciCloudConfig } from "#clouds/oci/kind.ts";
 import { hasEnded, type OciInstance, type Vnic, type VnicAttachment } from "#clouds/oci/objects.ts";
@@ -16,12 +17,15 @@ export interface Member {
   readonly vnics: readonly Vnic[];
 }
 
+/** Of a VNIC. */
+export type IPv4Field = "privateIp" | "publicIp";
+
 /** What is wanted of an instance beyond what everyone wants. */
 export interface Wanted {
   readonly instance: OciInstance;
   readonly ipv6: boolean;
-  /** A node of it has a public IPv4 address: that it has none any more is looked up singly, as one list may not show it. */
-  readonly hadPublicIp: boolean;
+  /** IPv4 addresses that a node of it has: that it has none any more is looked up singly, as one list may not show it. */
+  readonly had: readonly IPv4Field[];
 }
 
 /** The primary VNIC of an instance never changes: instances by id. */
@@ -39,7 +43,6 @@ export interface MemberSources {
 
 /** Up to so many instances have their VNICs read singly, which show all in one; beyond, lists are cheaper. */
 const MAX_SINGLE = 10;
-const FEW = 2;
 const MAX_PRIMARIES = 10_000;
 
 /** Finds network and addresses of instances, each by itself: what is wrong with one is not the others' trouble. */
@@ -69,7 +72,9 @@ export async function gatherMembers(
         );
         continue;
       }
-      if (first?.vnicId === undefined)
+      const known = knownPrimary(instance, attached, sources);
+      if (known !== undefined) alone.push({ wanted: each, ...known });
+      else if (first?.vnicId === undefined)
         members.set(instance.id, fault("Unavailable", `instance ${instance.id} has no attached VNIC`));
       else if (others.length > 0 || first.subnetId === undefined) several.push({ wanted: each, attached });
       else alone.push({ wanted: each, vnicId: first.vnicId, subnetId: first.subnetId });
@@ -83,9 +88,7 @@ export async function gatherMembers(
     );
 
   const listed = alone.length > MAX_SINGLE ? await vnicsFromLists(alone, sources, turn) : NOT_LISTED;
-  const doubtful = alone.filter(
-    ({ wanted: each, vnicId }) => each.hadPublicIp && lacksPublicIp(listed.get(vnicId)),
-  );
+  const doubtful = alone.filter(({ wanted: { had }, vnicId }) => lacks(listed.get(vnicId), had));
   const isRead = new Set(doubtful.slice(0, MAX_SINGLE).map(({ vnicId }) => vnicId));
   const isLeft = new Set(doubtful.slice(MAX_SINGLE).map(({ vnicId }) => vnicId));
   for (const { wanted: each, vnicId } of alone) {
@@ -99,13 +102,13 @@ export async function gatherMembers(
 
 const NOT_LISTED: ReadonlyMap<string, Outcome<Vnic>> = new Map();
 
-function lacksPublicIp(listed: Outcome<Vnic> | undefined): boolean {
-  return listed?.kind === "ok" && listed.value.publicIp === undefined;
+function lacks(listed: Outcome<Vnic> | undefined, had: readonly IPv4Field[]): boolean {
+  return listed?.kind === "ok" && had.some((field) => listed.value[field] === undefined);
 }
 
 const LATER: Outcome<never> = fault(
   "Unavailable",
-  `no list shows its public address, and this batch has read ${MAX_SINGLE} VNICs for that: it is looked for again`,
+  `no list shows an address that it had, and this batch has read ${MAX_SINGLE} VNICs for that: it is looked for again`,
 );
 
 async function memberOf(
@@ -119,6 +122,18 @@ async function memberOf(
   if (primary === undefined) return fault("Unavailable", `instance ${instance.id} has no primary VNIC`);
   const vcn = await inventory.vcnOf(primary.subnetId, turn);
   return vcn.kind === "fault" ? vcn : ok({ instance, vcn: vcn.value, vnics: vnics.value });
+}
+
+/** The VNIC that was found to be the primary one before: as good as the only one, unless another one counts, too. */
+function knownPrimary(
+  instance: OciInstance,
+  attached: readonly VnicAttachment[],
+  { primaries }: MemberSources,
+): { readonly vnicId: string; readonly subnetId: string } | undefined {
+  const known = primaries.get(instance.id);
+  if (known === undefined || openShiftNamespace(instance) !== undefined) return undefined;
+  const subnetId = attached.find(({ vnicId }) => vnicId === known)?.subnetId;
+  return subnetId === undefined ? undefined : { vnicId: known, subnetId };
 }
 
 /** The VCN of an instance of whose VNICs none is in the cluster's: nothing more is read of what is somebody else's. */
@@ -175,50 +190,4 @@ async function vnicsAmong(
   primaries.set(instance.id, primary.id);
   const second = secondVnicOf(read, namespace);
   return ok(second === undefined ? [primary] : [primary, second]);
-}
-
-async function attachmentsOfAll(
-  wanted: readonly Wanted[],
-  { inventory, since, beganAt }: MemberSources,
-  turn: Turn,
-): Promise<ReadonlyMap<string, Outcome<readonly VnicAttachment[]>>> {
-  const found = new Map<string, Outcome<readonly VnicAttachment[]>>();
-  const byCompartment = Map.groupBy(wanted, ({ instance }) => instance.compartmentId);
-  for (const [compartment, all] of byCompartment) {
-    const recent = inventory.attachments.recent(compartment, since)?.value;
-    if (recent === undefined && all.length <= FEW) {
-      for (const { instance } of all) {
-        const read = await inventory.attachmentsOf(instance, turn);
-        found.set(instance.id, read.kind === "ok" ? ok(read.value.entries) : read);
-      }
-      continue;
-    }
-    // A list from before may lack the VNIC of an instance that is young.
-    for (const from of [since, beganAt]) {
-      const open = all.filter(({ instance }) => !isComplete(found.get(instance.id), instance));
-      if (open.length === 0) break;
-      const listed = await inventory.attachments.get(compartment, turn, from);
-      const of =
-        listed.kind === "ok"
-          ? Map.groupBy(listed.value.value.entries, ({ instanceId }) => instanceId)
-          : undefined;
-      for (const { instance } of open)
-        found.set(instance.id, listed.kind === "ok" ? ok(of?.get(instance.id) ?? []) : listed);
-      if (listed.kind === "fault") break;
-    }
-  }
-  return found;
-}
-
-function isComplete(found: Outcome<readonly VnicAttachment[]> | undefined, instance: OciInstance): boolean {
-  if (found === undefined || found.kind === "fault") return false;
-  return hasEnded(instance) || found.value.some(isAttached);
-}
-
-function isAttached({ lifecycleState, vnicId }: VnicAttachment): boolean {
-  return lifecycleState === "ATTACHED" && vnicId !== undefined;
-}
-
-function byAge(a: VnicAttachment, b: VnicAttachment): number {
-  return a.timeCreated < b.timeCreated ? -1 : Number(a.timeCreated > b.timeCreated);
 }

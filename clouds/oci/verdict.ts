@@ -2,7 +2,7 @@ import type { Outcome } from "#clouds/http/outcome.ts";
 import { foreignCompartment, foreignMember } from "#clouds/oci/belonging.ts";
 import { wantsIpv6 } from "#clouds/oci/instance.ts";
 import type { OciCloudConfig } from "#clouds/oci/kind.ts";
-import type { Member, Wanted } from "#clouds/oci/members.ts";
+import type { IPv4Field, Member, Wanted } from "#clouds/oci/members.ts";
 import type { Query } from "#clouds/oci/query.ts";
 import type { Resolution } from "#clouds/oci/resolution.ts";
 import type { Node } from "#core/node/node.ts";
@@ -56,14 +56,15 @@ export function wantedOf(
     wanted.set(instance.id, {
       instance,
       ipv6: wantsIpv6(node) || before?.ipv6 === true,
-      hadPublicIp: hasPublicIp(node) || before?.hadPublicIp === true,
+      had: [...ipv4FieldsOf(node), ...(before?.had ?? [])],
     });
   }
   return [...wanted.values()];
 }
 
-function hasPublicIp({ status }: Node): boolean {
-  return (
-    status.addresses?.some(({ type, address }) => type === "ExternalIP" && !address.includes(":")) === true
-  );
+function ipv4FieldsOf({ status }: Node): readonly IPv4Field[] {
+  return (status.addresses ?? []).flatMap(({ type, address }): IPv4Field[] => {
+    if (address.includes(":")) return [];
+    return type === "ExternalIP" ? ["publicIp"] : type === "InternalIP" ? ["privateIp"] : [];
+  });
 }

@@ -31,8 +31,11 @@ export async function vnicsFromLists(
     since,
   );
   if (publicIps.kind === "fault") return new Map(alone.map(({ vnicId }) => [vnicId, publicIps]));
+  // Those that are reserved and not in use are nobody's.
   const publicIpOf = new Map(
-    publicIps.value.map(({ assignedEntityId, ipAddress }: PublicIp) => [assignedEntityId, ipAddress]),
+    publicIps.value.flatMap(({ assignedEntityId, ipAddress }: PublicIp) =>
+      assignedEntityId === undefined ? [] : [[assignedEntityId, ipAddress] as const],
+    ),
   );
 
   const vnics = new Map<string, Outcome<Vnic>>();
@@ -59,7 +62,7 @@ export async function vnicsFromLists(
           isPrimary: true,
           subnetId,
           privateIp: own?.ipAddress,
-          publicIp: publicIpOf.get(own?.id),
+          publicIp: own && publicIpOf.get(own.id),
           ipv6Addresses: (ipv6sOf.get(vnicId) ?? []).map(({ ipAddress }: Ipv6) => ipAddress),
           hostnameLabel: own?.hostnameLabel,
           definedTags: undefined,

@@ -5,6 +5,7 @@ import { aCall, aNode } from "#test/clouds/builders.ts";
 import { summary } from "#test/clouds/conformance.ts";
 import { COMPARTMENT, TENANCY, VCN } from "#test/clouds/oci/fake/credentials.ts";
 import type { FakeInstance, FakeMachine } from "#test/clouds/oci/fake/instances.ts";
+import type { FakeRequest } from "#test/clouds/oci/fake/reply.ts";
 import { asked, aWorld, identified, type OciWorld } from "#test/clouds/oci/world.ts";
 
 let world: OciWorld;
@@ -209,6 +210,35 @@ test("one by one and in lists the answers are the same", async () => {
   for (const node of nodes) singly.push(...(await ask([node])));
   expect(listed).toEqual(singly);
   expect(listed.map(summary)).toEqual(instances.map(({ id }) => id));
+});
+
+describe("in lists", () => {
+  const FREE = { id: "ocid1.publicip.oc1.phx.free", ipAddress: "198.51.100.9", lifecycleState: "AVAILABLE" };
+  const isReserved = ({ path, query }: FakeRequest) =>
+    path.endsWith("/publicIps") && query["scope"] === "REGION";
+
+  test("a reserved address that nothing has is nobody's, least of all an instance's without a private one", async () => {
+    world.fake.fault = (request) => (isReserved(request) ? { status: 200, body: [FREE] } : undefined);
+    const alone = add({ vnic: { privateIp: undefined, ipv6Addresses: ["fd00::1"] } });
+    const nodes = [alone, ...Array.from({ length: 11 }, () => add())].map((each) => identified(each, IPV6));
+    const [answer] = await ask(nodes);
+    expect(answer).toMatchObject({
+      instance: { addresses: [{ type: "InternalIP", address: "fd00::1" }] },
+    });
+  });
+
+  test("a private address that is not shown yet is read, where the node had it", async () => {
+    const machine = { vnic: { privateIp: "10.0.0.77", ipv6Addresses: ["fd00::1"] } };
+    const nodes = Array.from({ length: 11 }, () => add(machine)).map((each) =>
+      identified(each, { ...IPV6, addresses: [{ type: "InternalIP", address: "10.0.0.77" }] }),
+    );
+    world.fake.fault = ({ path }) => (path.endsWith("/privateIps") ? { status: 200, body: [] } : undefined);
+    const found = await ask(nodes);
+    expect(found.slice(0, 10)).toMatchObject(
+      Array.from({ length: 10 }, () => ({ instance: { addresses: [{ address: "10.0.0.77" }, {}] } })),
+    );
+    expect(found[10]).toMatchObject({ code: "Unavailable" });
+  });
 });
 
 describe("a public address that no list shows", () => {

@@ -66,6 +66,18 @@ describe("1,000 nodes in ten batches cost the pages of their lists", () => {
     expect(asked(world.fake)).toMatchObject({ ipv6: 1, privateIps: 1 });
   });
 
+  test("with several VNICs each, once it is known which is the primary one", async () => {
+    const instances = addMany(100, PUBLIC);
+    for (const instance of instances) world.fake.compute.attach(instance);
+    const nodes = instances.map((each) => identified(each));
+    const cloud = world.cloud({ rateLimiter: { disableRateLimiter: true } });
+    await ask(cloud, nodes);
+    expect(asked(world.fake)["vnics/id"]).toBe(100);
+    world.pass(10_001);
+    expect(await ask(cloud, nodes)).toEqual(idsOf(instances));
+    expect(asked(world.fake)).toMatchObject({ "vnics/id": 100, privateIps: 1, vnicAttachments: 2 });
+  });
+
   test("within the rate: five at once, then ten a second", async () => {
     const instances = addMany(1000, PUBLIC);
     await ask(
