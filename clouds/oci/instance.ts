@@ -1,5 +1,4 @@
 import type { Outcome } from "#clouds/http/outcome.ts";
-import { canonicalIp, isUniqueLocal } from "#clouds/oci/ip.ts";
 import {
   COMPARTMENT_ANNOTATION,
   FAULT_DOMAIN_LABEL,
@@ -11,6 +10,7 @@ import type { Member } from "#clouds/oci/members.ts";
 import { hasEnded, type OciInstance, type Vnic } from "#clouds/oci/objects.ts";
 import { formatProviderID } from "#clouds/oci/provider-id.ts";
 import { fault, ok } from "#clouds/outcome.ts";
+import { canonicalIp } from "#core/cidr.ts";
 import type { Instance, InstanceState } from "#core/instance.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";
 
@@ -76,6 +76,11 @@ function ipv6Of(addresses: readonly string[]): NodeAddress[] {
     type: isUniqueLocal(address) ? "InternalIP" : "ExternalIP",
     address,
   }));
+}
+
+/** Whether a canonical IPv6 address is for use within a site alone: fc00::/7. */
+function isUniqueLocal(address: string): boolean {
+  return /^f[cd][0-9a-f]{2}:/.test(address);
 }
 
 function lacking(id: string, what: string): Outcome<never> {

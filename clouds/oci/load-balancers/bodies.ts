@@ -1,6 +1,7 @@
 import type { Backend, BackendSet } from "#clouds/oci/load-balancers/state.ts";
 import type { IpFamily, WantedPort } from "#clouds/oci/load-balancers/wanted/ports.ts";
 import type { Wanted } from "#clouds/oci/load-balancers/wanted/wanted.ts";
+import { canonicalIp } from "#core/cidr.ts";
 
 /** Where backends are reached, by IP family. */
 export type BackendAddresses = Readonly<Record<IpFamily, readonly string[]>>;
@@ -30,9 +31,9 @@ export function backendSetBody(
   };
 }
 
-/** By what backends are told apart, in any order. */
+/** By what backends are told apart, in any order and however the API spells their addresses. */
 export function backendKey({ ipAddress, port }: Pick<Backend, "ipAddress" | "port">): string {
-  return `${ipAddress ?? ""}:${port}`;
+  return `${canonicalIp(ipAddress ?? "") ?? ipAddress ?? ""}:${port}`;
 }
 
 function newBackend({ kind }: Wanted, backend: { readonly ipAddress: string; readonly port: number }) {

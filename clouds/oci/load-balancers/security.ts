@@ -1,7 +1,7 @@
 import type { Rule, SeenGroup } from "#clouds/oci/load-balancers/state.ts";
 import type { WantedPort } from "#clouds/oci/load-balancers/wanted/ports.ts";
 import type { Wanted } from "#clouds/oci/load-balancers/wanted/wanted.ts";
-import { isIPv6Network } from "#core/cidr.ts";
+import { canonicalCidr, isIPv6Network } from "#core/cidr.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
 
 /** The API takes so many rules in one request. */
@@ -92,7 +92,9 @@ export function backendGroupsOf({ rules }: SeenGroup): readonly string[] {
 function keyOf(rule: Rule): string {
   const { direction, protocol, source, sourceType, destination, destinationType } = rule;
   const range = (rule.tcpOptions ?? rule.udpOptions)?.destinationPortRange;
-  const peer = direction === "INGRESS" ? [source, sourceType] : [destination, destinationType];
+  const [peerOf, type] = direction === "INGRESS" ? [source, sourceType] : [destination, destinationType];
+  // The API need not spell a network as it was told.
+  const peer = [canonicalCidr(peerOf ?? "") ?? peerOf, type];
   return [direction, protocol, ...peer, range?.min, range?.max, rule.isStateless === true].join(" ");
 }
 

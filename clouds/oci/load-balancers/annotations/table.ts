@@ -11,6 +11,7 @@ import {
 import { labelSelector } from "#clouds/oci/load-balancers/annotations/label-selector.ts";
 import { ruleSets } from "#clouds/oci/load-balancers/annotations/rule-sets.ts";
 import { definedTags, freeformTags } from "#clouds/oci/load-balancers/annotations/tags.ts";
+import { canonicalIp } from "#core/cidr.ts";
 import { parseIp } from "#core/ip.ts";
 
 /** What is made for a Service: a load balancer of the service of that name, or a network load balancer. */
@@ -173,6 +174,6 @@ function ocid(type: string): Reader<string> {
 function address(family: 4 | 6): Reader<string> {
   return (written) =>
     parseIp(written)?.family === family && written.includes(":") === (family === 6)
-      ? is(written.toLowerCase())
+      ? is(canonicalIp(written) ?? written)
       : mayBe(`one IPv${family} address`);
 }
