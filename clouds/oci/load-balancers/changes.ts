@@ -1,3 +1,4 @@
+import { saidByItems } from "#clouds/oci/load-balancers/annotations/rule-sets.ts";
 import {
   type BackendAddresses,
   backendKey,
@@ -62,11 +63,11 @@ function* superfluous({ wanted }: Target, seen: SeenBalancer): Generator<LoadBal
 }
 
 function* ruleSets({ wanted }: Target, seen: SeenBalancer): Generator<LoadBalancerAction> {
-  const there = seen.balancer.ruleSets ?? {};
+  const there = new Map(Object.entries(seen.balancer.ruleSets ?? {}));
   for (const [name, { items }] of sorted(wanted.ruleSets)) {
-    const before = there[name];
+    const before = there.get(name);
     if (before === undefined) yield action(seen, "CreateRuleSet", { body: { name, items } });
-    else if (canonicalJson(said(before.items)) !== canonicalJson(said(items)))
+    else if (canonicalJson(saidByItems(before.items)) !== canonicalJson(saidByItems(items)))
       yield action(seen, "UpdateRuleSet", { name, body: { items } });
   }
 }
@@ -154,11 +155,6 @@ function isListener(there: Listener, wanted: Wanted, port: WantedPort): boolean 
     (backendTcpProxyProtocolVersion ?? 0) === (connection.backendTcpProxyProtocolVersion ?? 0) &&
     canonicalJson([...(there.ruleSetNames ?? [])].sort()) === canonicalJson(ruleSetsOf(wanted, port))
   );
-}
-
-/** Without what says nothing. */
-function said(items: unknown): unknown {
-  return JSON.parse(JSON.stringify(items ?? []), (_, value: unknown) => (value === null ? undefined : value));
 }
 
 /** An action on a load balancer, which is refused where somebody else has changed something since it was seen. */

@@ -166,6 +166,35 @@ describe("a load balancer", () => {
     expect(theOne("lb").ruleSets).toEqual({});
   });
 
+  test("keeps rule sets of which the API says what it assumes, and ones that are called as anything", async () => {
+    const conditions = [{ attributeName: "PATH", attributeValue: "/", operator: "EXACT_MATCH" }];
+    const sets = {
+      constructor: { items: [{ action: "REDIRECT", conditions, redirectUri: { port: 443 } }] },
+      methods: { items: [{ action: "CONTROL_ACCESS_USING_HTTP_METHODS", allowedMethods: ["GET"] }] },
+    };
+    const said = {
+      "lb:backend-protocol": "HTTP",
+      "oci:oci-load-balancer-rule-sets": JSON.stringify(sets),
+    };
+    await player.settle(question(aService({ "lb:backend-protocol": "HTTP" })));
+    expect((await player.settle(question(aService(said)))).actions).toEqual([
+      "lb:CreateRuleSet",
+      "lb:CreateRuleSet",
+      "lb:UpdateListener",
+    ]);
+    const there = theOne("lb").ruleSets;
+    const uri = { protocol: "{protocol}", host: "{host}", port: 443, path: "{path}", query: "{query}" };
+    there["constructor"] = {
+      items: [{ action: "REDIRECT", conditions, redirectUri: uri, responseCode: 302, description: null }],
+    };
+    there["methods"] = {
+      items: [{ action: "CONTROL_ACCESS_USING_HTTP_METHODS", allowedMethods: ["GET"], statusCode: 405 }],
+    };
+    expect((await player.settle(question(aService(said)))).actions).toEqual([]);
+    const other = { ...said, "oci:oci-load-balancer-rule-sets": JSON.stringify(sets).replace("443", "8443") };
+    expect((await player.settle(question(aService(other)))).actions).toEqual(["lb:UpdateRuleSet"]);
+  });
+
   test("has two subnets where they are of one domain each, and it is public", async () => {
     const { network } = account.oci;
     network.addSubnet({
