@@ -4,6 +4,7 @@ import type { Outcome } from "#clouds/http/outcome.ts";
 import type { OciApi } from "#clouds/oci/api.ts";
 import { createKeptLists, type KeptLists } from "#clouds/oci/kept-lists.ts";
 import { Ipv6, OciInstance, PrivateIp, PublicIp, Subnet, Vnic, VnicAttachment } from "#clouds/oci/objects.ts";
+import { isNotFound } from "#clouds/oci/read-error.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
 /** What a list showed; entries that cannot be read are counted, as what they are nobody knows. */
@@ -70,8 +71,7 @@ export function createInventory(api: OciApi, now: () => number): Inventory {
     async instance(id, turn) {
       const answer = await read(OciInstance, "instances", id, turn);
       if (answer.kind === "ok") return answer;
-      const { status, errorId } = answer.fault;
-      return status === 404 && errorId === "NotAuthorizedOrNotFound" ? ok(undefined) : answer;
+      return isNotFound(answer.fault) ? ok(undefined) : answer;
     },
     attachmentsOf({ id, compartmentId }, turn) {
       const query = new URLSearchParams({ compartmentId, instanceId: id });

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Api, ApiRequest, Turn } from "#clouds/http/api.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
+import { isNotFound } from "#clouds/oci/read-error.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
 /** The most that a page may hold; the server may well put less on one. */
@@ -34,8 +35,8 @@ export async function listAll(
       turn,
     );
     if (answer.kind === "fault") {
-      const { errorId, message, status } = answer.fault;
-      if (status !== 404 || errorId !== "NotAuthorizedOrNotFound") return answer;
+      const { message } = answer.fault;
+      if (!isNotFound(answer.fault)) return answer;
       return fault(
         "Denied",
         `${message}; see that what is listed is there, and that a policy lets the user read it`,

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { ReadCloudError } from "#clouds/http/classify.ts";
+import type { Fault } from "#clouds/http/outcome.ts";
 
 /** As Oracle words its errors. */
 const ErrorBody = z.object({ code: z.string(), message: z.string().optional().catch(undefined) });
@@ -19,6 +20,11 @@ export function readErrorAt(wallClock: () => number): ReadCloudError {
     const words = [clock, data.message].filter((each) => each !== undefined);
     return { id: data.code, message: words.join("; "), requestId: headers["opc-request-id"] };
   };
+}
+
+/** Whether Oracle itself says "not found", which is also what it says of what may not be seen; a 404 of anything in between says nothing. */
+export function isNotFound({ status, errorId }: Pick<Fault, "status" | "errorId">): boolean {
+  return status === 404 && errorId === "NotAuthorizedOrNotFound";
 }
 
 function clockTrouble(date: string | undefined, now: number): string | undefined {

@@ -26,6 +26,9 @@ export interface Addressed {
   readonly request: ApiRequest;
 }
 
+/** The header by which Oracle knows that two requests are one. */
+export const RETRY_TOKEN = "opc-retry-token";
+
 const Parameters = z.object({
   body: z.unknown().optional(),
   name: z.string().min(1).optional(),
@@ -88,7 +91,7 @@ export function requestOf({ action, target, parameters }: CloudAction): Addresse
   ];
   const headers = {
     ...(etag === undefined ? {} : { "if-match": etag }),
-    ...(retryToken === undefined ? {} : { "opc-retry-token": retryToken }),
+    ...(retryToken === undefined ? {} : { [RETRY_TOKEN]: retryToken }),
   };
   return {
     service,

@@ -10,7 +10,7 @@ import {
   superfluousRules,
 } from "#clouds/oci/load-balancers/security.ts";
 import type { OciState, Rule, SeenGroup } from "#clouds/oci/load-balancers/state.ts";
-import { isOfCluster } from "#clouds/oci/load-balancers/tags.ts";
+import { CLUSTER_TAG, isOfCluster, SERVICE_UID_TAG } from "#clouds/oci/load-balancers/tags.ts";
 import type { Wanted } from "#clouds/oci/load-balancers/wanted/wanted.ts";
 import { groupTagsOf } from "#clouds/oci/load-balancers/wanted/wanted-tags.ts";
 import type { LoadBalancerAction, LoadBalancerStep } from "#core/service/model.ts";
@@ -18,16 +18,25 @@ import type { LoadBalancerAction, LoadBalancerStep } from "#core/service/model.t
 /** What is next, or undefined where nothing is. */
 type Next = Exclude<LoadBalancerStep, { kind: "settled" | "elsewhere" | "handed-over" }> | undefined;
 
-/** The managed group of a Service: that which is called after it and has the cluster's tag. */
-export function managedGroup({ groups }: OciState, cluster: string): SeenGroup | undefined {
-  return groups.find(({ group }) => isOfCluster(group.freeformTags ?? undefined, cluster));
+/**
+ * The managed group of a Service: that which has the tags of the cluster and of its uid. Its name alone is not enough, as a hostile API
+ * server chooses uids, and groups that annotations may name have the cluster's tag, too.
+ */
+export function managedGroup(
+  { groups }: Pick<OciState, "groups">,
+  { service: { metadata }, cluster }: Pick<Whose, "service" | "cluster">,
+): SeenGroup | undefined {
+  return groups.find(
+    ({ group: { freeformTags } }) =>
+      isOfCluster(freeformTags ?? undefined, cluster) && freeformTags?.[SERVICE_UID_TAG] === metadata.uid,
+  );
 }
 
 /** What has to be there before the load balancer: the managed group, with rules that let everything through. */
 export function groupsBefore(wanted: Wanted, state: OciState, whose: Whose): Next {
   if (wanted.mode !== "NSG") return undefined;
   const { uid } = whose.service.metadata;
-  const front = managedGroup(state, whose.cluster);
+  const front = managedGroup(state, whose);
   if (front === undefined) {
     const [other] = state.groups;
     return other === undefined ? act(createGroup(wanted, whose)) : nameTaken(other);
@@ -50,7 +59,7 @@ export function groupsBefore(wanted: Wanted, state: OciState, whose: Whose): Nex
 export function groupsAfter(wanted: Wanted, state: OciState, whose: Whose): Next {
   if (wanted.mode !== "NSG") return removeGroups(state, whose);
   const { uid } = whose.service.metadata;
-  const front = managedGroup(state, whose.cluster);
+  const front = managedGroup(state, whose);
   if (front === undefined) return undefined;
   const backendGroups = wanted.said.backendSecurityGroups ?? [];
   const former = backendGroupsOf(front).filter((id) => !backendGroups.includes(id));
@@ -65,7 +74,7 @@ export function groupsAfter(wanted: Wanted, state: OciState, whose: Whose): Next
 
 /** What is next for the managed group to go, with its rules in groups of backends. */
 export function removeGroups(state: OciState, whose: Whose): Next {
-  const front = managedGroup(state, whose.cluster);
+  const front = managedGroup(state, whose);
   if (front === undefined) return undefined;
   if (front.group.lifecycleState !== "AVAILABLE") return wait(front);
   const rule = firstOf(backendGroupsOf(front), (id) => superfluousIn(state.named[id], [], whose));
@@ -101,7 +110,7 @@ function createGroup(wanted: Wanted, { service, configuration, cluster }: Whose)
 }
 
 function nameTaken({ group }: SeenGroup): Next {
-  const detail = `the network security group ${group.id} is called after the Service and is not tagged as the cluster's`;
+  const detail = `the network security group ${group.id} is called after the Service and has not the free-form tags ${CLUSTER_TAG} and ${SERVICE_UID_TAG} of the cluster and of it`;
   return { kind: "refused", problem: { code: "NameTaken", detail } };
 }
 

@@ -20,7 +20,7 @@ import { CLUSTER_TAG, isOfCluster } from "#clouds/oci/load-balancers/tags.ts";
 import { backendsOf, MAX_BACKENDS } from "#clouds/oci/load-balancers/targets.ts";
 import { readWanted, type Wanted } from "#clouds/oci/load-balancers/wanted/wanted.ts";
 import { tagsOf } from "#clouds/oci/load-balancers/wanted/wanted-tags.ts";
-import { hashOf } from "#core/hash.ts";
+import { canonicalIp } from "#core/cidr.ts";
 import type {
   LoadBalancerAction,
   LoadBalancerQuestion,
@@ -77,12 +77,12 @@ function ensure(
   if (place?.kind === "refused") return place;
   const before = groupsBefore(wanted, state, whose);
   if (before !== undefined) return before;
-  const managed = wanted.mode === "NSG" ? managedGroup(state, whose.cluster)?.group.id : undefined;
+  const managed = wanted.mode === "NSG" ? managedGroup(state, whose)?.group.id : undefined;
   const groups = [...(wanted.said.securityGroups ?? []), ...(managed === undefined ? [] : [managed])];
   if (seen === undefined) {
     const tags = tagsOf(whose.service, wanted.said, whose.configuration, whose.cluster);
     const { subnets = [], reservedIp } = place ?? {};
-    return create(wanted, createBody(wanted, addresses, { subnets, groups, reservedIp, tags }), state, whose);
+    return create(wanted, createBody(wanted, addresses, { subnets, groups, reservedIp, tags }), whose);
   }
   const change = nextChange({ wanted, addresses, groups }, seen);
   if (change !== undefined) {
@@ -128,11 +128,11 @@ function faultOfLasting(
     const field = annotationOf(kind, saying);
     return { code, field, value: metadata.annotations?.[field], allowed: AS_MADE };
   };
-  const addresses = (balancer.ipAddresses ?? []).map(({ ipAddress }) => ipAddress);
+  const addresses = (balancer.ipAddresses ?? []).map(({ ipAddress }) => canonicalIp(ipAddress) ?? ipAddress);
   const { assignedPrivateIPv4, assignedIPv6 } = wanted.said;
   if (balancer.compartmentId !== wanted.compartment) return ofAnnotation("compartment", "InvalidAnnotation");
   if ((balancer.isPrivate ?? false) !== wanted.isPrivate) return ofAnnotation("internal", "TypeChanged");
-  if (spec.loadBalancerIP && !addresses.includes(spec.loadBalancerIP))
+  if (spec.loadBalancerIP && !addresses.includes(canonicalIp(spec.loadBalancerIP) ?? spec.loadBalancerIP))
     return {
       code: "InvalidField",
       field: "spec.loadBalancerIP",
@@ -176,12 +176,8 @@ function remove(state: OciState, whose: Whose): LoadBalancerStep {
 function create(
   wanted: Wanted,
   body: Readonly<Record<string, unknown>>,
-  { ended }: OciState,
   { service }: Whose,
 ): LoadBalancerStep {
-  // A token holds for a day, and longer than what was made by it may last: of another life it is another one.
-  const suffix = ended.length === 0 ? "" : `-${hashOf([...ended].sort().join(" "))}`;
-  const retryToken = `${service.metadata.uid}${suffix}`;
   const message = `${wanted.ports.length} listeners, ${wanted.displayName}`;
   return {
     kind: "act",
@@ -190,7 +186,7 @@ function create(
       {
         action: `${wanted.kind}:CreateLoadBalancer`,
         target: wanted.displayName,
-        parameters: { body, retryToken },
+        parameters: { body, retryToken: service.metadata.uid },
       },
     ],
   };

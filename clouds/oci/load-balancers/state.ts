@@ -167,8 +167,6 @@ export interface OciState {
   /** Those of its names that are there, of both kinds; where there are several of one kind, as they are listed. */
   readonly found: readonly SeenBalancer[];
   readonly several?: readonly string[];
-  /** Ids of those of its names that are no more, and are listed for a while yet. */
-  readonly ended: readonly string[];
   /** Groups that are called after the Service. */
   readonly groups: readonly SeenGroup[];
   /** Groups that its annotations or rules of its managed group name, by id; null where there is none to be seen. */

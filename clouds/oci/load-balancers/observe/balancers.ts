@@ -3,10 +3,14 @@ import type { LoadBalancerKind } from "#clouds/oci/load-balancers/annotations/ta
 import type { Observing } from "#clouds/oci/load-balancers/observe/observe.ts";
 import type { Sought } from "#clouds/oci/load-balancers/observe/sought.ts";
 import type { ListedBalancer, OciState, SeenBalancer } from "#clouds/oci/load-balancers/state.ts";
+import { isOfCluster } from "#clouds/oci/load-balancers/tags.ts";
 import { ok } from "#clouds/outcome.ts";
 
 /** More Services than this are looked for in lists of all load balancers: then pages are fewer than Services. */
 const FEW = 2;
+
+/** So many of one name are told. */
+const MAX_NAMED = 5;
 
 /** What did not come about a while ago is tried again. */
 const FAILED_MS = 60_000;
@@ -16,23 +20,27 @@ export async function findBalancers(
   sought: Sought,
   services: number,
   observing: Observing,
-): Promise<Outcome<Pick<OciState, "found" | "several" | "ended">>> {
+): Promise<Outcome<Pick<OciState, "found" | "several">>> {
+  const { cluster } = observing;
   const found: SeenBalancer[] = [];
   const several: string[] = [];
-  const ended: string[] = [];
   for (const kind of sought.kinds) {
     const listed = await listedOf(kind, sought, services, observing);
     if (listed.kind === "fault") return listed;
     const live = listed.value.filter(({ lifecycleState }) => !ENDED.has(lifecycleState));
-    ended.push(...listed.value.flatMap((each) => (live.includes(each) ? [] : each.id)));
-    if (live.length > 1) several.push(...live.map(({ id }) => id));
-    const [one] = live;
-    if (one === undefined || live.length > 1) continue;
+    const ours = live.filter(({ freeformTags }) => isOfCluster(freeformTags ?? undefined, cluster));
+    // Where one is ours, what others call alike is theirs alone: nobody takes a load balancer from a Service by its name.
+    const [one, ...others] = ours.length > 0 ? ours : live.slice(0, 1);
+    if (one === undefined) continue;
+    if (others.length > 0) {
+      several.push(...[one, ...others].map(({ id }) => id).slice(0, MAX_NAMED));
+      continue;
+    }
     const seen = await lookAt(kind, one, observing);
     if (seen.kind === "fault") return seen;
     found.push(seen.value);
   }
-  return ok({ found, ended, ...(several.length > 0 ? { several } : {}) });
+  return ok({ found, ...(several.length > 0 ? { several } : {}) });
 }
 
 const ENDED: ReadonlySet<string> = new Set(["DELETED", "TERMINATED"]);
@@ -69,6 +77,9 @@ async function lookAt(
   return ok({ kind, ...read.value, isBusy, ...(isRecent ? { failure: last.words } : {}) });
 }
 
+/** As much of OCI's own words as is repeated. */
+const MAX_WORDS = 300;
+
 /** A work request of either kind, in one form. */
 interface Work {
   readonly state: string;
@@ -82,8 +93,8 @@ async function workOf(id: string, { reads }: Pick<Observing, "reads">): Promise<
   if (listed.kind === "fault") return listed;
   return ok(
     listed.value.map(({ lifecycleState, timeAccepted, timeFinished, errorDetails, message }) => {
-      const said = (errorDetails ?? []).map((each) => each.message).join("; ");
-      const words = `a work request failed: ${said || (message ?? "OCI does not say why")}`;
+      const said = (errorDetails ?? []).flatMap((each) => each.message ?? []).join("; ");
+      const words = `a work request failed: ${(said || (message ?? "OCI does not say why")).slice(0, MAX_WORDS)}`;
       return { state: lifecycleState, accepted: timeAccepted ?? "", finished: timeFinished ?? "", words };
     }),
   );

@@ -14,6 +14,7 @@ import {
   Subnet,
   WorkRequest,
 } from "#clouds/oci/load-balancers/state.ts";
+import { isNotFound } from "#clouds/oci/read-error.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
 /** A work request of network load balancers, in a list of all of a compartment. */
@@ -68,7 +69,7 @@ export function readsOf(apis: OciApis, turn: Turn): Reads {
     once(path, async (): Promise<Outcome<Value | undefined>> => {
       const template = `GET ${path.replace(/[^/]+$/, "{id}")}`;
       const read = await apis[service].get({ operation, template, path }, turn);
-      if (read.kind === "fault") return read.fault.status === 404 ? ok(undefined) : read;
+      if (read.kind === "fault") return isNotFound(read.fault) ? ok(undefined) : read;
       const parsed = shape.safeParse(read.value);
       return parsed.success ? ok(parsed.data) : malformed(template);
     });
@@ -136,7 +137,8 @@ export function readsOf(apis: OciApis, turn: Turn): Reads {
         const path = template.slice("POST ".length);
         const request = { method: "POST", operation: "vcn:GetPublicIpByIpAddress", template, path } as const;
         const read = await apis.iaas.send({ ...request, body: { ipAddress: address } }, turn);
-        if (read.kind === "fault") return [400, 404].includes(read.fault.status ?? 0) ? ok(undefined) : read;
+        if (read.kind === "fault")
+          return isNotFound(read.fault) || read.fault.status === 400 ? ok(undefined) : read;
         const parsed = PublicIp.safeParse(read.value.body);
         return parsed.success ? ok(parsed.data) : malformed(template);
       }),

@@ -36,8 +36,8 @@ export interface FakeBalancers {
   readonly balancers: Map<string, FakeBalancer>;
   readonly routes: readonly FakeRoute[];
   readonly violations: string[];
-  /** What was answered to a creation, by its token. */
-  readonly tokens: Map<string, FakeReply>;
+  /** What was made and answered, by the token of the creation. It counts for nothing once that is no longer listed. */
+  readonly tokens: Map<string, { readonly id: string; readonly reply: FakeReply }>;
   /** What is made from now on is in so many lists not shown. */
   hideNew: number;
   /** The load balancers that are made from now on come to nothing. */
@@ -66,7 +66,7 @@ export function createFakeBalancers(
 ): FakeBalancers {
   const { kind, base } = dialect;
   const balancers = new Map<string, FakeBalancer>();
-  const tokens = new Map<string, FakeReply>();
+  const tokens: FakeBalancers["tokens"] = new Map();
   const violations: string[] = [];
   let made = 0;
 
@@ -110,6 +110,7 @@ export function createFakeBalancers(
     balancers.set(id, balancer);
     return balancer;
   };
+  const isGone = (id: string): boolean => ENDED.has(balancers.get(id)?.lifecycleState ?? "DELETED");
   const addressesOf = (body: Record<string, unknown>) => {
     const version = `${body["nlbIpVersion"] ?? body["ipMode"] ?? "IPV4"}`;
     const isPublic = body["isPrivate"] !== true;
@@ -130,7 +131,7 @@ export function createFakeBalancers(
     if (!read.success) return wrong(request, z.prettifyError(read.error));
     const token = `${request.headers["opc-retry-token"] ?? ""}`;
     const before = tokens.get(token);
-    if (before !== undefined) return before;
+    if (before !== undefined) return isGone(before.id) ? refusal(409, "InvalidatedRetryToken") : before.reply;
     const {
       compartmentId,
       displayName,
@@ -172,7 +173,7 @@ export function createFakeBalancers(
     });
     const body = kind === "nlb" ? { body: shown(balancer) } : {};
     const reply: FakeReply = { status: dialect.accepted, headers, ...body };
-    if (token !== "") tokens.set(token, reply);
+    if (token !== "") tokens.set(token, { id: balancer.id, reply });
     return reply;
   }
 
@@ -222,9 +223,9 @@ export function createFakeBalancers(
       const part = read.data as Record<string, unknown>;
       const name = nameOfPath ?? `${part["name"]}`;
       const parts = partsOf(balancer, what);
-      if (nameOfPath === undefined && parts[name] !== undefined)
+      if (nameOfPath === undefined && Object.hasOwn(parts, name))
         return refusal(409, "InvalidParameter", `${name} is there`);
-      if (nameOfPath !== undefined && parts[name] === undefined) return NOT_FOUND;
+      if (nameOfPath !== undefined && !Object.hasOwn(parts, name)) return NOT_FOUND;
       const next = { ...parts, [name]: { ...part, name } };
       const fault = what === "listeners" ? faultOfListeners(next, balancer) : undefined;
       if (fault !== undefined) return wrong(request, fault);
@@ -237,7 +238,7 @@ export function createFakeBalancers(
   function drop(request: FakeRequest, id: string, what: string, name: string): FakeReply {
     return change(request, id, `Delete ${what}`, (balancer) => {
       const parts = partsOf(balancer, what);
-      if (parts[name] === undefined) return NOT_FOUND;
+      if (!Object.hasOwn(parts, name)) return NOT_FOUND;
       const isInUse = Object.values(balancer.listeners).some(
         ({ defaultBackendSetName, ruleSetNames }) =>
           (what === "backendSets" && defaultBackendSetName === name) ||
@@ -298,6 +299,18 @@ export function createFakeBalancers(
     },
     {
       method: "PUT",
+      path: at("/([^/]+)"),
+      answer: (request, id = "") =>
+        change(request, id, "UpdateLoadBalancer", (balancer) => {
+          const read = Retagged.safeParse(request.body);
+          if (!read.success) return wrong(request, z.prettifyError(read.error));
+          return () => {
+            balancer.freeformTags = read.data.freeformTags;
+          };
+        }),
+    },
+    {
+      method: "PUT",
       path: at("/([^/]+)/networkSecurityGroups"),
       answer: (request, id = "") =>
         change(request, id, "UpdateNetworkSecurityGroups", (balancer) => {
@@ -349,6 +362,13 @@ export function createFakeBalancers(
   const fake: FakeBalancers = { balancers, routes, violations, tokens, hideNew: 0, failCreation: false, add };
   return fake;
 }
+
+/** All free-form tags: those that are not said go. */
+export const Retagged = z.strictObject({
+  freeformTags: z
+    .record(z.string().max(100), z.string().max(256))
+    .refine((tags) => Object.keys(tags).length <= 10),
+});
 
 const ENDED: ReadonlySet<string> = new Set(["DELETED", "DELETING"]);
 

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { Retagged } from "#test/clouds/oci/fake/balancers.ts";
 import {
   type FakeReply,
   type FakeRequest,
@@ -74,6 +75,7 @@ export function createFakeGroups(isUsed: (id: string) => boolean): FakeGroups {
     violations.push(`${method} ${path}: ${why}`);
     return refusal(400, "InvalidParameter", why);
   };
+  const etagOf = ({ freeformTags }: FakeGroup): string => JSON.stringify(freeformTags ?? {});
   const shown = ({ rules: _, ...group }: FakeGroup) => ({
     ...group,
     timeCreated: "2026-01-01T00:00:00.000Z",
@@ -116,7 +118,9 @@ export function createFakeGroups(isUsed: (id: string) => boolean): FakeGroups {
         const read = NewGroup.safeParse(request.body);
         if (!read.success) return wrong(request, z.prettifyError(read.error));
         const token = request.headers["opc-retry-token"];
-        const before = groups.get(tokens.get(`${token}`) ?? "");
+        const made = tokens.get(`${token}`);
+        const before = groups.get(made ?? "");
+        if (made !== undefined && before === undefined) return refusal(409, "InvalidatedRetryToken");
         const group = before ?? add(read.data as Partial<FakeGroup>);
         if (token !== undefined) tokens.set(`${token}`, group.id);
         return { status: 200, body: shown(group) };
@@ -127,7 +131,23 @@ export function createFakeGroups(isUsed: (id: string) => boolean): FakeGroups {
       path: /^\/20160918\/networkSecurityGroups\/([^/]+)$/,
       answer(_, id = "") {
         const group = groups.get(id);
-        return group === undefined ? NOT_FOUND : { status: 200, body: shown(group) };
+        return group === undefined
+          ? NOT_FOUND
+          : { status: 200, body: shown(group), headers: { etag: etagOf(group) } };
+      },
+    },
+    {
+      method: "PUT",
+      path: /^\/20160918\/networkSecurityGroups\/([^/]+)$/,
+      answer(request, id = "") {
+        const group = groups.get(id);
+        if (group === undefined) return NOT_FOUND;
+        const read = Retagged.safeParse(request.body);
+        if (!read.success) return wrong(request, z.prettifyError(read.error));
+        if (request.headers["if-match"] !== etagOf(group)) return refusal(412, "NoEtagMatch");
+        const next = { ...group, freeformTags: read.data.freeformTags };
+        groups.set(id, next);
+        return { status: 200, body: shown(next) };
       },
     },
     {

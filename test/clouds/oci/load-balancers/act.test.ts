@@ -91,6 +91,18 @@ describe("what a change is answered with", () => {
     ]);
   });
 
+  test("a creation goes on with the next token where the first one's thing has gone, and not for ever", async () => {
+    const tokens = () => account.oci.requests.map(({ headers }) => headers["opc-retry-token"]);
+    account.oci.fault = ({ headers }) =>
+      headers["opc-retry-token"] === "t-3" ? { status: 204 } : refusal(409, "InvalidatedRetryToken");
+    const creation = anAction("lb:CreateLoadBalancer", "name", { body: {}, retryToken: "t" });
+    expect(await act(creation)).toMatchObject({ kind: "done" });
+    expect(tokens()).toEqual(["t", "t-2", "t-3"]);
+    account.oci.fault = () => refusal(409, "InvalidatedRetryToken");
+    expect(await act(creation)).toMatchObject({ kind: "conflict" });
+    expect(tokens()).toHaveLength(3 + 10);
+  });
+
   test("a change names what it is made on", async () => {
     account.oci.fault = () => ({ status: 204 });
     await act({ ...UPDATE, parameters: { ...UPDATE.parameters, etag: "e1" } });
@@ -113,15 +125,23 @@ describe("what a change is answered with", () => {
 });
 
 describe("a deletion that is answered with 404", () => {
-  test("is done where there is nothing to be read", async () => {
-    expect(await act(anAction("lb:DeleteLoadBalancer", "ocid1.loadbalancer.oc1.phx.none"))).toEqual({
-      kind: "done",
-      result: null,
-    });
-    expect(await act(anAction("vcn:DeleteNetworkSecurityGroup", "none"))).toEqual({
-      kind: "done",
-      result: null,
-    });
+  test("is looked at again where there is nothing to be read, as a policy may hide it", async () => {
+    for (const action of ["lb:DeleteLoadBalancer", "vcn:DeleteNetworkSecurityGroup"])
+      expect(await act(anAction(action, "ocid1.x.oc1.phx.none"))).toMatchObject({ kind: "conflict" });
+  });
+
+  test.each(["lb:DeleteListener", "nlb:DeleteBackendSet", "lb:DeleteRuleSet"])(
+    "is denied of what is below a load balancer: %s",
+    async (action) => {
+      const target = "ocid1.loadbalancer.oc1.phx.none";
+      expect(await act(anAction(action, target, { name: "TCP-80" }))).toMatchObject({ code: "Denied" });
+    },
+  );
+
+  test("says nothing where the 404 is not Oracle's own", async () => {
+    account.oci.fault = () => ({ status: 404, body: "<html>" });
+    for (const action of ["lb:DeleteLoadBalancer", "vcn:DeleteNetworkSecurityGroup"])
+      expect(await act(anAction(action, "ocid1.x.oc1.phx.none"))).toMatchObject({ code: "Unavailable" });
   });
 
   test("is denied where it can be read", async () => {
@@ -163,6 +183,7 @@ describe("what cannot be seen is an error, and never nothing", () => {
     [/networkSecurityGroups$/, { status: 200, body: "[" }, "Unavailable"],
     [/subnets\//, refusal(401, "NotAuthenticated"), "Denied"],
     [/subnets\//, "destroy", "Unavailable"],
+    [/subnets\//, { status: 404, body: "<html>" }, "Unavailable"],
   ])("%s answers %j", async (path, reply, code) => {
     account.oci.fault = (request) => (path.test(request.path) ? reply : undefined);
     const asked = { ...question(aService()), nodes: [] };

@@ -4,7 +4,7 @@ import { problemOf } from "#clouds/oci/load-balancers/problem-of.ts";
 import type { OciState } from "#clouds/oci/load-balancers/state.ts";
 import { aService, CLUSTER, settings } from "#test/clouds/oci/load-balancers/service.ts";
 
-const NOTHING: OciState = { found: [], ended: [], groups: [], named: {}, subnets: {}, addresses: {} };
+const NOTHING: OciState = { found: [], groups: [], named: {}, subnets: {}, addresses: {} };
 
 const seen = (cluster: string): OciState => ({
   ...NOTHING,

@@ -123,6 +123,22 @@ describe("the managed group", () => {
     expect([managed(), rulesOf(BACK)]).toEqual([undefined, ["INGRESS 6 10.0.0.0/8 22"]]);
   });
 
+  test("is made anew within the day in which its token is known as one of a group that has gone", async () => {
+    for (const service of [named(), aService(), named()]) await player.settle(question(service));
+    expect(told(managed() ?? { rules: [] })).toHaveLength(3);
+  });
+
+  test("is as it is to be, however the API spells its networks", async () => {
+    const spec = { ipFamilies: ["IPv6"], loadBalancerSourceRanges: ["2001:db8::/32"] };
+    const service = aNetworkService({ ...NSG_MODE }, spec);
+    await player.settle(question(service));
+    for (const rule of managed()?.rules ?? []) Object.assign(rule, { source: "2001:0DB8:0:0::/32" });
+    for (const { backendSets } of account.nlb.balancers.values())
+      for (const backend of (backendSets["TCP-80-IPv6"]?.["backends"] ?? []) as { ipAddress: string }[])
+        backend.ipAddress = backend.ipAddress.toUpperCase().replace("::", ":0:0:0:0:");
+    expect(await player.settle(question(service))).toMatchObject({ end: { kind: "settled" }, actions: [] });
+  });
+
   test("leaves a group of backends that is not named any more", async () => {
     await player.settle(question(named()));
     await player.settle(question(aService(NSG_MODE)));
@@ -161,6 +177,16 @@ describe("the managed group", () => {
     account.nsgs.add({ displayName: UID, freeformTags: { CreatedBy: "CCM", ServiceUid: UID } });
     expect((await player.settle(question(named()))).end).toMatchObject({ problem: { code: "NameTaken" } });
     expect(account.lb.balancers.size).toBe(0);
+  });
+
+  test("is none that an operator has made for the cluster, whatever uid a hostile API server chooses", async () => {
+    const operators = account.nsgs.add({ displayName: "backends", freeformTags: TAGS, rules: [OTHERS] });
+    const before = structuredClone(operators);
+    const forged = aService(NSG_MODE, {}, { uid: "backends" });
+    expect((await player.settle(question(forged))).end).toMatchObject({ problem: { code: "NameTaken" } });
+    for (const asked of [away(forged), question(aService({}, {}, { uid: "backends" }))])
+      await player.settle(asked);
+    expect(account.nsgs.groups.get(operators.id)).toEqual(before);
   });
 
   test("lets clients reach backends where those see their addresses", async () => {

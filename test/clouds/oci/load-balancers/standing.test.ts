@@ -61,6 +61,19 @@ describe("what has the Service's name", () => {
     });
   });
 
+  test("is one of ours beside another's: ours is meant, be there one that a hostile cluster has called alike", async () => {
+    await player.settle(question(aService()));
+    const other = isThere({ freeformTags: { "serverless-ccm-cluster": "tenant-b" } });
+    expect(await player.settle(question(aService()))).toMatchObject({
+      end: { kind: "settled" },
+      actions: [],
+    });
+    expect((await player.settle(away())).actions).toEqual(["lb:DeleteLoadBalancer"]);
+    isThere({ freeformTags: {} });
+    expect((await player.settle(away())).end).toMatchObject({ kind: "settled" });
+    expect(other.lifecycleState).toBe("ACTIVE");
+  });
+
   test("are several: none is chosen, and none goes", async () => {
     isThere({});
     isThere({ compartmentId: OTHER_COMPARTMENT });
