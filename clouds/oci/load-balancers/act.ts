@@ -4,6 +4,7 @@ import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { failureOf, invalid } from "#clouds/observation.ts";
 import type { OciApis } from "#clouds/oci/api.ts";
 import { RETRY_TOKEN, requestOf } from "#clouds/oci/load-balancers/operations.ts";
+import { mark } from "#clouds/oci/load-balancers/orphans/mark.ts";
 import { isNotFound } from "#clouds/oci/read-error.ts";
 import type { ActionAnswer } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
@@ -14,7 +15,9 @@ export async function actOnOci(action: CloudAction, apis: OciApis, turn: Turn): 
   if (addressed === undefined)
     return { answer: invalid(`OCI has no action ${action.action} with such parameters`) };
   const { service, request } = addressed;
-  const outcome = await sendInThisLife(apis[service], request, turn);
+  const outcome = MARKING.test(action.action)
+    ? await mark(apis[service], request, markIn(action), turn)
+    : await sendInThisLife(apis[service], request, turn);
   if (outcome.kind === "ok") {
     const { body = null, headers } = outcome.value;
     const requestId = headers["opc-request-id"];
@@ -38,6 +41,12 @@ export async function actOnOci(action: CloudAction, apis: OciApis, turn: Turn): 
 
 /** What may have gone meanwhile. Of what is below a load balancer that was just seen, "not found" means that it may not be deleted. */
 const WHOLE = /:Delete(LoadBalancer|NetworkSecurityGroup)$/;
+
+const MARKING = /:Mark(LoadBalancer|NetworkSecurityGroup)$/;
+
+function markIn({ parameters: { orphaned } }: CloudAction): string | undefined {
+  return typeof orphaned === "string" ? orphaned : undefined;
+}
 
 /** How often one thing is made anew within a day, for which tokens hold. */
 const MAX_LIVES = 10;

@@ -10,6 +10,7 @@ import { observeHoldings } from "#clouds/oci/load-balancers/observe/holdings.ts"
 import { type Observing, observeLoadBalancers } from "#clouds/oci/load-balancers/observe/observe.ts";
 import { readsOf } from "#clouds/oci/load-balancers/observe/reads.ts";
 import { soughtBy } from "#clouds/oci/load-balancers/observe/sought.ts";
+import { observeOrphans } from "#clouds/oci/load-balancers/orphans/observe-orphans.ts";
 import { HoldingsQuestion } from "#core/service/holdings.ts";
 import { addUsage, NO_CLOUD_USAGE } from "#core/usage.ts";
 
@@ -46,8 +47,13 @@ export function createLoadBalancers({
           reads: readsOf(apis, turn),
         };
         // That is of the cluster as a whole, and asked alone.
-        if (questions.every((each) => HoldingsQuestion.safeParse(each).success)) {
-          const held = observationOf(await observeHoldings(observing));
+        const [ofAll] = questions.flatMap((each) => HoldingsQuestion.safeParse(each).data ?? []);
+        if (ofAll !== undefined) {
+          const { auditAt } = ofAll;
+          const held =
+            auditAt === undefined
+              ? observationOf(await observeHoldings(observing))
+              : await observeOrphans(observing, auditAt, config.loadBalancerPrefix);
           return questions.map(() => held);
         }
         const sought = questions.map((each) => soughtBy(each, config));

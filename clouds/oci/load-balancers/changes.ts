@@ -10,6 +10,7 @@ import {
   ruleSetsOf,
 } from "#clouds/oci/load-balancers/bodies.ts";
 import type { BackendSet, Listener, SeenBalancer } from "#clouds/oci/load-balancers/state.ts";
+import { ORPHANED_TAG } from "#clouds/oci/load-balancers/tags.ts";
 import type { WantedPort } from "#clouds/oci/load-balancers/wanted/ports.ts";
 import { isShaped } from "#clouds/oci/load-balancers/wanted/shape.ts";
 import type { Wanted } from "#clouds/oci/load-balancers/wanted/wanted.ts";
@@ -45,6 +46,8 @@ function* changesOf(target: Target, seen: SeenBalancer): Generator<LoadBalancerA
   yield* listeners(target, seen);
   yield* superfluousRuleSets(target, seen);
   yield* shapeAndGroups(target, seen);
+  // Whoever serves a Service by it takes off that it has none.
+  if (seen.balancer.freeformTags?.[ORPHANED_TAG] !== undefined) yield action(seen, "MarkLoadBalancer", {});
   return undefined;
 }
 

@@ -1,10 +1,9 @@
 import type { DescribedLoadBalancer } from "#clouds/described.ts";
+import { KINDS } from "#clouds/oci/load-balancers/names.ts";
 import type { OciState, SeenBalancer } from "#clouds/oci/load-balancers/state.ts";
 import { isOfCluster } from "#clouds/oci/load-balancers/tags.ts";
 import type { Service } from "#core/service/service.ts";
 import type { Settings } from "#core/settings.ts";
-
-const WORDS = { lb: "load balancer", nlb: "network load balancer" } as const;
 
 /** What OCI has of a Service, in words. */
 export function describeOnOci(
@@ -31,7 +30,7 @@ function linesOf({ kind, balancer, isBusy, failure }: SeenBalancer): readonly st
   const listeners = Object.entries(balancer.listeners ?? {});
   const sets = Object.entries(balancer.backendSets ?? {});
   return [
-    `${WORDS[kind]} ${balancer.id}, ${balancer.lifecycleState}, at ${addresses.join(", ") || "no address yet"}`,
+    `${KINDS[kind]} ${balancer.id}, ${balancer.lifecycleState}, at ${addresses.join(", ") || "no address yet"}`,
     ...listeners.map(
       ([name, { protocol, port, defaultBackendSetName }]) =>
         `listener ${name}: ${protocol}:${port} to ${defaultBackendSetName}`,

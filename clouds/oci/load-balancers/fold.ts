@@ -18,6 +18,8 @@ export function foldAction(
         ? { ...state, isOrdered: true }
         : { ...state, groups: [...state.groups, { group, rules: [] }] };
     }
+    case "vcn:MarkNetworkSecurityGroup":
+      return state;
     case "vcn:DeleteNetworkSecurityGroup":
       return { ...state, groups: state.groups.filter(({ group }) => group.id !== target) };
     case "vcn:AddSecurityRules": {

@@ -2,6 +2,7 @@ import { kindOf } from "#clouds/oci/load-balancers/annotations/read-annotations.
 import { configurationOf } from "#clouds/oci/load-balancers/configuration.ts";
 import { desiredOf } from "#clouds/oci/load-balancers/desired.ts";
 import { foldAction } from "#clouds/oci/load-balancers/fold.ts";
+import { ociOrphanModel } from "#clouds/oci/load-balancers/orphans/model.ts";
 import { plan } from "#clouds/oci/load-balancers/plan.ts";
 import { problemOf } from "#clouds/oci/load-balancers/problem-of.ts";
 import type { OciState } from "#clouds/oci/load-balancers/state.ts";
@@ -35,5 +36,6 @@ export const ociLoadBalancerModel: LoadBalancerModel = {
   undoes: ({ action }, observed) =>
     action.endsWith(":CreateLoadBalancer") && (observed as OciState).found.length === 0,
   desired: desiredOf,
+  orphans: ociOrphanModel,
   targetOf: targetOfService,
 };

@@ -1,6 +1,10 @@
 import type { LoadBalancerKind } from "#clouds/oci/load-balancers/annotations/table.ts";
 import type { Service } from "#core/service/service.ts";
 
+/** The kinds of what there is for Services, in OCI's words. */
+export const KINDS = { lb: "load balancer", nlb: "network load balancer" } as const;
+export const GROUP = "network security group";
+
 /** The display name of a Service's load balancer, by which it is found again. */
 export function displayNameOf(
   kind: LoadBalancerKind,

@@ -47,6 +47,7 @@ interface Shape {
 const OF_BALANCER: Readonly<Record<string, Shape>> = {
   CreateLoadBalancer: { method: "POST", isNew: true },
   DeleteLoadBalancer: { method: "DELETE" },
+  MarkLoadBalancer: { method: "PUT" },
   ...of("BackendSet", "backendSets"),
   ...of("Listener", "listeners"),
   UpdateNetworkSecurityGroups: { method: "PUT", below: "networkSecurityGroups" },
@@ -62,6 +63,7 @@ const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
   vcn: {
     CreateNetworkSecurityGroup: { method: "POST", isNew: true },
     DeleteNetworkSecurityGroup: { method: "DELETE" },
+    MarkNetworkSecurityGroup: { method: "PUT" },
     AddSecurityRules: { method: "POST", below: "actions/addSecurityRules" },
     RemoveSecurityRules: { method: "POST", below: "actions/removeSecurityRules" },
   },

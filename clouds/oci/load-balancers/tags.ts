@@ -9,6 +9,12 @@ export const CREATED_BY_TAG = "CreatedBy";
 export const CREATED_BY = "CCM";
 export const SERVICE_UID_TAG = "ServiceUid";
 
+/**
+ * The free-form tag that an audit gives what has no Service any more, where the operator has such things deleted: since when, and when its
+ * turn comes. Whoever keeps a load balancer for a Service that lives takes it off.
+ */
+export const ORPHANED_TAG = "serverless-ccm-orphaned";
+
 /** Whether a free-form tag's key is one that only controllers give. */
 export function isReservedKey(key: string): boolean {
   const lower = key.toLowerCase();

@@ -15,8 +15,8 @@ const Defined = z.record(
   z.record(z.string().min(1).max(100), z.union([z.string().max(256), z.number(), z.boolean()])),
 );
 
-/** OCI has room for 64 defined tags on a resource, and for 10 free-form ones, of which two are ours. */
-const MAX_FREEFORM = 8;
+/** OCI has room for 64 defined tags on a resource, and for 10 free-form ones, of which up to three are ours. */
+const MAX_FREEFORM = 7;
 const MAX_DEFINED = 60;
 
 /** Reads free-form tags as JSON. Keys that say whose a resource is are the controller's alone, or a Service could claim another's. */
