@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, verify } from "node:crypto";
+import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { ApiKey } from "#test/clouds/oci/fake/credentials.ts";
 
@@ -55,6 +55,15 @@ export function verdictOn(sent: Sent, keys: KnownKeys, now: number): Verdict {
     return `${name}: ${name === "host" ? host : headers[name]}`;
   });
   const signature = Buffer.from(parameters.get("signature") ?? "", "base64");
-  const isRight = verify("sha256", Buffer.from(lines.join("\n")), createPublicKey(key.pem), signature);
+  const isRight = verify("sha256", Buffer.from(lines.join("\n")), publicKeyOf(key), signature);
   return isRight ? { kind: "accepted" } : { kind: "refused", why: "the signature does not verify" };
+}
+
+const PUBLIC_KEYS = new WeakMap<ApiKey, KeyObject>();
+
+/** Read once: there are many more requests than keys. */
+function publicKeyOf(key: ApiKey): KeyObject {
+  const known = PUBLIC_KEYS.get(key) ?? createPublicKey(key.pem);
+  PUBLIC_KEYS.set(key, known);
+  return known;
 }
