@@ -25,7 +25,7 @@ export function tightest(...stops: readonly (Stop | undefined)[]): Stop | undefi
 export function isDeleting(write: Write): boolean {
   if (write.on === "cluster") return write.verb === "delete";
   const operation = write.action.slice(write.action.indexOf(":") + 1);
-  return /^(delete|deregister|detach|revoke)/i.test(operation) && !operation.endsWith("Tags");
+  return /^(delete|deregister|detach|release|remove|revoke)/i.test(operation) && !operation.endsWith("Tags");
 }
 
 /**

@@ -70,7 +70,8 @@ export function decideService(service: Service, { model, answer, seen, context }
     case "leaving": {
       if (answer?.kind !== "observed") return unanswered(service, answer, now);
       const { question } = standing;
-      const doubt = doubtOf(service, model.shows?.(question, seen, settings) ?? true, now);
+      const isShown = model.shows?.(question, seen, settings) ?? true;
+      const doubt: Doubt = model.showsAtOnce === true ? CERTAIN : doubtOf(service, isShown, now);
       return clear(service, model.next(question, answer.state, settings), { doubt, now });
     }
     case "undoing": {
@@ -138,6 +139,8 @@ function settled(
   );
 }
 
+const CERTAIN: Doubt = { kind: "none" };
+
 interface Leaving {
   readonly doubt: Doubt;
   readonly now: Date;
@@ -178,7 +181,7 @@ function clear(service: Service, step: LoadBalancerStep, { doubt, now }: Leaving
 /** Takes away what was made of a Service that wants a load balancer and cannot have it. */
 function undo(service: Service, mark: Mark, step: LoadBalancerStep, now: Date): Decision {
   if (step.kind !== "settled" || step.ingress.length > 0)
-    return clear(service, step, { doubt: { kind: "none" }, now });
+    return clear(service, step, { doubt: CERTAIN, now });
   const { version: _, uid: __, ...facts } = mark;
   const given = giveUp(service, { ...facts, state: "refused", at: now.toISOString() });
   return changeOr(service, [given], { because: UNDONE }, unchanged(referenceTo(SERVICES, service)));

@@ -69,8 +69,10 @@ describe("what takes something away", () => {
     "ec2:DeleteSecurityGroup",
     "ec2:RevokeSecurityGroupIngress",
     "ec2:DeleteRoute",
+    "vcn:RemoveSecurityRules",
     "delete",
     "DeleteLoadBalancer",
+    "ReleaseAddress",
   ])("%s does", (name) => expect(isDeleting(action(name))).toBe(true));
 
   test.each([

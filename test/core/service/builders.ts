@@ -56,8 +56,8 @@ export interface Shelf {
 export interface Script {
   before?: LoadBalancerStep | undefined;
   next?: LoadBalancerStep | undefined;
-  /** Whether the load balancer was seen; a cloud that shows at once what it has made without it. */
-  shows?: boolean | undefined;
+  /** Whether the load balancer was seen; seen without it. */
+  shows?: boolean | "at once" | undefined;
   problem?: ReturnType<NonNullable<LoadBalancerModel["problemOf"]>>;
   isShared?: boolean;
   /** Whether what was made goes again, where there was nothing before. */
@@ -93,7 +93,8 @@ export function shelfModel(script: Script = {}): LoadBalancerModel {
     next: (question, observed) => script.next ?? next(question, observed),
     fold: (_observed, action, result) => (action.action === "TakeDown" ? null : result),
     ...(script.isShared === undefined ? {} : { isShared: () => script.isShared === true }),
-    ...(script.shows === undefined ? {} : { shows: () => script.shows === true }),
+    ...(script.shows === "at once" ? { showsAtOnce: true } : {}),
+    ...(typeof script.shows === "boolean" ? { shows: () => script.shows === true } : {}),
     problemOf: () => script.problem,
     undoes: (_action, observed) => script.isUndone === true && observed === null,
     desired,

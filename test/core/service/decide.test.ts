@@ -355,7 +355,7 @@ describe("a Service that wants no load balancer any more", () => {
     return { ...DELETED, metadata: { ...DELETED.metadata, annotations } };
   };
 
-  test.each<[string, Service, boolean | undefined, string]>([
+  test.each<[string, Service, Script["shows"], string]>([
     ["what was applied is believed to be gone where it was seen", leaving("applied", 1), true, "let go"],
     [
       "what was applied just now and is not seen is looked for",
@@ -375,7 +375,11 @@ describe("a Service that wants no load balancer any more", () => {
     ],
     ["what is looked for is not yet given up", leaving("leaving", 29), false, "retry in 10 s"],
     ["what was looked for is given up", leaving("leaving", 30), false, "let go"],
-    ["a cloud that shows at once what it made is believed", leaving("applied", 1), undefined, "let go"],
+    ["what nobody can tell to be seen counts as seen", leaving("applied", 1), undefined, "let go"],
+    ["but may be more where it was under way", leaving("applying", 3_600), undefined, "leaving"],
+    ["a cloud that shows at once what it made is believed", leaving("applied", 1), "at once", "let go"],
+    ["also of what was under way", leaving("applying", 1), "at once", "let go"],
+    ["and of what is looked for since a moment ago", leaving("leaving", 1), "at once", "let go"],
   ])("%s", async (_, object, shows, expected) => {
     const controller = await controllerWith({ shows });
     const decision = decideOn(controller, { object, answer: observed(null) });
