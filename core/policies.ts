@@ -1,11 +1,11 @@
 import * as z from "zod";
 import type { ClusterWrite, Decision, PatchOperation, TestOperation, Write } from "#core/decision.ts";
-import { keyOfName } from "#core/resources/resource.ts";
+import { keyOfName, NODES } from "#core/resources/resource.ts";
 
 /** Policies only tighten what is decided. */
 export const Policies = z.strictObject({
   dryRun: z.boolean().prefault(false),
-  /** Write labels, but neither addresses nor taints nor provider IDs. */
+  /** Write labels of nodes, but neither addresses nor taints nor provider IDs. */
   labelsOnly: z.boolean().prefault(false),
 });
 export type Policies = z.output<typeof Policies>;
@@ -35,7 +35,7 @@ export const dryRun: Policy = (decision) => {
   }
 };
 
-/** Writes labels and nothing else: neither addresses nor provider IDs nor annotations, and no taint goes. */
+/** Writes labels of nodes and nothing else: neither addresses nor provider IDs nor annotations, and no taint goes. */
 export const labelsOnly: Policy = (decision) => {
   if (decision.kind !== "change") return decision;
   const { object, because, warnings, independent } = decision;
@@ -56,7 +56,7 @@ export const labelsOnly: Policy = (decision) => {
   };
 };
 
-/** What of the writes is on labels. */
+/** What of the writes is on labels of nodes. */
 export function labelsOnlyOfWrites(writes: readonly Write[]): Write[] {
   return writes.flatMap(labelsOf);
 }
@@ -65,6 +65,8 @@ const LABELS = "/metadata/labels";
 
 function labelsOf(write: Write): Write[] {
   if (write.on !== "cluster" || write.verb !== "patch") return [];
+  // One on a Service says with its annotation where the address is, and is no use without it.
+  if (write.resource !== NODES.name) return [];
   const [first, ...rest] = write.patch.filter(isOnLabels);
   if (first === undefined) return [];
   const [uid, ...tests] = write.precondition;

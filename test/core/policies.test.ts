@@ -102,6 +102,22 @@ describe("labels only", () => {
     ]);
   });
 
+  test("writes no label of a Service, which says where an annotation beside it is", () => {
+    const write: Write = {
+      ...{
+        on: "cluster",
+        apiVersion: "v1",
+        resource: "services",
+        namespace: "a",
+        name: "web",
+        verb: "patch",
+      },
+      precondition: [{ op: "test", path: "/metadata/uid", value: "uid-1" }],
+      patch: [{ op: "remove", path: "/metadata/labels/implementation" }],
+    };
+    expect(labelsOnlyOfWrites([write])).toEqual([]);
+  });
+
   test("skips where no label is left to write", () => {
     expect(applyPolicies(UNTAINT, { dryRun: false, labelsOnly: true })).toMatchObject({
       kind: "skip",
