@@ -40,7 +40,7 @@ export interface CloudKind<Schema extends CloudSchema = CloudSchema> {
   fromFile?(document: Readonly<Record<string, unknown>>, file: string): Readonly<Record<string, unknown>>;
   /** Where the functions' credentials come from, as the end of a sentence for operators; never one of them. */
   credentialSource(config: z.output<Schema>): string;
-  /** Equal for configurations that spend from the same API quotas; holds no secret. */
+  /** Equal for configurations that spend from the same API quotas; holds no secret. Empty where nobody is asked but the cluster itself. */
   quotaKey(config: z.output<Schema>): string;
   /** What is no fault, and most likely a mistake, such as a region that nobody knew when this was built; each in one line. */
   doubts?(config: z.output<Schema>): readonly string[];

@@ -178,8 +178,8 @@ function hasNoCredentials(server: string): boolean {
 }
 
 /** Equal for clusters that spend from the same API quotas of a cloud. */
-export function quotaKeyOf({ cloud }: Pick<Cluster, "cloud">): string {
-  return cloudKindOf(cloud).quotaKey(cloud);
+export function quotaKeyOf({ name, cloud }: Pick<Cluster, "name" | "cloud">): string {
+  return cloudKindOf(cloud).quotaKey(cloud) || `${cloud.provider} ${name}`;
 }
 
 /** What of a cluster its settings are made of. */

@@ -43,8 +43,7 @@ export const keepalived = cloudKind({
     defaultForwardMethod: ["KEEPALIVED_DEFAULT_FORWARD_METHOD"],
   },
   credentialSource: () => "the cluster's own sign-in: there is no account of a cloud",
-  // There is no quota: each cluster has a ConfigMap of its own.
-  quotaKey: ({ namespace, configMap }) => `keepalived ${namespace}/${configMap}`,
+  quotaKey: () => "",
   labelPrefixes: [],
   nodeKeysOf: () => [HOSTNAME_LABEL],
   vouchesForAddresses: () => false,

@@ -46,8 +46,7 @@ export const kubevip = cloudKind({
     loadBalancerClass: ["KUBEVIP_CUSTOM_LOADBALANCERCLASS_NAME"],
   },
   credentialSource: () => "the cluster's own sign-in: there is no account of a cloud",
-  // There is no quota: each cluster has a ConfigMap of its own.
-  quotaKey: ({ namespace, configMap }) => `kubevip ${namespace}/${configMap}`,
+  quotaKey: () => "",
   labelPrefixes: [],
   nodeKeysOf: () => [HOSTNAME_LABEL],
   vouchesForAddresses: () => false,

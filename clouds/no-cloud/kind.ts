@@ -63,7 +63,7 @@ export const noCloud = cloudKind({
   config: NoCloudConfig,
   environment: {},
   credentialSource: () => "nowhere: it needs none",
-  quotaKey: () => "no-cloud",
+  quotaKey: () => "",
   doubts: ({ rules = [] }) => {
     const all = rules.findIndex(({ names, networks }) => networks === undefined && names?.includes("*"));
     if (all === -1 || all === rules.length - 1) return [];

@@ -91,7 +91,7 @@ export const rancher = cloudKind({
   // Where a secret comes from tells quotas apart without holding one.
   quotaKey({ rancher: server, cattle }) {
     if (cattle !== undefined) return `rancher ${cattle.url} ${secretKeySource(cattle)}`;
-    return server === undefined ? "rancher" : `rancher ${server.url} ${tokenSource(server)}`;
+    return server === undefined ? "" : `rancher ${server.url} ${tokenSource(server)}`;
   },
   labelPrefixes: [],
   nodeKeysOf({ distribution }) {

@@ -31,6 +31,18 @@ describe("quotaKeyOf", () => {
   ])("$given: same quotas: $same", ({ cloud, same }) => {
     expect(quotaKeyOf(cluster("b", cloud)) === base).toBe(same);
   });
+
+  test.each([
+    { provider: "no-cloud" },
+    { provider: "keepalived", configMap: "vips", serviceCIDR: "10.0.0.0/24" },
+    { provider: "kubevip" },
+    { provider: "rancher", distribution: "k3s" },
+  ])("is a cluster's own where nobody is asked but itself: $provider", (cloud) => {
+    const keyOf = (name: string) =>
+      quotaKeyOf(Cluster.parse({ name, server: "https://fake.invalid", cloud }));
+    expect(keyOf("a")).toBe(keyOf("a"));
+    expect(keyOf("a")).not.toBe(keyOf("b"));
+  });
 });
 
 describe("shares", () => {
