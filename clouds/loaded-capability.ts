@@ -34,7 +34,14 @@ export function loadedCapability(load: () => Promise<ClosableCapability>): Closa
       if (!("kind" in capability)) return capability.act(action, call);
       return { answer: { kind: "error", code: "Invalid", message: capability.message }, usage: NO_USAGE };
     },
-    close: () => loaded?.close(),
+    close() {
+      if (loaded !== undefined) return loaded.close();
+      // What is being loaded is closed once it is there.
+      loading?.then(
+        (capability) => capability.close(),
+        () => undefined,
+      );
+    },
   };
 }
 

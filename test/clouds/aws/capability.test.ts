@@ -60,6 +60,20 @@ test("it is loaded once, when it is first used", async () => {
   expect(loads).toBe(1);
 });
 
+test("what is still being loaded when it is closed is closed then", async () => {
+  const loading = Promise.withResolvers<ClosableCapability>();
+  let closed = 0;
+  const capability = loadedCapability(() => loading.promise);
+  const observed = capability.observe([1], CALL);
+  capability.close();
+  const close = (): void => {
+    closed += 1;
+  };
+  loading.resolve({ ...WORKING, close });
+  await observed;
+  expect(closed).toBe(1);
+});
+
 test("what fails to load is an error of each, and is tried again", async () => {
   let fails = true;
   const capability = loadedCapability(async () => {
