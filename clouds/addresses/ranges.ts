@@ -39,6 +39,9 @@ export function isIn({ family, value }: Ip, range: AddressRange): boolean {
   return family === range.family && value >= range.first && value <= range.last;
 }
 
+/** Ranges may have addresses in common, and each is walked: nobody looks at more of them than this for one that is free. */
+const MAX_STEPS = 200_000;
+
 /**
  * The first address of the ranges that is free. Walked one by one, so it takes as many steps as addresses are in use before it, however
  * large a range is.
@@ -48,9 +51,10 @@ export function firstFree(
   used: AddressSet,
   { fromEnd = false, isGiven = () => true }: Search = {},
 ): Ip | undefined {
+  let left = MAX_STEPS;
   for (const { family, first, last } of fromEnd ? ranges.toReversed() : ranges) {
     const [from, step] = fromEnd ? [last, -1n] : [first, 1n];
-    for (let value = from; value >= first && value <= last; value += step) {
+    for (let value = from; value >= first && value <= last && left > 0; value += step, left -= 1) {
       const ip: Ip = { family, value };
       if (isGiven(ip) && !used.has(ip)) return ip;
     }

@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { addressSet, firstFree, innerRangeOf, isIn, rangeOf } from "#clouds/addresses/ranges.ts";
+import {
+  type AddressSet,
+  addressSet,
+  firstFree,
+  innerRangeOf,
+  isIn,
+  rangeOf,
+} from "#clouds/addresses/ranges.ts";
 import { formatIp, parseCidr } from "#core/cidr.ts";
 import { parseIp } from "#core/ip.ts";
 import { SEED } from "#test/seed.ts";
@@ -65,6 +72,22 @@ describe("the first free address", () => {
     },
   );
 });
+
+test.each([false, true])(
+  "ranges that overlap a thousand times are given up (from the end: %s)",
+  (fromEnd) => {
+    let looks = 0;
+    const full: AddressSet = {
+      has() {
+        looks += 1;
+        return true;
+      },
+    };
+    const ranges = Array.from({ length: 1_000 }, () => rangeOf(cidr("10.0.0.0/16")));
+    expect(firstFree(ranges, full, { fromEnd })).toBeUndefined();
+    expect(looks).toBe(200_000);
+  },
+);
 
 test.each([
   ["10.0.0.0/24", "10.0.0.1", "10.0.0.254"],
