@@ -18,8 +18,8 @@ export type FoundObject =
   | { readonly kind: "absent"; readonly message: string }
   | ObjectFault;
 
-/** All objects that were asked for, or an error. */
-export type FoundObjects = { readonly kind: "objects"; readonly items: readonly unknown[] } | ObjectFault;
+/** What was taken of all objects that were asked for, or an error. */
+export type FoundObjects<Item> = { readonly kind: "objects"; readonly items: readonly Item[] } | ObjectFault;
 
 /** What came of a patch: the object as it is by now, or that a test did not hold (or the object is not there) and nothing was written. */
 export type PatchedObject =
@@ -39,8 +39,13 @@ export interface ObjectPatch {
  */
 export interface ClusterObjects {
   read(kind: ObjectKind, name: ObjectName, signal: AbortSignal): Promise<FoundObject>;
-  /** Those with this label, `key=value`, over all namespaces. */
-  list(kind: ObjectKind, label: string, signal: AbortSignal): Promise<FoundObjects>;
+  /** Of those with this label, `key=value`, over all namespaces, what `take` makes of each; the objects themselves are not kept. */
+  list<Item>(
+    kind: ObjectKind,
+    label: string,
+    take: (object: unknown) => Item | undefined,
+    signal: AbortSignal,
+  ): Promise<FoundObjects<Item>>;
   patch(kind: ObjectKind, name: ObjectName, patch: ObjectPatch, signal: AbortSignal): Promise<PatchedObject>;
 }
 

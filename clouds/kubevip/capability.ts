@@ -47,17 +47,18 @@ export function createLoadBalancers(
     meter.called("ListServices");
     const [configMap, listed] = await Promise.all([
       objects.read(CONFIG_MAPS, { namespace, name }, signal),
-      objects.list(SERVICES, `${IMPLEMENTATION_LABEL}=${KUBE_VIP}`, signal),
+      objects.list(SERVICES, `${IMPLEMENTATION_LABEL}=${KUBE_VIP}`, holderOf, signal),
     ]);
     if (configMap.kind === "error") return counted(configMap, meter);
     if (listed.kind === "error") return counted(listed, meter);
     const stored = configMap.kind === "absent" ? null : PoolConfigMap.safeParse(configMap.object);
     if (stored?.success === false)
       return { kind: "error", code: "Unavailable", message: "an answer that is no ConfigMap" };
-    const holders = listed.items.flatMap((item) => holderOf(item) ?? []);
+    const holders = listed.items;
     for (const { uid, addresses } of holders) if (addresses.length > 0) reservations.drop(uid);
     const observed = { data: stored === null ? null : (stored.data.data ?? {}), holders, chosen: null };
-    last = { observed, atMs };
+    // Of two that are under way at the same time the one that began later knows more.
+    if (last === undefined || last.atMs <= atMs) last = { observed, atMs };
     return observed;
   }
 

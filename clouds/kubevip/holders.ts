@@ -20,10 +20,10 @@ export interface Holder extends Sharer {
 
 const Listed = z.object({
   metadata: z.object({
-    uid: z.string(),
-    namespace: z.string(),
-    name: z.string(),
-    creationTimestamp: z.string(),
+    uid: z.string().max(253),
+    namespace: z.string().max(253),
+    name: z.string().max(253),
+    creationTimestamp: z.string().max(64),
     annotations: z.record(z.string(), z.string()).nullish(),
   }),
   spec: z.object({ ports: z.array(z.object({ port: z.int() })).nullish() }),
@@ -41,11 +41,15 @@ export function holderOf(service: unknown): Holder | undefined {
   };
 }
 
-/** The addresses of the annotation, canonical; undefined where one of them is none. An empty annotation has none. */
+/** Addresses that a Service may name; kube-vip knows what to do with one of each family. */
+export const MAX_ADDRESSES = 16;
+
+/** The addresses of the annotation, canonical; undefined where one of them is none, or where there are too many. An empty annotation has none. */
 export function addressesIn(written: string): readonly string[] | undefined {
   if (written.trim() === "") return [];
-  const addresses = written.split(",").flatMap((part) => canonicalIp(part.trim()) ?? []);
-  return addresses.length === written.split(",").length ? addresses : undefined;
+  const parts = written.split(",", MAX_ADDRESSES + 1);
+  const addresses = parts.flatMap((part) => canonicalIp(part.trim()) ?? []);
+  return addresses.length === parts.length && parts.length <= MAX_ADDRESSES ? addresses : undefined;
 }
 
 /** Whether the addresses of a Service are those that were chosen here. */

@@ -5,6 +5,7 @@ import {
   type Holder,
   isChosen,
   isYounger,
+  MAX_ADDRESSES,
   othersAt,
   sharingBy,
 } from "#clouds/kubevip/holders.ts";
@@ -48,6 +49,8 @@ export const kubeVipModel: LoadBalancerModel = {
     return JSON.stringify([loadBalancerIP, said, ipFamilies, ipFamilyPolicy, ports?.map(({ port }) => port)]);
   },
   targetOf: () => undefined,
+  // What there is stands on the Service itself, and goes with it.
+  showsAtOnce: true,
   problemOf: (_action, { reason }, service) =>
     reason === undefined ? undefined : noAddress(reason, service),
 };
@@ -75,7 +78,8 @@ function annotated(service: Service, { holders, data }: Observed, settings: Sett
       because: { code: "CheckAddresses", message: addresses.join(", ") },
       afterSeconds: 1,
     };
-  const share = isOurs ? sharingBy(data ?? {}) : arePortsApart;
+  // Without the ConfigMap nobody says that they may not share.
+  const share = isOurs && data !== null ? sharingBy(data) : arePortsApart;
   const other = othersAt(wanted, addresses, holders, share);
   if (other === undefined || !isYounger({ created, uid: wanted.uid }, other))
     return { kind: "handed-over", warnings: [] };
@@ -167,7 +171,7 @@ function faultOfField({ spec: { loadBalancerIP: value } }: Service): Problem | u
 function faultOfAnnotation(service: Service): Problem | undefined {
   const value = written(service);
   if (addressesIn(value) !== undefined) return undefined;
-  const allowed = "IP addresses with commas between them";
+  const allowed = `IP addresses with commas between them, at most ${MAX_ADDRESSES}`;
   return { code: "InvalidAnnotation", field: ADDRESSES_ANNOTATION, value, allowed };
 }
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { ClusterObjects, FoundObjects, ObjectFault, ObjectKind } from "#clouds/cluster-objects.ts";
+import type { ClusterObjects, ObjectFault, ObjectKind } from "#clouds/cluster-objects.ts";
 import type { CapabilityErrorCode } from "#core/capability.ts";
 import { FIELD_MANAGER } from "#core/contracts.ts";
 import { messageOf } from "#core/message-of.ts";
@@ -11,6 +11,8 @@ import type { ApiRequest, Transport } from "#kube/client/transport.ts";
 const PAGE_SIZE = 100;
 /** More than this many pages nobody reads for an address. */
 const MAX_PAGES = 50;
+/** Of a page, or of an object: far more than anybody has, and no more than a process has for each of its clusters. */
+const MAX_BYTES = 8 * 1024 * 1024;
 
 /** The objects of one cluster, over the connection that `api` gives; that may reject, where nobody can sign in. */
 export function clusterObjects(api: () => Promise<Transport>): ClusterObjects {
@@ -32,26 +34,31 @@ export function clusterObjects(api: () => Promise<Transport>): ClusterObjects {
 
   return {
     async read(kind, name, signal) {
-      const sent = await send({ method: "GET", path: objectPath(kind, name), signal });
+      const sent = await send({ method: "GET", path: objectPath(kind, name), maxBytes: MAX_BYTES, signal });
       if (sent.kind === "error") return sent;
       if (sent.answer.kind === "gone") return { kind: "absent", message: sent.answer.message };
       if (sent.answer.kind !== "applied")
         return faultOf(sent.answer, `GET ${kind.name} ${keyOfName(name)}`, signal);
       return objectIn(sent.body) ?? rubbish(`GET ${kind.name} ${keyOfName(name)}`);
     },
-    async list(kind, label, signal) {
-      const items: unknown[] = [];
+    async list(kind, label, take, signal) {
+      const taken = [];
+      let read = 0;
       let token = "";
       for (let page = 0; page < MAX_PAGES; page += 1) {
-        const read = await readPage(kind, label, token, signal);
-        if (read.kind === "error") return read;
-        items.push(...read.items);
-        if (read.next === "") return { kind: "objects", items };
+        const found = await readPage(kind, label, token, signal);
+        if (found.kind === "error") return found;
+        read += found.items.length;
+        for (const object of found.items) {
+          const item = take(object);
+          if (item !== undefined) taken.push(item);
+        }
+        if (found.next === "") return { kind: "objects", items: taken };
         // It would never end.
-        if (read.next === token) break;
-        token = read.next;
+        if (found.next === token) break;
+        token = found.next;
       }
-      return fault("Unavailable", `LIST ${kind.name}: no end after ${items.length} objects`);
+      return fault("Unavailable", `LIST ${kind.name}: no end after ${read} objects`);
     },
     async patch(kind, name, { tests, operations }, signal) {
       const sent = await send({
@@ -80,7 +87,12 @@ export function clusterObjects(api: () => Promise<Transport>): ClusterObjects {
   ): Promise<Page | ObjectFault> {
     const query = new URLSearchParams({ labelSelector: label, limit: String(PAGE_SIZE) });
     if (token !== "") query.set("continue", token);
-    const sent = await send({ method: "GET", path: `${collectionPath(kind)}?${query}`, signal });
+    const sent = await send({
+      method: "GET",
+      path: `${collectionPath(kind)}?${query}`,
+      maxBytes: MAX_BYTES,
+      signal,
+    });
     if (sent.kind === "error") return sent;
     if (sent.answer.kind !== "applied") return faultOf(sent.answer, `LIST ${kind.name}`, signal);
     const list = List.safeParse(parseJson(sent.body)).data;
@@ -93,7 +105,7 @@ type Sent = { readonly kind: "answered"; readonly answer: Answer; readonly body:
 
 interface Page {
   readonly kind: "page";
-  readonly items: Extract<FoundObjects, { readonly kind: "objects" }>["items"];
+  readonly items: readonly unknown[];
   readonly next: string;
 }
 

@@ -28,6 +28,8 @@ export interface FakeObjects extends ClusterObjects {
   readonly next: ("conflict" | "lost" | ObjectFault)[];
   /** Before each request is carried out. */
   onRequest: (what: string) => Promise<void> | void;
+  /** Before each list that was made is answered. */
+  onLeave: (what: string) => Promise<void> | void;
 }
 
 export function createFakeObjects(): FakeObjects {
@@ -46,6 +48,7 @@ export function createFakeObjects(): FakeObjects {
     requests: [],
     next: [],
     onRequest: () => undefined,
+    onLeave: () => undefined,
     put(resource, object) {
       version += 1;
       const { namespace, name } = object.metadata as { namespace: string; name: string };
@@ -62,14 +65,16 @@ export function createFakeObjects(): FakeObjects {
         ? { kind: "absent", message: `${resource} "${name.name}" not found` }
         : { kind: "object", object: structuredClone(object) };
     },
-    async list({ name: resource }, label) {
+    async list({ name: resource }, label, take) {
       const instead = await enter(`LIST ${resource}`);
       if (typeof instead === "object") return instead;
       const [key = "", value] = label.split("=");
       const items = [...objects].filter(
         ([at, { metadata }]) => at.startsWith(`${resource} `) && metadata.labels?.[key] === value,
       );
-      return { kind: "objects", items: items.map(([, object]) => structuredClone(object)) };
+      const taken = items.flatMap(([, object]) => take(structuredClone(object)) ?? []);
+      await fake.onLeave(`LIST ${resource}`);
+      return { kind: "objects", items: taken };
     },
     async patch({ name: resource }, name, { tests, operations }) {
       const instead = await enter(`PATCH ${resource}`);

@@ -10,6 +10,7 @@ import { startCluster } from "#test/kube/apply/cluster-under-test.ts";
 
 const AT = { namespace: "kube-system", name: "vips" };
 const SIGNAL = new AbortController().signal;
+const AS_IT_IS = (object: unknown): unknown => object;
 
 function answering(answer: (request: ApiRequest) => ApiResponse | Error): Transport {
   return {
@@ -58,7 +59,7 @@ describe("what an API server answers, in the words of a capability", () => {
     const objects = objectsOf(() => given);
     const expected = expect.objectContaining({ kind: "error", code });
     expect(await objects.read(CONFIG_MAPS, AT, SIGNAL)).toEqual(expected);
-    expect(await objects.list(SERVICES, "a=b", SIGNAL)).toEqual(expected);
+    expect(await objects.list(SERVICES, "a=b", AS_IT_IS, SIGNAL)).toEqual(expected);
     expect(await objects.patch(CONFIG_MAPS, AT, { tests: [], operations: [] }, SIGNAL)).toEqual(expected);
   });
 
@@ -97,16 +98,38 @@ describe("what an API server answers, in the words of a capability", () => {
       pages += 1;
       return answer(200, { metadata: { continue: `page-${pages}` }, items: [{}] });
     });
-    expect(await endless.list(SERVICES, "a=b", SIGNAL)).toMatchObject({ kind: "error", code: "Unavailable" });
+    expect(await endless.list(SERVICES, "a=b", AS_IT_IS, SIGNAL)).toMatchObject({
+      kind: "error",
+      code: "Unavailable",
+    });
     expect(pages).toBe(50);
     const same = objectsOf(() => answer(200, { metadata: { continue: "same" }, items: [] }));
-    expect(await same.list(SERVICES, "a=b", SIGNAL)).toMatchObject({ kind: "error", code: "Unavailable" });
+    expect(await same.list(SERVICES, "a=b", AS_IT_IS, SIGNAL)).toMatchObject({
+      kind: "error",
+      code: "Unavailable",
+    });
+  });
+
+  test("of a list is kept what is taken, and a page may hold more than it was asked for", async () => {
+    const items = Array.from({ length: 300_000 }, (_, index) => index);
+    const asked: ApiRequest[] = [];
+    const objects = objectsOf((request) => {
+      asked.push(request);
+      return answer(200, { metadata: {}, items });
+    });
+    const take = (item: unknown) => (item === 7 || item === 250_000 ? String(item) : undefined);
+    expect(await objects.list(SERVICES, "a=b", take, SIGNAL)).toEqual({
+      kind: "objects",
+      items: ["7", "250000"],
+    });
+    await objects.read(CONFIG_MAPS, AT, SIGNAL);
+    expect(asked.map(({ maxBytes }) => maxBytes)).toEqual([8_388_608, 8_388_608]);
   });
 
   test("a cloud that was loaded without a cluster says so", async () => {
     const expected = expect.objectContaining({ kind: "error", code: "Invalid" });
     expect(await NO_CLUSTER_OBJECTS.read(CONFIG_MAPS, AT, SIGNAL)).toEqual(expected);
-    expect(await NO_CLUSTER_OBJECTS.list(SERVICES, "a=b", SIGNAL)).toEqual(expected);
+    expect(await NO_CLUSTER_OBJECTS.list(SERVICES, "a=b", AS_IT_IS, SIGNAL)).toEqual(expected);
     const patch = { tests: [], operations: [] };
     expect(await NO_CLUSTER_OBJECTS.patch(CONFIG_MAPS, AT, patch, SIGNAL)).toEqual(expected);
   });
@@ -124,7 +147,7 @@ test("objects of an API server: read, listed by label over pages, and patched by
         spec: { ports: [{ port: 80 }] },
       });
     const objects = clusterObjects(async () => admin);
-    const listed = await objects.list(SERVICES, "implementation=kube-vip", SIGNAL);
+    const listed = await objects.list(SERVICES, "implementation=kube-vip", AS_IT_IS, SIGNAL);
     expect(listed.kind === "objects" && listed.items.length).toBe(201);
     const found = await objects.read(CONFIG_MAPS, AT, SIGNAL);
     if (found.kind !== "object") throw new Error("not read");

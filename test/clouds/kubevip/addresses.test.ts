@@ -77,6 +77,16 @@ describe("a Service", () => {
     ["a pool that has none left", {}, { "range-global": "10.0.0.5-10.0.0.5" }, "PoolExhausted"],
     ["an address that is none", { spec: { loadBalancerIP: "10.0.0" } }, DATA, "InvalidField"],
     [
+      "more addresses than anybody announces",
+      {
+        metadata: {
+          annotations: { [ADDRESSES]: Array.from({ length: 17 }, (_, at) => `10.1.0.${at}`).join() },
+        },
+      },
+      DATA,
+      "InvalidAnnotation",
+    ],
+    [
       "an annotation that is none",
       { metadata: { annotations: { [ADDRESSES]: "10.0.0.1;" } } },
       DATA,
@@ -211,6 +221,44 @@ describe("two Services with one address", () => {
     );
     expect(ended).toMatchObject({ addresses: ["10.0.0.3", "10.0.0.3"], steps: [fine, fine] });
   });
+});
+
+test("an address that two share is kept where the ConfigMap that let them is gone", async () => {
+  const play = createPlay(undefined);
+  const shared = (port: number, created: string): Difference => ({
+    metadata: {
+      labels: LABEL,
+      annotations: { [ADDRESSES]: "10.0.0.3", [CHOSEN]: "10.0.0.3" },
+      creationTimestamp: created,
+    },
+    spec: { ports: [{ port, protocol: "TCP" }] },
+  });
+  play.create("red/old", shared(80, "2026-01-01T00:00:00Z"));
+  play.create("blue/young", shared(443, "2026-02-01T00:00:00Z"));
+  expect(await play.process().invoke("blue/young")).toEqual([{ kind: "handed-over", warnings: [] }]);
+  expect(play.read("blue/young").metadata.annotations?.[ADDRESSES]).toBe("10.0.0.3");
+});
+
+test("what was read earlier does not replace what was read later, however long it took", async () => {
+  const play = createPlay({ "cidr-global": "10.0.0.0/24" });
+  for (const name of ["blue/a", "blue/b", "blue/c"]) play.create(name);
+  const slow = Promise.withResolvers<void>();
+  let isFirst = true;
+  play.objects.onLeave = async (what) => {
+    if (what !== "LIST services" || !isFirst) return;
+    isFirst = false;
+    await slow.promise;
+  };
+  const process = play.process();
+  const first = process.invoke("blue/a");
+  await Promise.resolve();
+  await process.invoke("blue/b");
+  // By now the address of this one is seen on it, and is reserved for nobody any more.
+  await process.invoke("blue/b");
+  slow.resolve();
+  await first;
+  const addresses = ["blue/a", "blue/b"].map((name) => play.read(name).metadata.annotations?.[ADDRESSES]);
+  expect(new Set(addresses).size).toBe(2);
 });
 
 test("a batch of a hundred costs one read and one list in each of its rounds, and each gets an address of its own", async () => {
