@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { addressSet, firstFree, innerRangeOf } from "#clouds/addresses/ranges.ts";
-import { dataOf, type Entry, holderOf, type Ledger } from "#clouds/keepalived/ledger.ts";
+import { dataOf, type Entry, holderOf, isTold, type Ledger } from "#clouds/keepalived/ledger.ts";
 import { canonicalIp, formatIp, parseCidr } from "#core/cidr.ts";
 
 /** An address for a Service: the one that it asks for, else one of the pool. */
@@ -53,12 +53,14 @@ function assigned(
   { uid, namespace, name, ip, forwardMethod }: Assignment,
   cidr: string,
 ): Changed {
-  const entries = withoutPredecessors(ledger.entries, { uid, namespace, name });
-  const before = entries.find((entry) => entry.uid === uid);
+  const before = ledger.entries.find((entry) => entry.uid === uid);
+  const entries = ledger.entries.filter(
+    (entry) => entry === before || !isOf({ uid, namespace, name }, entry),
+  );
   const holder = holderOf({ entries }, ip ?? before?.ip ?? "");
   const isOthers = holder !== undefined && holder.uid !== uid;
   if (ip !== undefined && isOthers) return { kind: "in-use", holder };
-  const kept = before !== undefined && !isOthers ? before.ip : undefined;
+  const kept = before !== undefined && !isOthers && isTold(before.ip) ? before.ip : undefined;
   // One that stands there in another spelling stays as it is written.
   const address = ip === undefined || canonicalIp(kept ?? "") === ip ? (kept ?? ip) : ip;
   const given = address ?? freeAddress({ entries }, cidr);
@@ -72,32 +74,33 @@ function assigned(
   return { kind: "done", entry, ledger: { ...ledger, entries: after, data: dataOf(after) } };
 }
 
-/** There is one Service of a name: what an earlier one of the same had is nobody's any more. */
-function withoutPredecessors(
-  entries: readonly Entry[],
+/** A Service has one line, and there is one Service of a name: what an earlier one of the same had is nobody's any more. */
+function isOf(
   { uid, namespace, name }: Pick<Assignment, "uid" | "namespace" | "name">,
-): readonly Entry[] {
-  return entries.filter(
-    (entry) => entry.uid === uid || entry.serviceNamespace !== namespace || entry.serviceName !== name,
-  );
+  entry: Entry,
+): boolean {
+  return entry.uid === uid || (entry.serviceNamespace === namespace && entry.serviceName === name);
 }
 
 function released(ledger: Ledger, uid: string): Changed {
-  const gone = ledger.entries.find((entry) => entry.uid === uid);
-  if (gone === undefined) return { kind: "done", ledger, entry: null };
-  const entries = ledger.entries.filter((entry) => entry !== gone);
-  const { [uid]: _, ...marks } = ledger.marks;
-  const { [gone.ip]: __, ...rest } = ledger.data;
-  const isHeld = entries.some(({ ip }) => ip === gone.ip);
-  // Only this one key goes; what others have of the data stays as it is.
-  return { kind: "done", entry: null, ledger: { entries, marks, data: isHeld ? ledger.data : rest } };
+  const gone = ledger.entries.filter((entry) => entry.uid === uid);
+  if (gone.length === 0) return { kind: "done", ledger, entry: null };
+  const entries = ledger.entries.filter((entry) => entry.uid !== uid);
+  const told = dataOf(entries);
+  // Only these keys go; what others have of the data stays as it is.
+  const data = { ...ledger.data };
+  for (const { ip } of gone) {
+    const heir = Object.hasOwn(told, ip) ? told[ip] : undefined;
+    if (heir === undefined) delete data[ip];
+    else data[ip] = heir;
+  }
+  return { kind: "done", entry: null, ledger: { ...ledger, entries, data } };
 }
 
+/** One that is there; marks of others are not written again. */
 function marked(ledger: Ledger, uid: string, text: string | undefined): Changed {
   const entry = ledger.entries.find((each) => each.uid === uid) ?? null;
-  const { [uid]: before, ...others } = ledger.marks;
-  const after = entry === null ? undefined : text;
-  if (before === after) return { kind: "done", ledger, entry };
-  const marks = after === undefined ? others : { ...others, [uid]: after };
+  const { [uid]: _, ...others } = ledger.marks;
+  const marks = text === undefined ? others : { ...others, [uid]: text };
   return { kind: "done", entry, ledger: { ...ledger, marks } };
 }

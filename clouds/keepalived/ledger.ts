@@ -9,14 +9,17 @@ export const STATE_ANNOTATION = "k8s.co/cloud-provider-config";
 /** Ours beside it, as the other one has no room for more: entries whose Service has gone, by uid, and when they may be dropped. */
 export const ORPHANS_ANNOTATION = "serverless-ccm.io/orphaned-addresses";
 
+/** Longer than any name that Kubernetes gives; what is longer would get into logs. */
+const Text = z.string().max(253);
+
 /** An address that a Service has. */
 export const Entry = z.object({
-  uid: z.string(),
-  ip: z.string(),
-  serviceNamespace: z.string(),
-  serviceName: z.string(),
+  uid: Text,
+  ip: Text,
+  serviceNamespace: Text,
+  serviceName: Text,
   /** Left out where none was asked for. */
-  forwardMethod: z.string().optional(),
+  forwardMethod: Text.optional(),
 });
 export type Entry = z.output<typeof Entry>;
 
@@ -88,14 +91,19 @@ export function writtenValue({ serviceNamespace, serviceName, forwardMethod }: E
 export function dataOf(entries: readonly Entry[]): Record<string, string> {
   const data: Record<string, string> = {};
   for (const entry of entries)
-    if (parseIp(entry.ip)?.family === 4 && !Object.hasOwn(data, entry.ip))
-      data[entry.ip] = writtenValue(entry);
+    if (isTold(entry.ip) && !Object.hasOwn(data, entry.ip)) data[entry.ip] = writtenValue(entry);
   return data;
 }
 
-/** Who has an address: the first one that says so. */
+/** Whether keepalived can be told of an address: it is of IPv4, and is so written, as keys have no colon. */
+export function isTold(address: string): boolean {
+  return parseIp(address)?.family === 4 && !address.includes(":");
+}
+
+/** Who has an address: the first one that says so; nobody has what is none. */
 export function holderOf({ entries }: Pick<Ledger, "entries">, address: string): Entry | undefined {
   const wanted = canonicalIp(address);
+  if (wanted === undefined) return undefined;
   return entries.find(({ ip }) => canonicalIp(ip) === wanted);
 }
 

@@ -18,10 +18,10 @@ const ANNOTATIONS = "/metadata/annotations";
 export function ledgerPatch(before: StoredLedger, after: Ledger): ObjectPatch | undefined {
   const entries = writtenEntries(after.entries);
   const isSame = writtenEntries(before.entries) === entries;
-  const marks = Object.keys(after.marks).length === 0 ? undefined : JSON.stringify(after.marks);
+  const marks = writtenMarks(after);
   const set = [
     ...(isSame ? [] : [{ key: STATE_ANNOTATION, value: entries, tests: [] }]),
-    ...(marks === undefined || JSON.stringify(before.marks) === marks
+    ...(marks === undefined || writtenMarks(before) === marks
       ? []
       : [{ key: ORPHANS_ANNOTATION, value: marks, tests: [] }]),
   ];
@@ -35,4 +35,11 @@ export function ledgerPatch(before: StoredLedger, after: Ledger): ObjectPatch | 
   ];
   if (patch.length === 0) return undefined;
   return { tests: [test("/metadata/resourceVersion", before.resourceVersion)], operations: patch };
+}
+
+/** Those of entries that are there; undefined where there are none. */
+function writtenMarks({ entries, marks }: Ledger): string | undefined {
+  const uids = new Set(entries.map(({ uid }) => uid));
+  const kept = Object.entries(marks).filter(([uid]) => uids.has(uid));
+  return kept.length === 0 ? undefined : JSON.stringify(Object.fromEntries(kept));
 }

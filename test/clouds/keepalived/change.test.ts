@@ -51,6 +51,26 @@ describe("an address", () => {
       web(),
       [entry("web", "10.0.0.9")],
     ],
+    ...["web", "", "fd00::1", "::ffff:10.0.0.11"].map(
+      (ip): [string, Ledger, Assignment, readonly Entry[]] => [
+        `is another one where "${ip}" stood, of which keepalived cannot be told`,
+        ledger(OTHER, entry("web", ip)),
+        web(),
+        [OTHER, entry("web", "10.0.0.10")],
+      ],
+    ),
+    [
+      "is the one that is asked for, beside one that is none",
+      ledger(entry("other", "web")),
+      web({ ip: "10.0.0.9" }),
+      [entry("other", "web"), entry("web", "10.0.0.9")],
+    ],
+    [
+      "stands there once",
+      ledger(entry("web", "10.0.0.10"), OTHER, entry("web", "10.0.0.11")),
+      web(),
+      [entry("web", "10.0.0.10"), OTHER],
+    ],
     [
       "is another one where two had the same by a mistake",
       ledger(OTHER, entry("web", "10.0.0.9")),
@@ -77,11 +97,24 @@ describe("an address", () => {
 
   test("goes with its entry and its key, and with the mark", () => {
     const before = { ...ledger(entry("web", "10.0.0.10"), OTHER), marks: { "uid-web": "then", b: "then" } };
-    const after = { ...ledger(OTHER), marks: { b: "then" } };
-    expect(changed(before, { kind: "release", uid: "uid-web" }, POOL)).toEqual({
+    expect(changed(before, { kind: "release", uid: "uid-web" }, POOL)).toMatchObject({
       kind: "done",
       entry: null,
-      ledger: after,
+      ledger: { entries: [OTHER], data: { "10.0.0.9": "default/other" } },
+    });
+  });
+
+  test("goes wherever it stands", () => {
+    const before = ledger(entry("web", "10.0.0.10"), OTHER, entry("web", "10.0.0.11"));
+    const done = changed(before, { kind: "release", uid: "uid-web" }, POOL);
+    expect(done).toEqual({ kind: "done", entry: null, ledger: ledger(OTHER) });
+  });
+
+  test("is told to keepalived as another one's who has it too", () => {
+    const before = ledger(entry("web", "10.0.0.9"), OTHER);
+    expect(before.data).toEqual({ "10.0.0.9": "default/web" });
+    expect(changed(before, { kind: "release", uid: "uid-web" }, POOL)).toMatchObject({
+      ledger: { data: { "10.0.0.9": "default/other" } },
     });
   });
 
@@ -106,5 +139,6 @@ test.each([
 });
 
 test("an address that cannot be a key is in no data", () => {
-  expect(dataOf([entry("a", "fd00::1"), entry("b", "web"), OTHER])).toEqual({ "10.0.0.9": "default/other" });
+  const entries = [entry("a", "fd00::1"), entry("b", "web"), entry("c", "::ffff:10.0.0.1"), OTHER];
+  expect(dataOf(entries)).toEqual({ "10.0.0.9": "default/other" });
 });

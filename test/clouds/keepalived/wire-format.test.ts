@@ -64,6 +64,7 @@ describe("a ConfigMap", () => {
     '{"services":{}}',
     '{"services":[{"uid":"a"}]}',
     '{"services":[1]}',
+    `{"services":[${JSON.stringify({ ...WEB, serviceName: "x".repeat(254) })}]}`,
   ])("whose state is %j cannot be read", (text) => {
     expect(readLedger(configMap({ [STATE]: text }))).toContain(STATE);
   });
@@ -145,5 +146,8 @@ describe("a patch", () => {
     expect(
       patchOf(stored({ [STATE]: TEXT }, data), { kind: "mark", uid: "nobody", text: "then" }),
     ).toBeUndefined();
+    // Whoever takes the place of a predecessor leaves no mark of that one behind.
+    const ofOld = stored({ [STATE]: TEXT.replace("7d0c", "old"), [MARKS]: '{"old":"then"}' }, data);
+    expect(patchOf(ofOld, assign)?.operations).toEqual(expect.arrayContaining(gone));
   });
 });
