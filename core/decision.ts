@@ -93,12 +93,13 @@ export const ClusterWrite = z.discriminatedUnion("verb", [
 ]);
 export type ClusterWrite = z.output<typeof ClusterWrite>;
 
-/** An object that must not be there. */
+/** An object that must not be there; with `having` one may be of which something else than this is read. */
 const Absent = z.strictObject({
   apiVersion: z.string().min(1),
   resource: z.string().min(1),
   namespace: z.string().min(1).optional(),
   name: z.string().min(1),
+  having: z.array(TestOperation).min(1).optional(),
 });
 
 /**

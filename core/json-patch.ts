@@ -71,6 +71,12 @@ export function holds(value: unknown, operations: readonly PatchOperation[]): bo
   );
 }
 
+/** Whether a path holds something else than this; where it holds nothing that is not known. */
+export function differsAt(value: unknown, path: string, expected: unknown): boolean {
+  const member = memberAt(value, segmentsOf(path));
+  return member !== undefined && !isSameJson(member, expected);
+}
+
 /** Whether two values are the same JSON, whatever the order of members. */
 export function isSameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;

@@ -10,7 +10,6 @@ import { askedAddress, type Observed } from "#clouds/keepalived/model.ts";
 import type { ActionAnswer, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 import { HoldingsQuestion, type HoldingsState } from "#core/service/holdings.ts";
-import { inTurn } from "#core/service/orphans/mark.ts";
 import { Service } from "#core/service/service.ts";
 
 const Question = z.object({ service: Service });
@@ -106,19 +105,17 @@ function nameOf({ serviceNamespace, serviceName }: Named): string {
   return `${serviceNamespace}/${serviceName}`;
 }
 
+/** All lines but those that name no Service, of which nobody can tell whether it is there. */
 function holdingsOf({ entries, marks }: StoredLedger, { auditAt }: HoldingsQuestion): HoldingsState {
-  const holdings = entries.map((entry) => {
+  const holdings = entries.flatMap((entry) => {
     const { uid, ip } = entry;
-    const mark = marks[uid];
+    const plainUid = uid.replaceAll("-", "");
+    if (plainUid === "") return [];
     const about = { kind: "address", id: uid, name: ip, service: nameOf(entry) };
-    if (auditAt === undefined) return about;
-    return { ...about, uid: uid.replaceAll("-", ""), ...(mark === undefined ? {} : { mark }) };
+    if (auditAt === undefined) return [about];
+    return [{ ...about, uid: plainUid, ...(Object.hasOwn(marks, uid) ? { mark: marks[uid] } : {}) }];
   });
-  const next = auditAt === undefined ? undefined : inTurn(holdings, Date.parse(auditAt));
-  if (next === undefined) return { holdings };
-  const own = entries.find(({ uid }) => uid === next.id) ?? null;
-  const state: Observed = { kind: "ledger", own, isShown: true, holder: null, isFull: false };
-  return { holdings, removable: { id: next.id, state } };
+  return { holdings };
 }
 
 const Marking = z.strictObject({ text: z.string().optional() });

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { isIn, rangeOf } from "#clouds/addresses/ranges.ts";
 import type { ForwardMethod, KeepalivedCloudConfig } from "#clouds/keepalived/kind.ts";
-import { Entry } from "#clouds/keepalived/ledger.ts";
+import { Entry, isTold } from "#clouds/keepalived/ledger.ts";
 import { canonicalIp, parseCidr } from "#core/cidr.ts";
 import { parseIp } from "#core/ip.ts";
 import type {
@@ -63,6 +63,8 @@ export const keepalivedModel: LoadBalancerModel = {
   desired: (service, settings) =>
     JSON.stringify([askedAddress(service) ?? "", methodOf(service, configOf(settings))]),
   targetOf: () => undefined,
+  // The ConfigMap is read from the store, and written on what was read.
+  showsAtOnce: true,
   problemOf(_action, { reason }, service) {
     const [code = "", holder] = reason?.split(" ") ?? [];
     if (code === "AddressInUse") return addressInUse(service, holder ?? "");
@@ -71,10 +73,7 @@ export const keepalivedModel: LoadBalancerModel = {
   orphans: {
     mark: ({ id }, text) => ({ action: "MarkAddress", target: id, parameters: { text } }),
     unmark: ({ id }) => ({ action: "MarkAddress", target: id, parameters: {} }),
-    next({ id }, observed) {
-      const found = Observed.parse(observed);
-      return found.kind === "ledger" && found.own !== null ? release(id, found.own) : NOTHING_LEFT;
-    },
+    drop: ({ id }) => ({ action: "ReleaseAddress", target: id, parameters: {} }),
   },
 };
 
@@ -89,7 +88,8 @@ function towards(
   const ip = askedAddress(service);
   if (ip !== undefined && holder !== null) return { kind: "refused", problem: addressInUse(service, holder) };
   const forwardMethod = methodOf(service, config);
-  const isThere = own !== null && holder === null && (ip === undefined || canonicalIp(own.ip) === ip);
+  const isThere =
+    own !== null && isTold(own.ip) && holder === null && (ip === undefined || canonicalIp(own.ip) === ip);
   if (isThere && isShown && (own.forwardMethod ?? "") === forwardMethod)
     return { kind: "settled", ingress: [{ ip: canonicalIp(own.ip) ?? own.ip }], warnings: [] };
   if (!isThere && ip === undefined && isFull) return { kind: "refused", problem: { code: "PoolExhausted" } };
@@ -105,12 +105,10 @@ function towards(
 }
 
 function away({ service }: LoadBalancerQuestion, { own }: Found): LoadBalancerStep {
-  return own === null ? NOTHING_LEFT : release(service.metadata.uid, own);
-}
-
-function release(target: string, { ip }: Entry): LoadBalancerStep {
-  const because = { code: "ReleaseAddress", message: ip };
-  return { kind: "act", because, actions: [{ action: "ReleaseAddress", target, parameters: {} }] };
+  if (own === null) return NOTHING_LEFT;
+  const because = { code: "ReleaseAddress", message: own.ip };
+  const action = { action: "ReleaseAddress", target: service.metadata.uid, parameters: {} };
+  return { kind: "act", because, actions: [action] };
 }
 
 const NOTHING_LEFT: LoadBalancerStep = { kind: "settled", ingress: [], warnings: [] };

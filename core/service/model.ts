@@ -89,16 +89,30 @@ export type LoadBalancerStep =
   | { readonly kind: "elsewhere" };
 
 /** How what the cloud holds for a Service that is no more is marked, and goes. */
-export interface OrphanModel {
+export type OrphanModel = RemovedOrphans | DroppedOrphans;
+
+interface MarkedOrphans {
   /** Writes the text of a mark where the next audit reads it as `Holding.mark`. */
   mark(holding: Holding, text: string): LoadBalancerAction;
   /** Takes the mark off. */
   unmark(holding: Holding): LoadBalancerAction;
+}
+
+/** Orphans that are what an account pays for, and what clients may still use: one at a time, and only where the operator wants it. */
+export interface RemovedOrphans extends MarkedOrphans {
   /**
    * What is next for it to go, with all that belongs to it, by the `state` that came with the audit and that `fold` has kept. What is cut
    * short at any point is found by the next audit, the rest included.
    */
   next(holding: Holding, observed: unknown, settings: Settings): LoadBalancerStep;
+}
+
+/**
+ * Orphans that are no more than a line in the cluster's own books, with the uid of its Service for an id: each is dropped by one action,
+ * whether or not another Service has its name.
+ */
+export interface DroppedOrphans extends MarkedOrphans {
+  drop(holding: Holding): LoadBalancerAction;
 }
 
 /**
@@ -113,10 +127,9 @@ export interface LoadBalancerModel {
   ): Extract<LoadBalancerStep, { readonly kind: "refused" | "elsewhere" }> | undefined;
   /** Deciding again on the folded results of an `act` comes nearer to `settled` each time. */
   next(question: LoadBalancerQuestion, observed: unknown, settings: Settings): LoadBalancerStep;
-  /**
-   * Whether the load balancer that a Service asks for by now is among what the cloud was seen to have. A cloud that shows at once what
-   * it has made leaves it out.
-   */
+  /** What was made is seen from then on, by whoever asks: then "there is none" is believed at once. */
+  readonly showsAtOnce?: true;
+  /** Whether the load balancer that a Service asks for by now is among what the cloud was seen to have; so without it. */
   shows?(question: LoadBalancerQuestion, observed: unknown, settings: Settings): boolean;
   /** The observation as it is after an action that succeeded; `result` is what `act` answered. */
   fold(observed: unknown, action: LoadBalancerAction, result: unknown): unknown;

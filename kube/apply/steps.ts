@@ -1,6 +1,6 @@
 import type { ApiObject, RefusedAction } from "#core/controller.ts";
 import type { CloudAction, ClusterWrite } from "#core/decision.ts";
-import { patched } from "#core/json-patch.ts";
+import { differsAt, patched } from "#core/json-patch.ts";
 import { keyOfName } from "#core/resources/resource.ts";
 import type { ApplyContext, Progress } from "#kube/apply/context.ts";
 import { guardOf } from "#kube/apply/guard.ts";
@@ -77,7 +77,7 @@ async function guardAbsence(
   context: ApplyContext,
 ): Promise<Stop | undefined> {
   if (absent === undefined) return undefined;
-  const { apiVersion, resource: name, ...at } = absent;
+  const { apiVersion, resource: name, having = [], ...at } = absent;
   const read = await throughGate("front", context, (): Promise<ObjectRead<unknown>> => {
     context.usage.reads += 1;
     const parse = (object: unknown) => ({ kind: "object", object }) as const;
@@ -89,6 +89,7 @@ async function guardAbsence(
     case "stop":
       return read.stop;
     case "object":
+      if (having.some(({ path, value }) => differsAt(read.object, path, value))) return undefined;
       return { kind: "skip", because: { code: "Present", message: `${name} ${keyOfName(at)} is there` } };
     default:
       return {

@@ -1,5 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { add, holds, isSameJson, NO_EDIT, patched, pointer, remove, setEntries } from "#core/json-patch.ts";
+import {
+  add,
+  differsAt,
+  holds,
+  isSameJson,
+  NO_EDIT,
+  patched,
+  pointer,
+  remove,
+  setEntries,
+} from "#core/json-patch.ts";
 
 test.each([
   ["the whole", [], ""],
@@ -99,4 +109,14 @@ test.each([
   [[1, 2], [2, 1], false],
 ])("%j and %j are the same JSON: %s", (a, b, expected) => {
   expect(isSameJson(a, b)).toBe(expected);
+});
+
+test.each([
+  ["something else", { a: { b: 1 } }, "/a/b", 2, true],
+  ["the same", { a: { b: { c: [1] } } }, "/a/b", { c: [1] }, false],
+  ["nothing, by which nobody can tell", { a: {} }, "/a/b", 2, false],
+  ["nothing on the way", 7, "/a/b", 2, false],
+  ["what every object has", { a: {} }, "/a/toString", 2, false],
+])("a path that holds %s", (_, value, path, expected, differs) => {
+  expect(differsAt(value, path, expected)).toBe(differs);
 });

@@ -12,16 +12,18 @@ export type OrphanAnswer = Observation & { readonly done?: readonly DoneWrite[] 
 /** What is known in an audit, or why nothing is. */
 export type Audit =
   | { readonly kind: "unknown"; readonly because: Because; readonly afterSeconds: number }
-  | {
-      readonly kind: "known";
-      readonly found: FoundOrphans;
-      /** The one whose turn it is, and what there is of it by now. */
-      readonly removable: { readonly holding: Holding; readonly state: unknown } | undefined;
-      /** Marks that were tried to be written or taken off, by `keyOfAction`. */
-      readonly tried: ReadonlySet<string>;
-      /** Why one of them failed. */
-      readonly failure: Because | undefined;
-    };
+  | KnownAudit;
+
+export interface KnownAudit {
+  readonly kind: "known";
+  readonly found: FoundOrphans;
+  /** The one whose turn it is, and what there is of it by now. */
+  readonly removable: { readonly holding: Holding; readonly state: unknown } | undefined;
+  /** What was tried to be done, such as marks that were to be written or taken off, by `keyOfAction`. */
+  readonly tried: ReadonlySet<string>;
+  /** Why something of it failed. */
+  readonly failure: Because | undefined;
+}
 
 /** Puts together what is known; `model` is the cloud's. */
 export function auditOf(
@@ -39,7 +41,8 @@ export function auditOf(
   if (!read.success)
     return unknown("Invalid", "what the cloud says of load balancers cannot be read", UNANSWERED_SECONDS);
   const { holdings, removable } = read.data;
-  const found = findOrphans(holdings, living);
+  // A load balancer costs clients their connections: only of a line it matters what type the Service is of by now.
+  const found = findOrphans(holdings, isDropping(model) ? living.filter(({ isPlain }) => !isPlain) : living);
   const holding = found.gone.find(({ id }) => id === removable?.id);
   const done = (answer.done ?? []).flatMap(ofCloud);
   const failed = done.find(({ failed: because }) => because !== undefined);
@@ -53,6 +56,11 @@ export function auditOf(
     tried: new Set(done.map(({ write }) => keyOfAction(write))),
     failure: failed?.failed,
   };
+}
+
+/** Whether orphans are lines that are dropped. */
+export function isDropping({ orphans }: LoadBalancerModel): boolean {
+  return orphans !== undefined && "drop" in orphans;
 }
 
 /** What tells the actions of an audit apart. */

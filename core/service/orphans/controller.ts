@@ -8,7 +8,7 @@ import { NAMESPACES, SERVICES } from "#core/resources/resource.ts";
 import type { LoadBalancerModels } from "#core/service/controller.ts";
 import type { Holding, HoldingsQuestion } from "#core/service/holdings.ts";
 import { LOAD_BALANCERS, type LoadBalancerModel } from "#core/service/model.ts";
-import { auditOf, type OrphanAnswer } from "#core/service/orphans/audit.ts";
+import { auditOf, isDropping, type OrphanAnswer } from "#core/service/orphans/audit.ts";
 import { decideOrphans, LEFT_SECONDS } from "#core/service/orphans/decide.ts";
 import { markOfText } from "#core/service/orphans/mark.ts";
 import { orphanWatch } from "#core/service/orphans/watch.ts";
@@ -33,8 +33,10 @@ export function createOrphanController(models: LoadBalancerModels): Controller<C
     },
     // How many Services there are matters to what is taken for gone, and to nothing else.
     stateOf(batch, context) {
-      if (!context.settings.loadBalancers.deleteOrphaned) return undefined;
-      if (!batch.some((subject) => hasGone(subject, modelOf(context), context))) return undefined;
+      const model = modelOf(context);
+      if (model?.orphans === undefined) return undefined;
+      if (!context.settings.loadBalancers.deleteOrphaned && !isDropping(model)) return undefined;
+      if (!batch.some((subject) => hasGone(subject, model, context))) return undefined;
       const { apiVersion, name } = NAMESPACES;
       return { apiVersion, name, at: CLUSTER.only, counted: SERVICES };
     },
@@ -62,11 +64,13 @@ function afterRefusal(object: ClusterObject, { action, answer }: RefusedAction):
 
 function hasGone(
   { answer }: Subject<ClusterObject, OrphanAnswer>,
-  model: LoadBalancerModel | undefined,
+  model: LoadBalancerModel,
   context: AskContext,
 ): boolean {
-  const audit = model === undefined ? undefined : auditOf(answer, model, context);
-  return audit?.kind === "known" && audit.found.gone.length > 0;
+  const audit = auditOf(answer, model, context);
+  if (audit.kind === "unknown") return false;
+  const { gone, replaced } = audit.found;
+  return gone.length > 0 || (isDropping(model) && replaced.length > 0);
 }
 
 function told(

@@ -5,7 +5,9 @@ import { change, referenceTo, retry, skip, unchanged } from "#core/decisions.ts"
 import { NAMESPACES, SERVICES } from "#core/resources/resource.ts";
 import type { Holding } from "#core/service/holdings.ts";
 import { LOAD_BALANCERS, type LoadBalancerAction, type LoadBalancerModel } from "#core/service/model.ts";
-import { type Audit, auditOf, keyOfAction, type OrphanAnswer } from "#core/service/orphans/audit.ts";
+import { auditOf, type KnownAudit, keyOfAction, type OrphanAnswer } from "#core/service/orphans/audit.ts";
+import { areAllKnown, INCOMPLETE, INCOMPLETE_SECONDS } from "#core/service/orphans/complete.ts";
+import { decideDrops } from "#core/service/orphans/drop.ts";
 import { planMarks } from "#core/service/orphans/plan-marks.ts";
 import { sentenceOf } from "#core/service/trouble.ts";
 
@@ -23,6 +25,7 @@ export function decideOrphans(
   if (model?.orphans === undefined) return unchanged(reference, NOT_SUPPORTED);
   const audit = auditOf(answer, model, context);
   if (audit.kind === "unknown") return retry(reference, audit.because, audit.afterSeconds);
+  if ("drop" in model.orphans) return decideDrops(object, audit, model.orphans, context);
   if (!context.settings.loadBalancers.deleteOrphaned) return unchanged(reference);
   const doubt = audit.found.gone.length === 0 ? undefined : doubtOf(audit, context);
   const marks = planMarks(audit.found, model.orphans, { now: context.now, isProven: doubt === undefined });
@@ -36,7 +39,7 @@ export function decideOrphans(
     },
   );
   if (marking !== undefined) return marking;
-  if (doubt?.code === INCOMPLETE.code) return retry(reference, doubt, INCOMPLETE_SECONDS);
+  if (doubt === INCOMPLETE) return retry(reference, doubt, INCOMPLETE_SECONDS);
   if (doubt !== undefined) return skip(reference, doubt);
   const { removable } = audit;
   // What could not be marked is not kept from going, and what goes is no reason to keep quiet about that.
@@ -68,16 +71,9 @@ export function decideOrphans(
 /** Seconds after which what the cloud still holds on to is tried again. */
 export const LEFT_SECONDS = 60;
 
-const INCOMPLETE_SECONDS = 60;
-
 /** Why nothing may be taken for an orphan that was found; undefined where it is proven. */
-function doubtOf(
-  { found }: Extract<Audit, { readonly kind: "known" }>,
-  { related, count }: DecisionContext,
-): Because | undefined {
-  // A Service that is left out of the list is not a Service that is gone.
-  const isComplete = count?.kind === "count" && count.count === related[SERVICES.name]?.items.length;
-  if (!isComplete) return INCOMPLETE;
+function doubtOf({ found }: KnownAudit, context: DecisionContext): Because | undefined {
+  if (!areAllKnown(context)) return INCOMPLETE;
   return found.control === undefined ? UNPROVEN : undefined;
 }
 
@@ -100,12 +96,6 @@ function serviceNamed(service: string): NonNullable<CloudAction["precondition"][
 const NOT_SUPPORTED: Because = {
   code: "NotSupported",
   message: "the cloud has no load balancers whose Service could be told",
-};
-
-const INCOMPLETE: Because = {
-  code: "ServicesIncomplete",
-  message:
-    "the API server has another number of Services than are known: nothing counts as orphaned before they agree",
 };
 
 const UNPROVEN: Because = {

@@ -11,6 +11,8 @@ export const LivingService = z.object({
   uid: z.string(),
   /** Which load balancer it names as its own, whoever that was made for. */
   loadBalancerID: z.string().optional(),
+  /** It is of another type than LoadBalancer. */
+  isPlain: z.literal(true).optional(),
 });
 export type LivingService = z.output<typeof LivingService>;
 
@@ -27,6 +29,7 @@ const Named = z.object({
       .optional()
       .catch(undefined),
   }),
+  spec: z.object({ type: z.string().optional() }).optional().catch(undefined),
 });
 
 /** All Services, as none of them may have its load balancer taken for an orphan. */
@@ -35,11 +38,13 @@ export const livingServices: Related = {
   project(object) {
     const named = Named.safeParse(object).data;
     if (named === undefined) return undefined;
-    const { uid, annotations } = named.metadata;
-    const loadBalancerID = annotations?.[ANNOTATIONS.loadBalancerID].trim() ?? "";
+    const { metadata, spec } = named;
+    const loadBalancerID = metadata.annotations?.[ANNOTATIONS.loadBalancerID].trim() ?? "";
+    const isPlain = spec?.type !== undefined && spec.type !== "LoadBalancer";
     return {
-      ...{ key: keyOfName(named.metadata), uid: plainUid(uid) },
+      ...{ key: keyOfName(metadata), uid: plainUid(metadata.uid) },
       ...(loadBalancerID === "" ? {} : { loadBalancerID }),
+      ...(isPlain ? { isPlain } : {}),
     } satisfies LivingService;
   },
   reads: () => "all",

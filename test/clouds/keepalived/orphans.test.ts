@@ -12,8 +12,6 @@ import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-un
 const COLLECTION = "/api/v1/namespaces/kube-system/configmaps";
 const PATH = `${COLLECTION}/vip-configmap`;
 const CONFIG = { provider: "keepalived", configMap: "vip-configmap", serviceCIDR: "10.0.0.0/24" } as const;
-const DELETING = { loadBalancers: { deleteOrphaned: true } };
-
 let cluster: ClusterUnderTest;
 let under: OrphansUnderTest;
 let admin: Transport;
@@ -45,6 +43,14 @@ async function ledger() {
 
 const names = async () => (await ledger()).entries.map(({ serviceName }) => serviceName);
 
+/** By somebody else. */
+async function annotate(key: string, value: string): Promise<void> {
+  const body = [{ op: "add", path: `/metadata/annotations/${key}`, value }];
+  await askForJson(admin, { method: "PATCH", path: PATH, body, contentType: "application/json-patch+json" });
+}
+
+const mark = (value: string): Promise<void> => annotate("serverless-ccm.io~1orphaned-addresses", value);
+
 /** One that lives, and one that is lost. */
 async function orphaned(): Promise<string> {
   await under.create("lives");
@@ -54,61 +60,100 @@ async function orphaned(): Promise<string> {
   return metadata.uid;
 }
 
-test("an address whose Service has gone is told, and stays unless the operator wants it dropped", async () => {
+test("an address whose Service has gone is told, and dropped by the second audit that finds it so a minute later, with its key and its mark", async () => {
   const uid = await orphaned();
-  for (const minutes of [0, 20, 20]) {
-    under.later(minutes);
-    const { report, lines } = await under.audit();
-    expect(report).toMatchObject({ outcome: "unchanged", orphans: { count: 1 } });
-    expect(lines).toContainEqual(
-      expect.objectContaining({ event: "OrphanedLoadBalancer", kind: "address", target: uid, name: "lost" }),
-    );
-  }
-  expect(await names()).toEqual(["lives", "lost"]);
-});
-
-test("then it is dropped in its turn, after two audits, and its key with it; the mark goes too", async () => {
-  const uid = await orphaned();
-  under.configure(DELETING);
-  await under.audit();
+  const { report, lines } = await under.audit();
+  expect(report).toMatchObject({ outcome: "retry", afterSeconds: 65, orphans: { count: 1 } });
+  expect(lines).toContainEqual(
+    expect.objectContaining({ event: "OrphanedLoadBalancer", kind: "address", target: uid, name: "lost" }),
+  );
   expect(under.actions).toEqual([`MarkAddress ${uid}`]);
   expect(Object.keys((await ledger()).marks)).toEqual([uid]);
+  // Another one in the same minute finds nothing to do.
   await under.audit();
   expect(await names()).toEqual(["lives", "lost"]);
-  under.later(20);
-  await under.audit();
+  under.later(1);
+  expect((await under.audit()).report).toMatchObject({ outcome: "changed" });
   expect(under.actions).toEqual([`MarkAddress ${uid}`, `ReleaseAddress ${uid}`]);
   expect(await ledger()).toMatchObject({ data: { "10.0.0.1": "default/lives" }, marks: {}, hasMarks: false });
   expect(await names()).toEqual(["lives"]);
+  expect((await under.audit()).report).toMatchObject({ outcome: "unchanged", orphans: { count: 0 } });
 });
 
-test("nothing is dropped while not all Services are known", async () => {
-  await orphaned();
-  under.configure(DELETING);
+test("the last one there is goes, too", async () => {
+  await under.create("lost");
+  await under.lose("lost");
   await under.audit();
-  under.later(20);
-  const { report } = await under.audit({ unseen: ["lives"] });
-  expect(report).toMatchObject({ outcome: "retry", because: { code: "ServicesIncomplete" } });
+  under.later(1);
+  await under.audit();
+  expect(await names()).toEqual([]);
+});
+
+test("nothing is marked or dropped while not all Services are known", async () => {
+  await orphaned();
+  expect((await under.audit({ unseen: ["lives"] })).report).toMatchObject({
+    outcome: "retry",
+    because: { code: "ServicesIncomplete" },
+  });
+  expect(under.actions).toEqual([]);
+  await under.audit();
+  under.later(1);
+  expect((await under.audit({ unseen: ["lives"] })).report).toMatchObject({ outcome: "retry" });
   expect(await names()).toEqual(["lives", "lost"]);
 });
 
-test("nothing is dropped without an address of a Service that lives beside", async () => {
-  const { metadata } = await under.create("lost");
-  await under.lose("lost");
-  under.configure(DELETING);
+test("what stands there of a Service that is of another type by now goes, and a Service of the name that another one had keeps none of it", async () => {
+  await under.create("lives");
+  const { metadata } = await under.create("retyped");
+  const replaced = await under.create("replaced");
+  await under.lose("retyped");
+  await under.lose("replaced");
+  const ports = [{ port: 80 }];
+  const plain = await under.create("retyped", { spec: { type: "ClusterIP", ports } });
+  await under.create("replaced", { spec: { type: "ClusterIP", ports } });
+  // As a provider leaves it that was down when the type was changed.
+  const { entries } = await ledger();
+  const state = entries.map((entry) =>
+    entry.uid === metadata.uid ? { ...entry, uid: plain.metadata.uid } : entry,
+  );
+  await annotate("k8s.co~1cloud-provider-config", JSON.stringify({ services: state }));
   await under.audit();
-  under.later(20);
-  expect((await under.audit()).report).toMatchObject({ because: { code: "DeletionUnproven" } });
-  expect((await ledger()).entries.map(({ uid }) => uid)).toEqual([metadata.uid]);
+  under.later(1);
+  under.actions.length = 0;
+  await under.audit();
+  expect(new Set(under.actions)).toEqual(
+    new Set([`ReleaseAddress ${plain.metadata.uid}`, `ReleaseAddress ${replaced.metadata.uid}`]),
+  );
+  expect(await names()).toEqual(["lives"]);
+});
+
+test("a Service that is of type LoadBalancer again keeps what it has, though a list says otherwise", async () => {
+  await under.create("lives");
+  const { metadata } = await under.create("back");
+  await mark(JSON.stringify({ [metadata.uid]: "2026-03-01T11:00:00.000Z/2026-03-01T11:01:00.000Z" }));
+  under.actions.length = 0;
+  const { report } = await under.audit({ plain: ["back"] });
+  expect(report).toMatchObject({ because: { code: "Present" } });
+  expect(under.actions).toEqual([]);
+  expect(await names()).toEqual(["lives", "back"]);
+});
+
+test("a stop of deletes keeps it, and one that nobody can read", async () => {
+  const uid = await orphaned();
+  await under.audit();
+  under.later(1);
+  under.actions.length = 0;
+  for (const stop of ["deletes", "unproven", "writes"] as const) {
+    await under.audit({ stopOf: async () => stop });
+    expect(under.actions).toEqual([]);
+  }
+  await under.audit();
+  expect(under.actions).toEqual([`ReleaseAddress ${uid}`]);
 });
 
 test("a mark on an address of a Service that lives is taken off", async () => {
   const { metadata } = await under.create("lives");
-  const value = JSON.stringify({ [metadata.uid]: "2026-03-01T11:00:00.000Z/2026-03-01T12:00:00.000Z" });
-  const path = "/metadata/annotations/serverless-ccm.io~1orphaned-addresses";
-  const body = [{ op: "add", path, value }];
-  await askForJson(admin, { method: "PATCH", path: PATH, body, contentType: "application/json-patch+json" });
-  under.configure(DELETING);
+  await mark(JSON.stringify({ [metadata.uid]: "2026-03-01T11:00:00.000Z/2026-03-01T12:00:00.000Z" }));
   await under.audit();
   expect((await ledger()).hasMarks).toBe(false);
   expect(await names()).toEqual(["lives"]);

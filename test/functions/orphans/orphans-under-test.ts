@@ -32,6 +32,8 @@ export interface Audit {
   readonly onStep?: (step: number) => Promise<unknown> | undefined;
   /** Services that the sender did not see. */
   readonly unseen?: readonly string[];
+  /** Services that the sender saw when they were of another type. */
+  readonly plain?: readonly string[];
   readonly stopOf?: (cluster: string) => Promise<Stop | undefined>;
 }
 
@@ -90,11 +92,16 @@ export async function startOrphans(
       ...(method === "PATCH" ? { contentType: "application/json-patch+json" } : {}),
     });
 
-  async function relatedTo(controller: Controller, unseen: readonly string[]): Promise<RelatedObjects> {
+  async function relatedTo(
+    controller: Controller,
+    { unseen = [], plain = [] }: Pick<Audit, "unseen" | "plain">,
+  ): Promise<RelatedObjects> {
     const lists = controller.related.map(async ({ resource, project }) => {
       const { metadata, items } = (await ask("GET", `/api/v1/${resource.name}`)) as List;
       const seen = items.filter((item) => !unseen.includes(item.metadata.name));
-      const projected = seen.flatMap((item) => project(item) ?? []);
+      const before = (item: List["items"][number]): object =>
+        plain.includes(item.metadata.name) ? { ...item, spec: { type: "ClusterIP" } } : item;
+      const projected = seen.flatMap((item) => project(before(item)) ?? []);
       return [resource.name, { resourceVersion: metadata.resourceVersion, items: projected }] as const;
     });
     return Object.fromEntries(await Promise.all(lists));
@@ -130,7 +137,7 @@ export async function startOrphans(
       controller: controller.name,
       reason,
       objects: [object],
-      related: await relatedTo(controller, how.unseen ?? []),
+      related: await relatedTo(controller, how),
       budget: { share: 1 },
     };
     const context = { awsRequestId: "1", getRemainingTimeInMillis: () => 60_000 };

@@ -27,7 +27,6 @@ describe("the audit of orphaned load balancers", () => {
   });
 
   test.each([
-    ["of another type", { spec: { type: "ClusterIP" } }],
     ["of another class", { spec: { type: "LoadBalancer", loadBalancerClass: "other" } }],
     ["that is being deleted", { metadata: { deletionTimestamp: "2026-03-01T12:00:00Z" } }],
     ["with a spec that is none", { spec: 7 }],
@@ -55,6 +54,13 @@ describe("the audit of orphaned load balancers", () => {
     const lost = { kind: "load balancer", id: "lb-lost", name: "a11", uid: "11", service: "default/lost" };
     const { gone, held } = findOrphans([lost], living ?? []);
     expect([gone, held]).toEqual(named === undefined ? [[lost], []] : [[], [lost]]);
+  });
+
+  test("knows of one that it is of another type", () => {
+    const metadata = { namespace: "default", name: "web", uid: "u-1" };
+    const projected = livingServices.project({ metadata, spec: { type: "ClusterIP" } });
+    expect(projected).toEqual({ key: "default/web", uid: "u1", isPlain: true });
+    expect(livingIn({ services: { resourceVersion: "1", items: [projected] } })).toEqual([projected]);
   });
 
   test("leaves out what has no name, of which the number of Services then tells", () => {

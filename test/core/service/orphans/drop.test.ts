@@ -1,0 +1,149 @@
+import { describe, expect, test } from "vitest";
+import type { DecisionContext } from "#core/controller.ts";
+import type { CloudAction, Decision } from "#core/decision.ts";
+import type { Holding } from "#core/service/holdings.ts";
+import type { DroppedOrphans } from "#core/service/model.ts";
+import { type KnownAudit, keyOfAction } from "#core/service/orphans/audit.ts";
+import { decideDrops } from "#core/service/orphans/drop.ts";
+import { DEFAULT_SETTINGS } from "#core/settings.ts";
+import { MINUTE_MS, NOON_MS, namespace } from "#test/core/service/orphans/world.ts";
+
+const MODEL: DroppedOrphans = {
+  mark: ({ id }, text) => ({ action: "Mark", target: id, parameters: { text } }),
+  unmark: ({ id }) => ({ action: "Unmark", target: id, parameters: {} }),
+  drop: ({ id }) => ({ action: "Drop", target: id, parameters: {} }),
+};
+
+/** The text of a mark of so many seconds ago. */
+const markOf = (secondsAgo: number): string =>
+  [0, MINUTE_MS].map((later) => new Date(NOON_MS - secondsAgo * 1_000 + later).toISOString()).join("/");
+
+const line = (name: string, mark?: string): Holding => ({
+  ...{ kind: "address", id: `uid-${name}`, name: "10.0.0.1", service: `default/${name}` },
+  ...(mark === undefined ? {} : { mark }),
+});
+
+function audit(
+  found: Partial<KnownAudit["found"]>,
+  {
+    tried = [],
+    failure,
+  }: { readonly tried?: readonly string[]; readonly failure?: KnownAudit["failure"] } = {},
+): KnownAudit {
+  const nothing = { held: [], gone: [], replaced: [], control: undefined };
+  return {
+    kind: "known",
+    found: { ...nothing, ...found },
+    removable: undefined,
+    tried: new Set(tried),
+    failure,
+  };
+}
+
+const context = (count: DecisionContext["count"] = { kind: "count", count: 2 }): DecisionContext => ({
+  reason: "refresh",
+  now: new Date(NOON_MS),
+  related: { services: { resourceVersion: "1", items: [{}, {}] } },
+  settings: { ...DEFAULT_SETTINGS, cloud: { provider: "shelf" } },
+  count,
+});
+
+const decide = (known: KnownAudit, count?: DecisionContext["count"]): Decision =>
+  decideDrops(namespace, known, MODEL, context(count));
+
+const actions = (decision: Decision): readonly CloudAction[] =>
+  decision.kind === "change" ? decision.writes.filter((write) => write.on === "cloud") : [];
+const keys = (decision: Decision): readonly string[] => actions(decision).map(keyOfAction);
+
+describe("a line without a Service", () => {
+  test.each<[string, Holding, readonly string[]]>([
+    ["is marked where it is found first", line("a"), ["Mark uid-a"]],
+    ["is left alone before a minute is over", line("a", markOf(59)), []],
+    ["is dropped a minute later", line("a", markOf(60)), ["Drop uid-a"]],
+    ["is dropped whenever somebody comes", line("a", markOf(100_000)), ["Drop uid-a"]],
+    ["is marked anew where the mark is from the future", line("a", markOf(-1)), ["Mark uid-a"]],
+    ["is marked anew where the mark is none", line("a", "then"), ["Mark uid-a"]],
+  ])("%s", (_, holding, expected) => {
+    expect(keys(decide(audit({ gone: [holding] })))).toEqual(expected);
+    expect(keys(decide(audit({ replaced: [holding] })))).toEqual(expected);
+    // Nothing of it while a Service may be missing in the list.
+    for (const count of [{ kind: "count", count: 3 } as const, { kind: "unknown", message: "?" } as const])
+      expect(decide(audit({ gone: [holding] }), count)).toMatchObject({
+        kind: "retry",
+        because: { code: "ServicesIncomplete" },
+        afterSeconds: 60,
+      });
+  });
+
+  test("is marked with the time from which it may go", () => {
+    expect(actions(decide(audit({ gone: [line("a")] })))).toMatchObject([
+      {
+        parameters: { text: "2026-03-01T12:00:00.000Z/2026-03-01T12:01:00.000Z" },
+        precondition: { deleting: false },
+      },
+    ]);
+  });
+
+  test("goes only while no Service of type LoadBalancer has its uid", () => {
+    const [drop] = actions(decide(audit({ gone: [line("a", markOf(60))] })));
+    expect(drop?.precondition).toEqual({
+      uid: namespace.metadata.uid,
+      deleting: false,
+      absent: {
+        ...{ apiVersion: "v1", resource: "services", namespace: "default", name: "a" },
+        having: [
+          { op: "test", path: "/metadata/uid", value: "uid-a" },
+          { op: "test", path: "/spec/type", value: "LoadBalancer" },
+        ],
+      },
+    });
+  });
+
+  test("keeps no other from being marked or dropped", () => {
+    const known = audit({ gone: [line("a"), line("b", markOf(60))], replaced: [line("c", markOf(30))] });
+    expect(decide(known)).toMatchObject({ kind: "change", independent: true });
+    expect(keys(decide(known))).toEqual(["Mark uid-a", "Drop uid-b"]);
+  });
+
+  test("is one of a hundred in an audit; the next one goes on", () => {
+    const gone = Array.from({ length: 101 }, (_, index) => line(`s${index}`));
+    const first = keys(decide(audit({ gone })));
+    expect(first).toHaveLength(100);
+    expect(decide(audit({ gone }, { tried: first }))).toMatchObject({ kind: "retry", afterSeconds: 65 });
+  });
+});
+
+test("the mark of one whose Service is there is taken off, whatever is known of others", () => {
+  const held = [line("a", markOf(60)), line("b")];
+  expect(keys(decide(audit({ held })))).toEqual(["Unmark uid-a"]);
+  expect(keys(decide(audit({ held, gone: [line("c")] }), { kind: "unknown", message: "?" }))).toEqual([
+    "Unmark uid-a",
+  ]);
+});
+
+test.each<[string, KnownAudit, object]>([
+  ["nothing is left", audit({ held: [line("a")] }), { kind: "unchanged" }],
+  [
+    "all are dropped",
+    audit({ gone: [line("a", markOf(60))] }, { tried: ["Drop uid-a"] }),
+    { kind: "unchanged" },
+  ],
+  [
+    "some are marked",
+    audit({ gone: [line("a", markOf(60)), line("b")] }, { tried: ["Drop uid-a", "Mark uid-b"] }),
+    { kind: "retry", because: { code: "OrphansMarked" }, afterSeconds: 65 },
+  ],
+  [
+    "something failed",
+    audit({ gone: [line("a")] }, { tried: ["Mark uid-a"], failure: { code: "Denied", message: "no" } }),
+    { kind: "skip", because: { code: "Denied" } },
+  ],
+])("an audit comes to an end where %s", (_, known, expected) => {
+  expect(decide(known)).toMatchObject(expected);
+});
+
+test("a line that names no Service is nobody's", () => {
+  const nameless = { kind: "address", id: "uid-a", name: "10.0.0.1", mark: markOf(60) };
+  const [drop] = actions(decide(audit({ gone: [nameless] })));
+  expect(drop?.precondition.absent).toMatchObject({ namespace: "", name: "" });
+});
