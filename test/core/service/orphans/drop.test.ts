@@ -6,7 +6,15 @@ import type { DroppedOrphans } from "#core/service/model.ts";
 import { type KnownAudit, keyOfAction } from "#core/service/orphans/audit.ts";
 import { decideDrops } from "#core/service/orphans/drop.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
-import { MINUTE_MS, NOON_MS, namespace } from "#test/core/service/orphans/world.ts";
+import {
+  createWorld,
+  lose,
+  MINUTE_MS,
+  NOON_MS,
+  namespace,
+  pass,
+  serve,
+} from "#test/core/service/orphans/world.ts";
 
 const MODEL: DroppedOrphans = {
   mark: ({ id }, text) => ({ action: "Mark", target: id, parameters: { text } }),
@@ -140,6 +148,53 @@ test.each<[string, KnownAudit, object]>([
   ],
 ])("an audit comes to an end where %s", (_, known, expected) => {
   expect(decide(known)).toMatchObject(expected);
+});
+
+describe("the audit", () => {
+  const lines = () => {
+    const world = createWorld(false);
+    world.areLines = true;
+    for (const name of ["lives", "gone", "replaced", "retyped"]) serve(world, name);
+    lose(world, "gone");
+    world.services.set("default/replaced", "another");
+    world.plain.add("default/retyped");
+    return world;
+  };
+  const done = (world: ReturnType<typeof createWorld>) => world.done.map(({ what }) => what);
+
+  test("drops what has no Service of type LoadBalancer, and needs no other's leave for it", async () => {
+    const world = lines();
+    const first = await pass(world);
+    expect(first.decision).toMatchObject({ kind: "retry", because: { code: "OrphansMarked" } });
+    expect(first.told).toMatchObject({ count: 3 });
+    world.nowMs += MINUTE_MS;
+    expect((await pass(world)).decision).toMatchObject({ kind: "unchanged" });
+    const names = ["gone", "retyped", "replaced"];
+    expect(done(world)).toEqual([
+      ...names.map((name) => `Mark lb-${name}`),
+      ...names.map((name) => `Drop lb-${name}`),
+    ]);
+    expect([...world.held.keys()]).toEqual(["lb-lives"]);
+  });
+
+  test.each([["gone"], ["replaced"]])(
+    "counts Services for the sake of one that is %s alone",
+    async (name) => {
+      const world = lines();
+      for (const other of ["gone", "replaced", "retyped"])
+        if (other !== name) world.held.delete(`lb-${other}`);
+      const count = { kind: "unknown", message: "?" } as const;
+      expect((await pass(world, { count })).decision).toMatchObject({
+        because: { code: "ServicesIncomplete" },
+      });
+      expect(done(world)).toEqual([]);
+    },
+  );
+
+  test("comes again where nobody knows the Services", async () => {
+    const { decision } = await pass(lines(), { related: {} });
+    expect(decision).toMatchObject({ kind: "retry", because: { code: "ServicesUnknown" } });
+  });
 });
 
 test("a line that names no Service is nobody's", () => {

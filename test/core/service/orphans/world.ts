@@ -3,7 +3,7 @@ import type { DecisionContext, DoneWrite, RelatedObjects, Subject } from "#core/
 import type { Because, CloudAction, Decision } from "#core/decision.ts";
 import type { ObjectReport } from "#core/report.ts";
 import type { Holding, HoldingsState } from "#core/service/holdings.ts";
-import type { LoadBalancerModel, LoadBalancerStep } from "#core/service/model.ts";
+import type { DroppedOrphans, LoadBalancerModel, LoadBalancerStep } from "#core/service/model.ts";
 import type { OrphanAnswer } from "#core/service/orphans/audit.ts";
 import { createOrphanController } from "#core/service/orphans/controller.ts";
 import { livingServices } from "#core/service/orphans/living-services.ts";
@@ -30,6 +30,10 @@ export interface OrphansUnderTest {
   /** The Services' uids, by `namespace/name`. */
   readonly services: Map<string, string>;
   isDeleting: boolean;
+  /** What the cloud holds are lines, which are dropped. */
+  areLines: boolean;
+  /** Services of another type. */
+  readonly plain: Set<string>;
   /** Services that no list shows. */
   readonly unlisted: Set<string>;
   /** What a step comes to in place of what it is. */
@@ -46,6 +50,8 @@ export function createWorld(isDeleting = true): OrphansUnderTest {
     held: new Map(),
     services: new Map(),
     isDeleting,
+    areLines: false,
+    plain: new Set(),
     unlisted: new Set(),
     step: undefined,
     failing: new Map(),
@@ -84,11 +90,18 @@ function modelOf(world: OrphansUnderTest): LoadBalancerModel {
     because: { code: action, message: target },
     actions: [{ action, target, parameters: more }],
   });
+  const marks: Pick<DroppedOrphans, "mark" | "unmark"> = {
+    mark: ({ id }, text) => ({ action: "Mark", target: id, parameters: { text } }),
+    unmark: ({ id }) => ({ action: "Unmark", target: id, parameters: {} }),
+  };
+  if (world.areLines) {
+    const drop: DroppedOrphans["drop"] = ({ id }) => ({ action: "Drop", target: id, parameters: {} });
+    return { ...shelfModel(), orphans: { ...marks, drop } };
+  }
   return {
     ...shelfModel(),
     orphans: {
-      mark: ({ id }, text) => ({ action: "Mark", target: id, parameters: { text } }),
-      unmark: ({ id }) => ({ action: "Unmark", target: id, parameters: {} }),
+      ...marks,
       next({ id, isPart }, observed) {
         if (world.step !== undefined) return world.step;
         const { isThere, parts } = observed as { readonly isThere: boolean; readonly parts: number };
@@ -127,7 +140,8 @@ export async function pass(
   const listed = [...world.services].filter(([key]) => !world.unlisted.has(key));
   const items = listed.map(([key, uid]) => {
     const [ofNamespace, name] = key.split("/");
-    return livingServices.project({ metadata: { namespace: ofNamespace, name, uid } });
+    const spec = { type: world.plain.has(key) ? "ClusterIP" : "LoadBalancer" };
+    return livingServices.project({ metadata: { namespace: ofNamespace, name, uid }, spec });
   });
   const context = {
     reason: "refresh" as const,
@@ -189,7 +203,8 @@ function carryOut(world: OrphansUnderTest, write: CloudAction): DoneWrite {
   const { absent } = precondition;
   const failed = world.failing.get(action);
   if (failed !== undefined) return { write, result: undefined, failed };
-  if (absent !== undefined && world.services.has(`${absent.namespace}/${absent.name}`))
+  const there = absent === undefined ? undefined : world.services.get(`${absent.namespace}/${absent.name}`);
+  if (there !== undefined && (absent?.having?.some(({ value }) => value === there) ?? true))
     return { write, result: undefined, failed: { code: "Present", message: "it is there" } };
   const before = world.held.get(target);
   if (before === undefined) return { write, result: {} };
