@@ -1,11 +1,10 @@
 import { isIPv4 } from "node:net";
-import { canonicalIp } from "#clouds/canonical-ip.ts";
 import type { HcloudCloudConfig } from "#clouds/hcloud/kind.ts";
 import { formatProviderID } from "#clouds/hcloud/provider-id.ts";
 import type { Server } from "#clouds/hcloud/server.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
-import { formatCidr, parseCidr } from "#core/cidr.ts";
+import { canonicalIp, formatCidr, parseCidr } from "#core/cidr.ts";
 import type { Instance, InstanceState } from "#core/instance.ts";
 import type { NodeAddress } from "#core/node/node.ts";
 

@@ -1,5 +1,5 @@
-import { formatIp } from "#clouds/canonical-ip.ts";
 import { HOSTNAME_LABEL } from "#clouds/no-cloud/kind.ts";
+import { formatIp } from "#core/cidr.ts";
 import type { Instance, InstanceAnswer } from "#core/instance.ts";
 import { type Ip, isSameIp, isUnspecified, parseIp } from "#core/ip.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";

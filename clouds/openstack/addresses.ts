@@ -1,9 +1,9 @@
-import { canonicalIp } from "#clouds/canonical-ip.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { OpenStackCloudConfig } from "#clouds/openstack/kind.ts";
 import type { Server } from "#clouds/openstack/server.ts";
 import { sorted } from "#clouds/openstack/sort-order.ts";
 import { fault, ok } from "#clouds/outcome.ts";
+import { canonicalIp } from "#core/cidr.ts";
 import type { NodeAddress } from "#core/node/node.ts";
 
 /** What of the configuration says which addresses a node is told. */

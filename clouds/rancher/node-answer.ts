@@ -1,6 +1,6 @@
-import { formatIp } from "#clouds/canonical-ip.ts";
 import { noCloudAnswer } from "#clouds/no-cloud/instance.ts";
 import { type Distribution, keyOf, type NodeKey, REPEATED_LABELS } from "#clouds/rancher/node-keys.ts";
+import { formatIp } from "#core/cidr.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { parseIp } from "#core/ip.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";

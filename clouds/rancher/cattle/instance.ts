@@ -1,9 +1,9 @@
-import { formatIp } from "#clouds/canonical-ip.ts";
 import type { Turn } from "#clouds/http/api.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import type { Cattle } from "#clouds/rancher/cattle/client.ts";
 import { type Host, IpAddress } from "#clouds/rancher/cattle/resources.ts";
+import { formatIp } from "#core/cidr.ts";
 import type { Instance } from "#core/instance.ts";
 import { parseIp } from "#core/ip.ts";
 
