@@ -13,7 +13,8 @@ export function logAction(
   { action, target, precondition: { uid } }: CloudAction,
   { answer, usage, requestId }: ActionResult,
 ): void {
-  if (Object.keys(usage.calls).length === 0) return;
+  // What goes together with others is counted for the first of them.
+  if (answer.kind !== "done" && Object.keys(usage.calls).length === 0) return;
   const { namespace, name } = object?.metadata ?? {};
   const failure =
     answer.kind === "done"

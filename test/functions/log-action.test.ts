@@ -53,6 +53,11 @@ test.each<[string, ActionResult, object]>([
     { level: "info", cloudRequestId: "r-1" },
   ],
   [
+    "one that went together with another one, for which its requests are counted",
+    { answer: { kind: "done", result: {} }, usage: { ...SENT, calls: {} } },
+    { level: "info" },
+  ],
+  [
     "one that conflicts with what is there",
     { answer: { kind: "conflict", message: "DuplicateListener" }, usage: SENT, requestId: "r-2" },
     { level: "warn", cloudRequestId: "r-2", code: "Conflict", message: "DuplicateListener" },
