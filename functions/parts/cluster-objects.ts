@@ -6,11 +6,13 @@ import { messageOf } from "#core/message-of.ts";
 import { collectionPath, keyOfName, objectPath } from "#core/resources/resource.ts";
 import { type Answer, classifyAnswer, classifyFailure, codeOf, parseJson } from "#kube/client/answer.ts";
 import type { ApiRequest, Transport } from "#kube/client/transport.ts";
+import { createPageSize } from "#kube/follow/page-size.ts";
 
-/** Objects of a page; small enough for the bounds that a function has for answers. */
+/** Objects of a page; where a few are so large that it is beyond the bounds that a function has for answers, fewer are asked for. */
 const PAGE_SIZE = 100;
-/** More than this many pages nobody reads for an address. */
-const MAX_PAGES = 50;
+/** More than so many objects, and more pages than so, nobody reads for an address. */
+const MAX_OBJECTS = 5_000;
+const MAX_REQUESTS = 200;
 /** Of a page, or of an object: far more than anybody has, and no more than a process has for each of its clusters. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
@@ -45,9 +47,14 @@ export function clusterObjects(api: () => Promise<Transport>): ClusterObjects {
       const taken = [];
       let read = 0;
       let token = "";
-      for (let page = 0; page < MAX_PAGES; page += 1) {
-        const found = await readPage(kind, label, token, signal);
-        if (found.kind === "error") return found;
+      const size = createPageSize(PAGE_SIZE);
+      for (let requests = 0; requests < MAX_REQUESTS && read < MAX_OBJECTS; requests += 1) {
+        const found = await readPage(kind, { labelSelector: label, limit: size.limit(), token }, signal);
+        if (found.kind === "error") {
+          if (found.isTooLarge && size.halve()) continue;
+          return found.fault;
+        }
+        size.fits(found.items.length, found.characters, MAX_BYTES);
         read += found.items.length;
         for (const object of found.items) {
           const item = take(object);
@@ -81,11 +88,15 @@ export function clusterObjects(api: () => Promise<Transport>): ClusterObjects {
 
   async function readPage(
     kind: ObjectKind,
-    label: string,
-    token: string,
+    { labelSelector, limit, token }: PageQuery,
     signal: AbortSignal,
-  ): Promise<Page | ObjectFault> {
-    const query = new URLSearchParams({ labelSelector: label, limit: String(PAGE_SIZE) });
+  ): Promise<Page | UnreadPage> {
+    const unread = (fault: ObjectFault, isTooLarge = false): UnreadPage => ({
+      kind: "error",
+      fault,
+      isTooLarge,
+    });
+    const query = new URLSearchParams({ labelSelector, limit: String(limit) });
     if (token !== "") query.set("continue", token);
     const sent = await send({
       method: "GET",
@@ -93,20 +104,38 @@ export function clusterObjects(api: () => Promise<Transport>): ClusterObjects {
       maxBytes: MAX_BYTES,
       signal,
     });
-    if (sent.kind === "error") return sent;
-    if (sent.answer.kind !== "applied") return faultOf(sent.answer, `LIST ${kind.name}`, signal);
+    if (sent.kind === "error") return unread(sent);
+    if (sent.answer.kind !== "applied")
+      return unread(
+        faultOf(sent.answer, `LIST ${kind.name}`, signal),
+        codeOf(sent.answer) === "AnswerTooLarge",
+      );
     const list = List.safeParse(parseJson(sent.body)).data;
-    if (list === undefined) return rubbish(`LIST ${kind.name}`);
-    return { kind: "page", items: list.items, next: list.metadata.continue ?? "" };
+    if (list === undefined) return unread(rubbish(`LIST ${kind.name}`));
+    const { items, metadata } = list;
+    return { kind: "page", items, next: metadata.continue ?? "", characters: sent.body.length };
   }
 }
 
 type Sent = { readonly kind: "answered"; readonly answer: Answer; readonly body: string } | ObjectFault;
 
+interface PageQuery {
+  readonly labelSelector: string;
+  readonly limit: number;
+  readonly token: string;
+}
+
 interface Page {
   readonly kind: "page";
   readonly items: readonly unknown[];
   readonly next: string;
+  readonly characters: number;
+}
+
+interface UnreadPage {
+  readonly kind: "error";
+  readonly fault: ObjectFault;
+  readonly isTooLarge: boolean;
 }
 
 const List = z.looseObject({

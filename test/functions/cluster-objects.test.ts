@@ -93,16 +93,21 @@ describe("what an API server answers, in the words of a capability", () => {
   });
 
   test("a list has an end, and one that has none is an error", async () => {
-    let pages = 0;
-    const endless = objectsOf(() => {
-      pages += 1;
-      return answer(200, { metadata: { continue: `page-${pages}` }, items: [{}] });
-    });
-    expect(await endless.list(SERVICES, "a=b", AS_IT_IS, SIGNAL)).toMatchObject({
-      kind: "error",
-      code: "Unavailable",
-    });
-    expect(pages).toBe(50);
+    for (const [items, most] of [
+      [[{}], 200],
+      [Array(100).fill({}), 50],
+      [[], 200],
+    ] as const) {
+      let pages = 0;
+      const endless = objectsOf(() => {
+        pages += 1;
+        return answer(200, { metadata: { continue: `page-${pages}` }, items });
+      });
+      expect(await endless.list(SERVICES, "a=b", AS_IT_IS, SIGNAL)).toMatchObject({
+        ...{ kind: "error", code: "Unavailable" },
+      });
+      expect(pages).toBe(most);
+    }
     const same = objectsOf(() => answer(200, { metadata: { continue: "same" }, items: [] }));
     expect(await same.list(SERVICES, "a=b", AS_IT_IS, SIGNAL)).toMatchObject({
       kind: "error",
@@ -124,6 +129,46 @@ describe("what an API server answers, in the words of a capability", () => {
     });
     await objects.read(CONFIG_MAPS, AT, SIGNAL);
     expect(asked.map(({ maxBytes }) => maxBytes)).toEqual([8_388_608, 8_388_608]);
+  });
+
+  describe("where some objects are so large that a page of them is no answer", () => {
+    const tooLarge = new ApiUnreachable({
+      ...{ server: "https://a", code: "AnswerTooLarge", excess: "bytes", attempt: "GET /a" },
+    });
+    const COUNT = 230;
+    /** One that is large is an answer by itself alone. */
+    const paged = (isLarge: (index: number) => boolean, requests: string[] = []) =>
+      objectsOf(({ path }) => {
+        const query = new URLSearchParams(path.slice(path.indexOf("?")));
+        const from = Number(query.get("continue") ?? 0);
+        const to = Math.min(COUNT, from + Number(query.get("limit")));
+        requests.push(`${from}-${to}`);
+        const items = Array.from({ length: to - from }, (_, at) => from + at);
+        if (items.length > 1 && items.some(isLarge)) return tooLarge;
+        return answer(200, { metadata: to < COUNT ? { continue: String(to) } : {}, items });
+      });
+
+    test("fewer are asked for, and all are read", async () => {
+      const requests: string[] = [];
+      const listed = await paged((index) => index === 120, requests).list(SERVICES, "a=b", AS_IT_IS, SIGNAL);
+      expect(listed).toEqual({ kind: "objects", items: Array.from({ length: COUNT }, (_, at) => at) });
+      expect(requests.slice(0, 3)).toEqual(["0-100", "100-200", "100-150"]);
+      expect(requests.length).toBeLessThan(60);
+    });
+
+    test("one that is too large by itself is an error, and so are more requests than anybody makes", async () => {
+      let requests = 0;
+      const never = objectsOf(() => {
+        requests += 1;
+        return tooLarge;
+      });
+      expect(await never.list(SERVICES, "a=b", AS_IT_IS, SIGNAL)).toMatchObject({ code: "Unavailable" });
+      expect(requests).toBe(7);
+      const asked: string[] = [];
+      const all = paged(() => true, asked);
+      expect(await all.list(SERVICES, "a=b", AS_IT_IS, SIGNAL)).toMatchObject({ code: "Unavailable" });
+      expect(asked).toHaveLength(200);
+    });
   });
 
   test("a cloud that was loaded without a cluster says so", async () => {
