@@ -1,17 +1,12 @@
 import * as z from "zod";
 import { cloudKind } from "#clouds/kind.ts";
 import { HOSTNAME_LABEL } from "#clouds/no-cloud/kind.ts";
+import { ObjectName } from "#clouds/object-name.ts";
 import { parseCidr } from "#core/cidr.ts";
 
 /** How keepalived passes packets on. */
 export const ForwardMethod = z.enum(["NAT", "DR", "PROXY"]);
 export type ForwardMethod = z.output<typeof ForwardMethod>;
-
-/** The name of an object of Kubernetes. */
-const ObjectName = z
-  .string()
-  .max(253)
-  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, "the name of an object of Kubernetes");
 
 /** A cluster whose load balancers are addresses that keepalived announces, as a ConfigMap of the cluster says. */
 export const KeepalivedCloudConfig = z.strictObject({

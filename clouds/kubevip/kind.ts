@@ -1,15 +1,10 @@
 import * as z from "zod";
 import { cloudKind } from "#clouds/kind.ts";
 import { HOSTNAME_LABEL } from "#clouds/no-cloud/kind.ts";
+import { ObjectName } from "#clouds/object-name.ts";
 
 /** The class of Services that are kube-vip's, where nobody names another one. */
 export const DEFAULT_CLASS = "kube-vip.io/kube-vip-class";
-
-/** The name of an object of Kubernetes. */
-const ObjectName = z
-  .string()
-  .max(253)
-  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, "the name of an object of Kubernetes");
 
 /** A flag, also as the text that an environment variable is. */
 const Flag = z.union([z.boolean(), z.stringbool({ truthy: ["true", "1"], falsy: ["false", "0"] })], {

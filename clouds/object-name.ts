@@ -1,0 +1,7 @@
+import * as z from "zod";
+
+/** The name of an object of Kubernetes, as an operator writes it. */
+export const ObjectName = z
+  .string()
+  .max(253)
+  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, "the name of an object of Kubernetes");
