@@ -43,8 +43,11 @@ export function createDirectory<List extends Shown>(
     return started;
   };
 
+  const recent = (): List | undefined =>
+    latest !== undefined && now() - latest.startedAt < maxAgeMs ? latest : undefined;
+
   return {
-    recent: () => (latest !== undefined && now() - latest.startedAt < maxAgeMs ? latest : undefined),
+    recent,
     async list({ signal, meter }) {
       if (signal.aborted) return { kind: "fault", fault: ABORTED };
       const joined = flight ?? takeOff(meter);
@@ -53,7 +56,8 @@ export function createDirectory<List extends Shown>(
         const listing = await unlessAborted(joined.landing, signal);
         if (listing === undefined) return { kind: "fault", fault: ABORTED };
         // Half a list is better than none, and worse than a whole one.
-        if (listing.incomplete === undefined || listing.byId.size > 0) latest = listing;
+        const isHalf = listing.incomplete !== undefined;
+        if (!isHalf || (listing.byId.size > 0 && recent() === undefined)) latest = listing;
         return ok(listing);
       } finally {
         joined.waiting.delete(meter);

@@ -27,12 +27,16 @@ export function createReads<M extends Machine>(
   now: () => number,
 ): Reads<M> {
   let readAt: number[] = [];
+  const forget = (): void => {
+    readAt = readAt.filter((at) => now() - at < windowMs);
+  };
   return {
     isCheaperFor(count, pages) {
-      readAt = readAt.filter((at) => now() - at < windowMs);
+      forget();
       return count === 0 || count + readAt.length <= Math.max(FEW, Math.min(pages, MAX_READS));
     },
     async readAll(ids, turn) {
+      forget();
       const all = [...ids];
       const reading = all.slice(0, MAX_READS).map(async (id) => {
         readAt.push(now());

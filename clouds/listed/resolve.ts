@@ -32,32 +32,29 @@ export async function resolve<M extends Machine>(
 ): Promise<ReadonlyMap<Node, Resolution<M>>> {
   const { directory, reads, notOurs, now } = sources;
   const beganAt = now();
-  let listed: Listing<M> | undefined;
+  // One listing for all that follows: what it tells now must not be untold by its age, or by another batch's, while others are read.
+  let seen = directory.recent();
   let trouble: Fault | undefined;
 
-  const view = (): Listing<M> | undefined => listed ?? directory.recent();
-  const left = (): Query[] => {
-    const seen = view();
-    return [...queries].flatMap(([node, query]) =>
+  const left = (): Query[] =>
+    [...queries].flatMap(([node, query]) =>
       isSettled(lookUp({ node, query }, seen, notOurs), query, seen, beganAt) ? [] : [query],
     );
-  };
   const needsList = (): boolean => {
     const open = left();
     return (
-      open.some(({ kind }) => kind === "name") || !reads.isCheaperFor(idsOf(open).size, view()?.pages ?? 0)
+      open.some(({ kind }) => kind === "name") || !reads.isCheaperFor(idsOf(open).size, seen?.pages ?? 0)
     );
   };
 
   // Whoever joins a list that had begun before him does not know of what came since, and once more is enough.
-  for (let round = 0; round < 2 && needsList() && !isFresh(listed, beganAt); round += 1) {
+  for (let round = 0; round < 2 && needsList() && !isFresh(seen, beganAt); round += 1) {
     const outcome = await directory.list(turn);
-    if (outcome.kind === "ok") listed = outcome.value;
+    if (outcome.kind === "ok") seen = outcome.value;
     trouble = outcome.kind === "ok" ? outcome.value.incomplete : outcome.fault;
     if (trouble !== undefined) break;
   }
   const read = isWorthReading(trouble) ? await reads.readAll(idsOf(left()), turn) : new Map();
-  const seen = view();
   return new Map(
     [...queries].map(([node, query]) => {
       const match = lookUp({ node, query }, seen, notOurs);
@@ -129,5 +126,12 @@ function resolutionOf<M extends Machine>(
     return answer.value === undefined ? { kind: "absent", by: "id" } : matchOf(answer.value, node, notOurs);
   if (match !== undefined && !(isOfOthers(match) && isSought(query))) return match;
   if (trouble !== undefined) return { kind: "fault", fault: trouble };
-  return match ?? { kind: "absent", by: "name" };
+  if (match !== undefined || query.kind !== "name") return match ?? UNTOLD;
+  return { kind: "absent", by: "name" };
 }
+
+/** Nothing is known to come here; but an id is gone by the cloud's word alone. */
+const UNTOLD: Resolution<never> = {
+  kind: "fault",
+  fault: { code: "Unavailable", message: "neither a list nor a read has told of it" },
+};
