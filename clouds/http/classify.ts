@@ -38,7 +38,7 @@ export function classify(answer: HttpAnswer, request: string, readError: ReadClo
       code: CODES.get(status) ?? "Unavailable",
       status,
       message: `${request}: ${status}, ${what}${hint}`,
-      ...(error?.id === undefined ? {} : { errorId: error.id }),
+      ...(error?.id === undefined ? {} : { errorId: cut(error.id) }),
       ...(status === 408 || status >= 500 ? { transient: true } : {}),
     },
   };
@@ -72,7 +72,7 @@ function inWords({ id, message, requestId }: CloudError): string {
 function rubbish({ headers, body }: HttpAnswer): string {
   return body === ""
     ? "an empty body"
-    : `a body that is not the API's JSON (${headers["content-type"] ?? "of no type"})`;
+    : `a body that is not the API's JSON (${cut(headers["content-type"] ?? "of no type")})`;
 }
 
 function cut(words: string): string {

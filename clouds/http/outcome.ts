@@ -7,6 +7,8 @@ export interface Fault extends CloudFault {
   readonly status?: number;
   /** The cloud's own name for what went wrong, where the answer was its own. */
   readonly errorId?: string;
+  /** The key of the configuration that is wrong for sure, where one is. */
+  readonly key?: string;
 }
 
 /** What a request brought. */
@@ -19,5 +21,8 @@ export function abortedBefore(title: string) {
 
 /** The same fault as the answer for a node; `subject` says for whom what was looked for. */
 export function answerOf({ code, message }: Fault, subject: string): InstanceAnswer {
-  return { kind: "error", code, message: `${subject}: ${message}` };
+  return { kind: "error", code, message: `${subject}: ${message}`.slice(0, MAX_MESSAGE).toWellFormed() };
 }
+
+/** Parts of a message are words of a server, of which one that talks rubbish may send many. */
+const MAX_MESSAGE = 2_000;

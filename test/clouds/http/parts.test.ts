@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { classify } from "#clouds/http/classify.ts";
 import { parseJson } from "#clouds/http/json.ts";
+import { answerOf } from "#clouds/http/outcome.ts";
 import { readRateLimit } from "#clouds/http/rate-limit.ts";
 
 test.each<[string, unknown]>([
@@ -32,4 +34,21 @@ test.each<[Record<string, string>, Record<string, number>]>([
 ])("the headers %o say %o", (headers, said) => {
   const nothing = { limit: undefined, remaining: undefined, resetMs: undefined, retryAfterMs: undefined };
   expect(readRateLimit({ status: 200, headers, body: "" }, NOW)).toEqual({ ...nothing, ...said });
+});
+
+test("a server's words are repeated in part, however many there are", () => {
+  const many = "x".repeat(100_000);
+  const html = { status: 502, headers: { "content-type": many }, body: "<html>" };
+  const error = { status: 400, headers: {}, body: "{}" };
+  const outcomes = [
+    classify(html, "GET /", () => undefined),
+    classify(error, "GET /", () => ({ id: many, message: many, requestId: many })),
+  ];
+  expect(outcomes.map(({ kind }) => kind)).toEqual(["fault", "fault"]);
+  for (const outcome of outcomes) expect(JSON.stringify(outcome).length).toBeLessThan(2_000);
+  const answer = answerOf({ code: "Foreign", message: `expected labels a=b, found ${many}` }, "node blue");
+  expect(answer).toMatchObject({
+    message: expect.stringMatching(/^node blue: expected labels a=b, found x+$/),
+  });
+  expect(JSON.stringify(answer).length).toBeLessThan(3_000);
 });
