@@ -11,20 +11,29 @@ export interface Ownership {
   readonly requirements: readonly Requirement[];
 }
 
-/** What keeps a server from being the cluster's, expected and found; undefined where it is the cluster's. */
+/**
+ * What keeps a server from being the cluster's, expected and found; undefined where it is the cluster's. One whose description lacks
+ * what would tell is nobody's for now, and not somebody else's.
+ */
 export function notOurs(
   { network, labelSelector, requirements }: Ownership,
-  { id, private_net: attached = [], labels = {} }: Server,
+  { id, private_net: attached, labels }: Server,
 ): Fault | undefined {
-  const networks = attached.map((each) => each.network);
+  const isTold =
+    (network === undefined || attached !== undefined) && (requirements.length === 0 || labels !== undefined);
+  if (!isTold) {
+    const message = `the description of server ${id} lacks networks or labels, which tell whose it is`;
+    return { code: "Unavailable", message };
+  }
+  const networks = (attached ?? []).map((each) => each.network);
   const faults = [
     ...(network === undefined || networks.includes(network)
       ? []
       : [`expected network ${network}, found ${shown(networks)}`]),
-    ...(isSelected(requirements, labels)
+    ...(isSelected(requirements, labels ?? {})
       ? []
       : [
-          `expected labels ${labelSelector}, found ${shown(Object.entries(labels).map((each) => each.join("=")))}`,
+          `expected labels ${labelSelector}, found ${shown(Object.entries(labels ?? {}).map((each) => each.join("=")))}`,
         ]),
   ];
   if (faults.length === 0) return undefined;

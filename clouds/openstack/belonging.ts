@@ -15,11 +15,14 @@ export type Ownership = Pick<
 };
 
 /**
- * What keeps a server from being the cluster's, expected and found: `Foreign`, or `Denied` where Nova does not show what would
- * tell. Undefined where it is the cluster's. `node` is whose it would be.
+ * What keeps a server from being the cluster's, expected and found: `Foreign`; `Denied` where Nova does not show its tags, and
+ * `Unavailable` where its description lacks what would tell. Undefined where it is the cluster's. `node` is whose it would be.
  */
 export function notOurs(ownership: Ownership, server: Server, node: Node | undefined): Fault | undefined {
   const { id, tags } = server;
+  const lacking = untold(ownership, server);
+  if (lacking !== undefined)
+    return { code: "Unavailable", message: `the description of server ${id} lacks its ${lacking}` };
   const faults = [
     ...otherProject(ownership, server),
     ...otherNetwork(ownership, server, node),
@@ -35,6 +38,12 @@ export function notOurs(ownership: Ownership, server: Server, node: Node | undef
   };
 }
 
+/** What a description lacks that would tell is no sign of somebody else. */
+function untold(ownership: Ownership, { tenant_id: project, metadata }: Server): string | undefined {
+  if (project === undefined) return "project";
+  return ownership["server-metadata"] !== undefined && metadata === undefined ? "metadata" : undefined;
+}
+
 /** The annotation of a node, without the id of its instance. */
 export function networkOf({ region, "network-id": network }: Ownership): string {
   return `${region}/${network ?? "-"}`;
@@ -42,7 +51,7 @@ export function networkOf({ region, "network-id": network }: Ownership): string 
 
 /** Whoever administers a cloud is shown the servers of all projects, one by one. */
 function otherProject({ project }: Ownership, { tenant_id: found }: Server): string[] {
-  return found === project ? [] : [`expected project ${project}, found ${found ?? "none"}`];
+  return found === project ? [] : [`expected project ${project}, found ${found}`];
 }
 
 function otherNetwork(ownership: Ownership, server: Server, node: Node | undefined): string[] {

@@ -147,6 +147,8 @@ describe("a server whose description lacks", () => {
       { flavor: { original_name: "ä" } },
       "flavor whose name or id can be a label",
     ],
+    ["its project", { tenant_id: undefined }, "lacks its project"],
+    ["its metadata", { metadata: undefined }, "lacks its metadata"],
     ["an address that is one", { ports: [aPort("a", "10.0.0")] }, '"10.0.0" is none'],
   ])("%s is that node's error", async (_, traits, message) => {
     const [lacking, whole] = [world.fake.add(traits), world.fake.add()];
