@@ -16,14 +16,28 @@ export async function addressesOf(
   host: Host,
   turn: Turn,
 ): Promise<Outcome<readonly string[]>> {
+  const texts = await readAddresses(cattle, host, turn);
+  return texts.kind === "ok" ? ipsIn(texts.value, host) : texts;
+}
+
+/** What Rancher has as addresses of a host, whatever it is; none where it links to none. */
+export async function readAddresses(
+  cattle: Cattle,
+  host: Host,
+  turn: Turn,
+): Promise<Outcome<readonly string[]>> {
   const link = host.links["ipAddresses"];
-  if (link === undefined) return fault("Unavailable", `host ${host.id} has no link to its IP addresses`);
+  if (link === undefined) return ok([]);
   const listed = await cattle.list(link, {}, IpAddress, turn);
   if (listed.kind === "fault") return listed;
-  const texts = listed.value.flatMap(({ address }) => (address ? [address] : []));
+  return ok(listed.value.flatMap(({ address }) => (address ? [address] : [])));
+}
+
+/** Texts as IP addresses, each once; a fault where one is none, and where there is none. */
+export function ipsIn(texts: readonly string[], { id }: Host): Outcome<readonly string[]> {
   const ips = texts.flatMap((text) => parseIp(text) ?? []);
-  if (ips.length < texts.length) return fault("Unavailable", `host ${host.id} has an address that is none`);
-  if (ips.length === 0) return fault("Unavailable", `host ${host.id} has no IP address yet`);
+  if (ips.length < texts.length) return fault("Unavailable", `host ${id} has an address that is none`);
+  if (ips.length === 0) return fault("Unavailable", `host ${id} has no IP address yet`);
   return ok([...new Set(ips.map(formatIp))]);
 }
 

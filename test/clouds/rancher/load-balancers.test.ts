@@ -3,12 +3,17 @@ import type { Capability } from "#clouds/cloud.ts";
 import { describeOnCattle } from "#clouds/rancher/cattle/load-balancers/describe.ts";
 import { cattleLoadBalancerModel as model } from "#clouds/rancher/cattle/load-balancers/model.ts";
 import { externalName } from "#clouds/rancher/cattle/load-balancers/names.ts";
-import type { LoadBalancerQuestion, LoadBalancerStep, TargetNode } from "#core/service/model.ts";
+import type {
+  LoadBalancerAction,
+  LoadBalancerQuestion,
+  LoadBalancerStep,
+  TargetNode,
+} from "#core/service/model.ts";
 import { Service } from "#core/service/service.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { aCall } from "#test/clouds/builders.ts";
 import { aCattleWorld, type CattleWorld } from "#test/clouds/rancher/cattle-world.ts";
-import { cattleError, type FakeHost } from "#test/clouds/rancher/fake-cattle.ts";
+import { type CattleAnswer, cattleError, type FakeHost } from "#test/clouds/rancher/fake-cattle.ts";
 import { settleAll } from "#test/clouds/rancher/fake-cattle-services.ts";
 
 const SETTINGS = { ...DEFAULT_SETTINGS, cloud: { provider: "rancher", mode: "cattle" } };
@@ -51,6 +56,13 @@ function question(
   };
 }
 
+const orderOf = (action: LoadBalancerAction) => ({
+  on: "cloud" as const,
+  capability: "loadBalancers",
+  precondition: { uid: "u", deleting: false },
+  ...action,
+});
+
 /** What becomes of a question when each pass is followed by another one, and all that was done. */
 async function play(
   asked: LoadBalancerQuestion,
@@ -69,9 +81,7 @@ async function play(
     if (step.kind !== "act") return { step, done, waits };
     let state = observed.state;
     for (const action of step.actions) {
-      const precondition = { uid: "u", deleting: false };
-      const order = { on: "cloud" as const, capability: "loadBalancers", precondition, ...action };
-      const { answer } = await capability.act(order, aCall());
+      const { answer } = await capability.act(orderOf(action), aCall());
       done.push(answer.kind === "done" ? action.action : `${action.action}: ${answer.kind}`);
       if (answer.kind !== "done") break;
       state = model.fold(state, action, answer.result);
@@ -198,6 +208,62 @@ describe("a Service", () => {
     expect(services()).toEqual([]);
   });
 
+  test("leaves nothing of a node that two lose in the same pass", async () => {
+    const [one, other] = [nodeOf(world.fake.add()), nodeOf(world.fake.add())];
+    const uids = [UID, "11111111-2222-3333-4444-555555555555"];
+    for (const uid of uids) await play(question([one, other], { uid }));
+    const left = uids.map((uid) => question([one], { uid }));
+    const { answers } = await capability.observe(left, aCall());
+    for (const [index, each] of left.entries()) {
+      const observed = answers[index];
+      const step = observed?.kind === "observed" ? model.next(each, observed.state, SETTINGS) : undefined;
+      // Each sees that the other one still sends to it.
+      expect(step).toMatchObject({ kind: "act", actions: [{ action: "SetServiceLinks" }] });
+      if (step?.kind === "act") await capability.act(orderOf(step.actions[0]), aCall());
+    }
+    for (const each of left) await play(each);
+    settleAll(world.fake.services);
+    const externals = services().filter(({ kind }) => kind === "externalService");
+    expect(externals.map(({ name }) => name)).toEqual([externalName(one.name)]);
+  });
+
+  test("is not deleted where Rancher does not say which ports it has", async () => {
+    const nodes = [nodeOf(world.fake.add())];
+    await play(question(nodes));
+    Object.assign(named(NAME) ?? {}, { launchConfig: undefined });
+    const { answers } = await capability.observe([question(nodes)], aCall());
+    const state = answers[0]?.kind === "observed" ? answers[0].state : undefined;
+    expect(state).toMatchObject({ balancers: [{ name: NAME, ports: null }] });
+    expect(model.next(question(nodes), state, SETTINGS)).toMatchObject({ kind: "wait" });
+  });
+
+  test("gets its own rules in place of those that nobody can read, and is not the trouble of others", async () => {
+    const nodes = [nodeOf(world.fake.add())];
+    const second = { uid: "11111111-2222-3333-4444-555555555555" };
+    await play(question(nodes));
+    await play(question(nodes, second));
+    const own = named(NAME);
+    const rules = own?.lbConfig?.portRules ?? [];
+    Object.assign(own ?? {}, {
+      lbConfig: { portRules: rules.map((rule) => ({ ...rule, serviceId: null })) },
+    });
+    expect((await play(question(nodes, second))).done).toEqual([]);
+    expect((await play(question(nodes))).done).toEqual(["UpdateLoadBalancer"]);
+    expect(named(NAME)?.lbConfig?.portRules).toEqual(rules);
+  });
+
+  test("is told of no endpoint that is no address", async () => {
+    const nodes = [nodeOf(world.fake.add())];
+    await play(question(nodes));
+    const endpoints = [null, "", "web-1.example.com", "203.0.113.7", "2001:DB8:0::1", "203.0.113.7"];
+    world.fake.fault = ({ path, method }) =>
+      path === "/loadbalancerservices" && method === "GET" ? withEndpoints(endpoints) : undefined;
+    expect((await play(question(nodes))).step).toMatchObject({
+      kind: "settled",
+      ingress: [{ ip: "203.0.113.7" }, { ip: "2001:db8::1" }],
+    });
+  });
+
   test("of which there is nothing is nothing to delete, and nothing is looked at beyond that", async () => {
     const { step, done } = await play(question([], { wanted: false }));
     expect([step, done]).toEqual([{ kind: "settled", ingress: [], warnings: [] }, []]);
@@ -269,6 +335,7 @@ describe("an observation is an error, and nothing is done, where", () => {
     ["what stands for nodes is not told", "/externalservices", "Unavailable"],
     ["hosts are not told", "/hosts", "Unavailable"],
     ["the image is not told", "/settings/lb.instance.image", "Unavailable"],
+    ["the addresses of a host are not told", "/hosts/1h1/ipaddresses", "Unavailable"],
   ])("%s", async (_, at, code) => {
     world.fake.services.stacks.set("1st1", {
       id: "1st1",
@@ -280,6 +347,28 @@ describe("an observation is an error, and nothing is done, where", () => {
     expect(answers).toMatchObject([{ kind: "error", code }]);
   });
 });
+
+test("what does not say where it is deleted is no load balancer, and nothing is done", async () => {
+  const nodes = [nodeOf(world.fake.add())];
+  await play(question(nodes));
+  world.fake.fault = ({ path, method }) =>
+    path === "/loadbalancerservices" && method === "GET" ? withEndpoints([], {}) : undefined;
+  const { answers } = await capability.observe([question([], { wanted: false })], aCall());
+  expect(answers).toMatchObject([{ kind: "error", code: "Unavailable" }]);
+});
+
+/** The list of load balancers with these endpoints, and with other links where some are given. */
+function withEndpoints(endpoints: readonly (string | null)[], links?: Record<string, string>): CattleAnswer {
+  const own = named(NAME);
+  const self = `${world.fake.linksAt}/loadbalancerservices/${own?.id}`;
+  const data = {
+    ...own,
+    links: links ?? { self, consumedservices: `${self}/consumedservices` },
+    actions: { deactivate: `${self}?action=deactivate`, setservicelinks: `${self}?action=setservicelinks` },
+    publicEndpoints: endpoints.map((ipAddress) => ({ ipAddress, port: 80 })),
+  };
+  return { status: 200, body: { type: "collection", data: [data], pagination: null } };
+}
 
 describe("an action", () => {
   const act = async (action: string, parameters: Record<string, unknown>) => {

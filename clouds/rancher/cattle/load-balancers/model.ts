@@ -35,7 +35,8 @@ export const cattleLoadBalancerModel: LoadBalancerModel = {
     if (balancer !== undefined && GOING.has(balancer.state)) return waitFor("the load balancer to be gone");
     if (!question.wanted) return away(balancer, state);
     if (balancer === undefined) return make(question, state);
-    if (canonicalJson(balancer.ports.toSorted()) !== canonicalJson(portsOf(question.service)))
+    const ports = balancer.ports?.toSorted() ?? portsOf(question.service);
+    if (canonicalJson(ports) !== canonicalJson(portsOf(question.service)))
       return act("DeleteLoadBalancer", "its ports have changed", [deletion(balancer)]);
     return towards(question, balancer, state);
   },
@@ -121,7 +122,7 @@ function towards(question: LoadBalancerQuestion, balancer: Balancer, state: Catt
   const links = balancer.actions["setservicelinks"];
   if (links === undefined) return waitFor(`the load balancer, which is ${balancer.state}`);
   const deletions = externals
-    .filter(({ id, name }) => state.consumed.includes(id) && !names.has(name))
+    .filter(({ name }) => !names.has(name))
     .filter((external) => isOnlyOf(external, balancer))
     .map(deletionOf);
   if (isSome(deletions)) return act("DeleteExternalService", `${deletions.length} nodes`, deletions);

@@ -2,7 +2,7 @@ import type { Turn } from "#clouds/http/api.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import type { Cattle } from "#clouds/rancher/cattle/client.ts";
-import { addressesOf } from "#clouds/rancher/cattle/instance.ts";
+import { ipsIn, readAddresses } from "#clouds/rancher/cattle/instance.ts";
 import {
   balancerName,
   externalName,
@@ -29,7 +29,8 @@ export interface Environment {
   image(): Promise<Outcome<string>>;
   hosts(): Promise<Outcome<readonly Host[]>>;
   consumersOf(external: ExternalService): Promise<Outcome<readonly string[]>>;
-  addressOf(host: Host): Promise<string | undefined>;
+  /** Undefined where it has none that can be used; that it is not told is a fault, or a node would be left out for a while. */
+  addressOf(host: Host): Promise<Outcome<string | undefined>>;
 }
 
 /** Lists the stack and what is in it: three requests for whatever many Services, as long as pages hold them. */
@@ -63,8 +64,10 @@ export async function readEnvironment(cattle: Cattle, turn: Turn): Promise<Outco
       return listed.kind === "fault" ? listed : ok(listed.value.map(({ id }) => id));
     }),
     addressOf: onceEach(async (host: Host) => {
-      const addresses = await addressesOf(cattle, host, turn);
-      return addresses.kind === "ok" ? addresses.value[0] : undefined;
+      const texts = await readAddresses(cattle, host, turn);
+      if (texts.kind === "fault") return texts;
+      const ips = ipsIn(texts.value, host);
+      return ok(ips.kind === "ok" ? ips.value[0] : undefined);
     }),
   });
 }
@@ -90,7 +93,7 @@ export async function stateOf(
   for (const each of environment.externals) {
     const { external } = each;
     // Whether somebody else sends to it matters of those alone that may have to go.
-    const isDoubted = wanted ? ids.has(external.id) && !names.has(external.name) : own === undefined;
+    const isDoubted = wanted ? !names.has(external.name) : own === undefined;
     if (!isDoubted) {
       externals.push(external);
       continue;
@@ -125,12 +128,16 @@ async function hostsOf(
   if (named.length === 0) return ok({});
   const hosts = await environment.hosts();
   if (hosts.kind === "fault") return hosts;
-  const read = named.map(async ({ name, uuid }): Promise<readonly [string, string][]> => {
+  const read = named.map(async ({ name, uuid }) => {
     const host = hosts.value.find((each) => each.uuid === uuid);
-    const address = host === undefined ? undefined : await environment.addressOf(host);
-    return address === undefined ? [] : [[externalName(name), address]];
+    return { name, address: host === undefined ? ok(undefined) : await environment.addressOf(host) };
   });
-  return ok(Object.fromEntries((await Promise.all(read)).flat()));
+  const addresses: Record<string, string> = {};
+  for (const { name, address } of await Promise.all(read)) {
+    if (address.kind === "fault") return address;
+    if (address.value !== undefined) addresses[externalName(name)] = address.value;
+  }
+  return ok(addresses);
 }
 
 const SCHEME = "rancher://";

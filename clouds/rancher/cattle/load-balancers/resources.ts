@@ -1,7 +1,10 @@
 import * as z from "zod";
+import { canonicalIp } from "#clouds/canonical-ip.ts";
 import { Balancer, External, PortRule } from "#clouds/rancher/cattle/load-balancers/state.ts";
 
 const Urls = z.record(z.string(), z.string());
+/** Whatever is changed or deleted is so where it says itself that it is. */
+const Links = z.object({ self: z.string().min(1) }).catchall(z.string());
 
 /** What every service has; what is null counts as absent. */
 const Shown = z.object({
@@ -9,7 +12,7 @@ const Shown = z.object({
   name: z.string(),
   state: z.string(),
   stackId: z.string(),
-  links: Urls,
+  links: Links,
   actions: Urls.nullish(),
 });
 
@@ -17,25 +20,31 @@ const Shown = z.object({
 export const ExternalService = Shown.transform(({ links, actions, ...facts }) => ({
   stackId: facts.stackId,
   consumedBy: links["consumedbyservices"] ?? "",
-  external: External.parse({ ...facts, self: links["self"] ?? "", actions: actions ?? {} }),
+  external: External.parse({ ...facts, self: links.self, actions: actions ?? {} }),
 }));
 export type ExternalService = z.output<typeof ExternalService>;
 
 /** A load balancer as the API shows it. */
 export const LoadBalancerService = Shown.extend({
   launchConfig: z.object({ ports: z.array(z.string()).nullish() }).nullish(),
-  lbConfig: z.object({ portRules: z.array(PortRule).nullish() }).nullish(),
-  publicEndpoints: z.array(z.object({ ipAddress: z.string() })).nullish(),
+  // Rules that cannot be read, as somebody else's may be who works in the same stack, are other rules than ours.
+  lbConfig: z
+    .object({ portRules: z.array(PortRule).nullish() })
+    .nullish()
+    .catch(null),
+  publicEndpoints: z.array(z.object({ ipAddress: z.string().nullish() })).nullish(),
 }).transform(({ links, actions, launchConfig, lbConfig, publicEndpoints, ...facts }) => ({
   stackId: facts.stackId,
   consumed: links["consumedservices"] ?? "",
   balancer: Balancer.parse({
     ...facts,
-    self: links["self"] ?? "",
+    self: links.self,
     actions: actions ?? {},
-    ports: launchConfig?.ports ?? [],
+    ports: launchConfig?.ports ?? null,
     portRules: lbConfig?.portRules ?? [],
-    addresses: [...new Set((publicEndpoints ?? []).map(({ ipAddress }) => ipAddress))],
+    addresses: [
+      ...new Set((publicEndpoints ?? []).flatMap(({ ipAddress }) => canonicalIp(ipAddress ?? "") ?? [])),
+    ],
   }),
 }));
 export type LoadBalancerService = z.output<typeof LoadBalancerService>;

@@ -28,8 +28,8 @@ export const PortRule = z.object({
 export type PortRule = z.output<typeof PortRule>;
 
 export const Balancer = Part.extend({
-  /** As they were asked for, such as `80:80/tcp`. */
-  ports: z.array(z.string()),
+  /** As they were asked for, such as `80:80/tcp`; null where Rancher does not say, which is no reason to delete anything. */
+  ports: z.array(z.string()).nullable(),
   portRules: z.array(PortRule),
   /** Addresses at which it is reached, each once. */
   addresses: z.array(z.string()),
