@@ -4,7 +4,7 @@ import { instanceOf } from "#clouds/hcloud/instance.ts";
 import { DEFAULT_ENDPOINT, type HcloudCloudConfig, TOKEN_VARIABLE } from "#clouds/hcloud/kind.ts";
 import { parseLabelSelector } from "#clouds/hcloud/label-selector.ts";
 import { listFew, listServers } from "#clouds/hcloud/list-servers.ts";
-import { createNetwork } from "#clouds/hcloud/network.ts";
+import { createNetwork, findNetwork } from "#clouds/hcloud/network.ts";
 import { parseProviderID } from "#clouds/hcloud/provider-id.ts";
 import { readError } from "#clouds/hcloud/read-error.ts";
 import { readServer } from "#clouds/hcloud/read-server.ts";
@@ -75,6 +75,11 @@ export function createHcloudCloud(
     notOurs: (server) => notOurs(ownership, server),
     isAlive: ({ status }) => status !== "deleting",
     instanceOf: (server) => instanceOf(server, { ...config, network: ownership.network }),
+    // Labels nobody may have yet; but whether the token is accepted the list tells as well.
+    check: (turn) =>
+      config.network === undefined
+        ? listFew(api, labelSelector, turn)
+        : findNetwork(api, config.network, turn),
     maxListAgeMs,
     now,
     close: () => client.close(),

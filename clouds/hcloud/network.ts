@@ -1,8 +1,10 @@
 import { isServerId } from "#clouds/hcloud/provider-id.ts";
-import { NetworksPage } from "#clouds/hcloud/server.ts";
+import { HcloudNetwork, NetworksPage } from "#clouds/hcloud/server.ts";
 import type { Api, Turn } from "#clouds/http/api.ts";
-import type { Outcome } from "#clouds/http/outcome.ts";
+import type { Fault, Outcome } from "#clouds/http/outcome.ts";
+import { allPages, type NumberedPage } from "#clouds/listed/all-pages.ts";
 import { fault, ok } from "#clouds/outcome.ts";
+import { nearest } from "#core/nearest.ts";
 
 /** The id of the configured network. */
 export interface Network {
@@ -27,15 +29,56 @@ export function createNetwork(api: Api, idOrName: string | undefined, now: () =>
   };
 }
 
-/** Names of networks are unique in a project; the API takes them exactly. */
-export async function findNetwork(api: Api, name: string, turn: Turn): Promise<Outcome<string>> {
-  const template = "GET /networks";
-  const path = `/networks?${new URLSearchParams({ name })}`;
-  const answer = await api.get({ operation: "networks_list", template, path }, turn);
+const PAGE_SIZE = 50;
+/** Two hold what Hetzner allows a project. */
+const MAX_PAGES = 20;
+
+const TEMPLATE = "GET /networks";
+
+/** The id of the project's network of an id or a name, which are unique there; where there is none, a fault that names what there is. */
+export async function findNetwork(api: Api, idOrName: string, turn: Turn): Promise<Outcome<string>> {
+  const fetch = (page: number) => fetchPage(api, page, turn);
+  const { entries, incomplete } = await allPages(fetch, { mostPages: MAX_PAGES, tooMany, nameless });
+  const by = isServerId(idOrName) ? "id" : "name";
+  const network = entries.find((each) => each[by] === idOrName);
+  if (network !== undefined) return ok(network.id);
+  if (incomplete !== undefined) return { kind: "fault", fault: incomplete };
+  return { kind: "fault", fault: { code: "Denied", key: "network", message: absent(idOrName, entries) } };
+}
+
+async function fetchPage(api: Api, page: number, turn: Turn): Promise<Outcome<NumberedPage<HcloudNetwork>>> {
+  const query = new URLSearchParams({ page: String(page), per_page: String(PAGE_SIZE) });
+  const request = { operation: "networks_list", template: TEMPLATE, path: `/networks?${query}` };
+  const answer = await api.get(request, turn);
   if (answer.kind === "fault") return answer;
   const parsed = NetworksPage.safeParse(answer.value);
-  if (!parsed.success) return fault("Unavailable", `${template}: the answer is not a list of networks`);
-  const network = parsed.data.networks.find((each) => each.name === name);
-  if (network !== undefined) return ok(network.id);
-  return fault("Denied", `the project has no network named ${name}; see network and the token's project`);
+  if (!parsed.success) return fault("Unavailable", `${TEMPLATE}: the answer is not a list of networks`);
+  const { networks, meta } = parsed.data;
+  const { next_page: nextPage, last_page: lastPage } = meta.pagination;
+  if (nextPage !== null && nextPage !== page + 1)
+    return fault("Unavailable", `${TEMPLATE}: after page ${page} the answer names page ${nextPage}`);
+  const entries = networks.flatMap((each) => HcloudNetwork.safeParse(each).data ?? []);
+  const unreadable = networks.length - entries.length;
+  return ok({ entries, unreadable, hasNext: nextPage !== null, lastPage: lastPage ?? 0 });
+}
+
+function absent(idOrName: string, networks: readonly HcloudNetwork[]): string {
+  const near = nearest(
+    idOrName,
+    networks.flatMap(({ id, name }) => [id, name]),
+  );
+  const perhaps = near === undefined ? "" : `, perhaps ${near}`;
+  const known = networks.slice(0, MAX_SHOWN).map(({ id, name }) => `${name} (${id})`);
+  return `the project has no network ${idOrName}${perhaps}; it has ${known.join(", ") || "none"}: see network and the token's project`;
+}
+
+const MAX_SHOWN = 5;
+
+function tooMany(): Fault {
+  return { code: "Unavailable", message: `${TEMPLATE}: more than ${MAX_PAGES} pages, not looked at further` };
+}
+
+function nameless(count: number): Fault {
+  const message = `${TEMPLATE}: the answer holds ${count} networks without id or name`;
+  return { code: "Unavailable", message };
 }

@@ -49,5 +49,9 @@ const Pagination = z.object({
 /** One page of a list; entries are parsed one by one, as one that is unreadable is not the others' trouble. */
 export const ServersPage = z.object({ servers: z.array(z.unknown()), meta: Pagination });
 
-/** The networks of a name. */
-export const NetworksPage = z.object({ networks: z.array(z.object({ id: HcloudId, name: z.string() })) });
+/** A network, cut down to what it is known by. */
+export const HcloudNetwork = z.object({ id: HcloudId, name: z.string().max(255) });
+export type HcloudNetwork = z.output<typeof HcloudNetwork>;
+
+/** One page of networks; what is not one is not the others' trouble. */
+export const NetworksPage = z.object({ networks: z.array(z.unknown()), meta: Pagination });

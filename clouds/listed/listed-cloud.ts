@@ -1,6 +1,7 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Turn } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
+import { checked } from "#clouds/http/checked.ts";
 import { createMeter } from "#clouds/http/meter.ts";
 import { answerOf, type Fault, type Outcome } from "#clouds/http/outcome.ts";
 import { findControl } from "#clouds/listed/control.ts";
@@ -37,6 +38,8 @@ export interface ListedCloudParts<M extends Machine> {
   readonly notOurs: NotOurs<M>;
   readonly isAlive: (machine: M) => boolean;
   readonly instanceOf: (machine: M) => Outcome<Instance>;
+  /** Looks whether there is what the configuration names; never rejects. */
+  readonly check: (turn: Turn) => Promise<Outcome<unknown>>;
   /** For how long a list is believed of what it shows. */
   readonly maxListAgeMs: number;
   /** Milliseconds of a clock that never goes back. */
@@ -85,6 +88,7 @@ export function createListedCloud<M extends Machine>(parts: ListedCloudParts<M>)
         leave();
       }
     },
+    checkConfiguration: async (signal) => checked(await parts.check({ signal, meter: createMeter() })),
     async close() {
       parts.close();
     },

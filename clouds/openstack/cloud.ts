@@ -7,6 +7,7 @@ import { createApis } from "#clouds/openstack/apis.ts";
 import { type Auth, authOf } from "#clouds/openstack/auth.ts";
 import { notOurs, type Ownership } from "#clouds/openstack/belonging.ts";
 import { readCa } from "#clouds/openstack/ca.ts";
+import { checkNetwork } from "#clouds/openstack/check-network.ts";
 import { instanceOf } from "#clouds/openstack/instance.ts";
 import type { OpenStackCloudConfig } from "#clouds/openstack/kind.ts";
 import { listFew, listServers } from "#clouds/openstack/list-servers.ts";
@@ -72,6 +73,12 @@ export function createOpenStackCloud(
     notOurs: (server, node) => notOurs(ownership, server, node),
     isAlive: (server) => !hasEnded(server),
     instanceOf: (server) => instanceOf(server, config, ownership),
+    async check(turn) {
+      const session = await apis.session(turn);
+      const id = config["network-id"];
+      if (session.kind === "fault" || id === undefined) return session;
+      return checkNetwork(apis, { id, project: session.value.project }, turn);
+    },
     maxListAgeMs,
     now,
     close: () => apis.close(),

@@ -164,9 +164,9 @@ function endpointOf(
   const found = all.find((endpoint) => endpoint.interface === kind && endpoint.region === region);
   if (found === undefined) {
     const there = [...new Set(all.map((each) => `${each.interface} in ${each.region ?? "no region"}`))];
-    const shown = there.slice(0, 5).join(", ") || "none";
-    const message = `the catalogue has no ${type} endpoint that is ${kind} in ${region}; it has ${shown}`;
-    return fault("Denied", `${message}: see region and os-endpoint-type`);
+    const shown = there.slice(0, 5).join(", ").slice(0, 300) || "none";
+    const message = `the catalogue has no ${type} endpoint that is ${kind} in ${region}; it has ${shown}: see region and os-endpoint-type`;
+    return { kind: "fault", fault: { code: "Denied", key: "region", message } };
   }
   const url = BaseURL.safeParse(found.url);
   if (url.success) return ok(found.url.replace(/\/+$/, "").replace(/\/v2\.0$/, ""));

@@ -3,12 +3,18 @@ import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import type { ManagementServer } from "#clouds/rancher/kind.ts";
 import { ApiGroup, CLUSTER_LABEL, Machine, MachinesPage } from "#clouds/rancher/machine.ts";
+import { nearest } from "#core/nearest.ts";
 
 /** Which Machines are a cluster's. */
 export type MachineScope = Pick<ManagementServer, "cluster" | "namespace">;
 
-/** Lists all Machines of a cluster. */
-export type ListMachines = (turn: Turn) => Promise<Outcome<readonly Machine[]>>;
+/** The Machines of a cluster. */
+export interface Machines {
+  /** All of them, or a fault; one without a single Machine is a fault, too. */
+  list(turn: Turn): Promise<Outcome<readonly Machine[]>>;
+  /** Whether there is one; where there is none, a fault that names the clusters whose Machines stand in the namespace. */
+  check(turn: Turn): Promise<Outcome<unknown>>;
+}
 
 const PAGE_SIZE = 500;
 /** 20,000 Machines; a server that goes on beyond that is not believed. */
@@ -20,7 +26,7 @@ const GROUP = "/k8s/clusters/local/apis/cluster.x-k8s.io";
  * A list is whole or a fault: absence from it is what nodes are deleted by. One without a single Machine is a fault, as that of an
  * imported cluster is, or of a name that is misspelt. Which version is served is asked once, and again where a list is not there.
  */
-export function createMachineList(api: Api, { cluster, namespace }: MachineScope): ListMachines {
+export function createMachines(api: Api, { cluster, namespace }: MachineScope): Machines {
   let served: string | undefined;
 
   const versionOf = async (turn: Turn): Promise<Outcome<string>> => {
@@ -34,21 +40,30 @@ export function createMachineList(api: Api, { cluster, namespace }: MachineScope
     return ok(served);
   };
 
-  const pageOf = async (version: string, token: string, turn: Turn): Promise<Outcome<Page>> => {
-    const query = new URLSearchParams({
-      labelSelector: `${CLUSTER_LABEL}=${cluster}`,
-      limit: String(PAGE_SIZE),
-      ...(token === "" ? {} : { continue: token }),
-    });
-    const path = `${GROUP}/${version}/namespaces/${namespace}/machines?${query}`;
+  const ask = async (
+    version: string,
+    query: Record<string, string>,
+    turn: Turn,
+  ): Promise<Outcome<unknown>> => {
+    const parameters = new URLSearchParams({ ...query, limit: String(PAGE_SIZE) });
+    const path = `${GROUP}/${version}/namespaces/${namespace}/machines?${parameters}`;
     const answer = await api.get({ operation: "ListMachines", template: LIST, path }, turn);
-    if (answer.kind === "ok") return readPage(answer.value, cluster);
+    if (answer.kind === "ok") return answer;
     // What is not there any more may be the version: it is asked for anew next time.
     if (answer.fault.status === 404) served = undefined;
     return explained(answer.fault);
   };
 
-  return async (turn) => {
+  const pageOf = async (version: string, token: string, turn: Turn): Promise<Outcome<Page>> => {
+    const query = {
+      labelSelector: `${CLUSTER_LABEL}=${cluster}`,
+      ...(token === "" ? {} : { continue: token }),
+    };
+    const answer = await ask(version, query, turn);
+    return answer.kind === "ok" ? readPage(answer.value, cluster) : answer;
+  };
+
+  const list = async (turn: Turn): Promise<Outcome<readonly Machine[]>> => {
     const version = await versionOf(turn);
     if (version.kind === "fault") return version;
     const machines = new Map<string, Machine>();
@@ -64,6 +79,19 @@ export function createMachineList(api: Api, { cluster, namespace }: MachineScope
       tokens.add(token);
     }
     return fault("Unavailable", `${LIST}: more than ${MAX_PAGES} pages`);
+  };
+
+  return {
+    list,
+    async check(turn) {
+      const version = await versionOf(turn);
+      if (version.kind === "fault") return version;
+      const first = await pageOf(version.value, "", turn);
+      if (first.kind === "fault" || first.value.machines.length > 0) return first;
+      // Rancher may be about to make the first one: it is no fault of the configuration for sure.
+      const others = await ask(version.value, {}, turn);
+      return none({ cluster, namespace }, others.kind === "ok" ? clustersIn(others.value) : []);
+    },
   };
 }
 
@@ -93,10 +121,20 @@ function readPage(body: unknown, cluster: string): Outcome<Page> {
   return ok({ machines, next: page.metadata.continue ?? "" });
 }
 
-function none({ cluster, namespace }: MachineScope): Outcome<never> {
+/** Whose Machines a page has, as far as it can be read. */
+function clustersIn(body: unknown): string[] {
+  const items = MachinesPage.safeParse(body).data?.items ?? [];
+  const names = items.flatMap((item) => Machine.safeParse(item).data?.spec.clusterName.slice(0, 100) ?? []);
+  return [...new Set(names)].toSorted();
+}
+
+function none({ cluster, namespace }: MachineScope, others: readonly string[] = []): Outcome<never> {
+  const near = nearest(cluster, others);
+  const perhaps = near === undefined ? "" : `, perhaps ${near}`;
+  const known = others.length === 0 ? "" : `; it has those of ${others.slice(0, 5).join(", ")}`;
   return fault(
     "Unavailable",
-    `${LIST}: namespace ${namespace} has no Machine of cluster ${cluster}; see rancher.cluster and rancher.namespace, and set existence: none for a cluster that was imported`,
+    `${LIST}: namespace ${namespace} has no Machine of cluster ${cluster}${perhaps}${known}: see rancher.cluster and rancher.namespace, and set existence: none for a cluster that was imported`,
   );
 }
 

@@ -1,10 +1,11 @@
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
 import type { Api, Turn } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
+import { checked } from "#clouds/http/checked.ts";
 import { createMeter } from "#clouds/http/meter.ts";
 import { answerOf } from "#clouds/http/outcome.ts";
 import type { ManagementServer } from "#clouds/rancher/kind.ts";
-import { createMachineList } from "#clouds/rancher/list-machines.ts";
+import { createMachines } from "#clouds/rancher/list-machines.ts";
 import {
   indexOf,
   MACHINE_ACCOUNT,
@@ -34,7 +35,7 @@ export interface MachinesCloudParts {
 /** Answers by the nodes themselves, and by one list of the cluster's Machines for a batch which of them are gone. */
 export function createMachinesCloud(parts: MachinesCloudParts): Cloud {
   const { api, budget, server, maxListAgeMs, now } = parts;
-  const list = createMachineList(api, server);
+  const machines = createMachines(api, server);
   let recent: { readonly at: number; readonly index: MachineIndex } | undefined;
 
   const known = (nodes: readonly Node[]): MachineIndex | undefined => {
@@ -47,13 +48,13 @@ export function createMachinesCloud(parts: MachinesCloudParts): Cloud {
     let index = known(nodes);
     if (index === undefined) {
       const at = now();
-      const listed = await list(turn);
+      const listed = await machines.list(turn);
       if (listed.kind === "fault") return nodes.map((node) => answerOf(listed.fault, subjectOf(node)));
       index = indexOf(listed.value);
       recent = { at, index };
     }
-    const machines = index;
-    return nodes.map((node) => answerFor(node, machines, parts, isControlWanted));
+    const seen = index;
+    return nodes.map((node) => answerFor(node, seen, parts, isControlWanted));
   };
 
   return {
@@ -73,6 +74,7 @@ export function createMachinesCloud(parts: MachinesCloudParts): Cloud {
         leave();
       }
     },
+    checkConfiguration: async (signal) => checked(await machines.check({ signal, meter: createMeter() })),
     async close() {
       parts.close();
     },

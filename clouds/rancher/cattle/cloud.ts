@@ -1,6 +1,7 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import { createApi, type Sign, type Turn } from "#clouds/http/api.ts";
 import { createBudget } from "#clouds/http/budget.ts";
+import { checked } from "#clouds/http/checked.ts";
 import type { CloudError } from "#clouds/http/classify.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
 import { type HttpCloudOptions, userAgentOf, worldOf } from "#clouds/http/cloud-options.ts";
@@ -8,6 +9,7 @@ import { createMeter } from "#clouds/http/meter.ts";
 import { abortedBefore, answerOf, type Outcome } from "#clouds/http/outcome.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { loadedCapability } from "#clouds/loaded-capability.ts";
+import { checkEnvironment } from "#clouds/rancher/cattle/check-environment.ts";
 import { type Cattle, createCattle } from "#clouds/rancher/cattle/client.ts";
 import { addressesOf, instanceOf } from "#clouds/rancher/cattle/instance.ts";
 import { hostOf, uuidOf } from "#clouds/rancher/cattle/resolve.ts";
@@ -83,6 +85,8 @@ export function createCattleCloud(
         return createLoadBalancers(cattle, budget);
       }),
     },
+    checkConfiguration: async (signal) =>
+      checked(await checkEnvironment(cattle, { signal, meter: createMeter() })),
     async close() {
       client.close();
     },

@@ -13,6 +13,9 @@ export const Collection = z.object({
 /** What a type of resources is and where they are listed. */
 export const Schema = z.object({ id: z.string(), links: Urls.nullish() });
 
+/** An environment. */
+export const Project = z.object({ id: z.string().min(1).max(64), name: z.string().max(255).nullish() });
+
 /** A machine of an environment. */
 export const Host = z.object({
   id: z.string().min(1),

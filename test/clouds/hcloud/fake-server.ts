@@ -16,7 +16,7 @@ export interface FakeHcloudServer {
   location: unknown;
   public_net: unknown;
   private_net: readonly { readonly network: string; readonly ip: string }[];
-  labels: Readonly<Record<string, string>>;
+  labels: Readonly<Record<string, string>> | undefined;
   /** Neither listed nor read. */
   hidden: boolean;
 }
@@ -62,14 +62,8 @@ export async function startFakeHcloud(): Promise<FakeHcloud> {
     if (method !== "GET") return refuse(errorAnswer(405, "method_not_allowed"));
     if (path === "/v1/servers") return serversPage(request, refuse);
     if (path === "/v1/networks") return networksPage(query, refuse);
-    const [, kind, id = ""] = /^\/v1\/(servers|networks)\/([^/]+)$/.exec(path) ?? [];
-    if (kind === undefined || !/^[1-9]\d*$/.test(id) || query.size > 0)
-      return refuse(errorAnswer(404, "not_found"));
-    if (kind === "networks") {
-      const name = [...networks].find(([, each]) => each === id)?.[0];
-      if (name === undefined) return errorAnswer(404, "not_found");
-      return answered({ network: { id: Number(id), name } });
-    }
+    const id = /^\/v1\/servers\/([1-9]\d*)$/.exec(path)?.[1];
+    if (id === undefined || query.size > 0) return refuse(errorAnswer(404, "not_found"));
     const server = servers.get(id);
     if (server === undefined || server.hidden) return errorAnswer(404, "not_found");
     return answered({ server: rendered(server) });
@@ -90,23 +84,17 @@ export async function startFakeHcloud(): Promise<FakeHcloud> {
     const requirements = selector === undefined ? [] : parseLabelSelector(selector);
     if (requirements === undefined) return refuse(errorAnswer(422, "invalid_input"));
     const all = [...servers.values()]
-      .filter(({ hidden, labels }) => !hidden && isSelected(requirements, labels))
+      .filter(({ hidden, labels }) => !hidden && isSelected(requirements, labels ?? {}))
       .sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
     return answered({ ...paged("servers", all.map(rendered), Number(page), Number(size)) });
   }
 
   function networksPage(query: URLSearchParams, refuse: Refuse): WholeAnswer {
-    const { name, ...unknown } = Object.fromEntries(query);
-    if (Object.keys(unknown).length > 0) return refuse(errorAnswer(422, "invalid_input"));
-    const all = [...networks].filter(([each]) => name === undefined || each === name);
-    return answered(
-      paged(
-        "networks",
-        all.map(([each, id]) => ({ id: Number(id), name: each })),
-        1,
-        25,
-      ),
-    );
+    const { page = "1", per_page: size = "25", ...unknown } = Object.fromEntries(query);
+    if (Object.keys(unknown).length > 0 || !isWithin(page, 1, 100_000) || !isWithin(size, 1, 50))
+      return refuse(errorAnswer(422, "invalid_input"));
+    const all = [...networks].map(([name, id]) => ({ id: Number(id), name }));
+    return answered(paged("networks", all, Number(page), Number(size)));
   }
 
   api.headers = quotaLeft("3599");
@@ -180,7 +168,11 @@ function rendered({ id, hidden: _hidden, private_net, ...rest }: FakeHcloudServe
   return {
     id: rawJSON(id),
     ...rest,
-    private_net: private_net.map((each) => ({ ...each, network: rawJSON(each.network), alias_ips: [] })),
+    private_net: private_net?.map((each) => ({
+      ...each,
+      network: /^\d+$/.test(each.network) ? rawJSON(each.network) : each.network,
+      alias_ips: [],
+    })),
     created: "2026-01-01T00:00:00Z",
     protection: { delete: false, rebuild: false },
     locked: false,

@@ -121,9 +121,15 @@ describe("an answer to a list", () => {
 
 describe("a network that is known by its name", () => {
   test.each<[string, FakeAnswer | undefined, string, string]>([
-    ["is not there", undefined, "Denied", "no network named red"],
+    ["is not there", undefined, "Denied", "no network red; it has blue (4711)"],
     ["may not be seen", errorAnswer(403, "forbidden"), "Denied", "GET /networks: 403"],
     ["is rubbish", shown({ networks: [{}] }), "Unavailable", "not a list of networks"],
+    [
+      "is one of rubbish",
+      shown({ networks: [{}], meta: { pagination: { next_page: null } } }),
+      "Unavailable",
+      "1 networks without id or name",
+    ],
     ["is asked for in vain", errorAnswer(500, "service_error"), "Unavailable", "GET /networks: 500"],
   ])("and %s is the answer for all, but for what needs no asking", async (_, answer, code, message) => {
     world.fake.fault = ({ path }) => (path === "/v1/networks" ? answer : undefined);
@@ -169,6 +175,14 @@ describe("a server whose description lacks", () => {
       "Unavailable",
       '"ten" is none',
     ],
+    ["its networks", { private_net: undefined as never }, "Unavailable", "lacks networks or labels"],
+    [
+      "networks that can be read",
+      { private_net: [{ network: "none", ip: "10.0.0.1" }] },
+      "Unavailable",
+      "lacks networks or labels",
+    ],
+    ["its labels", { labels: undefined }, "Unavailable", "lacks networks or labels"],
     ["the network", { private_net: [] }, "Foreign", `expected network ${NETWORK}, found none`],
     ["the labels", { labels: { of: "theirs" } }, "Foreign", `expected labels ${SELECTOR}, found of=theirs`],
   ])("%s is that node's error", async (_, traits, code, message) => {

@@ -12,8 +12,8 @@ export interface FakeOpenStackServer {
   id: string;
   name: string;
   status: string;
-  tenant_id: string;
-  metadata: Readonly<Record<string, string>>;
+  tenant_id: string | undefined;
+  metadata: Readonly<Record<string, string>> | undefined;
   tags: readonly string[] | undefined;
   addresses: Readonly<Record<string, readonly unknown[]>>;
   accessIPv4: string;
@@ -41,6 +41,8 @@ export interface FakeOpenStack extends FakeApi {
   readonly servers: Map<string, FakeOpenStackServer>;
   /** Tokens that are accepted; each sign-in adds one. */
   readonly tokens: Set<string>;
+  /** Networks that the project sees: names by id. */
+  readonly networks: Map<string, string>;
   /** What Keystone accepts. */
   secret: string;
   /** Seconds that a token lives. */
@@ -120,6 +122,7 @@ export async function startFakeOpenStack(): Promise<FakeOpenStack> {
     const token = request.headers["x-auth-token"];
     if (token === undefined) return refuse(errors.keystone(401, "Unauthorized"));
     if (!tokens.has(String(token))) return errors.keystone(401, "Unauthorized");
+    if (service === "network" && rest === "/v2.0/networks") return networksPage(request, refuse);
     if (service === "network")
       return rest === "/v2.0/ports" ? ports(request, refuse) : refuse(errors.neutron(404, "HTTPNotFound"));
     if (request.headers["x-openstack-nova-api-version"] !== "2.47")
@@ -179,7 +182,7 @@ export async function startFakeOpenStack(): Promise<FakeOpenStack> {
     if (Object.keys(unknown).length > 0 || !/^\d{1,4}$/.test(limit))
       return refuse(errors.nova(400, "badRequest"));
     const visible = [...servers.values()].filter(
-      ({ hidden, tenant_id: owner }) => !hidden && owner === PROJECT,
+      ({ hidden, tenant_id: owner }) => !hidden && (owner ?? PROJECT) === PROJECT,
     );
     const all = visible.filter(
       (server) => tags === undefined || tags.split(",").every((tag) => server.tags?.includes(tag)),
@@ -197,17 +200,29 @@ export async function startFakeOpenStack(): Promise<FakeOpenStack> {
   }
 
   function ports({ query }: FakeRequest, refuse: Refuse): WholeAnswer {
-    const KNOWN = ["project_id", "device_id", "fields", "limit", "marker", "sort_key", "sort_dir"];
+    const KNOWN = [
+      "project_id",
+      "device_id",
+      "network_id",
+      "fields",
+      "limit",
+      "marker",
+      "sort_key",
+      "sort_dir",
+    ];
     const limit = Number(query.get("limit") ?? fake.maxPage);
     if ([...query.keys()].some((key) => !KNOWN.includes(key)) || !(limit > 0))
       return refuse(errors.neutron(400, "HTTPBadRequest"));
     const devices = new Set(query.getAll("device_id"));
     const all = [...servers.values()]
-      .filter((server) => !server.hidden && server.tenant_id === (query.get("project_id") ?? PROJECT))
+      .filter(
+        (server) => !server.hidden && (server.tenant_id ?? PROJECT) === (query.get("project_id") ?? PROJECT),
+      )
       .filter(({ id }) => devices.size === 0 || devices.has(id))
       .flatMap((server) =>
         server.ports.map((port) => ({ ...port, device_id: server.id, name: "", admin_state_up: true })),
       )
+      .filter(({ network_id: network }) => network === (query.get("network_id") ?? network))
       .sort((a, b) => (a.id < b.id ? -1 : 1));
     const marker = query.get("marker");
     const from = marker === null ? 0 : all.findIndex(({ id }) => id === marker) + 1;
@@ -222,10 +237,20 @@ export async function startFakeOpenStack(): Promise<FakeOpenStack> {
     return answered({ ports: cut, ...(page.length === size ? { ports_links: [next] } : {}) });
   }
 
+  function networksPage({ query }: FakeRequest, refuse: Refuse): WholeAnswer {
+    if ([...query.keys()].some((key) => key !== "limit"))
+      return refuse(errors.neutron(400, "HTTPBadRequest"));
+    const size = Math.min(Number(query.get("limit") ?? fake.maxPage), fake.maxPage);
+    const page = [...fake.networks].slice(0, size).map(([id, name]) => ({ id, name, shared: false }));
+    const next = { rel: "next", href: `${api.url}/network/v2.0/networks` };
+    return answered({ networks: page, ...(page.length === size ? { networks_links: [next] } : {}) });
+  }
+
   const fake: FakeOpenStack = Object.assign(api, {
     authURL: `${api.url}/identity`,
     servers,
     tokens,
+    networks: new Map([[NETWORK, "blue"]]),
     secret: SECRET,
     lifeSeconds: 3_600,
     project: PROJECT as string | null,

@@ -53,7 +53,8 @@ export interface FakeCattle {
 export const ACCESS_KEY = "0A1B2C3D4E5F";
 export const SECRET_KEY = "s3cretKeyOfTheEnvironment";
 
-const ROOT = "/v2-beta/projects/1a5";
+const PROJECTS = "/v2-beta/projects";
+const ROOT = `${PROJECTS}/1a5`;
 
 /** Strict: what is asked otherwise than documented, or with a link that was made up, answers an error that no test expects. */
 export async function startFakeCattle(): Promise<FakeCattle> {
@@ -67,6 +68,8 @@ export async function startFakeCattle(): Promise<FakeCattle> {
     const expected = `Basic ${Buffer.from(`${ACCESS_KEY}:${SECRET_KEY}`).toString("base64")}`;
     if (headers.authorization !== expected) return cattleError(401, "Unauthorized");
     const base = fake.linksAt;
+    if (method === "GET" && path === `outside ${PROJECTS}`)
+      return page([{ id: "1a5", type: "project", name: "Default" }], query);
     if (method === "GET" && path === "") {
       return { status: 200, body: { type: "apiRoot" }, headers: { "x-api-schemas": `${base}/schemas` } };
     }

@@ -37,6 +37,8 @@ export interface FakeManagement {
   /** Items of a page where the client asks for more, as a server may. */
   pageSize: number;
   version: string;
+  /** The token that is accepted. */
+  token: string;
   /** Asked before each answer; undefined goes on. */
   fault: ((request: FakeRequest) => FakeAnswer | undefined) | undefined;
   add(traits?: MachineTraits): FakeMachine;
@@ -72,6 +74,7 @@ export async function startFakeManagement(tls?: {
     requests,
     pageSize: 500,
     version: "v1beta1",
+    token: TOKEN,
     fault: undefined as FakeManagement["fault"],
     add({ name, cluster = CLUSTER, namespace = NAMESPACE, node, phase = "Running" }: MachineTraits = {}) {
       count += 1;
@@ -110,7 +113,7 @@ export async function startFakeManagement(tls?: {
   };
 
   const answerTo = ({ method, path, query, headers }: FakeRequest): FakeAnswer => {
-    if (headers.authorization !== `Bearer ${TOKEN}`)
+    if (headers.authorization !== `Bearer ${fake.token}`)
       return rancherError(401, "Unauthorized", "must authenticate");
     if (method !== "GET") return statusAnswer(405, "MethodNotAllowed");
     if (path === GROUP) return json(200, groupOf(fake.version));
@@ -121,13 +124,20 @@ export async function startFakeManagement(tls?: {
 
   const list = (namespace: string, query: FakeRequest["query"]): FakeAnswer => {
     const unknown = Object.keys(query).filter((key) => !["labelSelector", "limit", "continue"].includes(key));
-    const selector = /^cluster\.x-k8s\.io\/cluster-name=([a-z0-9.-]+)$/.exec(query["labelSelector"] ?? "");
+    const { labelSelector } = query;
+    const selector = /^cluster\.x-k8s\.io\/cluster-name=([a-z0-9.-]+)$/.exec(labelSelector ?? "");
     const limit = Number(query["limit"]);
-    if (unknown.length > 0 || selector === null || !Number.isInteger(limit) || limit < 1)
+    if (
+      unknown.length > 0 ||
+      (labelSelector !== undefined && selector === null) ||
+      !Number.isInteger(limit) ||
+      limit < 1
+    )
       return statusAnswer(400, "BadRequest");
     const all = machines.filter(
       ({ metadata }) =>
-        metadata.namespace === namespace && metadata.labels["cluster.x-k8s.io/cluster-name"] === selector[1],
+        metadata.namespace === namespace &&
+        (selector === null || metadata.labels["cluster.x-k8s.io/cluster-name"] === selector[1]),
     );
     const from =
       query["continue"] === undefined ? 0 : Number(/^from-(\d+)$/.exec(query["continue"])?.[1] ?? "NaN");

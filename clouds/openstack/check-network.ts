@@ -1,0 +1,65 @@
+import * as z from "zod";
+import type { Turn } from "#clouds/http/api.ts";
+import type { Outcome } from "#clouds/http/outcome.ts";
+import type { Apis } from "#clouds/openstack/apis.ts";
+import { fault, ok } from "#clouds/outcome.ts";
+import { nearest } from "#core/nearest.ts";
+
+/**
+ * Whether there is the network: shown by a port of the project's in it, which needs no more rights than nodes do, and else by the list of
+ * networks. Where there is none, a fault that names those there are.
+ */
+export async function checkNetwork(
+  apis: Apis,
+  { id, project }: { readonly id: string; readonly project: string },
+  turn: Turn,
+): Promise<Outcome<unknown>> {
+  const ports = await ask(
+    apis,
+    PORTS,
+    { project_id: project, network_id: id, fields: "id", limit: "1" },
+    turn,
+  );
+  if (ports.kind === "fault") return ports;
+  const inIt = Ports.safeParse(ports.value).data?.ports;
+  if (inIt === undefined) return fault("Unavailable", `GET ${PORTS}: the answer is not a list of ports`);
+  if (inIt.length > 0) return ok(undefined);
+  const listed = await ask(apis, NETWORKS, { limit: String(PAGE_SIZE) }, turn);
+  if (listed.kind === "fault") return listed;
+  const page = Networks.safeParse(listed.value).data;
+  if (page === undefined)
+    return fault("Unavailable", `GET ${NETWORKS}: the answer is not a list of networks`);
+  if (page.networks.some((network) => network.id === id)) return ok(undefined);
+  if (page.networks_links.some(({ rel }) => rel === "next"))
+    return fault("Unavailable", `GET ${NETWORKS}: more than ${PAGE_SIZE} networks, not looked at further`);
+  return { kind: "fault", fault: { code: "Denied", key: "network-id", message: absent(id, page.networks) } };
+}
+
+const PORTS = "/v2.0/ports";
+const NETWORKS = "/v2.0/networks";
+const PAGE_SIZE = 1_000;
+
+const Ports = z.object({ ports: z.array(z.unknown()) });
+const Network = z.object({ id: z.string().max(64), name: z.string().max(255) });
+const Networks = z.object({
+  networks: z.array(Network),
+  networks_links: z.array(z.object({ rel: z.string() })).default([]),
+});
+
+function ask(apis: Apis, path: string, query: Record<string, string>, turn: Turn): Promise<Outcome<unknown>> {
+  const operation = path === PORTS ? "ports_list" : "networks_list";
+  const request = { operation, template: `GET ${path}`, path: `${path}?${new URLSearchParams(query)}` };
+  return apis.get("network", request, turn);
+}
+
+function absent(id: string, networks: readonly z.output<typeof Network>[]): string {
+  const near = nearest(
+    id,
+    networks.map((network) => network.id),
+  );
+  const perhaps = near === undefined ? "" : `, perhaps ${near}`;
+  const known = networks.slice(0, MAX_SHOWN).map((network) => `${network.id} (${network.name})`);
+  return `the project sees no network ${id}${perhaps}; it has ${known.join(", ") || "none"}: see network-id, region and who signs in`;
+}
+
+const MAX_SHOWN = 5;

@@ -1,0 +1,238 @@
+import { afterEach, describe, expect, test } from "vitest";
+import type { Cloud, ConfigurationCheck } from "#clouds/cloud.ts";
+import { createHcloudCloud } from "#clouds/hcloud/cloud.ts";
+import { fixedToken } from "#clouds/http/token-file.ts";
+import { authOf } from "#clouds/openstack/auth.ts";
+import { createOpenStackCloud } from "#clouds/openstack/cloud.ts";
+import { createCattleCloud } from "#clouds/rancher/cattle/cloud.ts";
+import { cattleSign } from "#clouds/rancher/cattle/sign.ts";
+import { createDistributionCloud, createRancherCloud } from "#clouds/rancher/cloud.ts";
+import { SELECTOR, startFakeHcloud, TOKEN } from "#test/clouds/hcloud/fake-server.ts";
+import { aConfig as anHcloudConfig } from "#test/clouds/hcloud/world.ts";
+import {
+  errors,
+  NETWORK as NETWORK_ID,
+  SECRET,
+  startFakeOpenStack,
+} from "#test/clouds/openstack/fake-server.ts";
+import { aConfig as anOpenStackConfig } from "#test/clouds/openstack/world.ts";
+import { ACCESS_KEY, cattleError, SECRET_KEY, startFakeCattle } from "#test/clouds/rancher/fake-cattle.ts";
+import {
+  CLUSTER,
+  NAMESPACE,
+  TOKEN as RANCHER_TOKEN,
+  startFakeManagement,
+  statusAnswer,
+} from "#test/clouds/rancher/fake-management.ts";
+
+// What a cloud says when `run` begins of what it is configured with. Only what is wrong for sure ends it.
+
+/** What one of the clouds is given in place of what is right. */
+type Config = Readonly<Record<string, unknown>>;
+
+interface Checked {
+  readonly check: ConfigurationCheck;
+  readonly requests: number;
+}
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0)) await each.close();
+});
+
+async function checked(
+  cloud: Cloud,
+  fake: { requests: unknown[]; close(): Promise<void> },
+): Promise<Checked> {
+  open.push(cloud, fake);
+  const check = await cloud.checkConfiguration?.(AbortSignal.timeout(10_000));
+  if (check === undefined) throw new Error("the cloud looks at nothing");
+  return { check, requests: fake.requests.length };
+}
+
+type Trouble = "none" | "wrong token" | "forbidden" | "away" | "rubbish";
+
+const UNSLEPT = { sleep: async () => {} };
+const RUBBISH = { status: 200, body: '{"words":["without","meaning"]}' };
+const WRONG = "n0t-the-right-t0ken-but-of-its-form";
+
+async function hetzner(config: Config, trouble: Trouble = "none"): Promise<Checked> {
+  const fake = await startFakeHcloud();
+  fake.networks.set("green", "4799");
+  if (trouble === "forbidden") fake.fault = () => ({ status: 403, body: "" });
+  if (trouble === "away") fake.fault = () => "destroy";
+  if (trouble === "rubbish") fake.fault = () => RUBBISH;
+  const token = fixedToken(trouble === "wrong token" ? WRONG : TOKEN, "the token");
+  const parsed = anHcloudConfig({ endpoint: `${fake.url}/v1`, ...config });
+  return checked(createHcloudCloud(parsed, token, UNSLEPT), fake);
+}
+
+async function openstack(config: Config, trouble: Trouble = "none", isEmpty = true): Promise<Checked> {
+  const fake = await startFakeOpenStack();
+  fake.networks.set("0d5f2c1e-0000-4000-8000-000000000001", "green");
+  if (!isEmpty) fake.add();
+  if (trouble === "forbidden")
+    fake.fault = ({ path }) =>
+      path.startsWith("/network/") ? errors.neutron(403, "PolicyNotAuthorized") : undefined;
+  if (trouble === "away") fake.fault = () => "destroy";
+  if (trouble === "rubbish") fake.fault = ({ path }) => (path.startsWith("/network/") ? RUBBISH : undefined);
+  const parsed = anOpenStackConfig({ "auth-url": fake.authURL, "network-id": NETWORK_ID, ...config });
+  const secret = trouble === "wrong token" ? WRONG : SECRET;
+  const auth = authOf(parsed, { OS_APPLICATION_CREDENTIAL_SECRET: secret }, "blue");
+  return checked(createOpenStackCloud(parsed, auth, UNSLEPT), fake);
+}
+
+async function machines(config: Config, trouble: Trouble = "none"): Promise<Checked> {
+  const fake = await startFakeManagement();
+  fake.add();
+  fake.add({ cluster: "green" });
+  if (trouble === "forbidden")
+    fake.fault = ({ path }) => (path.endsWith("/machines") ? statusAnswer(403, "Forbidden") : undefined);
+  if (trouble === "away") fake.fault = () => statusAnswer(503, "Unavailable");
+  if (trouble === "rubbish") fake.fault = () => RUBBISH;
+  const server = { url: fake.url, cluster: CLUSTER, namespace: NAMESPACE, ...config };
+  const authorize = fixedToken(trouble === "wrong token" ? WRONG : RANCHER_TOKEN, "the token");
+  return checked(createRancherCloud("rke2", { server, authorize }, UNSLEPT), fake);
+}
+
+async function cattle({ project = "1a5" }: Config, trouble: Trouble = "none"): Promise<Checked> {
+  const fake = await startFakeCattle();
+  if (trouble === "forbidden")
+    fake.fault = ({ path }) => (path === "/schemas" ? cattleError(403, "Forbidden") : undefined);
+  if (trouble === "away") fake.fault = () => cattleError(503, "Unavailable");
+  if (trouble === "rubbish") fake.fault = () => RUBBISH;
+  const server = { url: fake.url.replace("1a5", `${project}`) };
+  const secret = trouble === "wrong token" ? WRONG : SECRET_KEY;
+  const keys = { CATTLE_ACCESS_KEY: ACCESS_KEY, CATTLE_SECRET_KEY: secret };
+  return checked(createCattleCloud({ server, sign: cattleSign(server, keys, "blue") }, UNSLEPT), fake);
+}
+
+describe("what is right is not spoken of, for", () => {
+  test.each<[string, () => Promise<Checked>, number]>([
+    ["Hetzner, a network by its id", () => hetzner({}), 1],
+    ["Hetzner, a network by its name", () => hetzner({ network: "blue" }), 1],
+    ["Hetzner, labels alone", () => hetzner({ network: undefined, labelSelector: SELECTOR }), 1],
+    ["OpenStack, a network without a server", () => openstack({}), 3],
+    [
+      "OpenStack, a network with one, though networks are not to be seen",
+      () => openstack({}, "none", false),
+      2,
+    ],
+    ["OpenStack, no network", () => openstack({ "network-id": undefined }), 1],
+    ["Rancher's Machines", () => machines({}), 2],
+    ["Rancher 1.x", () => cattle({}), 2],
+  ])("%s", async (_, look, requests) => {
+    expect(await look()).toEqual({ check: { faults: [] }, requests });
+  });
+});
+
+describe("what is misspelt is named, with what there is:", () => {
+  test.each<[string, () => Promise<Checked>, string, readonly string[]]>([
+    [
+      "a network's name at Hetzner",
+      () => hetzner({ network: "bleu" }),
+      "network",
+      ["no network bleu, perhaps blue", "it has blue (4711), green (4799)"],
+    ],
+    [
+      "a network's id at Hetzner",
+      () => hetzner({ network: "4712" }),
+      "network",
+      ["no network 4712, perhaps 4711"],
+    ],
+    ["a region on OpenStack", () => openstack({ region: "RegionNone" }), "region", ["public in RegionOne"]],
+    [
+      "a network on OpenStack",
+      () => openstack({ "network-id": NETWORK_ID.replace(/c$/, "d") }),
+      "network-id",
+      [`perhaps ${NETWORK_ID}`, `${NETWORK_ID} (blue)`, "(green)"],
+    ],
+  ])("%s", async (_, look, key, words) => {
+    const { check } = await look();
+    expect(check).toEqual({ faults: [{ key, message: expect.any(String) }] });
+    for (const word of words) expect(check.faults[0]?.message).toContain(word);
+  });
+
+  test.each<[string, () => Promise<Checked>, readonly string[]]>([
+    [
+      "a cluster of Rancher's, which may be about to get its first Machine",
+      () => machines({ cluster: "bleu" }),
+      ["no Machine of cluster bleu, perhaps blue", "those of blue, green"],
+    ],
+    [
+      "a namespace of Rancher's",
+      () => machines({ namespace: "fleet-defualt" }),
+      ["namespace fleet-defualt has no"],
+    ],
+    [
+      "an environment of Rancher 1.x",
+      () => cattle({ project: "1a6" }),
+      ["404", "the keys are for 1a5 (Default)"],
+    ],
+  ])("%s, without ending the run", async (_, look, words) => {
+    const { check } = await look();
+    expect(check).toEqual({ faults: [], unchecked: expect.any(String) });
+    for (const word of words) expect(check.unchecked).toContain(word);
+  });
+});
+
+describe("where nobody can tell, nothing is wrong for sure:", () => {
+  const LOOKS = { hetzner, openstack, machines, cattle };
+  const ROWS: [keyof typeof LOOKS, Trouble, string][] = [
+    ["hetzner", "wrong token", "GET /networks: 401, unauthorized"],
+    ["hetzner", "forbidden", "GET /networks: 403"],
+    ["hetzner", "away", "GET /networks: "],
+    ["hetzner", "rubbish", "not a list of networks"],
+    ["openstack", "wrong token", "POST /v3/auth/tokens: 401, Unauthorized"],
+    ["openstack", "forbidden", "403, PolicyNotAuthorized"],
+    ["openstack", "away", "POST /v3/auth/tokens: "],
+    ["openstack", "rubbish", "not a list of ports"],
+    ["machines", "wrong token", "401, Unauthorized"],
+    ["machines", "forbidden", "403, Forbidden"],
+    ["machines", "away", "503, Unavailable"],
+    ["machines", "rubbish", "no API group"],
+    ["cattle", "wrong token", "401, Unauthorized"],
+    ["cattle", "forbidden", "403, Forbidden"],
+    ["cattle", "away", "503, Unavailable"],
+    ["cattle", "rubbish", "X-API-Schemas"],
+  ];
+  test.each(ROWS)("%s, %s", async (cloud, trouble, words) => {
+    const { check } = await LOOKS[cloud]({}, trouble);
+    expect(check).toEqual({ faults: [], unchecked: expect.stringContaining(words) });
+    expect(JSON.stringify(check)).not.toContain(WRONG);
+  });
+
+  test("labels alone tell of a wrong token, too", async () => {
+    const { check } = await hetzner({ network: undefined, labelSelector: SELECTOR }, "wrong token");
+    expect(check).toEqual({ faults: [], unchecked: expect.stringContaining("GET /servers: 401") });
+  });
+
+  test("more networks than are looked at are no proof that one is missing", async () => {
+    const fake = await startFakeOpenStack();
+    fake.maxPage = 1;
+    const config = anOpenStackConfig({
+      "auth-url": fake.authURL,
+      "network-id": NETWORK_ID.replace(/c$/, "d"),
+    });
+    const auth = authOf(config, { OS_APPLICATION_CREDENTIAL_SECRET: SECRET }, "blue");
+    const { check } = await checked(createOpenStackCloud(config, auth, UNSLEPT), fake);
+    expect(check).toEqual({ faults: [], unchecked: expect.stringContaining("more than 1000 networks") });
+  });
+
+  test("a page of Hetzner's networks that fails is no proof either, and one that comes is", async () => {
+    const look = async (isBroken: boolean) => {
+      const fake = await startFakeHcloud();
+      for (let index = 0; index < 60; index += 1) fake.networks.set(`n-${index}`, `${5_000 + index}`);
+      if (isBroken)
+        fake.fault = ({ query }) => (query.get("page") === "2" ? { status: 403, body: "" } : undefined);
+      const config = anHcloudConfig({ endpoint: `${fake.url}/v1`, network: isBroken ? "absent" : "n-59" });
+      return checked(createHcloudCloud(config, fixedToken(TOKEN, "the token"), UNSLEPT), fake);
+    };
+    expect((await look(true)).check).toEqual({ faults: [], unchecked: expect.stringContaining("403") });
+    expect(await look(false)).toEqual({ check: { faults: [] }, requests: 2 });
+  });
+});
+
+test("nodes of K3s that nobody is asked about have nothing to be looked at", () => {
+  expect(createDistributionCloud("k3s").checkConfiguration).toBeUndefined();
+});
