@@ -2,15 +2,16 @@ import type { Diagnosis } from "#clouds/diagnosis.ts";
 import { notOurs } from "#clouds/hcloud/belonging.ts";
 import { DEFAULT_ENDPOINT, type HcloudCloudConfig, TOKEN_VARIABLE } from "#clouds/hcloud/kind.ts";
 import { parseLabelSelector } from "#clouds/hcloud/label-selector.ts";
-import { isServerId } from "#clouds/hcloud/provider-id.ts";
+import { findNetwork } from "#clouds/hcloud/network.ts";
 import { readError } from "#clouds/hcloud/read-error.ts";
-import { NetworksPage, Server, ServersPage } from "#clouds/hcloud/server.ts";
-import { classify, unanswered } from "#clouds/http/classify.ts";
-import { createHttpClient } from "#clouds/http/client.ts";
+import { Server, ServersPage } from "#clouds/hcloud/server.ts";
+import { signedBy } from "#clouds/http/api.ts";
+import { createDoctorApi } from "#clouds/http/doctor-api.ts";
+import { createMeter } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { tokenOf } from "#clouds/http/token-of.ts";
 import type { Environment, LoadCloudOptions } from "#clouds/kind.ts";
-import { fault, ok as good } from "#clouds/outcome.ts";
+import { ok as good } from "#clouds/outcome.ts";
 import { failed, ok, warning } from "#core/finding.ts";
 
 /** One page tells enough. */
@@ -30,43 +31,21 @@ export async function diagnoseHcloud(
     clusterName: options.clusterName ?? "hcloud",
   });
   await authorize();
-  const client = createHttpClient(config.endpoint ?? DEFAULT_ENDPOINT);
-  let clockAheadMs: number | undefined;
+  const url = config.endpoint ?? DEFAULT_ENDPOINT;
+  const hetzner = createDoctorApi({ url, sign: signedBy(authorize), readError });
   let listed: Promise<Outcome<unknown>> | undefined;
-
-  async function ask(path: string, what: string, signal: AbortSignal): Promise<Outcome<unknown>> {
-    try {
-      const headers = { accept: "application/json", authorization: await authorize() };
-      const answer = await client.send({ method: "GET", path, headers }, signal);
-      const date = Date.parse(answer.headers["date"] ?? "");
-      if (!Number.isNaN(date)) clockAheadMs = aheadBy(date - Date.now());
-      return classify(answer, what, readError);
-    } catch (cause) {
-      return { kind: "fault", fault: unanswered(cause, what) };
-    }
-  }
 
   function servers(signal: AbortSignal): Promise<Outcome<unknown>> {
     const narrowed = labelSelector === undefined ? {} : { label_selector: labelSelector };
     const query = new URLSearchParams({ per_page: String(PAGE_SIZE), sort: "id:asc", ...narrowed });
-    listed ??= ask(`/servers?${query}`, SERVERS, signal);
+    listed ??= hetzner.get(`/servers?${query}`, SERVERS, signal);
     return listed;
   }
 
   /** The id of the configured network; undefined where none is configured. */
   async function network(signal: AbortSignal): Promise<Outcome<string | undefined>> {
     if (config.network === undefined) return good(undefined);
-    const isId = isServerId(config.network);
-    const path = isId
-      ? `/networks/${config.network}`
-      : `/networks?${new URLSearchParams({ name: config.network })}`;
-    const answer = await ask(path, isId ? "GET /networks/{id}" : "GET /networks", signal);
-    if (answer.kind === "fault") return answer;
-    if (isId) return good(config.network);
-    const found = NetworksPage.safeParse(answer.value).data?.networks[0];
-    return found === undefined
-      ? fault("Denied", `the project has no network named ${config.network}`)
-      : good(found.id);
+    return findNetwork(hetzner.api, config.network, { signal, meter: createMeter() });
   }
 
   return {
@@ -80,7 +59,8 @@ export async function diagnoseHcloud(
       const id = await network(signal);
       if (id.kind === "fault") return failed(id.fault.message, "see network, and the token's project");
       const outcome = await servers(signal);
-      const page = outcome.kind === "ok" ? ServersPage.safeParse(outcome.value).data : undefined;
+      if (outcome.kind === "fault") return failed(outcome.fault.message, RETRY);
+      const page = ServersPage.safeParse(outcome.value).data;
       if (page === undefined) return failed(`${SERVERS}: no list of servers`, RETRY);
       const ownership = {
         network: id.value,
@@ -100,15 +80,10 @@ export async function diagnoseHcloud(
     },
     async clockAheadMs(signal) {
       await servers(signal);
-      return clockAheadMs;
+      return hetzner.clockAheadMs();
     },
-    close: () => client.close(),
+    close: hetzner.close,
   };
-}
-
-/** Dates of HTTP have whole seconds. */
-function aheadBy(ms: number): number {
-  return ms < 0 && ms > -1_000 ? 0 : ms;
 }
 
 const SERVERS = "GET /servers";

@@ -1,8 +1,7 @@
 import type { Diagnosis } from "#clouds/diagnosis.ts";
 import { signedBy } from "#clouds/http/api.ts";
-import { classify, unanswered } from "#clouds/http/classify.ts";
-import { createHttpClient, type HttpAnswer } from "#clouds/http/client.ts";
-import type { Fault } from "#clouds/http/outcome.ts";
+import { createDoctorApi } from "#clouds/http/doctor-api.ts";
+import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { tokenOf } from "#clouds/http/token-of.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { readAuthority } from "#clouds/rancher/certificate-authority.ts";
@@ -27,36 +26,23 @@ export async function diagnoseRancher(
       clusterName: cluster,
     }),
   );
-  const client = createHttpClient(url, { authority: await readAuthority(server.caFile) });
-  let answered: Promise<{ readonly answer: HttpAnswer; readonly at: number }> | undefined;
+  const management = createDoctorApi({
+    url,
+    sign,
+    readError,
+    authority: await readAuthority(server.caFile),
+  });
+  let answered: Promise<Outcome<unknown>> | undefined;
 
-  const send = async (path: string, signal: AbortSignal) => {
-    const { headers } = await sign({ method: "GET", path, body: undefined });
-    const answer = await client.send(
-      { method: "GET", path, headers: { ...headers, accept: "application/json" } },
-      signal,
-    );
-    return { answer, at: Date.now() };
-  };
-
-  async function group(signal: AbortSignal) {
-    answered ??= send(GROUP, signal);
-    try {
-      return classify((await answered).answer, `GET ${GROUP}`, readError);
-    } catch (cause) {
-      return { kind: "fault", fault: unanswered(cause, `GET ${GROUP}`) } as const;
-    }
+  function group(signal: AbortSignal): Promise<Outcome<unknown>> {
+    answered ??= management.get(GROUP, `GET ${GROUP}`, signal);
+    return answered;
   }
 
-  async function machines(version: string, signal: AbortSignal) {
-    const what = "GET …/machines";
+  function machines(version: string, signal: AbortSignal): Promise<Outcome<unknown>> {
     const query = new URLSearchParams({ labelSelector: `${CLUSTER_LABEL}=${cluster}`, limit: "500" });
-    try {
-      const { answer } = await send(`${GROUP}/${version}/namespaces/${namespace}/machines?${query}`, signal);
-      return classify(answer, what, readError);
-    } catch (cause) {
-      return { kind: "fault", fault: unanswered(cause, what) } as const;
-    }
+    const path = `${GROUP}/${version}/namespaces/${namespace}/machines?${query}`;
+    return management.get(path, "GET …/machines", signal);
   }
 
   return {
@@ -82,15 +68,10 @@ export async function diagnoseRancher(
       return ok(`${where}: ${least} ${count === 1 ? "Machine" : "Machines"} of cluster ${cluster}`);
     },
     async clockAheadMs(signal) {
-      answered ??= send(GROUP, signal);
-      const { answer, at } = await answered;
-      const date = Date.parse(answer.headers["date"] ?? "");
-      if (Number.isNaN(date)) return undefined;
-      // The header has whole seconds: what is less than one behind is none.
-      const ahead = date - at;
-      return ahead < 0 && ahead > -1_000 ? 0 : ahead;
+      await group(signal);
+      return management.clockAheadMs();
     },
-    close: () => client.close(),
+    close: management.close,
   };
 }
 

@@ -23,11 +23,33 @@ const EMPTY = { servers: [], meta: { pagination: { next_page: null } } };
 test.each<[string, "credentials" | "network", object, FakeAnswer | undefined, Finding["outcome"], string]>([
   ["a token", "credentials", {}, undefined, "ok", "may list servers"],
   ["a token that is refused", "credentials", {}, errorAnswer(401, "unauthorized"), "failed", "401"],
+  [
+    "an API that says the token back",
+    "credentials",
+    {},
+    { status: 401, body: JSON.stringify({ error: { code: "unauthorized", message: `who is ${TOKEN}?` } }) },
+    "failed",
+    "who is …?",
+  ],
   ["an API that is away", "credentials", {}, "destroy", "failed", "GET /servers"],
   ["a network", "network", {}, undefined, "ok", `network ${NETWORK}, labels ${SELECTOR}: 2 servers`],
   ["a network by its name", "network", { network: "blue" }, undefined, "ok", `network ${NETWORK}`],
-  ["a network that is not there", "network", { network: "815" }, undefined, "failed", "404, not_found"],
-  ["a name of none", "network", { network: "red" }, undefined, "failed", "no network named red"],
+  [
+    "a network that is not there",
+    "network",
+    { network: "815" },
+    undefined,
+    "failed",
+    "no network 815; it has",
+  ],
+  [
+    "a name of none",
+    "network",
+    { network: "red" },
+    undefined,
+    "failed",
+    "no network red; it has blue (4711)",
+  ],
   ["labels alone", "network", { network: undefined }, undefined, "ok", `labels ${SELECTOR}: 2 servers`],
   [
     "labels of nobody",
@@ -41,7 +63,7 @@ test.each<[string, "credentials" | "network", object, FakeAnswer | undefined, Fi
     "servers of others alone",
     "network",
     { network: undefined },
-    { status: 200, body: JSON.stringify({ ...EMPTY, servers: [{ id: 7, name: "theirs" }] }) },
+    { status: 200, body: JSON.stringify({ ...EMPTY, servers: [{ id: 7, name: "theirs", labels: {} }] }) },
     "warning",
     "no server; for example, server 7 is not the cluster's",
   ],
@@ -56,6 +78,7 @@ test.each<[string, "credentials" | "network", object, FakeAnswer | undefined, Fi
   diagnosis.close();
   expect(finding).toMatchObject({ outcome, message: expect.stringContaining(message) });
   expect(finding.remedy === undefined).toBe(outcome === "ok");
+  expect(JSON.stringify(finding)).not.toContain(TOKEN);
 });
 
 test("one list serves all that is looked at, and its date is the cloud's", async () => {

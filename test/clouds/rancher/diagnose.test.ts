@@ -36,6 +36,14 @@ test.each<[string, "credentials" | "network", FakeAnswer | undefined, Finding["o
     "expired",
   ],
   [
+    "a server that says the token back",
+    "credentials",
+    rancherError(401, "Unauthorized", `who is ${TOKEN}?`),
+    "failed",
+    "who is …?",
+    "expired",
+  ],
+  [
     "a server without Cluster API",
     "credentials",
     statusAnswer(404, "NotFound"),
