@@ -1,11 +1,13 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { nodeController } from "#core/node/controller.ts";
+import { csrController } from "#functions/parts/csr-controller.ts";
 import { aNode, type NodeTraits } from "#test/clouds/builders.ts";
 import { errorAnswer } from "#test/clouds/hcloud/fake-server.ts";
 import { aWorld as anHcloudWorld } from "#test/clouds/hcloud/world.ts";
 import { errors } from "#test/clouds/openstack/fake-server.ts";
 import { aWorld as anOpenStackWorld } from "#test/clouds/openstack/world.ts";
 import { type CloudUnderTest, seenOn } from "#test/functions/seen-on.ts";
+import { aServingRequest } from "#test/functions/serving-request.ts";
 
 // As told-alike.test.ts, for clouds whose servers are known by lists: of somebody else's server, of one that may not be read and of
 // one that does not exist the same is written, at the same times and for the same number of requests.
@@ -102,6 +104,16 @@ describe.each([
     const unknown = await seenOn(nodeController, object, await start("unknown", config), again);
     for (const world of OTHERS) {
       const { looks } = await seenOn(nodeController, object, await start(world, config), again);
+      expect({ world, looks }).toEqual({ world, looks: unknown.looks });
+    }
+  });
+
+  test("whose kubelet asks for a serving certificate", async () => {
+    const { object, related } = await aServingRequest(traits);
+    const unknown = await seenOn(csrController, object, await start("unknown", config), related);
+    expect(unknown.looks.at(-2)).toMatchObject({ sent: [{ body: { reason: "ServingCertificate" } }] });
+    for (const world of OTHERS) {
+      const { looks } = await seenOn(csrController, object, await start(world, config), related);
       expect({ world, looks }).toEqual({ world, looks: unknown.looks });
     }
   });

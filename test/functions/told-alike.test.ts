@@ -7,8 +7,8 @@ import { aConfig, VPC } from "#test/clouds/aws/ec2-world.ts";
 import { aNode, type NodeTraits } from "#test/clouds/builders.ts";
 import { aWorld } from "#test/clouds/digitalocean/world.ts";
 import { aWorld as anOciWorld } from "#test/clouds/oci/world.ts";
-import { base64, signingRequest } from "#test/csr/signing-request.ts";
 import { type CloudUnderTest, seenOn } from "#test/functions/seen-on.ts";
+import { aServingRequest } from "#test/functions/serving-request.ts";
 
 // A node may name any instance there is. Whoever writes nodes must not find out by it which there are: of an instance that is
 // somebody else's, of one that may not be seen and of one that does not exist the same is written, at the same times.
@@ -197,33 +197,11 @@ describe("a node that says it is initialized, looked at again,", () => {
 });
 
 describe("a kubelet that asks for a serving certificate", () => {
-  async function aRequest(traits: NodeTraits) {
-    const { name = "" } = traits;
-    const node = aNode({ ...traits, taints: [] });
-    const object = {
-      metadata: {
-        name: "csr-1",
-        uid: "uid-csr-1",
-        resourceVersion: "1",
-        creationTimestamp: "2026-01-01T00:00:00Z",
-      },
-      spec: {
-        signerName: "kubernetes.io/kubelet-serving",
-        username: `system:node:${name}`,
-        groups: ["system:nodes"],
-        usages: ["digital signature", "server auth"],
-        request: base64(await signingRequest(name)),
-      },
-      status: {},
-    };
-    return { object, related: { related: { nodes: { resourceVersion: "1", items: [node] } } } };
-  }
-
   test.each([
     ["by its provider ID", BY_ID],
     ["by its name", BY_NAME],
   ])("on AWS, %s", async (_, traits) => {
-    const { object, related } = await aRequest(traits);
+    const { object, related } = await aServingRequest(traits);
     const config = { clusterTag: undefined };
     const unknown = await seen(csrController, object, await aws("unknown", config), related);
     const foreign = await seen(csrController, object, await aws("foreign", config), related);
@@ -239,7 +217,7 @@ describe("a kubelet that asks for a serving certificate", () => {
     ["by its provider ID", DROPLET_ID],
     ["by its name", BY_NAME],
   ])("on DigitalOcean, %s", async (_, traits) => {
-    const { object, related } = await aRequest(traits);
+    const { object, related } = await aServingRequest(traits);
     const unknown = await seen(csrController, object, await digitalocean("unknown"), related);
     for (const world of ["foreign", "denied", "denied by its VPC"] as const) {
       const other = await seen(csrController, object, await digitalocean(world), related);
