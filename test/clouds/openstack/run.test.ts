@@ -1,28 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openstack } from "#clouds/openstack/kind.ts";
-import { type Ended, runProgram } from "#test/cli/program.ts";
-import { CREDENTIAL, SECRET, TAG } from "#test/clouds/openstack/fake-server.ts";
-
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "run-openstack-"));
-  const kubeconfig = {
-    apiVersion: "v1",
-    kind: "Config",
-    clusters: [{ name: "blue", cluster: { server: "https://127.0.0.1:1" } }],
-    users: [{ name: "blue", user: { token: "s3cret" } }],
-    contexts: [{ name: "blue", context: { cluster: "blue", user: "blue" } }],
-    "current-context": "blue",
-  };
-  await writeFile(join(folder, "kubeconfig"), JSON.stringify(kubeconfig));
-});
-afterAll(() => rm(folder, { recursive: true }));
+import { CREDENTIAL, NETWORK, SECRET, startFakeOpenStack, TAG } from "#test/clouds/openstack/fake-server.ts";
+import { type RefusedRun, refusesToRun, runOn, tellsOfWrongSecret } from "#test/clouds/run-on.ts";
 
 const SIGNED_IN = { OS_APPLICATION_CREDENTIAL_SECRET: SECRET, OS_PASSWORD: SECRET };
-const VARIABLES = [...Object.values(openstack.environment).flat(), ...Object.keys(SIGNED_IN)];
 const GOOD = {
   "auth-url": "https://keystone.example.com:5000/v3",
   region: "RegionOne",
@@ -30,7 +11,9 @@ const GOOD = {
   "server-tag": TAG,
 };
 
-test.each<[string, Record<string, unknown>, Record<string, string>, readonly string[]]>([
+const on = runOn(openstack, Object.keys(SIGNED_IN));
+
+const ROWS: readonly RefusedRun[] = [
   [
     "no Keystone and no region",
     { "auth-url": undefined, region: undefined },
@@ -109,16 +92,43 @@ test.each<[string, Record<string, unknown>, Record<string, string>, readonly str
     SIGNED_IN,
     ["--cloud-config auth-url: https is required"],
   ],
-])("run with %s ends with 2 and says so", async (_, traits, environment, messages) => {
-  const { code, stderr } = await run(traits, environment);
-  expect(code).toBe(2);
-  for (const message of messages) expect(stderr).toContain(message);
-  expect(stderr).not.toContain(SECRET);
+];
+refusesToRun(
+  on,
+  SECRET,
+  ROWS.map(([given, traits, ...rest]) => [given, { ...GOOD, ...traits }, ...rest] as const),
+);
+
+test.each<[string, object, string]>([
+  [
+    "a region",
+    { region: "RegionNone" },
+    "--cloud-config region: the catalogue has no compute endpoint that is public in RegionNone; it has public in RegionOne",
+  ],
+  [
+    "a network",
+    { "network-id": NETWORK.replace(/c$/, "d") },
+    `--cloud-config network-id: the project sees no network 6c4cbc7f-2f2b-4a5b-8d0b-0e6a5f0a1b2d, perhaps ${NETWORK}`,
+  ],
+])("run with %s that is not there ends with 2 and says what there is", async (_, traits, message) => {
+  const fake = await startFakeOpenStack();
+  try {
+    const { code, stderr } = await on.run({ ...GOOD, "auth-url": fake.authURL, ...traits }, SIGNED_IN);
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+    expect(stderr).not.toContain(SECRET);
+  } finally {
+    await fake.close();
+  }
 });
 
-async function run(traits: Record<string, unknown>, environment: Record<string, string>): Promise<Ended> {
-  await writeFile(join(folder, "cloud.yaml"), JSON.stringify({ ...GOOD, ...traits }));
-  const flags = ["--cloud-config", join(folder, "cloud.yaml"), "--kubeconfig", join(folder, "kubeconfig")];
-  const none = Object.fromEntries(VARIABLES.map((name) => [name, ""]));
-  return runProgram(["run", "--cloud-provider", "openstack", ...flags], "", { ...none, ...environment });
-}
+test("run with the secret of nobody says so, and goes on", async () => {
+  const fake = await startFakeOpenStack();
+  try {
+    const config = { ...GOOD, "auth-url": fake.authURL };
+    const environment = { OS_APPLICATION_CREDENTIAL_SECRET: "0123456789abcdef-wrong" };
+    await tellsOfWrongSecret(on, config, environment, "POST /v3/auth/tokens: 401, Unauthorized");
+  } finally {
+    await fake.close();
+  }
+});
