@@ -28,10 +28,10 @@ export function addressesOf(server: Server, networking: Networking): Outcome<rea
     for (const { addr, "OS-EXT-IPS:type": type } of networks[network] ?? []) {
       if (type === "floating") list.add("ExternalIP", addr);
       else if (networking["public-network-name"]?.includes(network)) {
-        list.remove("InternalIP", addr);
+        list.remove(addr);
         list.add("ExternalIP", addr);
       } else if (networking["internal-network-name"]?.includes(network) ?? true) list.add("InternalIP", addr);
-      else list.remove("InternalIP", addr);
+      else list.remove(addr);
     }
   }
   const broken = list.broken();
@@ -49,7 +49,8 @@ function hostnameOf({ metadata, name }: Server): string {
   return metadata?.["hostname"] || name;
 }
 
-type IpType = "InternalIP" | "ExternalIP";
+const IP_TYPES = ["InternalIP", "ExternalIP"] as const;
+type IpType = (typeof IP_TYPES)[number];
 
 /** Addresses in one spelling, each once for each type. */
 function createList(isWithoutIPv6: boolean) {
@@ -61,8 +62,9 @@ function createList(isWithoutIPv6: boolean) {
       if (address === undefined) broken ??= text;
       else if (!isWithoutIPv6 || !address.includes(":")) all.set(`${type} ${address}`, { type, address });
     },
-    remove(type: IpType, text: string): void {
-      all.delete(`${type} ${canonicalIp(text)}`);
+    /** Whatever it was taken for. */
+    remove(text: string): void {
+      for (const type of IP_TYPES) all.delete(`${type} ${canonicalIp(text)}`);
     },
     all: (): readonly NodeAddress[] => [...all.values()],
     broken: () => broken,

@@ -105,6 +105,12 @@ describe("the addresses", () => {
       ],
     ],
     [
+      "without one of a network that is left out, though access names it, too",
+      { "internal-network-name": "two" },
+      { accessIPv4: "10.1.0.2" },
+      [`${E} 2001:db8::7`, `${E} 203.0.113.7`, `${I} 10.2.0.2`],
+    ],
+    [
       "in the order that is wanted",
       { "address-sort-order": "203.0.113.7, 10.2.0.0/16,fd00::/8" },
       {},
