@@ -1,7 +1,6 @@
 import type { Turn } from "#clouds/http/api.ts";
-import { type Meter, meterOfFirst } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
-import { unlessAborted } from "#clouds/http/unless-aborted.ts";
+import { createSharedFlight } from "#clouds/http/shared-flight.ts";
 import { ok } from "#clouds/outcome.ts";
 
 /** What of a list has to be known here. */
@@ -27,55 +26,22 @@ export function createDirectory<List extends Shown>(
   now: () => number,
 ): Directory<List> {
   let latest: List | undefined;
-  let flight: Flight<List> | undefined;
-
-  const takeOff = (meter: Meter): Flight<List> => {
-    const abort = new AbortController();
-    const waiting = new Set([meter]);
-    const started: Flight<List> = {
-      abort,
-      waiting,
-      landing: fetch({ signal: abort.signal, meter: meterOfFirst(waiting) }).finally(() => {
-        if (flight === started) flight = undefined;
-      }),
-    };
-    flight = started;
-    return started;
-  };
+  const flight = createSharedFlight(fetch);
 
   const recent = (): List | undefined =>
     latest !== undefined && now() - latest.startedAt < maxAgeMs ? latest : undefined;
 
   return {
     recent,
-    async list({ signal, meter }) {
-      if (signal.aborted) return { kind: "fault", fault: ABORTED };
-      const joined = flight ?? takeOff(meter);
-      joined.waiting.add(meter);
-      try {
-        const listing = await unlessAborted(joined.landing, signal);
-        if (listing === undefined) return { kind: "fault", fault: ABORTED };
-        // Half a list is better than none, and worse than a whole one.
-        const isHalf = listing.incomplete !== undefined;
-        if (!isHalf || (listing.byId.size > 0 && recent() === undefined)) latest = listing;
-        return ok(listing);
-      } finally {
-        joined.waiting.delete(meter);
-        if (joined.waiting.size === 0) {
-          // What nobody waits for is not asked for any further, and nobody may join it.
-          if (flight === joined) flight = undefined;
-          joined.abort.abort();
-        }
-      }
+    async list(turn) {
+      const listing = await flight.join(turn);
+      if (listing === undefined) return { kind: "fault", fault: ABORTED };
+      // Half a list is better than none, and worse than a whole one.
+      const isHalf = listing.incomplete !== undefined;
+      if (!isHalf || (listing.byId.size > 0 && recent() === undefined)) latest = listing;
+      return ok(listing);
     },
   };
-}
-
-interface Flight<List extends Shown> {
-  readonly abort: AbortController;
-  /** The meters of those who wait for it, in the order in which they came. */
-  readonly waiting: Set<Meter>;
-  readonly landing: Promise<List>;
 }
 
 const ABORTED: Fault = {

@@ -23,7 +23,8 @@ export function authOf(config: OpenStackCloudConfig, environment: Environment, c
       last = await read();
       return isByApplicationCredential(config) ? byCredential(config, last) : byPassword(config, last);
     },
-    secrets: () => (last === undefined ? [] : [last]),
+    // It is sent within JSON, and may come back as it stood there.
+    secrets: () => (last === undefined ? [] : [JSON.stringify(last).slice(1, -1), last]),
   };
 }
 

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { BaseURL } from "#clouds/base-url.ts";
 import type { Api, Turn } from "#clouds/http/api.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
-import { unlessAborted } from "#clouds/http/unless-aborted.ts";
+import { createSharedFlight } from "#clouds/http/shared-flight.ts";
 import type { OpenStackCloudConfig } from "#clouds/openstack/kind.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import { messageOf } from "#core/message-of.ts";
@@ -49,15 +49,16 @@ const PAUSE_MS = 5_000;
 export function createSessions({ api, config, auth, now }: SessionParts): Sessions {
   let held: { readonly session: Session; readonly dueAt: number; readonly endsAt: number } | undefined;
   let failure: { readonly fault: Fault; readonly until: number } | undefined;
-  let flight: Promise<Outcome<Session>> | undefined;
   let renewedAt = Number.NEGATIVE_INFINITY;
 
-  async function signIn({ meter }: Turn): Promise<Outcome<Session>> {
-    // Whoever began it may stop, and the others still wait: it ends by the limits of its request alone.
-    const turn = { signal: new AbortController().signal, meter };
+  const flight = createSharedFlight(signIn);
+
+  async function signIn(turn: Turn): Promise<Outcome<Session>> {
     const given = await ask(api, auth, turn).catch(
       (cause): Outcome<never> => fault("Denied", `${TEMPLATE}: ${messageOf(cause)}`),
     );
+    // Nobody waits for it any more, and it says nothing of the next.
+    if (given.kind === "fault" && given.fault.code === "Aborted") return given;
     const session = given.kind === "fault" ? given : sessionOf(given.value, config);
     if (session.kind === "fault" || given.kind === "fault") {
       const trouble = session.kind === "fault" ? session.fault : FAILED;
@@ -74,10 +75,7 @@ export function createSessions({ api, config, auth, now }: SessionParts): Sessio
 
   async function renewed(turn: Turn): Promise<Outcome<Session>> {
     if (failure !== undefined && now() < failure.until) return { kind: "fault", fault: failure.fault };
-    flight ??= signIn(turn).finally(() => {
-      flight = undefined;
-    });
-    const session = await unlessAborted(flight, turn.signal);
+    const session = await flight.join(turn);
     return session ?? fault("Aborted", `${TEMPLATE}: aborted before it was answered`);
   }
 
@@ -85,7 +83,7 @@ export function createSessions({ api, config, auth, now }: SessionParts): Sessio
     async get(turn, refused) {
       if (refused !== undefined && refused === held?.session) {
         // Several requests are refused at a time, for the same reason.
-        if (flight !== undefined) return renewed(turn);
+        if (flight.isUnderWay()) return renewed(turn);
         if (now() - renewedAt < DENIED_PAUSE_MS) return ok(refused);
         renewedAt = now();
         return renewed(turn);

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { authOf } from "#clouds/openstack/auth.ts";
 import { createOpenStackCloud } from "#clouds/openstack/cloud.ts";
 import { aCall, aNode } from "#test/clouds/builders.ts";
@@ -239,6 +239,35 @@ describe("signing in that fails", () => {
     expect(await ask()).not.toEqual(["Denied"]);
     expect(asked(world.fake)).toMatchObject({ token: 2 });
   });
+});
+
+test("a sign-in that nobody waits for any more is ended, and not held against the next", async () => {
+  const cloud = world.cloud();
+  const node = aServersNode();
+  world.fake.fault = () => "hang";
+  const aborts = [new AbortController(), new AbortController()];
+  const asks = aborts.map(({ signal }) => cloud.instances([node], aCall({ signal })));
+  await vi.waitFor(() => expect(world.fake.hanging).toBe(1), 10_000);
+  aborts[0]?.abort();
+  expect((await asks[0])?.answers).toMatchObject([{ code: "Aborted" }]);
+  expect(world.fake.hanging).toBe(1);
+  aborts[1]?.abort();
+  expect((await asks[1])?.answers).toMatchObject([{ code: "Aborted" }]);
+  await vi.waitFor(() => expect(world.fake.hanging).toBe(0), 5_000);
+  world.fake.fault = undefined;
+  expect((await cloud.instances([node], aCall())).answers).toMatchObject([{ kind: "found" }]);
+});
+
+test("a secret of quotes is not repeated as it stood in JSON either", async () => {
+  const secret = 'a"quoted"\\secret';
+  const config = aConfig({ "auth-url": world.fake.authURL });
+  const environment = { OS_APPLICATION_CREDENTIAL_SECRET: secret };
+  const cloud = createOpenStackCloud(config, authOf(config, environment, "blue"));
+  world.fake.fault = ({ body }) => errors.keystone(401, "Unauthorized", `who is ${body} of ${secret}?`);
+  const { answers } = await cloud.instances([aServersNode()], aCall());
+  await cloud.close();
+  expect(answers).toMatchObject([{ message: expect.stringContaining("of …?") }]);
+  expect(JSON.stringify(answers)).not.toContain("quoted");
 });
 
 test("a project that a wrong credential is for has none of the cluster's servers", async () => {
