@@ -139,12 +139,14 @@ export function createApi(parts: ApiParts): Api {
       const answer = await client.send({ method, path, headers, body }, turn.signal);
       const isThrottled = answer.status === 429;
       if (isThrottled) turn.meter.throttled();
-      budget.observe(readRateLimit(answer, wallClock()), isThrottled);
+      const limit = readRateLimit(answer, wallClock());
+      budget.observe(limit, isThrottled);
       // Before words are cut: half a secret would not be known as one.
       const outcome = classify(answer, request.template, (parsed, said) =>
         hushed(readError(parsed, said), signature),
       );
-      if (outcome.kind === "fault") return ended(outcome);
+      if (outcome.kind === "fault")
+        return ended(limit.retryAfterMs ? { kind: "fault", fault: forLater(outcome.fault) } : outcome);
       const { status, headers: said } = answer;
       return ended({ kind: "ok", value: { status, headers: said, body: outcome.value } });
     } catch (error) {
@@ -212,6 +214,11 @@ function hushed(error: CloudError | undefined, signature: Signature): CloudError
 
 function blotted(words: string, { secrets }: Signature): string {
   return secrets.reduce((said, secret) => said.replaceAll(secret, "…"), words);
+}
+
+/** Whoever says when to come back is not asked again before by the same call. */
+function forLater({ transient: _, ...fault }: Fault): Fault {
+  return fault;
 }
 
 function aborted({ template }: ApiRequest): Fault {

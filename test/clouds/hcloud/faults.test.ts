@@ -43,6 +43,13 @@ describe("an answer to the read of one server", () => {
     ["423", errorAnswer(423, "locked"), "Unavailable", "423, locked", 1],
     ["429", errorAnswer(429, "rate_limit_exceeded"), "Throttled", "429, rate_limit_exceeded", 1],
     ["500", errorAnswer(500, "service_error"), "Unavailable", "500, service_error", 3],
+    [
+      "503 that says when to come back",
+      errorAnswer(503, "unavailable", { "retry-after": "30" }),
+      "Unavailable",
+      "503, unavailable",
+      1,
+    ],
     ["503 in HTML", { status: 503, body: "<h1>Sorry</h1>", headers: HTML }, "Unavailable", "503", 3],
     [
       "a redirect",
