@@ -20,7 +20,11 @@ const silent: Transport = {
   close: async () => {},
 };
 const allowing: Transport = {
-  send: async () => ({ status: 201, headers: {}, body: JSON.stringify({ status: { allowed: true } }) }),
+  async send({ signal }) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    signal?.throwIfAborted();
+    return { status: 201, headers: {}, body: JSON.stringify({ status: { allowed: true } }) };
+  },
   stream: notThere,
   close: async () => {},
 };
