@@ -43,6 +43,7 @@ export async function runRelayWorker(data: RelayWorkerData, watches?: readonly W
       return {
         invoker: tracing.invoker(invoker),
         keep: (name, options) => keepCluster(name, options, undefined),
+        tracer: tracing.tracer,
       };
     },
   });
@@ -63,5 +64,6 @@ function workWithFallback(
   return {
     invoker: tracing.invoker(withFallback(invoker, inProcess, { health, clock: systemClock, onEvent })),
     keep: (name, options) => keepCluster(name, { ...options, relay: followed.of(options.relay) }, undefined),
+    tracer: tracing.tracer,
   };
 }

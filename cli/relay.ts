@@ -96,7 +96,7 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
   if (!hasFallback)
     return serve({
       ...(await clustersInThread(opened, flags.dryRun)),
-      ...{ invoker: tracing.invoker(invoker), serving, dryRun: invoker.dryRun },
+      ...{ invoker: tracing.invoker(invoker), tracer: tracing.tracer, serving, dryRun: invoker.dryRun },
     });
   const parts = createFallbackParts({
     connect: connectAsFunction(opened.addresses),

@@ -44,7 +44,7 @@ export async function runClusters({ workersFor, fleetBrake, ...options }: RunClu
   });
   await serve({
     ...(await clustersInThread(opened, dryRun, followed)),
-    invoker: functions,
+    ...{ invoker: functions, tracer: tracing.tracer },
     sweep(metrics) {
       metrics.followSweep(sweeping.overdue);
       return sweeping;

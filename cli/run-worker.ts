@@ -32,6 +32,7 @@ export async function runRunWorker(data: RunWorkerData): Promise<void> {
           keepCluster(name, { ...options, relay: followed.of(options.relay) }, undefined),
         beside: sweeping,
         overdue: sweeping.overdue,
+        tracer: tracing.tracer,
       };
     },
   });

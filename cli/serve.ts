@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { listenError } from "#cli/listen-error.ts";
 import { privateSweeps } from "#cli/private-sweeps.ts";
 import type { ServingSettings } from "#cli/settings.ts";
+import type { ProcessTracing } from "#cli/start-tracing.ts";
 import type { FollowedSwitch } from "#cli/stop-switch.ts";
 import type { ControllerName } from "#core/event.ts";
 import { logText } from "#core/log-text.ts";
@@ -43,6 +44,8 @@ export interface ServeOptions {
   readonly shard?: Shard | undefined;
   /** What operators have stopped; nothing without it. It is read until the end. */
   readonly stops?: FollowedSwitch | undefined;
+  /** What spans of the relay's own writes go to; nothing is traced without it. */
+  readonly tracer?: ProcessTracing["tracer"];
 }
 
 /** What sweeps clusters now and then. */
@@ -77,6 +80,7 @@ export async function serve({
   shard,
   stops,
   fallback,
+  tracer,
 }: ServeOptions): Promise<void> {
   const metrics = createRelayMetrics();
   const gate = createGate({ clock: systemClock, random: Math.random, partOf: partOfQuotas(serving, shard) });
@@ -92,7 +96,7 @@ export async function serve({
     nodeStatusUpdateFrequencySeconds: serving.nodeStatusUpdateFrequencySeconds,
     onOutcome: log,
     sweep: privateSweeps({ metrics: swept, log }),
-    stops,
+    ...{ stops, tracer },
   });
   const failing = fallback?.(relay, metrics);
   if (failing !== undefined) metrics.followFallback(failing);

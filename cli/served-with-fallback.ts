@@ -11,8 +11,8 @@ import { withFallback } from "#relay/delivery/with-fallback.ts";
 export function servedWithFallback(
   invoker: LambdaInvoker,
   { inProcess }: Pick<FallbackParts, "inProcess">,
-  tracing: Pick<ProcessTracing, "invoker">,
-): Pick<ServeOptions, "invoker" | "dryRun" | "fallback"> {
+  tracing: Pick<ProcessTracing, "invoker" | "tracer">,
+): Pick<ServeOptions, "invoker" | "dryRun" | "fallback" | "tracer"> {
   let clusters = (): number => 0;
   let onEvent = (_: Event): void => {};
   const health = startHealth({ invoker, clusters: () => clusters(), log });
@@ -28,7 +28,7 @@ export function servedWithFallback(
         await either.close();
       },
     }),
-    dryRun: invoker.dryRun,
+    ...{ dryRun: invoker.dryRun, tracer: tracing.tracer },
     fallback(relay, metrics) {
       clusters = () => relay.status().length;
       onEvent = ({ cluster, controller }) => metrics.fellBack(cluster, controller);

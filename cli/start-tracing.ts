@@ -4,6 +4,7 @@ import type { FunctionTracer } from "#functions/parts/function-tracer.ts";
 import { openTracer } from "#tracing/open-tracer.ts";
 import { createDroppedLine } from "#tracing/say-dropped.ts";
 import type { Environment } from "#tracing/settings.ts";
+import type { Tracer } from "#tracing/tracer.ts";
 
 /** What a relay process traces with. */
 export interface ProcessTracing {
@@ -11,6 +12,8 @@ export interface ProcessTracing {
   invoker<Own extends Invoker>(invoker: Own): Own;
   /** For functions in this process: their spans go with those of the relay. */
   readonly functions: FunctionTracer | undefined;
+  /** For what the process writes in the functions' stead. */
+  readonly tracer: Pick<Tracer, "start"> | undefined;
 }
 
 /** What has ended is sent so often, and nobody waits for it. */
@@ -23,7 +26,7 @@ export async function startTracing(
   service = "serverless-ccm-relay",
 ): Promise<ProcessTracing> {
   const tracer = await openTracer(environment, service, log);
-  if (tracer === undefined) return { invoker: (invoker) => invoker, functions: undefined };
+  if (tracer === undefined) return { invoker: (invoker) => invoker, functions: undefined, tracer };
   const sayDropped = createDroppedLine(tracer.counts, log);
   let sending = Promise.resolve();
   let isSending = false;
@@ -37,6 +40,7 @@ export async function startTracing(
   }, EVERY_MS);
   timer.unref();
   return {
+    tracer,
     functions: { start: (start) => tracer.start(start), flush: () => Promise.resolve() },
     invoker: (invoker) => ({
       ...tracedInvoker(invoker, tracer),

@@ -16,6 +16,7 @@ import type { RelayMetrics } from "#relay/report/metrics.ts";
 import type { RelayNote } from "#relay/report/note.ts";
 import { type OutcomeLine, outcomeLinesOf } from "#relay/report/outcome-line.ts";
 import { createTroubles } from "#relay/report/troubles.ts";
+import type { Tracer } from "#tracing/tracer.ts";
 
 /** One cluster, and the way to its API server with the relay's identity. */
 export interface RelayCluster {
@@ -38,11 +39,13 @@ export interface RelayOptions {
   readonly vouches?: boolean | undefined;
   /** Starts what sweeps a cluster that the relay alone can reach; without it, or another's doing, it is not swept. */
   readonly sweep?: ((swept: SweptCluster) => Sweeping) | undefined;
+  /** What spans of the relay's own writes go to; nothing is traced without it. */
+  readonly tracer?: Pick<Tracer, "start"> | undefined;
   /** What operators have stopped; nothing without it. */
   readonly stops?: Pick<Stops, "of" | "onChange"> | undefined;
-  /** One structured line for every outcome, ready for the log. */
   /** Told whose object it is before each is looked at; for whoever must know what a process was at that ended. */
   readonly onHandle?: ((cluster: string) => void) | undefined;
+  /** One structured line for every outcome, ready for the log. */
   readonly onOutcome?: ((line: OutcomeLine) => void) | undefined;
   /** The controllers that there are; those of this build without it. */
   readonly watches?: readonly Watch[] | undefined;
@@ -121,7 +124,7 @@ export function startRelay(options: RelayOptions): Relay {
     const invoker = writes
       ? writingInvoker({
           ...{ cluster, transport, invoker: options.invoker, clock, watches },
-          stopOf,
+          ...{ stopOf, tracer: options.tracer },
         })
       : options.invoker;
     const relay = startClusterRelay({

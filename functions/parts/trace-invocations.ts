@@ -5,7 +5,8 @@ import { parseTraceParent } from "#core/trace-context.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import type { FunctionTracer } from "#functions/parts/function-tracer.ts";
 import { tracedCloud } from "#functions/parts/traced-cloud.ts";
-import { tracedTransport } from "#functions/parts/traced-transport.ts";
+import { observedTransport } from "#kube/client/observed-transport.ts";
+import { apiServerSpan } from "#tracing/api-server-span.ts";
 import { createRequestSpans, type RequestSpans } from "#tracing/request-spans.ts";
 import { cut } from "#tracing/span.ts";
 import type { ActiveSpan } from "#tracing/tracer.ts";
@@ -94,7 +95,9 @@ function tracedWithin(dependencies: Dependencies, requests: RequestSpans): Depen
       );
     },
     async api(cluster) {
-      return tracedTransport(await dependencies.api(cluster), requests.alike);
+      return observedTransport(await dependencies.api(cluster), (request) =>
+        requests.alike(apiServerSpan(request)),
+      );
     },
   };
 }

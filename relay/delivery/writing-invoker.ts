@@ -4,11 +4,13 @@ import { userOf } from "#core/identities.ts";
 import type { Stop } from "#core/stop.ts";
 import { WATCHES } from "#core/watches.ts";
 import { type WrittenAs, writtenAs } from "#core/written-by-relay.ts";
-import type { Invoker } from "#delivery/invoker.ts";
+import type { Invocation, Invoker } from "#delivery/invoker.ts";
 import { actingAs } from "#kube/client/acting-as.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
+import { traceWriting } from "#relay/delivery/trace-writing.ts";
 import { writeInRounds } from "#relay/delivery/write-in-rounds.ts";
+import type { Tracer } from "#tracing/tracer.ts";
 
 /** What writing in the functions' stead takes. */
 export interface WritingInvokerOptions {
@@ -24,6 +26,8 @@ export interface WritingInvokerOptions {
   readonly watches?: readonly Watch[] | undefined;
   /** As whom what a controller decides is written; as in this build without it. */
   readonly writtenAs?: (controller: string) => WrittenAs | undefined;
+  /** What spans of the writes go to; nothing is traced without it. */
+  readonly tracer?: Pick<Tracer, "start"> | undefined;
 }
 
 /** Nothing is written any more so long after the first invocation: an intent to delete is its writer's for 60 seconds. */
@@ -47,16 +51,21 @@ export function writingInvoker(options: WritingInvokerOptions): Pick<Invoker, "i
       const late = new AbortController();
       const cancel = clock.after(WRITING_MS, () => late.abort());
       const bounds = { maxBytes: cluster.limits.answerBytes };
+      const acting = actingAs(options.transport, userOf(as.identity), bounds);
+      const traced = traceWriting(options.tracer, event, acting);
+      let invocation: Invocation | undefined;
       try {
-        return await writeInRounds(event, {
+        invocation = await writeInRounds(traced.event, {
           ...{ cluster, watch, as, invoker, clock },
           stopOf: options.stopOf,
-          transport: actingAs(options.transport, userOf(as.identity), bounds),
+          transport: traced.transport,
           unwanted: signal,
           signal: AbortSignal.any([signal, late.signal]),
         });
+        return invocation;
       } finally {
         cancel();
+        traced.end(invocation);
       }
     },
   };

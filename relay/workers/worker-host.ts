@@ -57,6 +57,8 @@ export interface WorkerWork {
   readonly beside?: { stop(): void; close(): Promise<void> } | undefined;
   /** By cluster, what a sweep beside the relay has found. */
   readonly overdue?: (() => ReadonlyMap<string, number>) | undefined;
+  /** What spans of the relay's own writes go to; nothing is traced without it. */
+  readonly tracer?: RelayOptions["tracer"];
 }
 
 export interface WorkerHostOptions {
@@ -100,7 +102,7 @@ export function startWorkerHost(options: WorkerHostOptions): void {
     if (index !== undefined) handling.begin(index);
   }
 
-  const { invoker, keep, beside, overdue } = options.work({
+  const { invoker, keep, beside, overdue, tracer } = options.work({
     ...{ mark, log: log.add, health, metrics },
     stopOf: async (name) => stops.of(name),
   });
@@ -130,7 +132,7 @@ export function startWorkerHost(options: WorkerHostOptions): void {
     watches: options.watches,
     // What is found is told with how clusters fare: gauges are the main thread's.
     sweep: options.sweeps?.({ metrics: { followSweep: (read) => void found.push(read) }, log: log.add }),
-    stops,
+    ...{ stops, tracer },
   });
   const statusOf = (): readonly FollowedCluster[] => {
     const all = new Map(found.flatMap((read) => [...read()]));

@@ -4,6 +4,7 @@ import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { startFunctionPlatform } from "#emulators/harness/function-platform.ts";
 import { identityFlags } from "#emulators/harness/identity-flags.ts";
+import { WRITES_RELAY } from "#emulators/harness/kube-apiserver.ts";
 import { makeFunctionProject } from "#test/build/function-project.ts";
 import { type Stage, startStage, until } from "#test/e2e/stage.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
@@ -93,6 +94,44 @@ describeWithPart("control-plane", "a node's way, traced", (binaries) => {
     );
     expect(services).toEqual(new Set(["serverless-ccm-relay", "serverless-ccm-dev-node"]));
     expect(await relay.end("SIGTERM")).toBe(0);
+    expect(receiver.faults).toEqual([]);
+  });
+
+  test("is one trace with what the relay writes, where functions reach no API server", async () => {
+    await stage.plane.apply(WRITES_RELAY);
+    const file = join(stage.folder, "clusters.yaml");
+    await writeClustersFile(file, {
+      name: "tenant-a",
+      server: stage.plane.server,
+      certificateAuthorityFile: stage.plane.certificateAuthorityFile,
+      signIn: { relay: { kind: "token-file", file: stage.plane.tokenFile("relay") } },
+      cloud: { provider: "aws", region: stage.ec2.region, vpc: DEFAULT_VPC_ID },
+      controllers: ["cloud-node-controller"],
+      writes: "relay",
+    });
+    const program = stage.program(["run", "--clusters-file", file, "--port", "0"], {
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    });
+    await program.line("Listed");
+    const instances = await stage.join(1);
+    await stage.untilUp(instances);
+    const written = (): Received | undefined =>
+      receiver.spans.find(
+        (span) =>
+          span.name === "write" &&
+          receiver.spans.some((each) => each.parentSpanId === span.spanId && each.name === "PATCH nodes"),
+      );
+    await until("the trace of a node", async () => written() !== undefined, TIMEOUT_MS);
+    const root = written();
+    expect(root && withoutZones(treeOf(receiver.spans, root))).toEqual({
+      write: [
+        { deliver: [{ function: ["DescribeInstances"] }] },
+        "PATCH nodes",
+        "PATCH nodes/status",
+        "POST events",
+      ],
+    });
+    expect(await program.end("SIGTERM")).toBe(0);
     expect(receiver.faults).toEqual([]);
   });
 });
