@@ -42,7 +42,10 @@ let server: Server;
 let mode: Mode;
 /** Objects of the invocations that Lambda has answered with a report. */
 let invoked: string[];
+/** Who writes what its function decides. */
+let writes: "function" | "relay";
 let program: Running | undefined;
+let ending: (() => Promise<void>)[];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "fallback-"));
@@ -53,6 +56,8 @@ beforeEach(async () => {
   await writeFile(join(folder, "instances.json"), JSON.stringify({ instances }));
   mode = "well";
   invoked = [];
+  ending = [];
+  writes = "function";
   const deployed = await deployedFunction();
   server = createServer(async (request, response) => {
     const body = JSON.parse((await text(request)) || "null");
@@ -62,7 +67,7 @@ beforeEach(async () => {
     if (refusal !== undefined)
       return void response.writeHead(refusal.status, { "x-amzn-errortype": refusal.type }).end("{}");
     const report = await deployed(body, { awsRequestId: "x", getRemainingTimeInMillis: () => 30_000 });
-    invoked.push(...report.objects.map(({ name = "probe" }) => name));
+    invoked.push(...namesIn(body));
     response.end(JSON.stringify(report));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -72,6 +77,7 @@ afterEach(async () => {
   program = undefined;
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
+  for (const end of ending) await end();
   await history.close();
   await admin.close();
   await plane.close();
@@ -90,6 +96,11 @@ const entry = (difference: Partial<ClusterEntry> = {}): ClusterEntry =>
     controllers: ["cloud-node-controller"],
     ...difference,
   });
+/** The entry with nothing but the relay to sign in, where that writes. */
+function own(): ClusterEntry {
+  const { signIn: { relay } = {}, ...whole } = entry();
+  return writes === "function" ? entry() : { ...whole, signIn: { relay }, writes };
+}
 const endpoint = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 const rules = rulesFor("file", undefined);
 
@@ -97,7 +108,7 @@ const rules = rulesFor("file", undefined);
 async function deployedFunction(): Promise<PlatformFunction> {
   const api = connect(await access(plane, "node"));
   return controllerFunction(nodeController, {
-    clusters: async () => Cluster.parse(entry()),
+    clusters: async () => Cluster.parse(own()),
     cloud: async () => createMemoryCloud(readMemoryInstances(join(folder, "instances.json"))),
     api: async () => api,
     now: () => new Date(),
@@ -115,15 +126,25 @@ function hastened(factor: number): Clock {
   };
 }
 
+/** The objects of an event; that of a probe is none. */
+const namesIn = ({ objects }: { readonly objects: readonly unknown[] }): string[] =>
+  objects.map((object) => (object as { metadata?: { name: string } }).metadata?.name ?? "probe");
+
 const up = (count: number): Promise<void> =>
   untilTrue(`${count} nodes to come up`, () => history.schedulable === count);
 
 describe("a relay that may handle events by itself", () => {
-  test.each<Mode>(["throttled", "broken", "silent"])(
-    "does so while Lambda is %s, and gives them back when it was well for five minutes",
-    async (outage) => {
+  test.each<[Mode, typeof writes]>([
+    ["throttled", "function"],
+    ["broken", "function"],
+    ["silent", "function"],
+    ["throttled", "relay"],
+  ])(
+    "does so while Lambda is %s and the %s writes, and gives them back when it was well for five minutes",
+    async (outage, whoWrites) => {
+      writes = whoWrites;
       const clock = hastened(60);
-      const cluster = Cluster.parse(entry());
+      const cluster = Cluster.parse(own());
       const lines: Readonly<Record<string, unknown>>[] = [];
       const said = (event: string): boolean => lines.some((line) => line["event"] === event);
       const log = (line: Readonly<Record<string, unknown>>): void => void lines.push(line);
@@ -142,9 +163,7 @@ describe("a relay that may handle events by itself", () => {
       const { followed, inProcess } = createFallbackParts({ connect: connectAsFunction(rules), log });
       const health = startHealth({ invoker: lambda, clusters: () => 1, log, clock });
       const onEvent = ({ objects }: { readonly objects: readonly unknown[] }): void =>
-        void handled.push(
-          ...objects.map((object) => (object as { metadata: { name: string } }).metadata.name),
-        );
+        void handled.push(...namesIn({ objects }));
       const invoker = withFallback(lambda, inProcess, { health, clock, onEvent });
       const transport = connect(await access(plane, "relay"));
       const relay = startRelay({
@@ -188,9 +207,22 @@ describe("a relay that may handle events by itself", () => {
 
   test("does so in its workers, says so, and is ready all the while", async () => {
     const file = join(folder, "clusters.yaml");
-    await writeClustersFile(file, entry());
+    const secluded = await startEmbeddedControlPlane({ folder: join(folder, "secluded") });
+    const its = connect(await access(secluded, "admin"));
+    const itsHistory = await recordNodeHistory(its);
+    ending.push(
+      () => itsHistory.close(),
+      () => its.close(),
+      () => secluded.close(),
+    );
+    const { signIn: { relay } = {}, ...written } = clusterEntryOf(secluded, {
+      ...{ name: "secluded", cloud: entry().cloud, controllers: ["cloud-node-controller"] },
+    });
+    // There no function can sign in, and the relay writes.
+    await writeClustersFile(file, entry(), { ...written, signIn: { relay }, writes: "relay" });
     mode = "throttled";
     await register(admin, 1);
+    await register(its, 1);
     program = startProgram(
       ["relay", `--clusters-file=${file}`, "--function-prefix=x-", "--port=0", "--fallback=in-process"],
       {
@@ -211,9 +243,17 @@ describe("a relay that may handle events by itself", () => {
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     await register(admin, 2);
     await up(2);
+    await untilTrue("the other's node to come up", () => itsHistory.schedulable === 1);
+    expect(metrics).toContain('\nserverless_ccm_fallback_events_total{cluster="secluded",');
     expect(await program.end("SIGTERM")).toBe(0);
+    const wrote = (await secluded.record()).filter(({ verb, user }) => verb === "patch" && user !== "admin");
+    expect(new Set(wrote.map(({ user, resource }) => `${user} ${resource}`))).toEqual(
+      new Set(["serverless-ccm-node nodes"]),
+    );
     // The embedded API server tells nobody what he may do.
-    expect(program.lines.find(({ event }) => event === "FallbackLimited")).toMatchObject({
+    const limited = program.lines.filter(({ event }) => event === "FallbackLimited");
+    expect(limited.map(({ cluster }) => cluster)).toEqual(["blue"]);
+    expect(limited[0]).toMatchObject({
       cluster: "blue",
       message: expect.stringContaining("what it may do in the stead of node cannot be told"),
     });
