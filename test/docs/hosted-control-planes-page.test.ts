@@ -1,0 +1,261 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseAllDocuments, parse as parseYaml } from "yaml";
+import * as z from "zod";
+import { parseEntryDefaults } from "#config/home/kubernetes/entry-defaults.ts";
+import { kubernetesHome } from "#config/home/kubernetes/kubernetes-home.ts";
+import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
+import { writeKubeconfig } from "#emulators/harness/kubeconfig.ts";
+import { connect } from "#kube/client/connect.ts";
+import { access } from "#test/access.ts";
+import {
+  kubeconfigText,
+  type ManagementStage,
+  startManagement,
+} from "#test/config/home/kubernetes/management-stage.ts";
+import { shellBlocks } from "#test/docs/shell-blocks.ts";
+import { describeWithPart, testWithPart } from "#test/setup/parts.ts";
+import { untilTrue } from "#test/until-true.ts";
+import { ROOT } from "../../build/bundle.ts";
+
+const run = promisify(execFile);
+const page = await readFile(`${ROOT}docs/how-to/hosted-control-planes.md`, "utf8");
+const sections = new Map(page.split(/^## /m).map((text) => [text.split("\n", 1)[0] ?? "", text]));
+const sectionOf = (title: string): string => sections.get(title) ?? "";
+const yamlIn = (title: string): readonly string[] =>
+  [...sectionOf(title).matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = ""]) => text);
+
+type Schema = Readonly<Record<string, unknown>>;
+const object = (properties: Readonly<Record<string, Schema>>): Schema => ({ type: "object", properties });
+const list = (items: Schema): Schema => ({ type: "array", items });
+const TEXT: Schema = { type: "string" };
+const ANYTHING: Schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+
+/** A kind of a platform's own, with those of its fields alone that the page names: strict validation takes no other. */
+function standIn(
+  group: string,
+  version: string,
+  plural: string,
+  kind: string,
+  spec: Schema,
+  status = ANYTHING,
+) {
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: "Namespaced",
+      names: { plural, singular: kind.toLowerCase(), kind },
+      versions: [
+        {
+          name: version,
+          ...{ served: true, storage: true },
+          schema: { openAPIV3Schema: object({ spec, status }) },
+        },
+      ],
+    },
+  };
+}
+
+const ARGUMENTS = list(TEXT);
+const KAMAJI = standIn(
+  "kamaji.clastix.io",
+  "v1alpha1",
+  "tenantcontrolplanes",
+  "TenantControlPlane",
+  object({
+    controlPlane: object({
+      deployment: object({
+        additionalVolumes: list(object({ name: TEXT, configMap: object({ name: TEXT }) })),
+        additionalVolumeMounts: object({ apiServer: list(object({ name: TEXT, mountPath: TEXT })) }),
+        extraArgs: object({ apiServer: ARGUMENTS, controllerManager: ARGUMENTS, scheduler: ARGUMENTS }),
+      }),
+    }),
+  }),
+);
+const KUBEADM = standIn(
+  "bootstrap.cluster.x-k8s.io",
+  "v1beta2",
+  "kubeadmconfigs",
+  "KubeadmConfig",
+  object({
+    joinConfiguration: object({
+      nodeRegistration: object({ kubeletExtraArgs: list(object({ name: TEXT, value: TEXT })) }),
+    }),
+  }),
+);
+const HOSTED_CLUSTERS = standIn(
+  "hypershift.openshift.io",
+  "v1beta1",
+  "hostedclusters",
+  "HostedCluster",
+  ANYTHING,
+  object({ kubeconfig: object({ name: TEXT }) }),
+);
+
+describeWithPart("control-plane", "the page on hosted control planes, on a real API server", (binaries) => {
+  let stage: ManagementStage;
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "hosted-"));
+    stage = await startManagement(binaries);
+    for (const definition of [KAMAJI, KUBEADM, HOSTED_CLUSTERS]) {
+      await stage.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
+      const { group, names, versions } = definition.spec;
+      const path = `/apis/${group}/${versions[0]?.name}/namespaces/default/${names.plural}`;
+      await untilTrue(
+        `${names.plural} to be served`,
+        async () => (await stage.admin.send({ method: "GET", path })).status === 200,
+      );
+    }
+    await stage.ask("POST", "/api/v1/namespaces", {
+      ...{ apiVersion: "v1", kind: "Namespace", metadata: { name: "clusters" } },
+    });
+  });
+  afterAll(async () => {
+    await stage?.close();
+    await rm(folder, { recursive: true });
+  });
+
+  /** Makes an object of a stand-in, without keeping it; says what of it is refused. */
+  async function tryOut({ spec: { group, names, versions } }: typeof KAMAJI, spec: unknown): Promise<string> {
+    const version = versions[0]?.name ?? "";
+    const path = `/apis/${group}/${version}/namespaces/default/${names.plural}?dryRun=All&fieldValidation=Strict`;
+    const metadata = { name: "tenant-a" };
+    const body = { apiVersion: `${group}/${version}`, kind: names.kind, metadata, spec };
+    const answer = await stage.admin.send({ method: "POST", path, body });
+    return answer.status === 201 ? "" : `${answer.status} ${answer.body}`;
+  }
+
+  describe("Kamaji", () => {
+    const [written = ""] = yamlIn("Kamaji");
+    const { spec } = parseYaml(written);
+
+    test("takes what the page says, every field of it", async () => {
+      expect(await tryOut(KAMAJI, spec)).toBe("");
+      expect(await tryOut(KAMAJI, { controlPlane: { deployment: { extraArg: {} } } })).toContain("extraArg");
+    });
+
+    test("finds the file where the flag looks for it", () => {
+      const { additionalVolumes, additionalVolumeMounts, extraArgs } = spec.controlPlane.deployment;
+      const [mount] = additionalVolumeMounts.apiServer;
+      expect(additionalVolumes.map(({ name }: { name: string }) => name)).toEqual([mount.name]);
+      expect(extraArgs.apiServer).toEqual([`--authentication-config=${mount.mountPath}/config.yaml`]);
+      expect(mount).not.toHaveProperty("subPath");
+    });
+  });
+
+  test("Cluster API's kubeadm takes what the page says of kubelets", async () => {
+    const [kubelets = "", defaults = ""] = yamlIn("Cluster API");
+    expect(await tryOut(KUBEADM, { joinConfiguration: parseYaml(kubelets) })).toBe("");
+    expect(parseAllDocuments(defaults)).toHaveLength(1);
+    const entry = parseEntryDefaults(defaults, "defaults.yaml").forCluster({ name: "a", namespace: "b" });
+    expect(entry).toMatchObject({
+      cloud: { clusterTag: "a" },
+      signIn: { functions: { audience: "serverless-ccm:b.a" } },
+    });
+  });
+
+  describe("HyperShift", () => {
+    const HOSTED = "/apis/hypershift.openshift.io/v1beta1/namespaces/clusters/hostedclusters";
+    const kubeconfig = async (server: string): Promise<string> =>
+      kubeconfigText(
+        server,
+        { "client-certificate-data": "Y2VydGlmaWNhdGU=", "client-key-data": "a2V5" },
+        {
+          "certificate-authority-data": Buffer.from(
+            (await createCertificateAuthority()).certificate,
+          ).toString("base64"),
+        },
+      );
+    const SECRET = "tenant-a-admin-kubeconfig";
+
+    /** What its operator keeps: the HostedCluster, and its administrator's kubeconfig beside it. */
+    async function host(server: string): Promise<void> {
+      const apiVersion = "hypershift.openshift.io/v1beta1";
+      const status = { kubeconfig: { name: SECRET } };
+      const metadata = { name: "tenant-a" };
+      await stage.ask("POST", HOSTED, { apiVersion, kind: "HostedCluster", metadata, spec: {}, status });
+      await stage.putSecret({
+        ...{ namespace: "clusters", name: SECRET },
+        data: { kubeconfig: await kubeconfig(server) },
+      });
+    }
+
+    testWithPart("kubectl")(
+      "finds the cluster by what the page labels, and follows its kubeconfig",
+      async () => {
+        await host("https://10.1.2.3:6443");
+        const home = kubernetesHome({
+          ...{ reference: "kubernetes:", namespace: undefined },
+          defaults: parseEntryDefaults("cloud: { provider: aws, region: eu-central-1 }", "defaults.yaml"),
+          connect: async () => connect(await access(stage.plane, "admin")),
+        });
+        expect((await home.read()).clusters).toEqual([]);
+
+        const [block] = shellBlocks(sectionOf("HyperShift"));
+        const file = join(folder, "management.kubeconfig");
+        await writeKubeconfig(file, {
+          ...{ cluster: "management", user: "admin", server: stage.plane.server },
+          certificateAuthorityFile: stage.plane.certificateAuthorityFile,
+          tokenFile: stage.plane.tokenFile("admin"),
+        });
+        const env = { PATH: process.env["PATH"], KUBECONFIG: file, HOME: folder };
+        await run("sh", ["-euc", block?.commands ?? "false"], { env });
+        const found = {
+          name: "tenant-a",
+          cloud: { provider: "aws", vpc: "vpc-0123456789abcdef0" },
+          signIn: { relay: { kind: "minted-token", secret: `clusters/${SECRET}`, key: "kubeconfig" } },
+        };
+        const content = await home.read();
+        expect(content).toMatchObject({
+          faulty: [],
+          clusters: [{ ...found, server: "https://10.1.2.3:6443" }],
+        });
+        expect(JSON.stringify(content)).not.toContain("a2V5");
+
+        // Its operator renews the certificate within, and leaves labels of others alone.
+        const data = {
+          kubeconfig: Buffer.from(await kubeconfig("https://10.1.2.4:6443")).toString("base64"),
+        };
+        const path = `/api/v1/namespaces/clusters/secrets/${SECRET}`;
+        await stage.ask("PATCH", path, { data }, "application/merge-patch+json");
+        expect((await home.read()).clusters).toMatchObject([{ ...found, server: "https://10.1.2.4:6443" }]);
+      },
+    );
+
+    test("grants the relay that Secret, and neither a HostedCluster nor a Shoot", async () => {
+      for (const part of ["service-account.yaml", "kubernetes-home/read-clusters.yaml"]) {
+        if (part === "service-account.yaml")
+          await stage.ask("POST", "/api/v1/namespaces", {
+            ...{ apiVersion: "v1", kind: "Namespace", metadata: { name: "serverless-ccm" } },
+          });
+        await stage.plane.apply(`${ROOT}infra/management/${part}`);
+      }
+      const Review = z.object({ status: z.object({ allowed: z.boolean() }) });
+      const may = async (verb: string, resource: string, group = ""): Promise<boolean> => {
+        const spec = {
+          user: "system:serviceaccount:serverless-ccm:serverless-ccm-relay",
+          resourceAttributes: { verb, group, resource, namespace: "clusters" },
+        };
+        const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
+        const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+        return Review.parse(JSON.parse(await stage.ask("POST", path, body))).status.allowed;
+      };
+      await untilTrue("the rights to be in force", () => may("get", "secrets"));
+      expect(await may("watch", "secrets")).toBe(true);
+      for (const verb of ["get", "list", "watch", "create", "patch", "delete"]) {
+        expect(await may(verb, "hostedclusters", "hypershift.openshift.io")).toBe(false);
+        expect(await may(verb, "shoots", "core.gardener.cloud")).toBe(false);
+      }
+      for (const verb of ["create", "update", "patch", "delete"])
+        expect([verb, await may(verb, "secrets")]).toEqual([verb, false]);
+    });
+  });
+});
