@@ -125,10 +125,10 @@ describeWithPart("control-plane", "a node's way, traced", (binaries) => {
     const root = written();
     expect(root && withoutZones(treeOf(receiver.spans, root))).toEqual({
       write: [
-        { deliver: [{ function: ["DescribeInstances"] }] },
         "PATCH nodes",
         "PATCH nodes/status",
         "POST events",
+        { deliver: [{ function: ["DescribeInstances"] }] },
       ],
     });
     expect(await program.end("SIGTERM")).toBe(0);
