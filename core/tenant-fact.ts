@@ -93,7 +93,7 @@ export function fieldIn({ field = "" }: Problem): TenantFact {
 
 /** A field of a Service, or the name of an annotation for controllers of Kubernetes. */
 const FIELD =
-  /^(?:(?:spec|metadata)(?:\.[A-Za-z]+(?:\[\d+\])?)+|(?:[a-z0-9-]+\.)*(?:kubernetes\.io|serverless-ccm\.io|kube-vip\.io|k8s\.co|oraclecloud\.com)\/[\w.-]+)$/;
+  /^(?:(?:spec|metadata)(?:\.[A-Za-z]+(?:\[\d+\])?)+|(?:[a-z0-9-]+\.)*(?:kubernetes\.io|serverless-ccm\.io|kube-vip\.io|k8s\.co|digitalocean\.com|oraclecloud\.com)\/[\w.-]+)$/;
 
 /** What a Service says, as far as it does say so; whatever else was taken for its value is left out. */
 export function valueIn({ value = "" }: Problem, { metadata, spec }: Service): TenantFact {

@@ -45,6 +45,9 @@ describe("a Warning", () => {
     ["metadata.annotations", true],
     ["serverless-ccm.io/load-balancer", true],
     [FIELD, true],
+    ["kubernetes.digitalocean.com/load-balancer-id", true],
+    ["kubernetes.digitalocean.com/firewall-managed", true],
+    ["service.kubernetes.io/do-loadbalancer-disown", true],
     ["ports", false],
     ["spec", false],
   ])("takes %s for a field: %s", (field, isField) => {
