@@ -6,6 +6,7 @@ import { createMeter } from "#clouds/http/meter.ts";
 import { abortedBefore, answerOf } from "#clouds/http/outcome.ts";
 import { loadedCapability } from "#clouds/loaded-capability.ts";
 import { createOciApis } from "#clouds/oci/api.ts";
+import { checkConfiguration } from "#clouds/oci/check-configuration.ts";
 import { findControl } from "#clouds/oci/control.ts";
 import { instanceOf } from "#clouds/oci/instance.ts";
 import { createInventory } from "#clouds/oci/inventory.ts";
@@ -79,6 +80,7 @@ export function createOciCloud(
         leave();
       }
     },
+    checkConfiguration: (signal) => checkConfiguration(config, apis.iaas, { signal, meter: createMeter() }),
     async close() {
       apis.close();
     },

@@ -1,7 +1,10 @@
 import type { Diagnosis } from "#clouds/diagnosis.ts";
 import { classify, unanswered } from "#clouds/http/classify.ts";
 import { createHttpClient, type HttpAnswer } from "#clouds/http/client.ts";
+import { worldOf } from "#clouds/http/cloud-options.ts";
 import type { LoadCloudOptions } from "#clouds/kind.ts";
+import { createOciApis } from "#clouds/oci/api.ts";
+import { diagnosePermissions } from "#clouds/oci/diagnose-permissions.ts";
 import { hostsOf } from "#clouds/oci/hosts.ts";
 import type { OciCloudConfig } from "#clouds/oci/kind.ts";
 import { compartmentsOf } from "#clouds/oci/kind.ts";
@@ -25,6 +28,7 @@ export async function diagnoseOci(
   await key();
   const keyId = `${auth.tenancy}/${auth.user}/${auth.fingerprint.toLowerCase()}`;
   const sign = signRequests({ keyId, key, host: new URL(url).host, wallClock: Date.now });
+  const apis = createOciApis(config, key, { ...worldOf({}), clusterName: options.clusterName });
   const readError = readErrorAt(Date.now);
   const client = createHttpClient(url);
   const answered = new Map<string, Promise<{ readonly answer: HttpAnswer; readonly at: number }>>();
@@ -117,7 +121,11 @@ export async function diagnoseOci(
       const ahead = date - at;
       return ahead < 0 && ahead > -1_000 ? 0 : ahead;
     },
-    close: () => client.close(),
+    permissions: (signal) => diagnosePermissions(config, apis, signal),
+    close() {
+      client.close();
+      apis.close();
+    },
   };
 }
 

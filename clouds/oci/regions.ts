@@ -44,6 +44,9 @@ const REGION_OF_KEY: Readonly<Record<string, string>> = {
   zrh: "eu-zurich-1",
 };
 
+/** All of them, in full. */
+export const KNOWN_REGIONS: readonly string[] = Object.values(REGION_OF_KEY).toSorted();
+
 /** The region's full name, of itself or of its short key; undefined of what is neither. */
 export function regionNamed(text: string): string | undefined {
   if (/^[a-z]{2,8}(-[a-z]+)+-\d{1,2}$/.test(text)) return text;

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runProgram } from "#test/cli/program.ts";
 import { API_KEY, anApiKey } from "#test/clouds/oci/fake/credentials.ts";
+import { NOT_FOUND } from "#test/clouds/oci/fake/reply.ts";
+import { startFakeOci } from "#test/clouds/oci/fake/server.ts";
 import { aWriting } from "#test/clouds/oci/world.ts";
 
 let folder: string;
@@ -20,6 +22,22 @@ beforeAll(async () => {
   await writeFile(join(folder, "kubeconfig"), JSON.stringify(kubeconfig));
 });
 afterAll(() => rm(folder, { recursive: true }));
+
+test("run asks Oracle once, and ends with 2 where there is no such compartment", async () => {
+  const fake = await startFakeOci();
+  try {
+    fake.fault = () => NOT_FOUND;
+    await writeFile(join(folder, "key.pem"), API_KEY.pem);
+    const { provider: _, ...config } = aWriting({ auth: { keyFile: join(folder, "key.pem") } }, fake.url);
+    await writeFile(join(folder, "cloud.yaml"), JSON.stringify(config));
+    const flags = ["--cloud-config", join(folder, "cloud.yaml"), "--kubeconfig", join(folder, "kubeconfig")];
+    const { code, stderr } = await runProgram(["run", "--cloud-provider", "oci", ...flags], "", {});
+    expect(stderr).toContain(`--cloud-config compartment: GET /instances: 404, NotAuthorizedOrNotFound`);
+    expect([code, fake.requests.length]).toEqual([2, 1]);
+  } finally {
+    await fake.close();
+  }
+});
 
 const inline = (pem: string, more: Record<string, unknown> = {}) => ({
   auth: { keyFile: undefined, key: pem, ...more },

@@ -62,6 +62,14 @@ export function createFakeNetwork(): FakeNetwork {
   const routes: FakeRoute[] = [
     {
       method: "GET",
+      path: /^\/20160918\/vcns\/([^/]+)$/,
+      answer: (_, id = "") =>
+        [...subnets.values()].some(({ vcnId }) => vcnId === id)
+          ? { status: 200, body: { id, compartmentId: COMPARTMENT, lifecycleState: "AVAILABLE" } }
+          : NOT_FOUND,
+    },
+    {
+      method: "GET",
       path: /^\/20160918\/subnets\/([^/]+)$/,
       answer: (_, id = "") => {
         const subnet = subnets.get(id);

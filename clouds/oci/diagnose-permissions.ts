@@ -1,0 +1,96 @@
+import { createMeter } from "#clouds/http/meter.ts";
+import type { Outcome } from "#clouds/http/outcome.ts";
+import type { OciApis } from "#clouds/oci/api.ts";
+import type { OciService } from "#clouds/oci/hosts.ts";
+import { compartmentsOf, type OciCloudConfig } from "#clouds/oci/kind.ts";
+import { BASES, GROUPS_PATH } from "#clouds/oci/load-balancers/operations.ts";
+import { ListedBalancer, Subnet } from "#clouds/oci/load-balancers/state.ts";
+import { isNotFound } from "#clouds/oci/read-error.ts";
+import { type Finding, failed, ok, skipped, warning } from "#core/finding.ts";
+
+/** A read that shows a permission, and the policy statement that gives it. */
+interface Need {
+  readonly service: OciService;
+  readonly path: string;
+  readonly statement: string;
+}
+
+/** Whether the user may do what load balancers take, as far as reading shows; each permission that is missing is told by its policy statement. */
+export async function diagnosePermissions(
+  config: OciCloudConfig,
+  apis: OciApis,
+  signal: AbortSignal,
+): Promise<Finding> {
+  const { auth, loadBalancer = {}, vcn } = config;
+  if (loadBalancer.disabled === true)
+    return skipped("load balancers are switched off: loadBalancer.disabled");
+  const turn = { signal, meter: createMeter() };
+  const refused: string[] = [];
+  const statements = new Set<string>();
+
+  /** Undefined where it is refused, which is noted; a fault that says nothing of permissions is handed on. */
+  async function look({ service, path, statement }: Need): Promise<Outcome<unknown>> {
+    const template = `GET ${path.replace(/\?.*/, "").replace(/ocid1[^/]+/, "{id}")}`;
+    const outcome = await apis[service].get({ operation: "doctor", template, path }, turn);
+    if (outcome.kind === "ok") return outcome;
+    const { status, message } = outcome.fault;
+    if (!isNotFound(outcome.fault) && status !== 403) return outcome;
+    refused.push(message);
+    statements.add(`allow group GROUP to ${statement}`);
+    return { kind: "ok", value: undefined };
+  }
+
+  for (const compartment of compartmentsOf(config)) {
+    const query = new URLSearchParams({ compartmentId: compartment, limit: "1" });
+    const where = compartment.startsWith("ocid1.tenancy.") ? "tenancy" : `compartment id ${compartment}`;
+    const lb = { service: "loadBalancer", statement: `manage load-balancers in ${where}` } as const;
+    const nlb = {
+      service: "networkLoadBalancer",
+      statement: `manage network-load-balancers in ${where}`,
+    } as const;
+    const groups = { service: "iaas", statement: `manage network-security-groups in ${where}` } as const;
+    const listed = await look({ ...lb, path: `${BASES.lb.path}?${query}` });
+    if (listed.kind === "fault") return failed(listed.fault.message, RETRY);
+    const balancer = ListedBalancer.array().safeParse(listed.value).data?.[0];
+    const needs: readonly Need[] = [
+      ...(balancer === undefined
+        ? []
+        : [{ ...lb, path: `${BASES.lb.path}/${encodeURIComponent(balancer.id)}/workRequests?limit=1` }]),
+      { ...nlb, path: `${BASES.nlb.path}?${query}` },
+      { ...nlb, path: `/20200501/workRequests?${query}` },
+      { ...groups, path: `${GROUPS_PATH}?${query}${vcn === undefined ? "" : `&vcnId=${vcn}`}` },
+    ];
+    for (const need of needs) {
+      const outcome = await look(need);
+      if (outcome.kind === "fault") return failed(outcome.fault.message, RETRY);
+    }
+  }
+  for (const key of ["subnet1", "subnet2"] as const) {
+    const id = loadBalancer[key];
+    if (!id) continue;
+    const path = `/20160918/subnets/${id}`;
+    const statement = `use virtual-network-family in the compartment of loadBalancer.${key}, ${id}`;
+    const outcome = await look({ service: "iaas", path, statement });
+    if (outcome.kind === "fault") return failed(outcome.fault.message, RETRY);
+    const subnet = Subnet.safeParse(outcome.value).data;
+    if (subnet !== undefined && vcn !== undefined && subnet.vcnId !== vcn)
+      return failed(
+        `loadBalancer.${key} is in ${subnet.vcnId}, and vcn is ${vcn}`,
+        `set loadBalancer.${key} to a subnet of vcn: every Service without a subnet of its own is refused`,
+      );
+  }
+  if (refused.length > 0) return failed(refused.join("; "), `${[...statements].join("; ")}; ${GROUP}`);
+  const mode = loadBalancer.securityListManagementMode;
+  if (mode !== "NSG" && mode !== "None")
+    return warning(
+      `loadBalancer.securityListManagementMode is ${mode ?? "not set"}: load balancers of the type lb whose Service says no mode are refused`,
+      "set it to NSG or None; security lists are not edited",
+    );
+  return ok(
+    `user ${auth.user} may list load balancers, network load balancers, their work requests and network security groups; whether it may make, change and delete them only a change would show`,
+  );
+}
+
+const GROUP =
+  "GROUP is that of auth.user, and OCI answers alike to a compartment or subnet that is not there: see their OCIDs, too";
+const RETRY = "run doctor again; see auth.region, endpoints, the network, and Oracle's own health";
