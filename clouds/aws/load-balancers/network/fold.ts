@@ -40,9 +40,7 @@ export function foldNetwork(
       const before = state.vpc.sharedGroupUsers ?? [];
       const users = before.filter((arn) => arn !== LoadBalancerArn);
       const hasLost = users.length < before.length;
-      const vpc = hasLost
-        ? { ...state.vpc, sharedGroupUsers: users, hasLostUser: true as const }
-        : state.vpc;
+      const vpc = hasLost ? { ...state.vpc, sharedGroupUsers: users, hasLostUser: true as const } : state.vpc;
       // Another Service's is folded in for the sake of what all of them share.
       const isOwn = state.network?.loadBalancer.LoadBalancerArn === LoadBalancerArn;
       return { ...state, network: isOwn ? undefined : state.network, targetGroups, vpc };

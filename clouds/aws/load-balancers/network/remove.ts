@@ -47,7 +47,8 @@ const LOOK_AGAIN: LoadBalancerStep = {
   kind: "wait",
   because: {
     code: "SharedSecurityGroup",
-    message: "whether other load balancers still have the security group that all of them share is looked at once more",
+    message:
+      "whether other load balancers still have the security group that all of them share is looked at once more",
   },
   afterSeconds: 5,
 };

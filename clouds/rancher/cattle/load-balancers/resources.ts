@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { canonicalIp } from "#clouds/canonical-ip.ts";
 import { Balancer, External, PortRule } from "#clouds/rancher/cattle/load-balancers/state.ts";
+import { canonicalIp } from "#core/cidr.ts";
 
 const Urls = z.record(z.string(), z.string());
 /** Whatever is changed or deleted is so where it says itself that it is. */
