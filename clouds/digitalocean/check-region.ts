@@ -1,6 +1,6 @@
 import * as z from "zod";
-import type { ConfigurationCheck } from "#clouds/cloud.ts";
 import type { Api, Turn } from "#clouds/http/api.ts";
+import type { Outcome } from "#clouds/http/outcome.ts";
 import { nearest } from "#core/nearest.ts";
 
 /** All regions there are: one page holds them. */
@@ -17,11 +17,14 @@ export function faultOfRegion(region: string, body: unknown): string | undefined
   return `DigitalOcean has no region ${region}${near === undefined ? "" : `; perhaps ${near}`}`;
 }
 
-/** Whether DigitalOcean has the region; where it does not say so, nothing is wrong. */
-export async function checkRegion(api: Api, region: string, turn: Turn): Promise<ConfigurationCheck> {
+/** Whether DigitalOcean has the region; a fault of the configuration names its key. */
+export async function checkRegion(api: Api, region: string, turn: Turn): Promise<Outcome<unknown>> {
   const request = { operation: "regions_list", template: REGIONS_TEMPLATE, path: REGIONS_PATH };
   const outcome = await api.get(request, turn);
-  if (outcome.kind === "fault") return { faults: [], unchecked: `region: ${outcome.fault.message}` };
+  if (outcome.kind === "fault")
+    return { kind: "fault", fault: { ...outcome.fault, message: `region: ${outcome.fault.message}` } };
   const message = faultOfRegion(region, outcome.value);
-  return { faults: message === undefined ? [] : [{ key: "region", message }] };
+  return message === undefined
+    ? outcome
+    : { kind: "fault", fault: { code: "Denied", key: "region", message } };
 }

@@ -1,28 +1,22 @@
 import type { Cloud } from "#clouds/cloud.ts";
+import { notOurs } from "#clouds/digitalocean/belonging.ts";
 import { checkRegion } from "#clouds/digitalocean/check-region.ts";
-import { findControl } from "#clouds/digitalocean/control.ts";
+import type { Droplet } from "#clouds/digitalocean/droplet.ts";
 import { instanceOf } from "#clouds/digitalocean/instance.ts";
 import { DEFAULT_API_URL, type DigitalOceanCloudConfig, TOKEN_VARIABLE } from "#clouds/digitalocean/kind.ts";
 import { listDroplets, listFew } from "#clouds/digitalocean/list-droplets.ts";
-import { subjectOf } from "#clouds/digitalocean/query.ts";
+import { parseProviderID } from "#clouds/digitalocean/provider-id.ts";
+import { readDroplet } from "#clouds/digitalocean/read-droplet.ts";
 import { readError } from "#clouds/digitalocean/read-error.ts";
-import { createReads } from "#clouds/digitalocean/reads.ts";
-import { type Resolution, resolve, type Sources } from "#clouds/digitalocean/resolve.ts";
-import { settleGuesses } from "#clouds/digitalocean/settle-guesses.ts";
 import { type Authorize, createApi, signedBy } from "#clouds/http/api.ts";
 import { createBudget, type Quota } from "#clouds/http/budget.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
 import { type HttpCloudOptions, userAgentOf, worldOf } from "#clouds/http/cloud-options.ts";
-import { createMeter } from "#clouds/http/meter.ts";
-import { answerOf } from "#clouds/http/outcome.ts";
 import { tokenOf } from "#clouds/http/token-of.ts";
 import type { Environment } from "#clouds/kind.ts";
-import { createDirectory } from "#clouds/listed/directory.ts";
+import { createListedCloud } from "#clouds/listed/listed-cloud.ts";
+import { createSources } from "#clouds/listed/sources.ts";
 import { loadedCapability } from "#clouds/loaded-capability.ts";
-import type { InstanceAnswer } from "#core/instance.ts";
-import { messageOf } from "#core/message-of.ts";
-import type { Node } from "#core/node/node.ts";
-import { isUninitialized } from "#core/node/taints.ts";
 
 /** What DigitalOcean allows: 250 requests a minute and 5,000 an hour for each token. */
 const QUOTA: Quota = { burst: 50, refillPerSecond: 4 };
@@ -67,15 +61,34 @@ export function createDigitalOceanCloud(
     random,
   });
   const tag = config.dropletTag;
-  const sources: Sources = {
-    droplets: createDirectory((turn) => listDroplets(api, { tag }, turn, now), maxListAgeMs, now),
-    gpuDroplets: createDirectory((turn) => listDroplets(api, { type: "gpus" }, turn, now), maxListAgeMs, now),
-    reads: createReads(api, maxListAgeMs, now),
+  const sources = createSources<Droplet>({
+    // Those with GPUs the API lists apart.
+    lists: [
+      (turn) => listDroplets(api, { tag }, turn, now),
+      (turn) => listDroplets(api, { type: "gpus" }, turn, now),
+    ],
+    read: (id, turn) => readDroplet(api, id, turn),
+    notOurs: (droplet) => notOurs(config, droplet),
+    maxListAgeMs,
     now,
-  };
+  });
   const world = { config, api, budget, sources };
-  return {
+  const nodes = createListedCloud({
     provider: "digitalocean",
+    title: "DigitalOcean",
+    machine: "droplet",
+    budget,
+    parseProviderID,
+    sources,
+    listFew: (turn) => listFew(api, { tag }, turn),
+    // One that is powered off is there as well.
+    isAlive: () => true,
+    instanceOf,
+    check: (turn) => checkRegion(api, config.region, turn),
+    close: () => client.close(),
+  });
+  return {
+    ...nodes,
     capabilities: {
       // Not in the bundles of functions that have no use for them (build/build.ts).
       loadBalancers: loadedCapability(async () => {
@@ -99,38 +112,6 @@ export function createDigitalOceanCloud(
         return createFirewall(world);
       }),
     },
-    checkConfiguration: (signal) => checkRegion(api, config.region, { signal, meter: createMeter() }),
-    async instances(nodes, { signal, share, control: isControlWanted, onRequest }) {
-      const meter = createMeter(onRequest);
-      const allAnswer = (answer: InstanceAnswer) => ({
-        answers: nodes.map(() => answer),
-        usage: meter.usage(),
-      });
-      if (nodes.length === 0 || signal.aborted) return allAnswer(ABORTED);
-      if (budget.isLow() && !nodes.some(isUninitialized)) return allAnswer(HELD_BACK);
-      const leave = budget.enter(share);
-      try {
-        const turn = { signal, meter };
-        const resolutions = settleGuesses(await resolve(nodes, sources, config, turn));
-        const control = isControlWanted
-          ? await findControl(resolutions, config, () => listFew(api, { tag }, turn))
-          : undefined;
-        const answers = nodes.map((node) => answerFor(node, resolutions.get(node), control));
-        return { answers, usage: meter.usage() };
-      } catch (error) {
-        // Nothing is known to come here; but the contract is that nobody's batch rejects.
-        return allAnswer({
-          kind: "error",
-          code: "Unavailable",
-          message: `DigitalOcean: ${messageOf(error)}`,
-        });
-      } finally {
-        leave();
-      }
-    },
-    async close() {
-      client.close();
-    },
   };
 }
 
@@ -138,34 +119,3 @@ function quotaOf({ requestsPerSecond = QUOTA.refillPerSecond }: DigitalOceanClou
   const refillPerSecond = Math.min(QUOTA.refillPerSecond, requestsPerSecond);
   return { refillPerSecond, burst: (QUOTA.burst * refillPerSecond) / QUOTA.refillPerSecond };
 }
-
-function answerFor(
-  node: Node,
-  resolution: Resolution | undefined,
-  control: string | undefined,
-): InstanceAnswer {
-  const subject = subjectOf(node);
-  if (resolution === undefined)
-    return { kind: "error", code: "Unavailable", message: `${subject}: no answer` };
-  if (resolution.kind === "fault") return answerOf(resolution.fault, subject);
-  if (resolution.kind === "absent") {
-    const message = `${subject}: ${resolution.message}`;
-    return { kind: "not-found", message, ...(control === undefined ? {} : { control }) };
-  }
-  const instance = instanceOf(resolution.droplet);
-  return instance.kind === "ok"
-    ? { kind: "found", instance: instance.value }
-    : answerOf(instance.fault, subject);
-}
-
-const ABORTED: InstanceAnswer = {
-  kind: "error",
-  code: "Aborted",
-  message: "aborted before DigitalOcean was asked",
-};
-
-const HELD_BACK: InstanceAnswer = {
-  kind: "error",
-  code: "Throttled",
-  message: "little is left of the account's hourly quota, and is kept for nodes that are to be initialized",
-};

@@ -1,8 +1,8 @@
 import { Droplet, DropletsPage } from "#clouds/digitalocean/droplet.ts";
-import { createListing, type Listing } from "#clouds/digitalocean/listing.ts";
 import type { Api, Turn } from "#clouds/http/api.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { allPages, type NumberedPage } from "#clouds/listed/all-pages.ts";
+import { createListing, type Listing } from "#clouds/listed/listing.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
 /** What narrows a list. The API leaves GPU droplets out of a list without a type, and takes no tag beside one. */
@@ -19,11 +19,16 @@ export async function listDroplets(
   filter: DropletFilter,
   turn: Turn,
   now: () => number,
-): Promise<Listing> {
+): Promise<Listing<Droplet>> {
   const startedAt = now();
   const fetch = (page: number) => fetchPage(api, filter, page, turn);
   const { entries, ...rest } = await allPages(fetch, { mostPages: MAX_PAGES, tooMany, nameless });
-  return createListing({ startedAt, droplets: entries, ...rest });
+  return createListing({ startedAt, machines: entries, addressesOf, ...rest });
+}
+
+/** IPv4 alone, private or public: no node can be called after an IPv6 address. */
+function addressesOf({ networks }: Droplet): readonly string[] {
+  return networks?.v4.map((each) => each.ip_address) ?? [];
 }
 
 /** A few droplets of the first page, for what their being there proves. */

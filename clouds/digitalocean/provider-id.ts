@@ -1,7 +1,4 @@
-/** What a provider ID names: a droplet, something of another cloud, or nothing. */
-export type ProviderID =
-  | { readonly kind: "droplet"; readonly id: string }
-  | { readonly kind: "foreign" | "invalid"; readonly message: string };
+import type { ProviderID } from "#clouds/listed/query.ts";
 
 const SCHEME = "digitalocean://";
 
@@ -9,7 +6,7 @@ const SCHEME = "digitalocean://";
 export function parseProviderID(text: string): ProviderID {
   if (!text.startsWith(SCHEME)) return notOurs("foreign", text, "its scheme is not digitalocean");
   const id = text.slice(SCHEME.length);
-  if (isDropletId(id)) return { kind: "droplet", id };
+  if (isDropletId(id)) return { kind: "id", id };
   return notOurs(
     "invalid",
     text,

@@ -8,6 +8,7 @@ import { createNetwork, findNetwork } from "#clouds/hcloud/network.ts";
 import { parseProviderID } from "#clouds/hcloud/provider-id.ts";
 import { readError } from "#clouds/hcloud/read-error.ts";
 import { readServer } from "#clouds/hcloud/read-server.ts";
+import type { Server } from "#clouds/hcloud/server.ts";
 import { type Authorize, createApi, signedBy } from "#clouds/http/api.ts";
 import { createBudget, type Quota } from "#clouds/http/budget.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
@@ -15,6 +16,7 @@ import { type HttpCloudOptions, userAgentOf, worldOf } from "#clouds/http/cloud-
 import { tokenOf } from "#clouds/http/token-of.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { createListedCloud } from "#clouds/listed/listed-cloud.ts";
+import { createSources } from "#clouds/listed/sources.ts";
 
 /**
  * What is asked at the most. Hetzner allows a project 3,600 requests, of which one comes back each second; how many are left it says with
@@ -57,6 +59,13 @@ export function createHcloudCloud(
   const network = createNetwork(api, config.network, now);
   const requirements = parseLabelSelector(labelSelector ?? "") ?? [];
   let ownership: Ownership = { network: undefined, labelSelector, requirements };
+  const sources = createSources<Server>({
+    lists: [(turn) => listServers(api, labelSelector, turn, now)],
+    read: (id, turn) => readServer(api, id, turn),
+    notOurs: (server) => notOurs(ownership, server),
+    maxListAgeMs,
+    now,
+  });
   return createListedCloud({
     provider: "hcloud",
     title: "Hetzner",
@@ -69,10 +78,8 @@ export function createHcloudCloud(
       ownership = { network: id.value, labelSelector, requirements };
       return undefined;
     },
-    list: (turn) => listServers(api, labelSelector, turn, now),
+    sources,
     listFew: (turn) => listFew(api, labelSelector, turn),
-    read: (id, turn) => readServer(api, id, turn),
-    notOurs: (server) => notOurs(ownership, server),
     isAlive: ({ status }) => status !== "deleting",
     instanceOf: (server) => instanceOf(server, { ...config, network: ownership.network }),
     // Labels nobody may have yet; but whether the token is accepted the list tells as well.
@@ -80,8 +87,6 @@ export function createHcloudCloud(
       config.network === undefined
         ? listFew(api, labelSelector, turn)
         : findNetwork(api, config.network, turn),
-    maxListAgeMs,
-    now,
     close: () => client.close(),
   });
 }

@@ -1,13 +1,12 @@
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { NotOurs } from "#clouds/listed/look-up.ts";
 import type { Machine } from "#clouds/listed/machine.ts";
-import { isSought, type Query } from "#clouds/listed/query.ts";
+import { isSought, type Queried, type Query } from "#clouds/listed/query.ts";
 import type { Resolution } from "#clouds/listed/resolve.ts";
-import type { Node } from "#core/node/node.ts";
 
 /** What a proof may be made of. */
 export interface ControlSources<M extends Machine> {
-  readonly queries: ReadonlyMap<Node, Query>;
+  readonly queries: ReadonlyMap<Queried, Query>;
   readonly notOurs: NotOurs<M>;
   /** Whether a machine has not ended; one that has proves nothing. */
   readonly isAlive: (machine: M) => boolean;
@@ -21,7 +20,7 @@ export interface ControlSources<M extends Machine> {
  * was missed.
  */
 export async function findControl<M extends Machine>(
-  resolutions: ReadonlyMap<Node, Resolution<M>>,
+  resolutions: ReadonlyMap<Queried, Resolution<M>>,
   { queries, notOurs, isAlive, list }: ControlSources<M>,
 ): Promise<string | undefined> {
   const sought = [...resolutions].filter(([node]) => isSought(queries.get(node)));

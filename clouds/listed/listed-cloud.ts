@@ -1,19 +1,18 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Turn } from "#clouds/http/api.ts";
-import type { Budget } from "#clouds/http/budget.ts";
+import { type Budget, HELD_BACK } from "#clouds/http/budget.ts";
 import { checked } from "#clouds/http/checked.ts";
 import { createMeter } from "#clouds/http/meter.ts";
-import { answerOf, type Fault, type Outcome } from "#clouds/http/outcome.ts";
+import { abortedBefore, answerOf, type Fault, type Outcome } from "#clouds/http/outcome.ts";
 import { findControl } from "#clouds/listed/control.ts";
-import { createDirectory } from "#clouds/listed/directory.ts";
-import type { Listing } from "#clouds/listed/listing.ts";
-import type { NotOurs } from "#clouds/listed/look-up.ts";
 import type { Machine } from "#clouds/listed/machine.ts";
 import { isSought, type ProviderID, queryOf, subjectOf } from "#clouds/listed/query.ts";
-import { createReads, type ReadMachine } from "#clouds/listed/reads.ts";
 import { type Resolution, resolve, unresolved } from "#clouds/listed/resolve.ts";
+import { type Claim, settleGuesses } from "#clouds/listed/settle-guesses.ts";
+import type { Sources } from "#clouds/listed/sources.ts";
 import type { Instance, InstanceAnswer } from "#core/instance.ts";
 import { messageOf } from "#core/message-of.ts";
+import type { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 
 /** What a cloud that lists its machines differs by from the others. */
@@ -30,29 +29,20 @@ export interface ListedCloudParts<M extends Machine> {
    * succeeded once nothing else here is called, and it never rejects.
    */
   readonly prepare?: (turn: Turn) => Promise<Fault | undefined>;
-  /** All pages; where one fails, what the others show and the fault. Never rejects. */
-  readonly list: (turn: Turn) => Promise<Listing<M>>;
+  readonly sources: Sources<M>;
   /** A few machines, with one request of each API that it takes to know whose they are. */
   readonly listFew: (turn: Turn) => Promise<Outcome<readonly M[]>>;
-  readonly read: ReadMachine<M>;
-  readonly notOurs: NotOurs<M>;
   readonly isAlive: (machine: M) => boolean;
   readonly instanceOf: (machine: M) => Outcome<Instance>;
   /** Looks whether there is what the configuration names; never rejects. */
   readonly check: (turn: Turn) => Promise<Outcome<unknown>>;
-  /** For how long a list is believed of what it shows. */
-  readonly maxListAgeMs: number;
-  /** Milliseconds of a clock that never goes back. */
-  readonly now: () => number;
   close(): void;
 }
 
-/** A cloud whose machines are found in lists, and shown to be gone by being read. Lists live as long as what is returned. */
+/** A cloud whose machines are found in lists, and shown to be gone by being read. */
 export function createListedCloud<M extends Machine>(parts: ListedCloudParts<M>): Cloud {
-  const { provider, title, budget, prepare, list, listFew, read, notOurs, isAlive, maxListAgeMs, now } =
-    parts;
-  const directory = createDirectory(list, maxListAgeMs, now);
-  const reads = createReads(read, maxListAgeMs, now);
+  const { provider, title, machine, budget, sources, prepare, listFew, isAlive } = parts;
+  const { notOurs } = sources;
   return {
     provider,
     async instances(nodes, { signal, share, control: isControlWanted, onRequest }) {
@@ -70,14 +60,14 @@ export function createListedCloud<M extends Machine>(parts: ListedCloudParts<M>)
         const trouble = [...queries.values()].some(isSought) ? await prepare?.(turn) : undefined;
         const resolutions =
           trouble === undefined
-            ? await resolve(queries, { directory, reads, notOurs, now }, turn)
-            : unresolved<M>(queries, trouble);
+            ? settleGuesses(await resolve(queries, sources, turn), claimOf, machine)
+            : unresolved<M, Node>(queries, trouble);
         const control =
           isControlWanted && trouble === undefined
             ? await findControl(resolutions, { queries, notOurs, isAlive, list: () => listFew(turn) })
             : undefined;
         const answers = nodes.map((node) => {
-          const subject = subjectOf(node, queries.get(node), parts.machine);
+          const subject = subjectOf(node, queries.get(node), machine);
           return answerFor(subject, resolutions.get(node), control, parts);
         });
         return { answers, usage: meter.usage() };
@@ -93,6 +83,10 @@ export function createListedCloud<M extends Machine>(parts: ListedCloudParts<M>)
       parts.close();
     },
   };
+}
+
+function claimOf<M extends Machine>(resolution: Resolution<M>): Claim | undefined {
+  return resolution.kind === "machine" ? { id: resolution.machine.id, guess: resolution.guess } : undefined;
 }
 
 function answerFor<M extends Machine>(
@@ -117,13 +111,3 @@ function answerFor<M extends Machine>(
     ? { kind: "found", instance: instance.value }
     : answerOf(instance.fault, subject);
 }
-
-function abortedBefore(title: string): InstanceAnswer {
-  return { kind: "error", code: "Aborted", message: `aborted before ${title} was asked` };
-}
-
-const HELD_BACK: InstanceAnswer = {
-  kind: "error",
-  code: "Throttled",
-  message: "little is left of the account's hourly quota, and is kept for nodes that are to be initialized",
-};

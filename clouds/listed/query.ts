@@ -1,4 +1,11 @@
-import type { Node } from "#core/node/node.ts";
+/** A node, or what else names a machine as nodes do. */
+export interface Queried {
+  readonly metadata: {
+    readonly name: string;
+    readonly annotations?: Readonly<Record<string, string>> | undefined;
+  };
+  readonly spec: { readonly providerID?: string | undefined };
+}
 
 /** What a provider ID names: a machine of this cloud, something of another cloud, or nothing. */
 export type ProviderID =
@@ -9,7 +16,7 @@ export type ProviderID =
 export type Query = ProviderID | { readonly kind: "name"; readonly name: string };
 
 /** By the provider ID where there is one, else by the node's name. */
-export function queryOf(node: Node, parseProviderID: (text: string) => ProviderID): Query {
+export function queryOf(node: Queried, parseProviderID: (text: string) => ProviderID): Query {
   const { providerID } = node.spec;
   return providerID ? parseProviderID(providerID) : { kind: "name", name: node.metadata.name };
 }
@@ -20,7 +27,7 @@ export function isSought(query: Query | undefined): boolean {
 }
 
 /** For whom and by what it is looked, as messages begin; `machine` is the cloud's own word for one. */
-export function subjectOf(node: Node, query: Query | undefined, machine: string): string {
+export function subjectOf(node: Queried, query: Query | undefined, machine: string): string {
   const subject = `node ${node.metadata.name}`;
   switch (query?.kind) {
     case "id":

@@ -1,20 +1,10 @@
 import type { Turn } from "#clouds/http/api.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
-import type { Directory } from "#clouds/listed/directory.ts";
 import type { Listing } from "#clouds/listed/listing.ts";
-import { isOfOthers, lookUp, type Match, matchOf, type NotOurs } from "#clouds/listed/look-up.ts";
+import { isOfOthers, lookUp, type Match, matchOf, type NotOurs, type View } from "#clouds/listed/look-up.ts";
 import type { Machine } from "#clouds/listed/machine.ts";
-import { isSought, type Query } from "#clouds/listed/query.ts";
-import type { Reads } from "#clouds/listed/reads.ts";
-import type { Node } from "#core/node/node.ts";
-
-/** Where machines are looked for. */
-export interface Sources<M extends Machine> {
-  readonly directory: Directory<Listing<M>>;
-  readonly reads: Reads<M>;
-  readonly notOurs: NotOurs<M>;
-  readonly now: () => number;
-}
+import { isSought, type Queried, type Query } from "#clouds/listed/query.ts";
+import type { Sources } from "#clouds/listed/sources.ts";
 
 /** What became of each node; "absent" is the cloud's own statement. */
 export type Resolution<M extends Machine> =
@@ -22,19 +12,19 @@ export type Resolution<M extends Machine> =
   | { readonly kind: "absent"; readonly by: "id" | "name" };
 
 /**
- * Finds out what each node of a batch is. First what lately was listed tells; then a list, where names or more than a few ids
- * are left; and last the ids one by one, which alone shows that one is gone.
+ * Finds out what each node of a batch is. First what lately was listed tells; then one list after the other, where names or more than a few
+ * ids are left; and last the ids one by one, which alone shows that one is gone.
  */
-export async function resolve<M extends Machine>(
+export async function resolve<M extends Machine, Node extends Queried>(
   queries: ReadonlyMap<Node, Query>,
-  sources: Sources<M>,
+  { directories, reads, notOurs, now }: Sources<M>,
   turn: Turn,
 ): Promise<ReadonlyMap<Node, Resolution<M>>> {
-  const { directory, reads, notOurs, now } = sources;
   const beganAt = now();
-  // One listing for all that follows: what it tells now must not be untold by its age, or by another batch's, while others are read.
-  let seen = directory.recent();
+  // One listing of each list for all that follows: what it tells now must not be untold by its age, or by another batch's, while others are read.
+  const seen = directories.map((directory) => directory.recent());
   let trouble: Fault | undefined;
+  let isWorth = true;
 
   const left = (): Query[] =>
     [...queries].flatMap(([node, query]) =>
@@ -42,19 +32,24 @@ export async function resolve<M extends Machine>(
     );
   const needsList = (): boolean => {
     const open = left();
-    return (
-      open.some(({ kind }) => kind === "name") || !reads.isCheaperFor(idsOf(open).size, seen?.pages ?? 0)
-    );
+    const pages = seen.reduce((sum, each) => sum + (each?.pages ?? 0), 0);
+    return open.some(({ kind }) => kind === "name") || !reads.isCheaperFor(idsOf(open).size, pages);
   };
 
-  // Whoever joins a list that had begun before him does not know of what came since, and once more is enough.
-  for (let round = 0; round < 2 && needsList() && !isFresh(seen, beganAt); round += 1) {
-    const outcome = await directory.list(turn);
-    if (outcome.kind === "ok") seen = outcome.value;
-    trouble = outcome.kind === "ok" ? outcome.value.incomplete : outcome.fault;
-    if (trouble !== undefined) break;
+  for (const [index, directory] of directories.entries()) {
+    // Whoever joins a list that had begun before him does not know of what came since, and once more is enough.
+    for (let round = 0; round < 2 && needsList() && !isFresh(seen[index], beganAt); round += 1) {
+      const outcome = await directory.list(turn);
+      if (outcome.kind === "ok") seen[index] = outcome.value;
+      trouble = outcome.kind === "ok" ? outcome.value.incomplete : outcome.fault;
+      if (trouble !== undefined) break;
+    }
+    if (trouble === undefined) continue;
+    // Ids are most of them of the first list, and where that was had the API is there.
+    isWorth = index > 0 || isWorthReading(trouble);
+    break;
   }
-  const read = isWorthReading(trouble) ? await reads.readAll(idsOf(left()), turn) : new Map();
+  const read = isWorth ? await reads.readAll(idsOf(left()), turn) : new Map();
   return new Map(
     [...queries].map(([node, query]) => {
       const match = lookUp({ node, query }, seen, notOurs);
@@ -65,14 +60,14 @@ export async function resolve<M extends Machine>(
 }
 
 /** Where nothing can be asked: what each node names that this cloud does not have all the same, and for the others why. */
-export function unresolved<M extends Machine>(
+export function unresolved<M extends Machine, Node extends Queried>(
   queries: ReadonlyMap<Node, Query>,
   fault: Fault,
 ): ReadonlyMap<Node, Resolution<M>> {
   return new Map(
     [...queries].map(([node, query]) => [
       node,
-      lookUp<M>({ node, query }, undefined, () => undefined) ?? { kind: "fault", fault },
+      lookUp<M>({ node, query }, [], () => undefined) ?? { kind: "fault", fault },
     ]),
   );
 }
@@ -84,12 +79,12 @@ export function unresolved<M extends Machine>(
 function isSettled<M extends Machine>(
   match: Match<M> | undefined,
   query: Query,
-  view: Listing<M> | undefined,
+  view: View<M>,
   beganAt: number,
 ): boolean {
   if (!isSought(query)) return true;
   if (match === undefined || isOfOthers(match)) return false;
-  return match.kind === "machine" || isFresh(view, beganAt);
+  return match.kind === "machine" || view.every((each) => each === undefined || isFresh(each, beganAt));
 }
 
 function isFresh<M extends Machine>(listing: Listing<M> | undefined, beganAt: number): boolean {
@@ -110,7 +105,7 @@ function idsOf(queries: readonly Query[]): Set<string> {
 }
 
 interface Looked<M extends Machine> {
-  readonly node: Node;
+  readonly node: Queried;
   readonly query: Query;
   readonly match: Match<M> | undefined;
   readonly answer: Outcome<M | undefined> | undefined;

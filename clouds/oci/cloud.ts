@@ -4,6 +4,7 @@ import type { Turn } from "#clouds/http/api.ts";
 import { type HttpCloudOptions, worldOf } from "#clouds/http/cloud-options.ts";
 import { createMeter } from "#clouds/http/meter.ts";
 import { abortedBefore, answerOf } from "#clouds/http/outcome.ts";
+import { type Claim, settleGuesses } from "#clouds/listed/settle-guesses.ts";
 import { loadedCapability } from "#clouds/loaded-capability.ts";
 import { createOciApis } from "#clouds/oci/api.ts";
 import { checkConfiguration } from "#clouds/oci/check-configuration.ts";
@@ -16,7 +17,6 @@ import { type KeySource, privateKeyOf } from "#clouds/oci/private-key.ts";
 import { queryOf, subjectOf } from "#clouds/oci/query.ts";
 import type { Resolution } from "#clouds/oci/resolution.ts";
 import { resolve, type Sources } from "#clouds/oci/resolve.ts";
-import { settleGuesses } from "#clouds/oci/settle-guesses.ts";
 import { resolutionOf, UNKNOWN, type Verdict, verdictOn, wantedOf } from "#clouds/oci/verdict.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { messageOf } from "#core/message-of.ts";
@@ -100,6 +100,8 @@ async function answersFor(
   const resolved = await resolve(new Set(queries.values()), sources, turn);
   const resolutions = settleGuesses(
     new Map(nodes.map((node) => [node, resolutionOf(queries.get(node), resolved)])),
+    claimOf,
+    "instance",
   );
   const members = await gatherMembers(
     wantedOf(resolutions, config),
@@ -114,6 +116,10 @@ async function answersFor(
     const subject = query === undefined ? `node ${node.metadata.name}` : subjectOf(node, query);
     return answerFor(node, verdicts[index] ?? UNKNOWN, { subject, control, config });
   });
+}
+
+function claimOf(resolution: Resolution): Claim | undefined {
+  return resolution.kind === "instance" ? { id: resolution.instance.id, guess: resolution.guess } : undefined;
 }
 
 interface Said {

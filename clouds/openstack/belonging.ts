@@ -1,9 +1,9 @@
 import type { Fault } from "#clouds/http/outcome.ts";
+import type { Queried } from "#clouds/listed/query.ts";
 import type { OpenStackCloudConfig } from "#clouds/openstack/kind.ts";
 import type { Server } from "#clouds/openstack/server.ts";
 import { hasEnded } from "#clouds/openstack/state.ts";
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
-import type { Node } from "#core/node/node.ts";
 
 /** By what a cluster knows its own. */
 export type Ownership = Pick<
@@ -18,7 +18,7 @@ export type Ownership = Pick<
  * What keeps a server from being the cluster's, expected and found: `Foreign`; `Denied` where Nova does not show its tags, and
  * `Unavailable` where its description lacks what would tell. Undefined where it is the cluster's. `node` is whose it would be.
  */
-export function notOurs(ownership: Ownership, server: Server, node: Node | undefined): Fault | undefined {
+export function notOurs(ownership: Ownership, server: Server, node: Queried | undefined): Fault | undefined {
   const { id, tags } = server;
   const lacking = untold(ownership, server);
   if (lacking !== undefined)
@@ -54,7 +54,7 @@ function otherProject({ project }: Ownership, { tenant_id: found }: Server): str
   return found === project ? [] : [`expected project ${project}, found ${found}`];
 }
 
-function otherNetwork(ownership: Ownership, server: Server, node: Node | undefined): string[] {
+function otherNetwork(ownership: Ownership, server: Server, node: Queried | undefined): string[] {
   const expected = ownership["network-id"];
   const networks = [...new Set(server.ports.map((port) => port.network_id))];
   if (expected === undefined || networks.includes(expected) || wasOurs(ownership, server, node)) return [];
@@ -62,7 +62,7 @@ function otherNetwork(ownership: Ownership, server: Server, node: Node | undefin
 }
 
 /** Ports end with their server, and then it is the node that says where it was. */
-function wasOurs(ownership: Ownership, server: Server, node: Node | undefined): boolean {
+function wasOurs(ownership: Ownership, server: Server, node: Queried | undefined): boolean {
   if (!hasEnded(server) || server.ports.length > 0) return false;
   const { id } = server;
   const expected = `${ownership.project}/${networkOf(ownership)}/${id}`;

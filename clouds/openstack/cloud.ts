@@ -3,6 +3,7 @@ import { createBudget } from "#clouds/http/budget.ts";
 import { type HttpCloudOptions, userAgentOf, worldOf } from "#clouds/http/cloud-options.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { createListedCloud } from "#clouds/listed/listed-cloud.ts";
+import { createSources } from "#clouds/listed/sources.ts";
 import { createApis } from "#clouds/openstack/apis.ts";
 import { type Auth, authOf } from "#clouds/openstack/auth.ts";
 import { notOurs, type Ownership } from "#clouds/openstack/belonging.ts";
@@ -13,6 +14,7 @@ import type { OpenStackCloudConfig } from "#clouds/openstack/kind.ts";
 import { listFew, listServers } from "#clouds/openstack/list-servers.ts";
 import { parseProviderID } from "#clouds/openstack/provider-id.ts";
 import { readServer } from "#clouds/openstack/read-server.ts";
+import type { Server } from "#clouds/openstack/server.ts";
 import { hasEnded } from "#clouds/openstack/state.ts";
 
 /** The world of an OpenStack cloud, where it is not the real one. */
@@ -55,6 +57,13 @@ export function createOpenStackCloud(
     tag: config["server-tag"],
     byPorts: config["network-id"] !== undefined,
   });
+  const sources = createSources<Server>({
+    lists: [(turn) => listServers(apis, filter(), turn, now)],
+    read: (id, turn) => readServer(apis, { id, project: ownership.project }, turn),
+    notOurs: (server, node) => notOurs(ownership, server, node),
+    maxListAgeMs,
+    now,
+  });
   return createListedCloud({
     provider: "openstack",
     title: "OpenStack",
@@ -67,10 +76,8 @@ export function createOpenStackCloud(
       ownership = { ...config, project: session.value.project };
       return undefined;
     },
-    list: (turn) => listServers(apis, filter(), turn, now),
+    sources,
     listFew: (turn) => listFew(apis, filter(), turn),
-    read: (id, turn) => readServer(apis, { id, project: ownership.project }, turn),
-    notOurs: (server, node) => notOurs(ownership, server, node),
     isAlive: (server) => !hasEnded(server),
     instanceOf: (server) => instanceOf(server, config, ownership),
     async check(turn) {
@@ -79,8 +86,6 @@ export function createOpenStackCloud(
       if (session.kind === "fault" || id === undefined) return session;
       return checkNetwork(apis, { id, project: session.value.project }, turn);
     },
-    maxListAgeMs,
-    now,
     close: () => apis.close(),
   });
 }

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { actionAnswerOf, callsWithin } from "#clouds/digitalocean/capability-call.ts";
+import type { Droplet } from "#clouds/digitalocean/droplet.ts";
 import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
 import { UUID } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import { observeHoldings } from "#clouds/digitalocean/load-balancers/holdings.ts";
@@ -11,9 +12,9 @@ import {
   replaceLoadBalancer,
 } from "#clouds/digitalocean/load-balancers/requests.ts";
 import { isDropletId } from "#clouds/digitalocean/provider-id.ts";
-import type { Sources } from "#clouds/digitalocean/resolve.ts";
 import type { Api, Turn } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
+import type { Sources } from "#clouds/listed/sources.ts";
 import type { ClosableCapability } from "#clouds/loaded-capability.ts";
 import { invalid } from "#clouds/observation.ts";
 import type { ActionAnswer } from "#core/capability.ts";
@@ -26,7 +27,7 @@ export interface DigitalOceanWorld {
   readonly config: DigitalOceanCloudConfig;
   readonly api: Api;
   readonly budget: Budget;
-  readonly sources: Sources;
+  readonly sources: Sources<Droplet>;
 }
 
 /** Load balancers; they spend of the same quota as nodes, and before these are kept from being initialized they wait. */

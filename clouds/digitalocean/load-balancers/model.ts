@@ -58,7 +58,7 @@ export const digitalOceanLoadBalancerModel: LoadBalancerModel = {
   targetOf({ name, providerID }) {
     if (!providerID) return `node/${name}`;
     const parsed = parseProviderID(providerID);
-    return parsed.kind === "droplet" ? parsed.id : undefined;
+    return parsed.kind === "id" ? parsed.id : undefined;
   },
 };
 

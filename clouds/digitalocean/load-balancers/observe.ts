@@ -1,3 +1,4 @@
+import type { Droplet } from "#clouds/digitalocean/droplet.ts";
 import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/kind.ts";
 import { annotationName, isDisowned } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
 import { ANNOTATIONS, UUID } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
@@ -12,9 +13,9 @@ import {
 } from "#clouds/digitalocean/load-balancers/requests.ts";
 import type { DigitalOceanState, TargetDroplet } from "#clouds/digitalocean/load-balancers/state.ts";
 import { observeTargets } from "#clouds/digitalocean/load-balancers/targets.ts";
-import type { Sources } from "#clouds/digitalocean/resolve.ts";
 import type { Api, Turn } from "#clouds/http/api.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
+import type { Sources } from "#clouds/listed/sources.ts";
 import { failureOf } from "#clouds/observation.ts";
 import { ok } from "#clouds/outcome.ts";
 import type { Observation } from "#core/capability.ts";
@@ -25,7 +26,7 @@ import type { Service } from "#core/service/service.ts";
 export interface Observing {
   readonly config: DigitalOceanCloudConfig;
   readonly api: Api;
-  readonly sources: Sources;
+  readonly sources: Sources<Droplet>;
   readonly turn: Turn;
 }
 

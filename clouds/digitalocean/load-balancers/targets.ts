@@ -2,9 +2,10 @@ import { isIPv4, isIPv6 } from "node:net";
 import type { Droplet } from "#clouds/digitalocean/droplet.ts";
 import type { Observing } from "#clouds/digitalocean/load-balancers/observe.ts";
 import type { TargetDroplet } from "#clouds/digitalocean/load-balancers/state.ts";
-import { type Queried, queryOf } from "#clouds/digitalocean/query.ts";
-import { type Resolution, resolve } from "#clouds/digitalocean/resolve.ts";
+import { parseProviderID } from "#clouds/digitalocean/provider-id.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
+import { type Queried, type Query, queryOf } from "#clouds/listed/query.ts";
+import { type Resolution, resolve } from "#clouds/listed/resolve.ts";
 import { ok } from "#clouds/outcome.ts";
 import type { LoadBalancerQuestion, TargetNode } from "#core/service/model.ts";
 
@@ -17,19 +18,20 @@ export type Targets = (nodes: readonly TargetNode[]) => Outcome<readonly TargetD
  */
 export async function observeTargets(
   questions: readonly LoadBalancerQuestion[],
-  { config, sources, turn }: Observing,
+  { sources, turn }: Observing,
 ): Promise<Targets> {
   const nodes = new Map<string, Queried>();
   for (const { nodes: some, wanted } of questions)
     if (wanted) for (const node of some) nodes.set(keyOf(node), queriedOf(node));
   if (nodes.size === 0) return () => ok([]);
-  const resolutions = await resolve([...nodes.values()], sources, config, turn);
+  const queries = new Map([...nodes.values()].map((node) => [node, queryOf(node, parseProviderID)]));
+  const resolutions = await resolve(queries, sources, turn);
   const told = new Map<string, TargetDroplet>();
   let trouble: Fault | undefined;
   for (const [key, node] of nodes) {
     const resolution = resolutions.get(node);
     if (resolution?.kind === "fault" && isTheirs(resolution.fault)) trouble ??= resolution.fault;
-    told.set(key, targetOf(node, resolution));
+    told.set(key, targetOf(node.metadata.name, queries.get(node), resolution));
   }
   // Where of no node anything is known, a Service is not decided on at all.
   const isLost = trouble !== undefined && [...told.values()].every(({ kind }) => kind === "unknown");
@@ -47,14 +49,16 @@ function keyOf({ name, providerID = "" }: TargetNode): string {
   return `${name} ${providerID}`;
 }
 
-function targetOf(queried: Queried, resolution: Resolution | undefined): TargetDroplet {
-  const { name: node } = queried.metadata;
-  const query = queryOf(queried);
-  const id = query.kind === "id" ? query.id : undefined;
+function targetOf(
+  node: string,
+  query: Query | undefined,
+  resolution: Resolution<Droplet> | undefined,
+): TargetDroplet {
+  const id = query?.kind === "id" ? query.id : undefined;
   if (resolution === undefined) return { kind: "unknown", node, id };
   switch (resolution.kind) {
-    case "droplet":
-      return dropletOf(node, resolution.droplet);
+    case "machine":
+      return dropletOf(node, resolution.machine);
     case "absent":
       return { kind: "absent", node };
     case "fault":

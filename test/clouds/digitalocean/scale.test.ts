@@ -167,6 +167,20 @@ describe("a list", () => {
     expect(await ask(world.cloud(), [named(droplets[0] as FakeDroplet)])).toEqual(["Unavailable"]);
   });
 
+  test("of which a page fails tells nothing of names that a list of GPU droplets shows, either", async () => {
+    const droplets = addMany(250);
+    const [gpu] = addMany(1, { gpu: true }) as [FakeDroplet];
+    const cloud = world.cloud();
+    // Both lists are known, …
+    expect(await ask(cloud, [aNode({ name: "nobody" })])).toEqual(["not-found"]);
+    // … and of the one that is newer a page is missing, on which there is another droplet of that name.
+    Object.assign(droplets[249] as FakeDroplet, { name: gpu.name });
+    world.pass(20);
+    world.fake.fault = ({ query }) => (query["page"] === "2" ? { status: 500, body: "" } : undefined);
+    const nodes = [named(gpu), aNode({ name: "nobody" })];
+    expect(await ask(cloud, nodes)).toEqual(["Unavailable", "Unavailable"]);
+  });
+
   test("ends at fifty pages, and says what makes it shorter", async () => {
     addMany(1);
     const endless = { droplets: [], links: { pages: { next: "https://elsewhere.example.com/" } } };

@@ -36,10 +36,14 @@ test.each<[string, () => Listing<Machine> | undefined]>([
       return new Map<string, Outcome<Machine | undefined>>([[READ.id, ok(READ)]]);
     },
   };
-  const found = await resolve(queries, { directory, reads, notOurs: () => undefined, now: () => 100 }, turn);
+  const found = await resolve(
+    queries,
+    { directories: [directory], reads, notOurs: () => undefined, now: () => 100 },
+    turn,
+  );
   expect([...found.values()]).toEqual([
-    { kind: "machine", machine: LISTED },
-    { kind: "machine", machine: READ },
+    { kind: "machine", machine: LISTED, guess: false },
+    { kind: "machine", machine: READ, guess: false },
   ]);
 });
 
@@ -48,6 +52,10 @@ test("an id of which nothing was said is not gone", async () => {
   const directory = { recent: () => undefined, list: async () => fault("Unavailable", "nobody asks for it") };
   const reads = { isCheaperFor: () => true, readAll: async () => new Map() };
   const queries = new Map<typeof node, Query>([[node, { kind: "id", id: "1" }]]);
-  const found = await resolve(queries, { directory, reads, notOurs: () => undefined, now: () => 0 }, turn);
+  const found = await resolve(
+    queries,
+    { directories: [directory], reads, notOurs: () => undefined, now: () => 0 },
+    turn,
+  );
   expect(found.get(node)).toMatchObject({ kind: "fault", fault: { code: "Unavailable" } });
 });

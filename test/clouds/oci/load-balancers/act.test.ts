@@ -13,10 +13,12 @@ import { aService, CLUSTER, question } from "#test/clouds/oci/load-balancers/ser
 
 let account: FakeAccount;
 let opened: OciApis[];
+let slept: number[];
 let capability: ReturnType<typeof createLoadBalancers>;
 beforeEach(async () => {
   account = await startFakeAccount();
   opened = [];
+  slept = [];
   capability = capabilityWith({ disableRateLimiter: true });
 });
 afterEach(async () => {
@@ -30,7 +32,8 @@ function capabilityWith(rateLimiter: object): typeof capability {
     rateLimiter,
   });
   const key = createPrivateKey(API_KEY.pem);
-  const world = { sleep: async () => {}, now: () => 0, wallClock: Date.now, random: () => 0.5 };
+  const sleep = async (delayMs: number) => void slept.push(delayMs);
+  const world = { sleep, now: () => 0, wallClock: Date.now, random: () => 0.5 };
   const apis = createOciApis(config, async () => key, world);
   opened.push(apis);
   const instances = async () => ({ answers: [], usage: { calls: {}, throttled: 0, waitedMs: 0 } });
@@ -81,10 +84,11 @@ describe("what a change is answered with", () => {
 
   test("what one invocation does side by side has its share once", async () => {
     account.oci.fault = () => ({ status: 204 });
-    // Five requests at once, of which two are this one's part, on a clock that stands still.
-    const limited = capabilityWith({ rateLimitBucketWrite: 5, rateLimitQPSWrite: 0.1 });
+    // Of five requests at once two are this one's part, and of ten a second four, on a clock that stands still.
+    const limited = capabilityWith({ rateLimitBucketWrite: 5, rateLimitQPSWrite: 10 });
     const call = aCall({ share: 0.4 });
     const all = await Promise.all(Array.from({ length: 6 }, () => limited.act(UPDATE, call)));
+    expect(new Set(slept)).toEqual(new Set([250]));
     expect(all.map(({ answer }) => answer.kind).toSorted()).toEqual([
       ...["done", "done"],
       ...["error", "error", "error", "error"],

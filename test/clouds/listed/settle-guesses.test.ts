@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { type Claim, settleGuesses } from "#clouds/listed/settle-guesses.ts";
+
+const AMBIGUOUS = (message: string) => ({ kind: "fault", fault: { code: "Ambiguous", message } });
+const sure: Claim = { id: "1", guess: false };
+const guess: Claim = { id: "1", guess: true };
+
+test.each<[string, Readonly<Record<string, Claim | undefined>>, Readonly<Record<string, unknown>>]>([
+  ["a guess that nobody else claims", { a: guess }, { a: guess }],
+  [
+    "a guess that another node is known to be",
+    { a: guess, b: sure },
+    { a: AMBIGUOUS("box 1 is claimed by a and b"), b: sure },
+  ],
+  [
+    "a guess of two",
+    { b: guess, a: guess },
+    { a: AMBIGUOUS("box 1 is claimed by a and b"), b: AMBIGUOUS("box 1 is claimed by a and b") },
+  ],
+  [
+    "machines of which each is another",
+    { a: guess, b: { id: "2", guess: true } },
+    { a: guess, b: { id: "2", guess: true } },
+  ],
+  ["what is not known", { a: undefined, b: guess }, { a: undefined, b: guess }],
+])("%s", (_, claims, settled) => {
+  const resolutions = new Map(
+    Object.entries(claims).map(([name, claim]) => [{ metadata: { name }, spec: {} }, claim] as const),
+  );
+  const all = [...settleGuesses(resolutions, (claim) => claim, "box")];
+  expect(Object.fromEntries(all.map(([{ metadata }, each]) => [metadata.name, each]))).toEqual(settled);
+});
