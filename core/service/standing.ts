@@ -10,6 +10,7 @@ import {
   seenHash,
   wantsLoadBalancer,
 } from "#core/service/needs-work.ts";
+import { toldCodeOf } from "#core/service/problems.ts";
 import type { Service } from "#core/service/service.ts";
 import { type TargetNodes, targetNodesOf } from "#core/service/target-nodes.ts";
 import { hasTurn } from "#core/service/turn.ts";
@@ -109,12 +110,15 @@ function isDue({ at }: Mark, now: Date): boolean {
   return Math.abs(now.getTime() - Date.parse(at)) >= REFUSED_MS;
 }
 
-function problemOf({ refused = UNTOLD }: Mark, { metadata: { annotations } }: Service): Problem {
-  const { code, field } = refused;
-  return field === undefined ? { code } : { code, field, value: annotations?.[field] };
+/** The Service's owner can write whatever he likes in our annotation, and codes are what those of all clusters are counted by. */
+function problemOf({ refused = UNTOLD }: Mark, { metadata: { annotations = {} } }: Service): Problem {
+  const code = toldCodeOf(refused);
+  const { field } = refused;
+  if (field === undefined) return { code };
+  return { code, field, value: Object.hasOwn(annotations, field) ? annotations[field] : undefined };
 }
 
-const UNTOLD = { code: "LoadBalancerRefused" };
+const UNTOLD: NonNullable<Mark["refused"]> = { code: "LoadBalancerRefused" };
 
 const SWEEP_MINUTES = 10;
 

@@ -207,9 +207,19 @@ describe("while it is undone", () => {
     expect(decideOn(controller, { object: await undoing(), answer })).toMatchObject(decision);
   });
 
-  test("a note that says no more than that is told in general", async () => {
+  test.each([
+    ["says no more than that is told in general", undefined, "LoadBalancerRefused"],
+    // Of its annotations a tenant is the owner, and codes are counted over all clusters.
+    ["has a code that nobody knows is told in general", { code: "MadeUp" }, "LoadBalancerRefused"],
+    ["has a code of every object is told in general", { code: "toString" }, "LoadBalancerRefused"],
+    [
+      "names what every object has is told without a value",
+      { code: "InvalidAnnotation", field: "constructor" },
+      "InvalidAnnotation",
+    ],
+  ])("a note that %s", async (_, refused, code) => {
     const { object } = await live(OF, null);
-    const { refused: _, ...mark } = JSON.parse(annotationOf(object) ?? "");
+    const mark = { ...JSON.parse(annotationOf(object) ?? ""), refused };
     const [name = ""] = Object.keys(object.metadata.annotations ?? {}).filter((each) =>
       each.startsWith("serverless"),
     );
@@ -217,7 +227,7 @@ describe("while it is undone", () => {
     const bare = { ...object, metadata: { ...object.metadata, annotations } };
     const controller = await controllerWith(UNDONE);
     expect(decideOn(controller, { object: bare })).toMatchObject({
-      because: { code: "LoadBalancerRefused" },
+      because: { code, message: refused?.field ?? code },
     });
   });
 
