@@ -134,7 +134,7 @@ function away(service: Service): LoadBalancerStep {
   const { deletionTimestamp, annotations } = service.metadata;
   const isLeft =
     deletionTimestamp !== undefined || service.spec.type === "LoadBalancer" || !isChosen(annotations);
-  if (isLeft) return { kind: "settled", ingress: [], warnings: [] };
+  if (isLeft) return { kind: "handed-over", warnings: [] };
   return write("GiveBackAddresses", addressesIn(written(service)) ?? [], givenBack(service));
 }
 

@@ -24,6 +24,7 @@ import {
   edited,
   giveUp,
   leave,
+  letGo,
   type MarkFacts,
   release,
   settle,
@@ -126,10 +127,7 @@ function settled(
     ...eventsOf(service, wish, facts),
     ...warnings.map((problem) => warningOf(service, problem)),
   ];
-  const because = {
-    code: "LoadBalancerEnsured",
-    message: `the load balancer is at ${sentenceOfIngress(ingress)}`,
-  };
+  const because = { code: "LoadBalancerEnsured", message: sentenceOfIngress(ingress) };
   const about = { because, events, warnings: warnings.map(becauseOf) };
   return changeOr(
     service,
@@ -174,14 +172,19 @@ function clear(service: Service, step: LoadBalancerStep, { doubt, now }: Leaving
       if (doubt.kind === "unknown-since")
         return changeOr(service, [leave(service, doubt.mark, now)], { because: LOOKED_FOR }, otherwise);
       if (doubt.kind === "look-again") return retry(reference, LOOKED_FOR, doubt.afterSeconds);
-      return changeOr(service, [release(service)], { because: RELEASED, events: [DELETED] }, otherwise);
+      return changeOr(
+        service,
+        [step.kind === "handed-over" ? letGo(service) : release(service)],
+        { because: RELEASED, events: [DELETED] },
+        otherwise,
+      );
   }
 }
 
 /** Takes away what was made of a Service that wants a load balancer and cannot have it. */
 function undo(service: Service, mark: Mark, step: LoadBalancerStep, now: Date): Decision {
-  if (step.kind !== "settled" || step.ingress.length > 0)
-    return clear(service, step, { doubt: CERTAIN, now });
+  const isGone = step.kind === "handed-over" || (step.kind === "settled" && step.ingress.length === 0);
+  if (!isGone) return clear(service, step, { doubt: CERTAIN, now });
   const { version: _, uid: __, ...facts } = mark;
   const given = giveUp(service, { ...facts, state: "refused", at: now.toISOString() });
   return changeOr(service, [given], { because: UNDONE }, unchanged(referenceTo(SERVICES, service)));
@@ -248,7 +251,8 @@ function explicit(ingress: Ingress): Ingress {
 }
 
 function sentenceOfIngress(ingress: readonly Ingress[]): string {
-  return ingress.map(({ hostname, ip }) => hostname ?? ip).join(", ");
+  if (ingress.length === 0) return "the load balancer is there, and whoever writes its status has not yet";
+  return `the load balancer is at ${ingress.map(({ hostname, ip }) => hostname ?? ip).join(", ")}`;
 }
 
 function becauseOf(problem: Problem): Because {

@@ -83,7 +83,7 @@ export type LoadBalancerStep =
   | { readonly kind: "refused"; readonly problem: Problem }
   /** All is as it is to be. `ingress` is empty where nothing is wanted and nothing of ours is left. */
   | { readonly kind: "settled"; readonly ingress: readonly Ingress[]; readonly warnings: readonly Problem[] }
-  /** The same where somebody in the cluster writes the status by what we have written on the Service: it stays as it is. */
+  /** The same where somebody in the cluster writes the status by what we have written on the Service: it stays as it is, also where nothing is wanted. */
   | { readonly kind: "handed-over"; readonly warnings: readonly Problem[] }
   /** Another controller's (`aws-load-balancer-type: external`): nothing is done, nothing is said. */
   | { readonly kind: "elsewhere" };

@@ -95,15 +95,19 @@ export function leave(
 
 /** Lets a Service go whose load balancer is gone: finalizer, annotation and addresses in one patch. */
 export function release(service: Service): PatchWrite | undefined {
-  return patch(service, [
-    asItIs(service),
-    removeFinalizer(service),
-    removeMark(service),
-    clearStatus(service),
-  ]);
+  return patch(service, [...withoutOurs(service), clearStatus(service)]);
+}
+
+/** The same where the addresses in the status are somebody else's to write. */
+export function letGo(service: Service): PatchWrite | undefined {
+  return patch(service, withoutOurs(service));
 }
 
 const NOTHING = { seen: "", desired: "", targets: "" };
+
+function withoutOurs(service: Service): Edit[] {
+  return [asItIs(service), removeFinalizer(service), removeMark(service)];
+}
 
 /** Nothing is written for the sake of a guard alone. */
 function patch(service: Service, edits: readonly Edit[]): PatchWrite | undefined {

@@ -137,7 +137,7 @@ describe("a Service", () => {
     await play.process().invoke("blue/web");
     const { metadata, spec } = play.read("blue/web");
     play.objects.put("services", { metadata, spec: { ...spec, type: "ClusterIP" } });
-    expect(await play.process().invoke("blue/web")).toEqual([{ kind: "settled", ingress: [], warnings: [] }]);
+    expect(await play.process().invoke("blue/web")).toEqual([{ kind: "handed-over", warnings: [] }]);
     const left = play.read("blue/web");
     expect([left.metadata.annotations, left.metadata.labels, left.spec.loadBalancerIP]).toEqual([
       {},

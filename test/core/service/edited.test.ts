@@ -155,21 +155,37 @@ describe("a model that leaves the status to somebody in the cluster", () => {
         { object, answer: { kind: "observed", state: null } },
         context(),
       );
-      expect(decision).toMatchObject({ kind: "change", writes: [{ resource: "services" }] });
+      const message =
+        ingress.length === 0
+          ? "the load balancer is there, and whoever writes its status has not yet"
+          : "the load balancer is at 10.0.0.1";
+      expect(decision).toMatchObject({
+        ...{ kind: "change", because: { message }, writes: [{ resource: "services" }] },
+      });
       const [written] = decision.kind === "change" ? decision.writes : [];
       if (written === undefined || !("patch" in written)) throw new Error("nothing is written");
       expect(patched(object, written.patch).status).toEqual({ loadBalancer: { ingress } });
     }
   });
 
-  test("lets go of one that leaves", async () => {
-    const object = await served();
-    const leaving = { ...object, metadata: { ...object.metadata, deletionTimestamp: DELETED_AT } };
-    const decision = await decideOn(
+  test.each<[string, (object: Service) => Service]>([
+    [
+      "that is deleted",
+      (object) => ({ ...object, metadata: { ...object.metadata, deletionTimestamp: DELETED_AT } }),
+    ],
+    ["of another type", (object) => ({ ...object, spec: { ...object.spec, type: "ClusterIP" } })],
+  ])("lets go of one %s, with the status that it has", async (_, changed) => {
+    const object = changed(await served());
+    const decision = decideOn(
       await controllerWith({ next }),
-      { object: leaving, answer: { kind: "observed", state: null } },
+      { object, answer: { kind: "observed", state: null } },
       context(),
     );
     expect(decision).toMatchObject({ kind: "change", because: { code: "LoadBalancerDeleted" } });
+    const [written] = decision.kind === "change" ? decision.writes : [];
+    if (written === undefined || !("patch" in written)) throw new Error("nothing is written");
+    const after = patched(object, written.patch);
+    expect([after.metadata.finalizers, after.metadata.annotations]).toEqual([[], {}]);
+    expect(after.status).toEqual(object.status);
   });
 });

@@ -202,6 +202,12 @@ describe("while it is undone", () => {
       UNDONE,
       { kind: "change", because: { code: "LoadBalancerUndone" } },
     ],
+    [
+      "nothing of ours was there",
+      { kind: "observed", state: null },
+      { ...UNDONE, next: { kind: "handed-over", warnings: [] } },
+      { kind: "change", because: { code: "LoadBalancerUndone" } },
+    ],
   ])("%s", async (_, answer, script, decision) => {
     const controller = await controllerWith(script);
     expect(decideOn(controller, { object: await undoing(), answer })).toMatchObject(decision);
