@@ -103,8 +103,22 @@ export function isTold(address: string): boolean {
 /** Who has an address: the first one that says so; nobody has what is none. */
 export function holderOf({ entries }: Pick<Ledger, "entries">, address: string): Entry | undefined {
   const wanted = canonicalIp(address);
-  if (wanted === undefined) return undefined;
-  return entries.find(({ ip }) => canonicalIp(ip) === wanted);
+  return wanted === undefined ? undefined : holdersOf(entries).get(wanted);
+}
+
+const known = new WeakMap<readonly Entry[], ReadonlyMap<string, Entry>>();
+
+/** All Services of a batch look into one list, which may have thousands of lines. */
+function holdersOf(entries: readonly Entry[]): ReadonlyMap<string, Entry> {
+  const before = known.get(entries);
+  if (before !== undefined) return before;
+  const holders = new Map<string, Entry>();
+  for (const entry of entries) {
+    const ip = canonicalIp(entry.ip);
+    if (ip !== undefined && !holders.has(ip)) holders.set(ip, entry);
+  }
+  known.set(entries, holders);
+  return holders;
 }
 
 function parsedJson(text: string): unknown {
