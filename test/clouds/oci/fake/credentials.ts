@@ -12,12 +12,9 @@ export const COMPARTMENT = "ocid1.compartment.oc1..c1";
 export const VCN = "ocid1.vcn.oc1.phx.v1";
 export const REGION = "us-phoenix-1";
 
-/**
- * A new key. Oracle wants 2,048 bits; what is signed here protects nothing, and signing was the largest part of what a request takes,
- * of which tables of killed functions send tens of thousands.
- */
-export function anApiKey(): ApiKey {
-  const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 1024 });
+/** A new key; Oracle wants 2,048 bits. */
+export function anApiKey(modulusLength = 2048): ApiKey {
+  const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength });
   const der = publicKey.export({ type: "spki", format: "der" });
   const fingerprint = createHash("md5")
     .update(der)
