@@ -1,9 +1,11 @@
-import { type Budget, MAX_TURN_WAIT_MS } from "#clouds/http/budget.ts";
-import { type CloudError, classify, type ReadCloudError, unanswered } from "#clouds/http/classify.ts";
+import { hushed, withoutSecrets } from "#clouds/http/blot.ts";
+import type { Budget } from "#clouds/http/budget.ts";
+import { classify, type ReadCloudError, unanswered } from "#clouds/http/classify.ts";
 import type { HttpAnswer, HttpClient, Method } from "#clouds/http/client.ts";
 import type { Meter } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { readRateLimit } from "#clouds/http/rate-limit.ts";
+import { abortedFault, takeTurn } from "#clouds/http/take-turn.ts";
 import { fault } from "#clouds/outcome.ts";
 import type { Sleep } from "#clouds/sleep.ts";
 import { messageOf } from "#core/message-of.ts";
@@ -99,25 +101,13 @@ const FIRST_RETRY_WITHIN_MS = 250;
 export function createApi(parts: ApiParts): Api {
   const { client, sign, budget, readError, userAgent, sleep, wallClock, random } = parts;
 
-  const turnOf = async (request: ApiRequest, { signal, meter }: Turn): Promise<Fault | undefined> => {
-    let waited = 0;
-    for (let wait = budget.take(); wait !== undefined; wait = budget.take()) {
-      if (waited + wait > MAX_TURN_WAIT_MS) return spent(request, wait);
-      await sleep(wait, signal);
-      waited += wait;
-      meter.waited(wait);
-      if (signal.aborted) return aborted(request);
-    }
-    return undefined;
-  };
-
   const attempt = async (
     { request, signed }: Attempt,
     turn: Turn,
     signature: Signature,
   ): Promise<Outcome<ApiAnswer>> => {
-    if (turn.signal.aborted) return { kind: "fault", fault: aborted(request) };
-    const noTurn = await turnOf(request, turn);
+    if (turn.signal.aborted) return { kind: "fault", fault: abortedFault(request.template) };
+    const noTurn = await takeTurn({ budget, sleep }, request.template, turn);
     if (noTurn !== undefined) return { kind: "fault", fault: noTurn };
     const { operation } = request;
     turn.meter.called(operation);
@@ -150,7 +140,7 @@ export function createApi(parts: ApiParts): Api {
       const { status, headers: said } = answer;
       return ended({ kind: "ok", value: { status, headers: said, body: outcome.value } });
     } catch (error) {
-      if (turn.signal.aborted) return ended({ kind: "fault", fault: aborted(request) });
+      if (turn.signal.aborted) return ended({ kind: "fault", fault: abortedFault(request.template) });
       return ended({ kind: "fault", fault: unanswered(error, request.template) });
     }
   };
@@ -176,7 +166,7 @@ export function createApi(parts: ApiParts): Api {
       if (outcome.kind === "ok" || outcome.fault.transient !== true) return outcome;
       if (retries === MAX_RETRIES || !REPEATABLE.has(request.method ?? "GET")) return outcome;
       await sleep(random() * FIRST_RETRY_WITHIN_MS * 2 ** retries, turn.signal);
-      if (turn.signal.aborted) return { kind: "fault", fault: aborted(request) };
+      if (turn.signal.aborted) return { kind: "fault", fault: abortedFault(request.template) };
     }
   };
 
@@ -202,33 +192,7 @@ interface Attempt {
 /** What comes to the same however often it is sent. */
 const REPEATABLE: ReadonlySet<string> = new Set<Method>(["GET", "PUT", "DELETE"]);
 
-/** Should a server repeat what it was sent, its words are not passed on. */
-function withoutSecrets(outcome: Outcome<ApiAnswer>, signature: Signature): Outcome<ApiAnswer> {
-  if (outcome.kind === "ok") return outcome;
-  return { kind: "fault", fault: { ...outcome.fault, message: blotted(outcome.fault.message, signature) } };
-}
-
-function hushed(error: CloudError | undefined, signature: Signature): CloudError | undefined {
-  return error?.message === undefined ? error : { ...error, message: blotted(error.message, signature) };
-}
-
-function blotted(words: string, { secrets }: Signature): string {
-  return secrets.reduce((said, secret) => said.replaceAll(secret, "…"), words);
-}
-
 /** Whoever says when to come back is not asked again before by the same call. */
 function forLater({ transient: _, ...fault }: Fault): Fault {
   return fault;
-}
-
-function aborted({ template }: ApiRequest): Fault {
-  return { code: "Aborted", message: `${template}: aborted before it was answered` };
-}
-
-function spent({ template }: ApiRequest, waitMs: number): Fault {
-  const seconds = (waitMs / 1000).toFixed(1);
-  return {
-    code: "Throttled",
-    message: `${template}: this batch's share of the account's quota is spent, the next request may go in ${seconds} s`,
-  };
 }
