@@ -1,5 +1,3 @@
-import { createHcloudCloud } from "#clouds/hcloud/cloud.ts";
-import { fixedToken } from "#clouds/http/token-file.ts";
 import {
   type Breakage,
   type CloudWorld,
@@ -7,15 +5,8 @@ import {
   type WorldInstance,
 } from "#test/clouds/conformance.ts";
 import type { FakeAnswer } from "#test/clouds/fake-api.ts";
-import {
-  errorAnswer,
-  type FakeHcloudServer,
-  NETWORK,
-  SELECTOR,
-  startFakeHcloud,
-  TOKEN,
-} from "#test/clouds/hcloud/fake-server.ts";
-import { aConfig } from "#test/clouds/hcloud/world.ts";
+import { errorAnswer, type FakeHcloudServer, NETWORK, SELECTOR } from "#test/clouds/hcloud/fake-server.ts";
+import { aWorld } from "#test/clouds/hcloud/world.ts";
 
 cloudConformance("hcloud", hcloudWorld, {
   cannotPlay: [
@@ -29,17 +20,9 @@ cloudConformance("hcloud", hcloudWorld, {
 });
 
 async function hcloudWorld(): Promise<CloudWorld> {
-  const fake = await startFakeHcloud();
-  const config = aConfig({ endpoint: `${fake.url}/v1` });
-  let now = 0;
-  const cloud = createHcloudCloud(config, fixedToken(TOKEN, "the token"), {
-    sleep: async (delayMs) => {
-      now += delayMs;
-    },
-    now: () => now,
-    // The rows ask twice to see what changed between; what is remembered for how long is told in scale.test.ts.
-    maxListAgeMs: 0,
-  });
+  const { fake, ...world } = await aWorld();
+  // The rows ask twice to see what changed between; what is remembered for how long is told in scale.test.ts.
+  const cloud = world.cloud({}, { maxListAgeMs: 0 });
   const serverOf = ({ id }: WorldInstance): FakeHcloudServer => {
     const server = fake.servers.get(id);
     if (server === undefined) throw new Error(`there is no server ${id}`);
@@ -71,10 +54,7 @@ async function hcloudWorld(): Promise<CloudWorld> {
       fake.fault = how === undefined ? undefined : () => ANSWERS[how];
     },
     requests: () => fake.requests.length,
-    async close() {
-      await cloud.close();
-      await fake.close();
-    },
+    close: world.close,
   };
 }
 

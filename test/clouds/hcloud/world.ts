@@ -1,9 +1,8 @@
-import type { Cloud } from "#clouds/cloud.ts";
 import { createHcloudCloud } from "#clouds/hcloud/cloud.ts";
 import { HcloudCloudConfig } from "#clouds/hcloud/kind.ts";
-import type { HttpCloudOptions } from "#clouds/http/cloud-options.ts";
 import { fixedToken } from "#clouds/http/token-file.ts";
 import { aNode } from "#test/clouds/builders.ts";
+import { type FakedWorld, fakedWorld } from "#test/clouds/faked-world.ts";
 import {
   type FakeHcloud,
   type FakeHcloudServer,
@@ -13,14 +12,8 @@ import {
   TOKEN,
 } from "#test/clouds/hcloud/fake-server.ts";
 
-/** A fake Hetzner, and clouds on it whose waits are counted and not waited. */
-export interface HcloudWorld {
-  readonly fake: FakeHcloud;
-  /** Lets the clock of the clouds go on. */
-  pass(ms: number): void;
-  cloud(config?: Record<string, unknown>, options?: HttpCloudOptions): Cloud;
-  close(): Promise<void>;
-}
+/** A fake Hetzner, and clouds on it. */
+export type HcloudWorld = FakedWorld<FakeHcloud, Record<string, unknown>>;
 
 /** By network and labels, unless told otherwise. */
 export function aConfig(traits: Record<string, unknown> = {}): HcloudCloudConfig {
@@ -34,34 +27,10 @@ export function aConfig(traits: Record<string, unknown> = {}): HcloudCloudConfig
 
 export async function aWorld(): Promise<HcloudWorld> {
   const fake = await startFakeHcloud();
-  const clouds: Cloud[] = [];
-  let now = 0;
-  return {
-    fake,
-    pass(ms) {
-      now += ms;
-    },
-    cloud(config, options) {
-      const made = createHcloudCloud(
-        aConfig({ endpoint: `${fake.url}/v1`, ...config }),
-        fixedToken(TOKEN, "the token"),
-        {
-          sleep: async (delayMs) => {
-            now += delayMs;
-          },
-          now: () => now,
-          random: () => 0.5,
-          ...options,
-        },
-      );
-      clouds.push(made);
-      return made;
-    },
-    async close() {
-      await Promise.all(clouds.map((cloud) => cloud.close()));
-      await fake.close();
-    },
-  };
+  const token = fixedToken(TOKEN, "the token");
+  return fakedWorld(fake, (traits, options) =>
+    createHcloudCloud(aConfig({ endpoint: `${fake.url}/v1`, ...traits }), token, options),
+  );
 }
 
 /** The node of a server, with its provider ID. */

@@ -1,8 +1,8 @@
-import type { Cloud } from "#clouds/cloud.ts";
 import { authOf } from "#clouds/openstack/auth.ts";
-import { createOpenStackCloud, type OpenStackCloudOptions } from "#clouds/openstack/cloud.ts";
+import { createOpenStackCloud } from "#clouds/openstack/cloud.ts";
 import { OpenStackCloudConfig } from "#clouds/openstack/kind.ts";
 import { aNode } from "#test/clouds/builders.ts";
+import { type FakedWorld, fakedWorld } from "#test/clouds/faked-world.ts";
 import {
   CREDENTIAL,
   type FakeOpenStack,
@@ -14,14 +14,8 @@ import {
   TAG,
 } from "#test/clouds/openstack/fake-server.ts";
 
-/** A fake OpenStack, and clouds on it whose waits are counted and not waited. */
-export interface OpenStackWorld {
-  readonly fake: FakeOpenStack;
-  /** Lets the clock of the clouds go on. */
-  pass(ms: number): void;
-  cloud(config?: Record<string, unknown>, options?: OpenStackCloudOptions): Cloud;
-  close(): Promise<void>;
-}
+/** A fake OpenStack, and clouds on it. */
+export type OpenStackWorld = FakedWorld<FakeOpenStack, Record<string, unknown>>;
 
 /** What an application credential signs in with. */
 export const SIGNED_IN = { OS_APPLICATION_CREDENTIAL_SECRET: SECRET, OS_PASSWORD: SECRET };
@@ -41,31 +35,10 @@ export function aConfig(traits: Record<string, unknown> = {}): OpenStackCloudCon
 
 export async function aWorld(): Promise<OpenStackWorld> {
   const fake = await startFakeOpenStack();
-  const clouds: Cloud[] = [];
-  let now = 0;
-  return {
-    fake,
-    pass(ms) {
-      now += ms;
-    },
-    cloud(traits, options) {
-      const config = aConfig({ "auth-url": fake.authURL, ...traits });
-      const made = createOpenStackCloud(config, authOf(config, SIGNED_IN, "blue"), {
-        sleep: async (delayMs) => {
-          now += delayMs;
-        },
-        now: () => now,
-        random: () => 0.5,
-        ...options,
-      });
-      clouds.push(made);
-      return made;
-    },
-    async close() {
-      await Promise.all(clouds.map((cloud) => cloud.close()));
-      await fake.close();
-    },
-  };
+  return fakedWorld(fake, (traits, options) => {
+    const config = aConfig({ "auth-url": fake.authURL, ...traits });
+    return createOpenStackCloud(config, authOf(config, SIGNED_IN, "blue"), options);
+  });
 }
 
 /** The node of a server, with its provider ID. */

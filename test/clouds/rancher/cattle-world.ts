@@ -1,7 +1,6 @@
-import type { Cloud } from "#clouds/cloud.ts";
-import type { HttpCloudOptions } from "#clouds/http/cloud-options.ts";
 import { createCattleCloud } from "#clouds/rancher/cattle/cloud.ts";
 import { cattleSign } from "#clouds/rancher/cattle/sign.ts";
+import { type FakedWorld, fakedWorld } from "#test/clouds/faked-world.ts";
 import {
   ACCESS_KEY,
   type FakeCattle,
@@ -9,40 +8,14 @@ import {
   startFakeCattle,
 } from "#test/clouds/rancher/fake-cattle.ts";
 
-/** A fake environment, and clouds on it that wait no time. */
-export interface CattleWorld {
-  readonly fake: FakeCattle;
-  cloud(options?: HttpCloudOptions): Cloud;
-  close(): Promise<void>;
-}
+/** A fake environment, and clouds on it. */
+export type CattleWorld = FakedWorld<FakeCattle, never>;
 
 export const KEYS = { CATTLE_ACCESS_KEY: ACCESS_KEY, CATTLE_SECRET_KEY: SECRET_KEY };
 
 export async function aCattleWorld(): Promise<CattleWorld> {
   const fake = await startFakeCattle();
-  const clouds: Cloud[] = [];
-  let now = 0;
-  return {
-    fake,
-    cloud(options) {
-      const server = { url: fake.url };
-      const made = createCattleCloud(
-        { server, sign: cattleSign(server, KEYS, "blue") },
-        {
-          sleep: async (delayMs) => {
-            now += delayMs;
-          },
-          now: () => now,
-          random: () => 0.5,
-          ...options,
-        },
-      );
-      clouds.push(made);
-      return made;
-    },
-    async close() {
-      await Promise.all(clouds.map((cloud) => cloud.close()));
-      await fake.close();
-    },
-  };
+  const server = { url: fake.url };
+  const access = { server, sign: cattleSign(server, KEYS, "blue") };
+  return fakedWorld(fake, (_, options) => createCattleCloud(access, options));
 }

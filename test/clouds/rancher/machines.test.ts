@@ -266,7 +266,7 @@ describe("requests", () => {
   });
 
   test("a list serves for a while those that it shows, and never those that it does not", async () => {
-    const cloud = world.cloud({ maxListAgeMs: 10_000 });
+    const cloud = world.cloud(undefined, { maxListAgeMs: 10_000 });
     const there = world.fake.add();
     const look = async (...nodes: NodeTraits[]) =>
       (await cloud.instances(nodes.map(aNode), aCall())).answers.map(({ kind }) => kind);
