@@ -5,12 +5,12 @@ import type { Outcome } from "#clouds/http/outcome.ts";
 import { failureOf } from "#clouds/observation.ts";
 import type { ActionAnswer } from "#core/capability.ts";
 
-/** Calls that spend of the same quota as nodes; what can wait does so while less than `part` of the reserve is left. */
-export function callsWithin(budget: Budget, part?: number): CapabilityCalls {
+/** Calls that spend of the same quota as nodes; what can wait does so while less than so many `times` the reserve is left. */
+export function callsWithin(budget: Budget, times?: number): CapabilityCalls {
   return createCapabilityCalls({
     title: "DigitalOcean",
     enter: createEntrance(budget),
-    isHeldBack: () => budget.isLow(part),
+    isHeldBack: () => budget.isLow(times),
   });
 }
 

@@ -18,8 +18,8 @@ export interface Budget {
   take(): number | undefined;
   /** What the server said of the quota along with an answer; `throttled` where the answer was that it is spent. */
   observe(said: RateLimit, throttled: boolean): void;
-  /** The server said that less is left than a part of the reserve, or all of it: what can wait should. */
-  isLow(part?: number): boolean;
+  /** The server said that less is left than so many times the reserve, or once: what can wait should. */
+  isLow(times?: number): boolean;
 }
 
 /** A full bucket. `now` is milliseconds of a clock that never goes back; `reserve` is what of the server's quota counts as little. */
@@ -27,8 +27,9 @@ export function createBudget(quota: Quota, reserve: number, now: () => number): 
   let tokens = quota.burst;
   let settledAt = now();
   let pausedUntil = Number.NEGATIVE_INFINITY;
-  let lowUntil = Number.NEGATIVE_INFINITY;
-  let partLeft = 1;
+  /** How many times the reserve is left, as far as the server has said, and until when that is believed. */
+  let timesLeft = 1;
+  let saidUntil = Number.NEGATIVE_INFINITY;
 
   const settle = (): void => {
     const at = now();
@@ -62,11 +63,11 @@ export function createBudget(quota: Quota, reserve: number, now: () => number): 
       tokens = Math.min(tokens, remaining);
       const little = Math.min(reserve, (limit ?? Number.POSITIVE_INFINITY) / 10);
       // Nothing is learnt while nothing is asked, so what was said holds until the quota grows again, and no longer.
-      partLeft = remaining / little;
-      lowUntil = remaining < little ? at + resetInMs : Number.NEGATIVE_INFINITY;
+      timesLeft = remaining / little;
+      saidUntil = at + resetInMs;
       if (remaining === 0 && !throttled) pausedUntil = Math.max(pausedUntil, at + resetInMs);
     },
-    isLow: (part = 1) => now() < lowUntil && partLeft < part,
+    isLow: (times = 1) => now() < saidUntil && timesLeft < times,
   };
 }
 

@@ -220,6 +220,25 @@ describe("what the API answers", () => {
     expect(await ask({ service: aService(said) })).toMatchObject({ kind: "error", code: "Unavailable" });
   });
 
+  test("with half of the hour's quota gone nothing is asked, as whoever writes Services spends of what all clusters have", async () => {
+    const validation = world.cloud().capabilities?.["serviceValidation"];
+    const call = { signal: new AbortController().signal, share: 1 };
+    const left = async (remaining: number) => {
+      world.fake.rateLimit = { "ratelimit-remaining": String(remaining) };
+      await validation?.observe([{ service: aService() }], call);
+      world.fake.requests.length = 0;
+      const said = await validation?.observe([{ service: aService() }], call);
+      return [said?.answers[0]?.kind, asked().length];
+    };
+    expect(await left(2_500)).toEqual(["observed", 1]);
+    expect(await left(2_499)).toEqual(["error", 0]);
+    expect(await validation?.observe([{ service: aService() }], call)).toMatchObject({
+      answers: [{ kind: "error", code: "Throttled" }],
+    });
+    world.pass(60_000);
+    expect(await left(2_600)).toEqual(["observed", 1]);
+  });
+
   test("no answer is no verdict", async () => {
     at(/load_balancers/, "destroy");
     expect(await ask({ service: aService() })).toMatchObject({ kind: "error", code: "Unavailable" });
