@@ -18,7 +18,7 @@ export function belongingOf(balancer: LoadBalancer, service: Service, owner: Own
   if (!ofCluster && balancer.tags.some((tag) => tag.startsWith(CLUSTER_TAG_PREFIX))) return "other";
   if (balancer.tags.includes(serviceTagOf(service))) return "service";
   // Whoever chooses a name must not choose that of somebody else's.
-  if (balancer.name === defaultNameOf(service) && !isOfSomeService(balancer)) return "service";
+  if (isNamedByUid(balancer.name, service) && !isOfSomeService(balancer)) return "service";
   return ofCluster ? "cluster" : "other";
 }
 
@@ -56,6 +56,11 @@ export function isOfSomeService({ tags }: LoadBalancer): boolean {
 /** The name that a Service's load balancer has where no annotation names it; nobody else's has it. */
 export function defaultNameOf({ metadata: { uid } }: Pick<Service, "metadata">): string {
   return `a${uid.replaceAll("-", "")}`.slice(0, 32);
+}
+
+/** Whether a name tells that it is this Service's: an API server may hand out uids that with an `a` before them are what people call things. */
+export function isNamedByUid(name: string, service: Pick<Service, "metadata">): boolean {
+  return isDefaultName(name) && name === defaultNameOf(service);
 }
 
 /** Whether a name may be that of some Service by its uid. */

@@ -1,5 +1,5 @@
 import { annotationName } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
-import { defaultNameOf, serviceTagOf } from "#clouds/digitalocean/load-balancers/belonging.ts";
+import { defaultNameOf, isNamedByUid, serviceTagOf } from "#clouds/digitalocean/load-balancers/belonging.ts";
 import { creation } from "#clouds/digitalocean/load-balancers/body.ts";
 import { isAllowed } from "#clouds/digitalocean/load-balancers/configuration.ts";
 import { eligibleOf, stackOf } from "#clouds/digitalocean/load-balancers/eligible.ts";
@@ -39,7 +39,7 @@ export function create({ reading, kind, wanted, state, configuration }: Planned)
       ...ownTags(configuration),
       ...nameTags(service, configuration),
       // By its name it could not be told whose it is.
-      ...(name === defaultNameOf(service) ? [] : [serviceTagOf(service)]),
+      ...(isNamedByUid(name, service) ? [] : [serviceTagOf(service)]),
     ],
   };
   const body = creation(foundation, { ...wanted, name, droplet_ids: sorted(eligible.map(({ id }) => id)) });

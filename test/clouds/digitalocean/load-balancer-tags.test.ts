@@ -7,7 +7,7 @@ import { errorAnswer } from "#emulators/digitalocean/answer.ts";
 import { VPC } from "#emulators/digitalocean/names.ts";
 import { playController } from "#test/clouds/digitalocean/play-controller.ts";
 import { aConfig, aWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
-import { balanced, CLUSTER, contextOf } from "#test/core/firewall/world.ts";
+import { balanced as anyBalanced, CLUSTER, contextOf, type RawTraits } from "#test/core/firewall/world.ts";
 
 const CONFIG = { clusterID: "7b1c" };
 const CLUSTER_TAG = "k8s:7b1c";
@@ -23,9 +23,27 @@ function play(services: readonly unknown[]): Promise<Decision> {
   return playController(tagsController, CLUSTER, world.cloud(CONFIG), contextOf(services, { settings }));
 }
 
-/** The name that a Service's load balancer has by itself, as its uid is `uid-NAME`. */
+/** The uid of a Service of this name. */
+function uidOf(service: string): string {
+  const digits = Buffer.from(service).toString("hex").padEnd(32, "0").slice(0, 32);
+  return [
+    digits.slice(0, 8),
+    digits.slice(8, 12),
+    digits.slice(12, 16),
+    digits.slice(16, 20),
+    digits.slice(20),
+  ].join("-");
+}
+
+/** A Service with a uid as API servers make them. */
+function balanced(name: string, ports: readonly number[], traits: RawTraits = {}): unknown {
+  const service = anyBalanced(name, ports, traits) as { readonly metadata: object };
+  return { ...service, metadata: { ...service.metadata, uid: uidOf(name) } };
+}
+
+/** The name that a Service's load balancer has by itself. */
 function ownName(service: string): string {
-  return `auid${service}`;
+  return `a${uidOf(service).replaceAll("-", "")}`.slice(0, 32);
 }
 
 function naming(service: string, id: string): unknown {
@@ -56,7 +74,7 @@ describe("load balancers without the cluster's tag", () => {
 
   test("that are made for a Service by their own tag get it, whatever their name", async () => {
     world.fake.tags.add(CLUSTER_TAG);
-    const named = world.fake.addLoadBalancer({ name: "web", tags: ["k8s-service:uid-a"] });
+    const named = world.fake.addLoadBalancer({ name: "web", tags: [`k8s-service:${uidOf("a")}`] });
     await play([balanced("a", [443])]);
     expect(named.tags).toContain(CLUSTER_TAG);
     expect(changes()).toHaveLength(1);

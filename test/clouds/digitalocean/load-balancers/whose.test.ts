@@ -287,3 +287,30 @@ test("of two of its own the one whose id is written on the Service is its load b
   expect(gone.done).toEqual(["DeleteLoadBalancer", "DeleteLoadBalancer"]);
   expect(world.fake.loadBalancers.size).toBe(0);
 });
+
+describe("a uid that an API server has made up", () => {
+  // `a` before it, and without its dash, it is what somebody has called his own.
+  const uid = "pi-gateway";
+
+  test.each([{}, { clusterID: "c1" }])("makes nobody's load balancer the Service's: %o", async (config) => {
+    const [cloud, settings] = [world.cloud(config), settingsWith(config)];
+    const theirs = world.fake.addLoadBalancer({ name: "apigateway" });
+    const before = structuredClone(theirs);
+    const service = aService({ uid });
+    const { last } = await bringAbout(cloud, settings, service, { nodes: nodesOf([world.fake.add()]) });
+    expect(last).toMatchObject({ kind: "refused", problem: { code: "LoadBalancerForeign" } });
+    await bringAbout(cloud, settings, service, { wanted: false });
+    expect(world.fake.loadBalancers.get(theirs.id)).toEqual(before);
+  });
+
+  test("does not keep what was made for it from being found again, and from going", async () => {
+    const [cloud, settings] = [world.cloud(), settingsWith()];
+    const nodes = nodesOf([world.fake.add()]);
+    const service = aService({ uid });
+    for (let times = 0; times < 2; times += 1)
+      expect((await bringAbout(cloud, settings, service, { nodes })).last).toMatchObject({ kind: "settled" });
+    expect(world.fake.loadBalancers.size).toBe(1);
+    await bringAbout(cloud, settings, service, { wanted: false });
+    expect(world.fake.loadBalancers.size).toBe(0);
+  });
+});
