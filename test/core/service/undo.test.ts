@@ -213,7 +213,7 @@ describe("while it is undone", () => {
     expect(decideOn(controller, { object: await undoing(), answer })).toMatchObject(decision);
   });
 
-  test.each([
+  test.each<[string, { code: string; field?: string } | undefined, string]>([
     ["says no more than that is told in general", undefined, "LoadBalancerRefused"],
     // Of its annotations a tenant is the owner, and codes are counted over all clusters.
     ["has a code that nobody knows is told in general", { code: "MadeUp" }, "LoadBalancerRefused"],
