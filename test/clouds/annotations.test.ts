@@ -13,6 +13,18 @@ import {
   unknownAnnotation,
   wholeNumber,
 } from "#clouds/annotations/reading.ts";
+import { ANNOTATION_PREFIX as AWS_PREFIX } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import { ANNOTATIONS as AWS } from "#clouds/aws/load-balancers/annotations/table.ts";
+import {
+  ANNOTATION_PREFIX as DIGITALOCEAN_PREFIX,
+  DISOWN_ANNOTATION,
+  ID_ANNOTATION,
+} from "#clouds/digitalocean/load-balancers/annotations/names.ts";
+import { ANNOTATIONS as DIGITALOCEAN } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
+import { METHOD_ANNOTATION } from "#clouds/keepalived/model.ts";
+import { ADDRESSES_ANNOTATION } from "#clouds/kubevip/keys.ts";
+import { ANNOTATIONS as OCI } from "#clouds/oci/load-balancers/annotations/table.ts";
+import { fieldIn } from "#core/tenant-fact.ts";
 
 const WORDS = ["one", "Two", "three"] as const;
 const ITEMS = list(/^[a-z]+$/, { atMost: 2, allowed: "at most 2 words" });
@@ -72,4 +84,14 @@ test("one that is not known is told with the one that may be meant", () => {
     allowed: expect.stringMatching(/has no effect: perhaps x\/name$/),
   });
   expect(unknownAnnotation("x/y", undefined).allowed).toMatch(/has no effect$/);
+});
+
+test.each([
+  ...Object.keys(AWS).map((suffix) => `${AWS_PREFIX}${suffix}`),
+  ...Object.keys(DIGITALOCEAN).map((suffix) => `${DIGITALOCEAN_PREFIX}${suffix}`),
+  ...[DISOWN_ANNOTATION, ID_ANNOTATION],
+  ...Object.keys(OCI),
+  ...[METHOD_ANNOTATION, ADDRESSES_ANNOTATION],
+])("a Warning has room for the name of %s", (field) => {
+  expect(fieldIn({ code: "InvalidAnnotation", field })).toBe(field);
 });
