@@ -2,6 +2,7 @@ import { type AddressRange, innerRangeOf, rangeOf } from "#clouds/addresses/rang
 import { parseCidr } from "#core/cidr.ts";
 import { goBoolean } from "#core/go-boolean.ts";
 import { type Ip, parseIp } from "#core/ip.ts";
+import { shown } from "#core/shown-text.ts";
 
 /** The data of the ConfigMap with the pools. */
 export type PoolData = Readonly<Record<string, string>>;
@@ -57,6 +58,9 @@ const DHCP = "0.0.0.0/32";
 /** More are somebody's mistake: each of them is looked at for each address. */
 const MAX_PARTS = 1_000;
 
+/** Characters of a part that is none, in what is said of it for each Service. */
+const MAX_SHOWN = 64;
+
 function ofNamespace(data: PoolData, what: string, namespace: string): string | undefined {
   const key = [`${what}-${namespace}`, `${what}-global`].find((each) => Object.hasOwn(data, each));
   return key === undefined ? undefined : data[key]?.trim();
@@ -70,7 +74,8 @@ function rangesIn(key: string, value: string, skipsEnds: boolean): AddressRange[
   const ranges: AddressRange[] = [];
   for (const part of parts) {
     const range = areNetworks ? network(part, skipsEnds) : span(part);
-    if (range === undefined) return `"${part}" is ${areNetworks ? "no network" : "no range FIRST-LAST"}`;
+    if (range === undefined)
+      return `"${shown(part, MAX_SHOWN)}" is ${areNetworks ? "no network" : "no range FIRST-LAST"}`;
     ranges.push(range);
   }
   return ranges;

@@ -69,6 +69,15 @@ describe("the pool", () => {
     expect(of(data)).toBe(expected);
   });
 
+  test("that cannot be read is told in a few words, however long it is", () => {
+    const choice = choose({ "cidr-global": `10.0.0.0/24,${"web\n".repeat(100_000)}` }, WANTED, []);
+    expect(choice).toMatchObject({
+      code: "InvalidPool",
+      message: expect.stringContaining('"web\\u{000A}web'),
+    });
+    expect(choice.kind === "none" && choice.message.length).toBeLessThan(100);
+  });
+
   test("is not given out twice, and ends", () => {
     const data = { "cidr-global": "10.0.0.4/30" };
     const holders = [
