@@ -98,6 +98,9 @@ export function inOrder(annotations: Readonly<Record<string, string>> = {}): [st
   return Object.entries(annotations).toSorted(([one], [other]) => (one < other ? -1 : 1));
 }
 
+/** Of more that are not known nothing is said: to look for what each of thousands may mean would take a tenant's word for seconds of work. */
+export const MAX_UNKNOWN = 10;
+
 /** That an annotation begins as ours do and is none; `meant` is the whole name of the one that may be meant. */
 export function unknownAnnotation(field: string, meant: string | undefined): Problem {
   const said = "an annotation that this controller knows; this one has no effect";

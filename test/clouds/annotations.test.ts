@@ -5,6 +5,7 @@ import {
   is,
   itemsOf,
   list,
+  MAX_UNKNOWN,
   mayBe,
   oneOf,
   type Read,
@@ -13,16 +14,21 @@ import {
   unknownAnnotation,
   wholeNumber,
 } from "#clouds/annotations/reading.ts";
-import { ANNOTATION_PREFIX as AWS_PREFIX } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import {
+  ANNOTATION_PREFIX as AWS_PREFIX,
+  readAnnotations as readOnAws,
+} from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import { ANNOTATIONS as AWS } from "#clouds/aws/load-balancers/annotations/table.ts";
 import {
   ANNOTATION_PREFIX as DIGITALOCEAN_PREFIX,
   DISOWN_ANNOTATION,
   ID_ANNOTATION,
 } from "#clouds/digitalocean/load-balancers/annotations/names.ts";
+import { readAnnotations as readOnDigitalOcean } from "#clouds/digitalocean/load-balancers/annotations/read-annotations.ts";
 import { ANNOTATIONS as DIGITALOCEAN } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import { METHOD_ANNOTATION } from "#clouds/keepalived/model.ts";
 import { ADDRESSES_ANNOTATION } from "#clouds/kubevip/keys.ts";
+import { readAnnotations as readOnOci } from "#clouds/oci/load-balancers/annotations/read-annotations.ts";
 import { ANNOTATIONS as OCI } from "#clouds/oci/load-balancers/annotations/table.ts";
 import { fieldIn } from "#core/tenant-fact.ts";
 
@@ -94,4 +100,16 @@ test.each([
   ...[METHOD_ANNOTATION, ADDRESSES_ANNOTATION],
 ])("a Warning has room for the name of %s", (field) => {
   expect(fieldIn({ code: "InvalidAnnotation", field })).toBe(field);
+});
+
+test.each<[string, (all: Record<string, string>) => { readonly kind: string }]>([
+  ["service.beta.kubernetes.io/aws-load-balancer-", (all) => readOnAws("network", all)],
+  ["service.beta.kubernetes.io/do-loadbalancer-", readOnDigitalOcean],
+  ["oci.oraclecloud.com/", (all) => readOnOci("lb", all)],
+])("of thousands under %s that nobody knows ten are told", (prefix, read) => {
+  const all = Array.from({ length: 20_000 }, (_, index) => [`${prefix}subnets-and-more-words-${index}`, ""]);
+  expect(read(Object.fromEntries(all))).toMatchObject({
+    kind: "read",
+    warnings: Array.from({ length: MAX_UNKNOWN }, () => ({ code: "UnknownAnnotation" })),
+  });
 });

@@ -1,4 +1,4 @@
-import { inOrder, unknownAnnotation } from "#clouds/annotations/reading.ts";
+import { inOrder, MAX_UNKNOWN, unknownAnnotation } from "#clouds/annotations/reading.ts";
 import {
   ANNOTATIONS,
   type Annotation,
@@ -34,11 +34,13 @@ export function readAnnotations(
 ): ReadAnnotations {
   const said: Record<string, unknown> = {};
   const warnings: Problem[] = [];
+  let unknown = 0;
   for (const [name, written] of inOrder(all)) {
     if (!name.startsWith(ANNOTATION_PREFIX)) continue;
     const suffix = name.slice(ANNOTATION_PREFIX.length);
     if (!isKnown(suffix)) {
-      warnings.push(unknownAnnotation(name, meant(suffix)));
+      if (unknown < MAX_UNKNOWN) warnings.push(unknownAnnotation(name, meant(suffix)));
+      unknown += 1;
       continue;
     }
     if (written === "" && suffix !== "subnets") continue;

@@ -1,4 +1,10 @@
-import { boolean, inOrder, type Reader, unknownAnnotation } from "#clouds/annotations/reading.ts";
+import {
+  boolean,
+  inOrder,
+  MAX_UNKNOWN,
+  type Reader,
+  unknownAnnotation,
+} from "#clouds/annotations/reading.ts";
 import {
   ANNOTATION_PREFIX,
   annotationName,
@@ -28,6 +34,7 @@ export type ReadAnnotations =
 export function readAnnotations(all: Readonly<Record<string, string>> = {}): ReadAnnotations {
   const said: Record<string, unknown> = {};
   const warnings: Problem[] = [];
+  let unknown = 0;
   for (const [name, written] of inOrder(all)) {
     const value = written.trim();
     const fault = faultOfOther(name, value);
@@ -35,7 +42,8 @@ export function readAnnotations(all: Readonly<Record<string, string>> = {}): Rea
     if (!name.startsWith(ANNOTATION_PREFIX)) continue;
     const suffix = name.slice(ANNOTATION_PREFIX.length);
     if (!isKnown(suffix)) {
-      warnings.push(unknownAnnotation(name, meant(suffix)));
+      if (unknown < MAX_UNKNOWN) warnings.push(unknownAnnotation(name, meant(suffix)));
+      unknown += 1;
       continue;
     }
     if (value === "" && suffix !== "override-health-check") continue;

@@ -1,4 +1,4 @@
-import { inOrder, unknownAnnotation } from "#clouds/annotations/reading.ts";
+import { inOrder, MAX_UNKNOWN, unknownAnnotation } from "#clouds/annotations/reading.ts";
 import {
   ANNOTATIONS,
   LB_PREFIX,
@@ -34,11 +34,13 @@ export function readAnnotations(
 ): ReadAnnotations {
   const said: Record<string, unknown> = {};
   const warnings: Problem[] = [];
+  let unknown = 0;
   for (const [field, value] of inOrder(annotations)) {
     if (!PREFIXES.some((prefix) => field.startsWith(prefix))) continue;
     const meaning = Object.hasOwn(ANNOTATIONS, field) ? ANNOTATIONS[field] : undefined;
     if (meaning === undefined) {
-      warnings.push(unknownAnnotation(field, meant(field)));
+      if (unknown < MAX_UNKNOWN) warnings.push(unknownAnnotation(field, meant(field)));
+      unknown += 1;
       continue;
     }
     const written = value.trim();
