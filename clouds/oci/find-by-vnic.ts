@@ -1,12 +1,12 @@
 import { isIPv4, isIPv6 } from "node:net";
 import type { Turn } from "#clouds/http/api.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
+import type { InstanceList } from "#clouds/oci/instance-lists.ts";
 import { type Entries, type Inventory, publicIpQueries } from "#clouds/oci/inventory.ts";
 import type { KeptLists } from "#clouds/oci/kept-lists.ts";
 import { compartmentsOf, type OciCloudConfig } from "#clouds/oci/kind.ts";
 import { hasEnded, type OciInstance } from "#clouds/oci/objects.ts";
 import { ambiguous, failed, type Resolution } from "#clouds/oci/resolution.ts";
-import type { InstanceList } from "#clouds/oci/resolve.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import { canonicalIp } from "#core/cidr.ts";
 

@@ -1,10 +1,11 @@
 import type { Turn } from "#clouds/http/api.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
+import { chooseInVcn } from "#clouds/oci/choose-in-vcn.ts";
 import { findByVnic } from "#clouds/oci/find-by-vnic.ts";
-import type { Entries, Inventory } from "#clouds/oci/inventory.ts";
-import type { Listed } from "#clouds/oci/kept-lists.ts";
+import { type InstanceList, instanceIn, namedIn } from "#clouds/oci/instance-lists.ts";
+import type { Inventory } from "#clouds/oci/inventory.ts";
 import { compartmentsOf, type OciCloudConfig } from "#clouds/oci/kind.ts";
-import { hasEnded, type OciInstance } from "#clouds/oci/objects.ts";
+import type { OciInstance } from "#clouds/oci/objects.ts";
 import type { Query } from "#clouds/oci/query.ts";
 import { ambiguous, failed, type Resolution } from "#clouds/oci/resolution.ts";
 import { fault } from "#clouds/outcome.ts";
@@ -45,8 +46,7 @@ export async function resolve(
   const byId = (id: string): OciInstance | undefined => instanceIn(lists, id);
   const openIds = (): Set<string> =>
     new Set([...queries].flatMap((query) => (query.kind === "id" && !byId(query.id) ? [query.id] : [])));
-  const hasOpenName = (): boolean =>
-    [...queries].some((query) => query.kind === "name" && namedIn(lists, query.name).length === 0);
+  const hasOpenName = (): boolean => namesIn(queries).some(({ name }) => namedIn(lists, name).length === 0);
 
   /** Whoever joins a list that had begun before him does not know of what came since, and once more is enough. */
   async function listAgain(since: number): Promise<void> {
@@ -68,10 +68,17 @@ export async function resolve(
   );
   if (isToBeProved) await listAgain(beganAt);
 
+  const chosen = new Map<string, OciInstance>();
+  for (const { name } of trouble === undefined ? namesIn(queries) : []) {
+    const candidates = namedIn(lists, name);
+    if (candidates.length < 2) continue;
+    const one = await chooseInVcn(candidates, { inventory, config, since: beganAt - maxListAgeMs }, turn);
+    if (one !== undefined) chosen.set(name, one);
+  }
   const unnamed = new Set<string>();
   const resolutions = new Map<Query, Resolution>();
   for (const query of queries) {
-    const resolution = resolutionOf(query, { lists, read, trouble, config });
+    const resolution = resolutionOf(query, { lists, read, chosen, trouble, config });
     if (resolution !== undefined) resolutions.set(query, resolution);
     else if (query.kind === "name") unnamed.add(query.name);
   }
@@ -84,8 +91,9 @@ export async function resolve(
   return resolutions;
 }
 
-/** A list of one compartment's instances. */
-export type InstanceList = Listed<Entries<OciInstance>>;
+function namesIn(queries: ReadonlySet<Query>): (Query & { readonly kind: "name" })[] {
+  return [...queries].filter((query) => query.kind === "name");
+}
 
 type ReadResults = ReadonlyMap<string, Outcome<OciInstance | undefined>>;
 
@@ -99,6 +107,8 @@ const LATER: Outcome<never> = fault(
 interface Seen {
   readonly lists: ReadonlyMap<string, InstanceList>;
   readonly read: ReadResults;
+  /** By name, where several instances have it. */
+  readonly chosen: ReadonlyMap<string, OciInstance>;
   readonly trouble: Fault | undefined;
   readonly config: OciCloudConfig;
 }
@@ -120,7 +130,8 @@ function resolutionOf(query: Query, seen: Seen): Resolution | undefined {
       return failed(trouble ?? { code: "Unavailable", message: "no answer" });
     }
     case "name": {
-      const [instance, ...others] = namedIn(lists, query.name);
+      const one = seen.chosen.get(query.name);
+      const [instance, ...others] = one === undefined ? namedIn(lists, query.name) : [one];
       if (others.length > 0 && instance) return failed(ambiguous([instance, ...others].map(({ id }) => id)));
       if (instance !== undefined && trouble === undefined)
         return { kind: "instance", instance, guess: false };
@@ -161,36 +172,4 @@ async function readAll(ids: ReadonlySet<string>, inventory: Inventory, turn: Tur
 /** How long an answer takes must not tell an instance of somebody else's from none. */
 function isOfCluster(instance: OciInstance | undefined, config: OciCloudConfig): boolean {
   return instance !== undefined && compartmentsOf(config).includes(instance.compartmentId);
-}
-
-function instanceIn(lists: ReadonlyMap<string, InstanceList>, id: string): OciInstance | undefined {
-  for (const { value } of lists.values()) {
-    const found = indexOf(value).byId.get(id);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-/** Those that have not ended. */
-function namedIn(lists: ReadonlyMap<string, InstanceList>, name: string): readonly OciInstance[] {
-  return [...lists.values()].flatMap(({ value }) => indexOf(value).byName.get(name) ?? []);
-}
-
-interface Index {
-  readonly byId: ReadonlyMap<string, OciInstance>;
-  readonly byName: ReadonlyMap<string, readonly OciInstance[]>;
-}
-
-const INDEXES = new WeakMap<Entries<OciInstance>, Index>();
-
-/** Made once for each list, however many batches look it up. */
-function indexOf(list: Entries<OciInstance>): Index {
-  const known = INDEXES.get(list);
-  if (known !== undefined) return known;
-  // What moved from page to page meanwhile counts once.
-  const byId = new Map(list.entries.map((instance) => [instance.id, instance]));
-  const alive = [...byId.values()].filter((instance) => !hasEnded(instance));
-  const made = { byId, byName: Map.groupBy(alive, ({ displayName }) => displayName) };
-  INDEXES.set(list, made);
-  return made;
 }

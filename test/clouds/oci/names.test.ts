@@ -91,6 +91,47 @@ describe("a node without provider ID", () => {
     expect(answer).toMatchObject({ code: "Ambiguous", message: expect.stringContaining(ids.join(", ")) });
   });
 
+  describe("of instances that are called alike", () => {
+    const elsewhere = () => world.fake.network.addSubnet({ vcnId: "ocid1.vcn.oc1.phx.other" }).id;
+
+    test("is the one in the cluster's VCN: another cluster of the compartment calls its nodes as it likes", async () => {
+      const [before, after] = [elsewhere(), elsewhere()].map((subnetId) => ({
+        displayName: "worker-1",
+        vnic: { subnetId },
+      }));
+      add(before);
+      const { id } = add({ displayName: "worker-1" });
+      add(after);
+      expect(await answerTo("worker-1")).toBe(id);
+    });
+
+    test.each<[string, () => FakeMachine, object]>([
+      ["both are there", () => ({}), {}],
+      [
+        "no VCN is configured",
+        () => ({ vnic: { subnetId: elsewhere() } }),
+        { vcn: undefined, loadBalancer: { disabled: true } },
+      ],
+      [
+        "the other one's subnet cannot be read",
+        () => ({ vnic: { subnetId: "ocid1.subnet.oc1.phx.unseen" } }),
+        {},
+      ],
+    ])("is none where it cannot be told: %s", async (_, other, config) => {
+      add({ displayName: "worker-1" });
+      add({ displayName: "worker-1", ...other() });
+      expect(await answerTo("worker-1", config)).toBe("Ambiguous");
+    });
+
+    test("is none while one of them has no VNIC yet", async () => {
+      add({ displayName: "worker-1" });
+      const young = add({ displayName: "worker-1" });
+      for (const each of world.fake.compute.attachments)
+        if (each.instanceId === young.id) each.lifecycleState = "ATTACHING";
+      expect(await answerTo("worker-1")).toBe("Ambiguous");
+    });
+  });
+
   test("yields to another that is that instance", async () => {
     const instance = add({ vnic: { hostnameLabel: "web" } });
     const answers = await ask([aNode({ name: "web" }), identified(instance)]);
