@@ -10,8 +10,8 @@ export interface ControlSources<M extends Machine> {
   readonly notOurs: NotOurs<M>;
   /** Whether a machine has not ended; one that has proves nothing. */
   readonly isAlive: (machine: M) => boolean;
-  /** A few machines of the account, for what their being there proves. */
-  readonly list: () => Promise<Outcome<readonly M[]>>;
+  /** Machines of the account, for what their being there proves; a later list only where those of no earlier one are the cluster's. */
+  readonly lists: readonly (() => Promise<Outcome<readonly M[]>>)[];
 }
 
 /**
@@ -21,7 +21,7 @@ export interface ControlSources<M extends Machine> {
  */
 export async function findControl<M extends Machine>(
   resolutions: ReadonlyMap<Queried, Resolution<M>>,
-  { queries, notOurs, isAlive, list }: ControlSources<M>,
+  { queries, notOurs, isAlive, lists }: ControlSources<M>,
 ): Promise<string | undefined> {
   const sought = [...resolutions].filter(([node]) => isSought(queries.get(node)));
   if (!sought.some(([, resolution]) => isUnseen(resolution))) return undefined;
@@ -29,13 +29,17 @@ export async function findControl<M extends Machine>(
     each.kind === "machine" && isAlive(each.machine) ? [each.machine] : [],
   );
   if (found !== undefined) return found.id;
-  const listed = await list();
-  if (listed.kind === "fault") return undefined;
   // A list may still show for a moment what was said not to be there; that proves nothing.
   const asked = new Set([...queries.values()].flatMap((query) => ("id" in query ? [query.id] : [])));
-  return listed.value.find(
-    (machine) => !asked.has(machine.id) && isAlive(machine) && notOurs(machine, undefined) === undefined,
-  )?.id;
+  for (const list of lists) {
+    const listed = await list();
+    if (listed.kind === "fault") return undefined;
+    const control = listed.value.find(
+      (machine) => !asked.has(machine.id) && isAlive(machine) && notOurs(machine, undefined) === undefined,
+    );
+    if (control !== undefined) return control.id;
+  }
+  return undefined;
 }
 
 /** How long it takes must not tell a machine of somebody else's from none. */

@@ -5,11 +5,14 @@ import { checked } from "#clouds/http/checked.ts";
 import { createMeter } from "#clouds/http/meter.ts";
 import { abortedBefore, answerOf, type Fault, type Outcome } from "#clouds/http/outcome.ts";
 import { findControl } from "#clouds/listed/control.ts";
+import type { Directory } from "#clouds/listed/directory.ts";
+import type { Listing } from "#clouds/listed/listing.ts";
 import type { Machine } from "#clouds/listed/machine.ts";
 import { isSought, type ProviderID, queryOf, subjectOf } from "#clouds/listed/query.ts";
 import { type Resolution, resolve, unresolved } from "#clouds/listed/resolve.ts";
 import { type Claim, settleGuesses } from "#clouds/listed/settle-guesses.ts";
 import type { Sources } from "#clouds/listed/sources.ts";
+import { ok } from "#clouds/outcome.ts";
 import type { Instance, InstanceAnswer } from "#core/instance.ts";
 import { messageOf } from "#core/message-of.ts";
 import type { Node } from "#core/node/node.ts";
@@ -64,7 +67,13 @@ export function createListedCloud<M extends Machine>(parts: ListedCloudParts<M>)
             : unresolved<M, Node>(queries, trouble);
         const control =
           isControlWanted && trouble === undefined
-            ? await findControl(resolutions, { queries, notOurs, isAlive, list: () => listFew(turn) })
+            ? await findControl(resolutions, {
+                queries,
+                notOurs,
+                isAlive,
+                // Mostly a few are enough; in an account of many clusters they may all be somebody else's.
+                lists: [listFew, ...sources.directories.map(allOf)].map((list) => () => list(turn)),
+              })
             : undefined;
         const answers = nodes.map((node) => {
           const subject = subjectOf(node, queries.get(node), machine);
@@ -82,6 +91,14 @@ export function createListedCloud<M extends Machine>(parts: ListedCloudParts<M>)
     async close() {
       parts.close();
     },
+  };
+}
+
+/** What a list shows, although it may lack something. */
+function allOf<M extends Machine>(directory: Directory<Listing<M>>) {
+  return async (turn: Turn): Promise<Outcome<readonly M[]>> => {
+    const listed = await directory.list(turn);
+    return listed.kind === "ok" ? ok([...listed.value.byId.values()]) : listed;
   };
 }
 

@@ -119,6 +119,16 @@ describe("a list", () => {
   });
 });
 
+test("what is missed is proved by a server of the network behind however many of others, too", async () => {
+  addMany(120, { private_net: [] });
+  const [ours] = addMany(1) as [FakeHcloudServer];
+  const node = aNode({ name: "gone", providerID: "hcloud://999999999" });
+  const cloud = world.cloud({ labelSelector: undefined });
+  const { answers } = await cloud.instances([node], aCall({ control: true }));
+  expect(answers).toMatchObject([{ kind: "not-found", control: ours.id }]);
+  expect(asked(world.fake)).toEqual({ read: 1, list: 1 + 3 });
+});
+
 describe("reading singly", () => {
   test("is for up to two, and once there were as many as a list has pages it is time for a list", async () => {
     const servers = addMany(5);

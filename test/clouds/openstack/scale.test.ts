@@ -114,6 +114,16 @@ test("what is missed is proved by a server of the network with one request of ea
   expect(asked(world.fake)).toEqual({ token: 1, read: 1, ports: 2, list: 1 });
 });
 
+test("and behind however many of others with those of one list", async () => {
+  addMany(50, { ports: [] });
+  const [ours] = addMany(1) as [FakeOpenStackServer];
+  const cloud = world.cloud({ "network-id": NETWORK, "server-tag": undefined, "server-metadata": undefined });
+  const node = aNode({ name: "gone", providerID: `openstack:///${uuidOf(999)}` });
+  const { answers } = await cloud.instances([node], aCall({ control: true }));
+  expect(answers).toMatchObject([{ kind: "not-found", control: ours.id }]);
+  expect(asked(world.fake)).toEqual({ token: 1, read: 1, ports: 3, list: 2 });
+});
+
 test("a server of somebody else's costs what none does", async () => {
   addMany(1);
   const foreign = world.fake.add({ tags: [], metadata: {} });
