@@ -7,7 +7,6 @@ import { createSources } from "#clouds/listed/sources.ts";
 import { createApis } from "#clouds/openstack/apis.ts";
 import { type Auth, authOf } from "#clouds/openstack/auth.ts";
 import { notOurs, type Ownership } from "#clouds/openstack/belonging.ts";
-import { readCa } from "#clouds/openstack/ca.ts";
 import { checkNetwork } from "#clouds/openstack/check-network.ts";
 import { instanceOf } from "#clouds/openstack/instance.ts";
 import type { OpenStackCloudConfig } from "#clouds/openstack/kind.ts";
@@ -16,6 +15,7 @@ import { parseProviderID } from "#clouds/openstack/provider-id.ts";
 import { readServer } from "#clouds/openstack/read-server.ts";
 import type { Server } from "#clouds/openstack/server.ts";
 import { hasEnded } from "#clouds/openstack/state.ts";
+import { readAuthority } from "#clouds/secrets/read-authority.ts";
 
 /** The world of an OpenStack cloud, where it is not the real one. */
 export interface OpenStackCloudOptions extends HttpCloudOptions {
@@ -33,7 +33,7 @@ export async function loadOpenStackCloud(
   environment: Environment = process.env,
 ): Promise<Cloud> {
   const auth = authOf(config, environment, options.clusterName ?? config.region);
-  const [ca] = await Promise.all([readCa(config["ca-file"]), auth.body()]);
+  const [ca] = await Promise.all([readAuthority(config["ca-file"]), auth.body()]);
   return createOpenStackCloud(config, auth, { ca, ...options });
 }
 

@@ -6,9 +6,9 @@ import type { Environment, LoadCloudOptions } from "#clouds/kind.ts";
 import { createApis } from "#clouds/openstack/apis.ts";
 import { authOf } from "#clouds/openstack/auth.ts";
 import { notOurs } from "#clouds/openstack/belonging.ts";
-import { readCa } from "#clouds/openstack/ca.ts";
 import type { OpenStackCloudConfig } from "#clouds/openstack/kind.ts";
 import { listServers } from "#clouds/openstack/list-servers.ts";
+import { readAuthority } from "#clouds/secrets/read-authority.ts";
 import { sleepFor } from "#clouds/sleep.ts";
 import { failed, ok, warning } from "#core/finding.ts";
 
@@ -20,7 +20,7 @@ export async function diagnoseOpenStack(
 ): Promise<Diagnosis> {
   const { region, "network-id": network, "server-tag": tag, "server-metadata": metadata = {} } = config;
   const auth = authOf(config, environment, options.clusterName ?? region);
-  const [ca] = await Promise.all([readCa(config["ca-file"]), auth.body()]);
+  const [ca] = await Promise.all([readAuthority(config["ca-file"]), auth.body()]);
   const now = () => performance.now();
   const apis = createApis({
     config,

@@ -5,12 +5,12 @@ import { createHttpClient } from "#clouds/http/client.ts";
 import { type HttpCloudOptions, userAgentOf, worldOf } from "#clouds/http/cloud-options.ts";
 import { tokenOf } from "#clouds/http/token-of.ts";
 import type { Environment } from "#clouds/kind.ts";
-import { readAuthority } from "#clouds/rancher/certificate-authority.ts";
 import { type ManagementServer, type RancherCloudConfig, TOKEN_VARIABLE } from "#clouds/rancher/kind.ts";
 import { createMachinesCloud } from "#clouds/rancher/machines-cloud.ts";
 import { nodeAnswer } from "#clouds/rancher/node-answer.ts";
 import type { Distribution } from "#clouds/rancher/node-keys.ts";
 import { readError } from "#clouds/rancher/read-error.ts";
+import { readAuthority } from "#clouds/secrets/read-authority.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 
 /** A management server is an API server: it has no quota of ours, and is not to be kept busy by us either. */

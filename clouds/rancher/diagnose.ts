@@ -4,10 +4,10 @@ import { createDoctorApi } from "#clouds/http/doctor-api.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { tokenOf } from "#clouds/http/token-of.ts";
 import type { Environment } from "#clouds/kind.ts";
-import { readAuthority } from "#clouds/rancher/certificate-authority.ts";
 import { type RancherCloudConfig, TOKEN_VARIABLE } from "#clouds/rancher/kind.ts";
 import { ApiGroup, CLUSTER_LABEL, Machine, MachinesPage } from "#clouds/rancher/machine.ts";
 import { readError } from "#clouds/rancher/read-error.ts";
+import { readAuthority } from "#clouds/secrets/read-authority.ts";
 import { failed, ok, warning } from "#core/finding.ts";
 
 /** Looks for what is wrong with `existence: rancher`; undefined where nobody is asked. Rejects where the token or a file cannot be had. */

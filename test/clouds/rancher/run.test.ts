@@ -48,7 +48,7 @@ const OF_MACHINES: readonly RefusedRun[] = [
     "an authority that is not there",
     { ...MACHINES, rancher: { ...SERVER, caFile: "/nowhere/ca" } },
     { RANCHER_TOKEN: TOKEN },
-    ["the caFile /nowhere/ca cannot be read (ENOENT)"],
+    ["/nowhere/ca cannot be read (ENOENT)"],
   ],
 ];
 refusesToRun(on, TOKEN, OF_MACHINES);

@@ -1,6 +1,6 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { loadRancherCloud } from "#clouds/rancher/cloud.ts";
 import { RancherCloudConfig } from "#clouds/rancher/kind.ts";
@@ -60,6 +60,8 @@ test.each<[string, string | undefined, string]>([
 test.each([
   ["missing.pem", "cannot be read (ENOENT)"],
   ["rubbish.pem", "holds no certificate"],
-])("a file %s is a fault as soon as the cloud is loaded", async (caFile, message) => {
+  ["that has no end", "no regular file"],
+])("a file %s is a fault as soon as the cloud is loaded", async (given, message) => {
+  const caFile = given === "that has no end" ? relative(folder, "/dev/zero") : given;
   await expect(load(caFile)).rejects.toThrow(message);
 });
