@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
-import { buildCommandLine } from "../../build/build.ts";
+import { builtCommandLine } from "#test/build/shared-build.ts";
 import { ROOT } from "../../build/bundle.ts";
 
 const run = promisify(execFile);
@@ -37,7 +37,7 @@ describe("the packed tarball, installed into an empty folder", () => {
     for (const name of ["package.json", "LICENSE", "README.md", "infra", "docs/examples", "core"]) {
       await cp(join(ROOT, name), join(stage, name), { recursive: true });
     }
-    await buildCommandLine(join(stage, "dist"));
+    await cp(await builtCommandLine(), join(stage, "dist"), { recursive: true });
     // Without the prepack script, which would build again, into these sources.
     const { stdout } = await run(
       "npm",

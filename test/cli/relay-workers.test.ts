@@ -11,11 +11,11 @@ import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators
 import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { connect } from "#kube/client/connect.ts";
 import { access } from "#test/access.ts";
+import { builtCommandLine } from "#test/build/shared-build.ts";
 import { type Running, runProgram, startProgram } from "#test/cli/program.ts";
 import { registerNode } from "#test/cli/register-node.ts";
 import { reportOn } from "#test/relay/reports.ts";
 import { untilTrue } from "#test/until-true.ts";
-import { buildCommandLine } from "../../build/build.ts";
 
 const NAMES = ["blue", "green", "red"] as const;
 
@@ -24,6 +24,7 @@ let file: string;
 let planes: readonly EmbeddedControlPlane[];
 let lambda: Server;
 let program: Running | undefined;
+let built: string;
 /** By cluster, the objects of all events. */
 let invoked: Map<string, string[]>;
 /** Answers that the functions have not given yet, where they are held back. */
@@ -32,7 +33,7 @@ let held: (() => void)[] | undefined;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "relay-workers-"));
   file = join(folder, "clusters.yaml");
-  await buildCommandLine(join(folder, "dist"));
+  built = await builtCommandLine();
   planes = await Promise.all(NAMES.map((name) => startEmbeddedControlPlane({ folder: join(folder, name) })));
   for (const [index, plane] of planes.entries()) await registerNode(plane, `node-of-${NAMES[index]}`);
   lambda = createServer(async (request, response) => {
@@ -101,7 +102,7 @@ function start(...flags: readonly string[]): Running {
       AWS_SECRET_ACCESS_KEY: "x",
       AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${port}`,
     },
-    join(folder, "dist/serverless-ccm.mjs"),
+    join(built, "serverless-ccm.mjs"),
   );
   return program;
 }

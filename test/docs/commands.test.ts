@@ -14,9 +14,9 @@ import { Report } from "#core/report.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
 import { type LambdaServer, startLambda } from "#emulators/lambda/server.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
+import { builtCommandLine } from "#test/build/shared-build.ts";
 import { commandsOf, namedFiles, shellBlocks } from "#test/docs/shell-blocks.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
-import { buildCommandLine } from "../../build/build.ts";
 import { ROOT } from "../../build/bundle.ts";
 import { writeZip } from "../../build/zip.ts";
 
@@ -63,7 +63,7 @@ describeWithPart("aws-tools", "the commands of the guides", ({ aws }) => {
     folder = await mkdtemp(join(tmpdir(), "commands-"));
     await cp(join(ROOT, "docs/examples"), join(folder, "docs/examples"), { recursive: true });
     await cp(join(ROOT, "infra"), join(folder, "infra"), { recursive: true });
-    await buildCommandLine(join(folder, "dist"));
+    await cp(await builtCommandLine(), join(folder, "dist"), { recursive: true });
     const bin = join(folder, "node_modules/.bin");
     await program(join(bin, "serverless-ccm"), process.execPath, [join(folder, "dist/serverless-ccm.mjs")]);
     await program(join(folder, "bin/aws"), aws.program, aws.args);

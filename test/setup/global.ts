@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { getAwsTools } from "#test/setup/aws-tools.ts";
 import { getControlPlaneBinaries, getEtcdutl } from "#test/setup/control-plane-binaries.ts";
@@ -8,10 +11,23 @@ import { getMotoProgram } from "#test/setup/moto-program.ts";
 import type { Parts } from "#test/setup/parts.ts";
 import { getPromtool } from "#test/setup/promtool.ts";
 
-/** Finds or makes what the suites need of the machine, and provides it to them; what is missing is said in a line. */
-export default async function setup(root: TestProject): Promise<void> {
+/**
+ * Finds or makes what the suites need of the machine, and provides it to them; what is missing is said in a line. Answers with how to
+ * clear away what is of this run.
+ */
+export default async function setup(root: TestProject): Promise<() => Promise<void>> {
   const onlyPure = root.vitest.projects.every(({ name }) => name === "core");
   root.provide("parts", onlyPure ? NOT_NEEDED : await makeParts());
+  let builds = await mkdtemp(join(tmpdir(), "builds-"));
+  root.provide("builds", builds);
+  const clear = (): Promise<void> => rm(builds, { recursive: true, force: true });
+  // What is tested again has other sources.
+  root.onTestsRerun(async () => {
+    await clear();
+    builds = await mkdtemp(join(tmpdir(), "builds-"));
+    root.provide("builds", builds);
+  });
+  return clear;
 }
 
 const PURE = { kind: "missing", because: "the pure tests start nothing" } as const;

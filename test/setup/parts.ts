@@ -31,6 +31,8 @@ export type PartValue<Name extends keyof Parts> = Extract<Parts[Name], { readonl
 declare module "vitest" {
   export interface ProvidedContext {
     readonly parts: Parts;
+    /** A folder for what is built once in a run. */
+    readonly builds: string;
   }
 }
 

@@ -7,10 +7,10 @@ import type { ControlPlaneBinaries } from "#emulators/harness/kube-apiserver.ts"
 import { connect } from "#kube/client/connect.ts";
 import { ownerOf } from "#relay/sharding/owner-of.ts";
 import { access } from "#test/access.ts";
+import { builtCommandLine } from "#test/build/shared-build.ts";
 import { replicasOf, untilFollowed } from "#test/sharding/replicas.ts";
 import { startTenants } from "#test/sharding/tenants.ts";
 import { untilTrue } from "#test/until-true.ts";
-import { buildCommandLine } from "../../build/build.ts";
 
 export interface Play {
   readonly clusters: number;
@@ -36,8 +36,7 @@ export async function playSharding({ clusters, real, everyMs, halts, say }: Play
   const [first = ""] = tenants.names;
   const leases = tenants.planeOf(first);
   const admin = connect(await access(leases, "admin"));
-  await buildCommandLine(join(folder, "dist"));
-  const program = join(folder, "dist/serverless-ccm.mjs");
+  const program = join(await builtCommandLine(), "serverless-ccm.mjs");
   const kubeconfig = await leases.kubeconfig("admin");
   const replicas = replicasOf(
     tenants,

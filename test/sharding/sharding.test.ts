@@ -2,11 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { builtCommandLine } from "#test/build/shared-build.ts";
 import { playSharding } from "#test/sharding/play-sharding.ts";
 import { replicasOf, untilFollowed } from "#test/sharding/replicas.ts";
 import { startTenants } from "#test/sharding/tenants.ts";
 import { untilTrue } from "#test/until-true.ts";
-import { buildCommandLine } from "../../build/build.ts";
 
 const say = (): void => {};
 
@@ -20,8 +20,7 @@ describe("two replicas by a list, of which one has the functions in it,", () => 
   test("follow what is theirs, also where the other one is gone", async () => {
     const folder = await mkdtemp(join(tmpdir(), "sharding-list-"));
     const tenants = await startTenants(folder, 4, undefined);
-    await buildCommandLine(join(folder, "dist"));
-    const program = join(folder, "dist/serverless-ccm.mjs");
+    const program = join(await builtCommandLine(), "serverless-ccm.mjs");
     const replicas = replicasOf(tenants, () => ["--shard-replicas=a,b"], program);
     try {
       await Promise.all([replicas.start("a", "--workers=0"), replicas.start("b", "--as-run")]);
