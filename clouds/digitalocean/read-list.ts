@@ -64,7 +64,7 @@ function whole(
   totals: ReadonlySet<number>,
   template: string,
 ): Outcome<readonly Entry[]> {
-  const isWhole = totals.size <= 1 && [...totals].every((total) => total === found.size);
+  const isWhole = totals.size <= 1 && [...totals].every((total) => total <= found.size);
   if (isWhole) return ok([...found.values()]);
   const said = [...totals].join(", then ");
   return fault(
