@@ -51,7 +51,7 @@ function readsOf({
       unseen: ["load_balancer:create", "load_balancer:update", "load_balancer:delete"],
     },
     ...(isTagged || dropletTag !== undefined
-      ? [{ scope: "tag:read", path: "/v2/tags", unseen: isTagged ? ["tag:create"] : [] }]
+      ? [{ scope: "tag:read", path: "/v2/tags", unseen: isTagged ? ["tag:create", "tag:delete"] : [] }]
       : []),
     ...(allow.certificates.length > 0
       ? [{ scope: "certificate:read", path: "/v2/certificates", unseen: [] }]

@@ -113,7 +113,7 @@ test.each<[string, object, readonly string[], readonly string[]]>([
     "all there is",
     ALL,
     ["load_balancer:read", "tag:read", "certificate:read", "firewall:read"],
-    ["load_balancer:update", "tag:create", "firewall:create", "firewall:update"],
+    ["load_balancer:update", "tag:create", "tag:delete", "firewall:create", "firewall:update"],
   ],
 ])(
   "scopes for %s are looked at, each that lacks is told, and nothing is changed",
