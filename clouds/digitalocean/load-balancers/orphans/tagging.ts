@@ -27,15 +27,15 @@ export async function performTagging(
   return lettingGo && letGo(target, lettingGo.tag, api, turn);
 }
 
-/** The old mark goes first: whoever may not take marks off writes no others. */
+/** The old mark goes first, or the one that is not there yet: whoever may not take marks off writes none. */
 async function mark(
   id: string,
   { tag, instead }: z.output<typeof Marking>,
   api: Api,
   turn: Turn,
 ): Promise<ActionAnswer> {
-  const before = instead === undefined ? undefined : await deleteTag(instead, api, turn);
-  if (before?.kind === "fault") return actionAnswerOf(before);
+  const before = await deleteTag(instead ?? tag, api, turn);
+  if (before.kind === "fault") return actionAnswerOf(before);
   return actionAnswerOf(await tagLoadBalancers(tag, [id], api, turn));
 }
 

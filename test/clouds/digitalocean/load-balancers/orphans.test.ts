@@ -160,13 +160,32 @@ describe("a load balancer whose Service has gone", () => {
     expect(services()).toEqual([LIVES, LOST]);
   });
 
-  test("stays with a token that may not take its mark off", async () => {
+  test("is not even marked with a token that may not take its mark off", async () => {
     await orphaned();
     under.configure(DELETING);
     fake.scopes.delete("tag:delete");
+    const { report } = await under.audit();
+    expect(report).toMatchObject({ outcome: "skipped", because: { code: "Denied" } });
+    expect(marks()).toEqual([]);
     await hour();
     expect(services()).toEqual([LIVES, LOST]);
-    expect((await under.audit()).report).toMatchObject({ because: { code: "Denied" } });
+    fake.scopes.add("tag:delete");
+    await hour();
+    expect(services()).toEqual([LIVES]);
+  });
+
+  test("that has missed its turn is marked anew, and carries one mark", async () => {
+    const { id } = await orphaned();
+    under.configure(DELETING);
+    await under.audit();
+    const [first] = marks();
+    under.later(40);
+    await under.audit();
+    expect(marks()).toEqual([expect.stringContaining(id)]);
+    expect(marks()).not.toEqual([first]);
+    await hour();
+    expect(services()).toEqual([LIVES]);
+    expect(marks()).toEqual([]);
   });
 });
 
