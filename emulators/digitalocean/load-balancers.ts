@@ -11,6 +11,7 @@ import {
 } from "#emulators/digitalocean/answer.ts";
 import type { FakeCertificate } from "#emulators/digitalocean/certificates.ts";
 import type { FakeDroplet } from "#emulators/digitalocean/droplets.ts";
+import { faultOf } from "#emulators/digitalocean/load-balancer-fault.ts";
 import { CreateRequest, LoadBalancerRequest } from "#emulators/digitalocean/load-balancer-request.ts";
 import { REGION, VPC } from "#emulators/digitalocean/names.ts";
 import { pageOf } from "#emulators/digitalocean/page.ts";
@@ -194,49 +195,12 @@ export function activate(balancer: FakeLoadBalancer, number: number): void {
   balancer.ipv6 = balancer.network_stack === "DUALSTACK" ? `2604:a880:800:14::${number}` : "";
 }
 
-/** What the API says of what is sent, beyond its shape. */
-function faultOf(
-  {
-    forwarding_rules: rules,
-    type,
-    region,
-    droplet_ids: ids,
-    network,
-    network_stack: stack,
-  }: FakeLoadBalancer,
-  { droplets, certificates, regions }: LoadBalancersWorld,
-): string | undefined {
-  if (!regions.has(region)) return "region is not known";
-  const reserved = rules.find(({ entry_port: port }) => port >= 50_053 && port <= 50_055);
-  if (reserved !== undefined) return `entry port ${reserved.entry_port} is reserved`;
-  const entries = rules.map((each) => `${LAYER[each.entry_protocol]}/${each.entry_port}`);
-  if (new Set(entries).size < entries.length) return "an entry port is named twice";
-  if (network === "INTERNAL" && stack === "DUALSTACK") return "an internal load balancer has IPv4 alone";
-  for (const rule of rules) {
-    const { entry_protocol: entry, target_protocol: target, certificate_id: certificate } = rule;
-    if ((entry === "udp") !== (target === "udp")) return "udp goes with udp alone";
-    if (certificate !== "" && !certificates.has(certificate)) return `certificate ${certificate} not found`;
-    if (certificate !== "" && rule.tls_passthrough) return "a certificate beside tls_passthrough";
-    if (entry === "http3" && certificate === "") return "http3 needs a certificate";
-    if (/^http[s2]/.test(entry) && entry !== "http" && certificate === "" && !rule.tls_passthrough)
-      return `${entry} needs a certificate or tls_passthrough`;
-    if (type !== "REGIONAL_NETWORK") continue;
-    if (entry !== "tcp" && entry !== "udp") return "a network load balancer forwards tcp and udp";
-    if (rule.entry_port !== rule.target_port) return "a network load balancer keeps the port";
-  }
-  const lost = ids.find((id) => droplets.get(id)?.region !== region);
-  return lost === undefined ? undefined : `droplet ${lost} not found in the region`;
-}
-
 const SCOPES: Readonly<Record<string, string>> = {
   GET: "read",
   POST: "create",
   PUT: "update",
   DELETE: "delete",
 };
-
-/** Over QUIC beside TCP a port is two. */
-const LAYER = { http: "tcp", https: "tcp", http2: "tcp", tcp: "tcp", udp: "udp", http3: "udp" } as const;
 
 const IMMUTABLE = ["type", "network", "network_stack", "region", "vpc_uuid", "subnet_uuid"] as const;
 const PROJECT = "4de7ac8b-495b-4884-9a69-1050c6793cd7";

@@ -22,6 +22,7 @@ import {
   type FakeLoadBalancer,
 } from "#emulators/digitalocean/load-balancers.ts";
 import { REGION, TOKEN } from "#emulators/digitalocean/names.ts";
+import { readBody } from "#emulators/digitalocean/read-body.ts";
 import { createTags } from "#emulators/digitalocean/tags.ts";
 
 /** DigitalOcean's API as far as it is in use, and strict: what the API does not know is answered as there and told at the end. */
@@ -195,22 +196,4 @@ const ALL_SCOPES = [
 function kept<Item extends { readonly id: string }>(all: Map<string, Item>, item: Item): Item {
   all.set(item.id, item);
   return item;
-}
-
-async function readBody(incoming: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of incoming) chunks.push(chunk as Buffer);
-  const text = Buffer.concat(chunks).toString("utf8");
-  try {
-    return text === "" ? undefined : JSON.parse(text, keepDigits as (key: string, value: unknown) => unknown);
-  } catch {
-    return undefined;
-  }
-}
-
-/** What a double cannot hold comes as a bigint: texts of digits are another thing. */
-function keepDigits(_key: string, value: unknown, { source = "" }: { readonly source?: string }): unknown {
-  return typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
-    ? BigInt(source)
-    : value;
 }
