@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { BaseURL } from "#clouds/base-url.ts";
 import { FIREWALL_KEYS } from "#clouds/digitalocean/firewall-settings.ts";
 import { LOAD_BALANCER_KEYS } from "#clouds/digitalocean/load-balancer-settings.ts";
 import { cloudKind } from "#clouds/kind.ts";
@@ -29,12 +30,7 @@ export const DigitalOceanCloudConfig = z
     /** Where the API token is kept, in place of a `tokenFile`. */
     credentials: SecretReference.optional(),
     /** https, or http to this very machine; https://api.digitalocean.com without it. */
-    apiURL: z
-      .string()
-      .refine((text) => URL.canParse(text), { error: "a URL", abort: true })
-      .refine(isPlain, "a URL without user name, password, query and fragment")
-      .refine(isSafe, "https is required, but for this very machine: the token would travel in the clear")
-      .optional(),
+    apiURL: BaseURL.optional(),
     region: z.string().regex(/^[a-z][a-z0-9-]*$/, "the slug of a region such as fra1"),
     /** Droplets must be in this VPC; needed unless `dropletTag` is given. */
     vpc: z
@@ -97,14 +93,3 @@ export const digitalocean = cloudKind({
     return loadDigitalOceanCloud(config, options);
   },
 });
-
-function isPlain(text: string): boolean {
-  const { username, password, search, hash } = new URL(text);
-  return [username, password, search, hash].every((part) => part === "");
-}
-
-function isSafe(text: string): boolean {
-  const { protocol, hostname } = new URL(text);
-  if (protocol === "https:") return true;
-  return protocol === "http:" && /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
-}
