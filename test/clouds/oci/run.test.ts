@@ -1,46 +1,28 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { runProgram } from "#test/cli/program.ts";
+import { expect, test } from "vitest";
+import { oci } from "#clouds/oci/kind.ts";
 import { API_KEY, anApiKey } from "#test/clouds/oci/fake/credentials.ts";
 import { NOT_FOUND } from "#test/clouds/oci/fake/reply.ts";
 import { startFakeOci } from "#test/clouds/oci/fake/server.ts";
 import { aWriting } from "#test/clouds/oci/world.ts";
+import { runOn } from "#test/clouds/run-on.ts";
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "run-oci-"));
-  const kubeconfig = {
-    apiVersion: "v1",
-    kind: "Config",
-    clusters: [{ name: "blue", cluster: { server: "https://127.0.0.1:1" } }],
-    users: [{ name: "blue", user: { token: "s3cret" } }],
-    contexts: [{ name: "blue", context: { cluster: "blue", user: "blue" } }],
-    "current-context": "blue",
-  };
-  await writeFile(join(folder, "kubeconfig"), JSON.stringify(kubeconfig));
+const on = runOn(oci, []);
+
+const inline = (pem: string, more: Record<string, unknown> = {}) => ({
+  auth: { keyFile: undefined, key: pem, ...more },
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 test("run asks Oracle once, and ends with 2 where there is no such compartment", async () => {
   const fake = await startFakeOci();
   try {
     fake.fault = () => NOT_FOUND;
-    await writeFile(join(folder, "key.pem"), API_KEY.pem);
-    const { provider: _, ...config } = aWriting({ auth: { keyFile: join(folder, "key.pem") } }, fake.url);
-    await writeFile(join(folder, "cloud.yaml"), JSON.stringify(config));
-    const flags = ["--cloud-config", join(folder, "cloud.yaml"), "--kubeconfig", join(folder, "kubeconfig")];
-    const { code, stderr } = await runProgram(["run", "--cloud-provider", "oci", ...flags], "", {});
+    const { provider: _, ...config } = aWriting(inline(API_KEY.pem), fake.url);
+    const { code, stderr } = await on.run(config, {});
     expect(stderr).toContain(`--cloud-config compartment: GET /instances: 404, NotAuthorizedOrNotFound`);
     expect([code, fake.requests.length]).toEqual([2, 1]);
   } finally {
     await fake.close();
   }
-});
-
-const inline = (pem: string, more: Record<string, unknown> = {}) => ({
-  auth: { keyFile: undefined, key: pem, ...more },
 });
 
 test.each<[string, Record<string, unknown>, readonly string[]]>([
@@ -64,9 +46,7 @@ test.each<[string, Record<string, unknown>, readonly string[]]>([
   ["no VCN", { vcn: undefined }, ["vcn is required"]],
 ])("run with %s ends with 2 and says so, without a word of a key", async (_, traits, messages) => {
   const { provider: __, ...config } = aWriting(traits);
-  await writeFile(join(folder, "cloud.yaml"), JSON.stringify(config));
-  const flags = ["--cloud-config", join(folder, "cloud.yaml"), "--kubeconfig", join(folder, "kubeconfig")];
-  const { code, stderr } = await runProgram(["run", "--cloud-provider", "oci", ...flags], "", {});
+  const { code, stderr } = await on.run(config, {});
   expect(code).toBe(2);
   for (const message of messages) expect(stderr).toContain(message);
   const key = (config.auth as { readonly key?: string }).key ?? API_KEY.pem;
