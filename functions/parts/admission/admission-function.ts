@@ -41,9 +41,13 @@ export function admissionFunction(world: AdmissionWorld): AdmissionFunction {
     const name = PATH.exec(request.rawPath)?.[1];
     if (name === undefined) return respond(404, { message: "ask at /lb-service/CLUSTER" });
     if (request.requestContext.http.method !== "POST") return respond(405, { message: "POST a review" });
+    const failed = (error: unknown): void => {
+      const message = messageOf(error);
+      world.log({ level: "error", event: "ReviewFailed", cluster: name, requestId, message });
+    };
     try {
-      const cluster = await knownAs(name, request, world);
-      // Whether there is such a cluster is nobody's business without its token.
+      // Whether there is such a cluster is nobody's business without its token, nor that the token cannot be read.
+      const cluster = await knownAs(name, request, world).catch(failed);
       if (cluster === undefined) return respond(401, { message: "the token is not that of this cluster" });
       const text = textOf(request);
       const review = text.length > MAX_CHARACTERS ? undefined : AdmissionReview.safeParse(parsed(text)).data;
@@ -53,8 +57,7 @@ export function admissionFunction(world: AdmissionWorld): AdmissionFunction {
         });
       return await judged(review, cluster, world, context);
     } catch (error) {
-      const message = messageOf(error);
-      world.log({ level: "error", event: "ReviewFailed", cluster: name, requestId, message });
+      failed(error);
       return respond(500, { message: "the Service could not be judged" });
     }
   };

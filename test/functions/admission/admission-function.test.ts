@@ -16,6 +16,7 @@ const SERVICE = {
 };
 const REVIEW = JSON.stringify(reviewOf(SERVICE));
 const PATH = "/lb-service/blue";
+const UNREADABLE = "the secret cannot be read";
 const context = { awsRequestId: "r-1", getRemainingTimeInMillis: () => 5_000 };
 
 /** A function on a cloud that says this, what it was asked, and what it logged. */
@@ -42,7 +43,10 @@ function given(
   const { token = "Bearer the-token" } = traits;
   const admission = admissionFunction({
     cluster: async (name) => (name === "blue" ? cluster : undefined),
-    authorization: async () => (token === "" ? undefined : token),
+    async authorization() {
+      if (token === UNREADABLE) throw new Error(UNREADABLE);
+      return token === "" ? undefined : token;
+    },
     cloud: async () => cloud,
     log: (line) => void lines.push(line),
   });
@@ -85,6 +89,14 @@ describe("the door", () => {
       const { send } = given(ALLOWED, { token: "" });
       expect((await send(urlRequest(PATH, REVIEW, { headers: { authorization } }))).statusCode).toBe(401);
     }
+  });
+
+  test("where the token cannot be read tells so in the log, and to others the same as of an unknown cluster", async () => {
+    const { send, lines } = given(ALLOWED, { token: UNREADABLE });
+    const unknown = await send(urlRequest("/lb-service/green", REVIEW));
+    expect(lines).toEqual([]);
+    expect(await send(urlRequest(PATH, REVIEW))).toEqual(unknown);
+    expect(lines).toMatchObject([{ event: "ReviewFailed", cluster: "blue", message: UNREADABLE }]);
   });
 
   test("opens for a body in base64, too", async () => {
