@@ -1,11 +1,10 @@
-import { choose, isOfPool } from "#clouds/kubevip/choose.ts";
+import { askedAddress, writtenOn } from "#clouds/kubevip/addresses-of.ts";
+import { choose } from "#clouds/kubevip/choose.ts";
 import {
   addressesIn,
   arePortsApart,
-  type Holder,
   isChosen,
   isYounger,
-  MAX_ADDRESSES,
   othersAt,
   sharingBy,
 } from "#clouds/kubevip/holders.ts";
@@ -17,10 +16,16 @@ import {
   KUBE_VIP,
   LEGACY_LABEL,
 } from "#clouds/kubevip/keys.ts";
-import type { KubeVipCloudConfig } from "#clouds/kubevip/kind.ts";
 import { CHOOSE, type Chosen, type Observed, wantedBy } from "#clouds/kubevip/observed.ts";
-import { canonicalIp } from "#core/cidr.ts";
-import type { LoadBalancerModel, LoadBalancerStep, Problem, ServiceEdit } from "#core/service/model.ts";
+import {
+  FIELD,
+  faultOfAnnotation,
+  faultOfField,
+  inUse,
+  noAddress,
+  outsidePool,
+} from "#clouds/kubevip/problems.ts";
+import type { LoadBalancerModel, LoadBalancerStep, ServiceEdit } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 import type { Settings } from "#core/settings.ts";
 
@@ -33,7 +38,7 @@ export const kubeVipModel: LoadBalancerModel = {
   next({ service, wanted }, observed, settings) {
     if (!wanted) return away(service);
     const found = observed as Observed;
-    if (written(service) !== "") return annotated(service, found, settings);
+    if (writtenOn(service) !== "") return annotated(service, found, settings);
     return askedAddress(service) === undefined
       ? unannotated(service, found)
       : asked(service, found, settings);
@@ -59,14 +64,17 @@ export const kubeVipModel: LoadBalancerModel = {
 function annotated(service: Service, { holders, data }: Observed, settings: Settings): LoadBalancerStep {
   const { annotations, creationTimestamp: created } = service.metadata;
   const isOurs = isChosen(annotations);
-  const addresses = addressesIn(written(service)) ?? [];
+  const addresses = addressesIn(writtenOn(service)) ?? [];
   const ip = askedAddress(service);
   // Whoever names another one than was chosen gets that.
   if (isOurs && ip !== undefined && ip !== addresses[0])
     return asked(service, { holders, data, chosen: null }, settings);
   const outside = isOurs ? undefined : outsidePool(service, addresses, data, settings);
   if (outside !== undefined)
-    return { kind: "refused", problem: { ...outside, field: ADDRESSES_ANNOTATION, value: written(service) } };
+    return {
+      kind: "refused",
+      problem: { ...outside, field: ADDRESSES_ANNOTATION, value: writtenOn(service) },
+    };
   if (service.metadata.labels?.[IMPLEMENTATION_LABEL] !== KUBE_VIP)
     return write("LabelAddresses", addresses, { labels: { [IMPLEMENTATION_LABEL]: KUBE_VIP } });
   const wanted = wantedBy(service);
@@ -84,7 +92,7 @@ function annotated(service: Service, { holders, data }: Observed, settings: Sett
   if (other === undefined || !isYounger({ created, uid: wanted.uid }, other))
     return { kind: "handed-over", warnings: [] };
   if (isOurs) return write("GiveBackAddresses", addresses, givenBack(service));
-  return { kind: "handed-over", warnings: [inUse(other, ADDRESSES_ANNOTATION, written(service))] };
+  return { kind: "handed-over", warnings: [inUse(other, ADDRESSES_ANNOTATION, writtenOn(service))] };
 }
 
 /** An address is named in the spec, and kube-vip is to be told of it. */
@@ -135,11 +143,11 @@ function away(service: Service): LoadBalancerStep {
   const isLeft =
     deletionTimestamp !== undefined || service.spec.type === "LoadBalancer" || !isChosen(annotations);
   if (isLeft) return { kind: "handed-over", warnings: [] };
-  return write("GiveBackAddresses", addressesIn(written(service)) ?? [], givenBack(service));
+  return write("GiveBackAddresses", addressesIn(writtenOn(service)) ?? [], givenBack(service));
 }
 
 function givenBack(service: Service): ServiceEdit {
-  const [first] = addressesIn(written(service)) ?? [];
+  const [first] = addressesIn(writtenOn(service)) ?? [];
   const isInSpec = first !== undefined && askedAddress(service) === first;
   return {
     annotations: { [ADDRESSES_ANNOTATION]: null, [CHOSEN_ANNOTATION]: null },
@@ -150,54 +158,4 @@ function givenBack(service: Service): ServiceEdit {
 
 function write(code: string, addresses: readonly string[], edit: ServiceEdit): LoadBalancerStep {
   return { kind: "write", because: { code, message: addresses.join(", ") }, edit };
-}
-
-const FIELD = "spec.loadBalancerIP";
-
-function written({ metadata }: Service): string {
-  return metadata.annotations?.[ADDRESSES_ANNOTATION]?.trim() ?? "";
-}
-
-/** Canonical; undefined where the spec names none. */
-function askedAddress({ spec }: Service): string | undefined {
-  return spec.loadBalancerIP ? canonicalIp(spec.loadBalancerIP) : undefined;
-}
-
-function faultOfField({ spec: { loadBalancerIP: value } }: Service): Problem | undefined {
-  if (!value || canonicalIp(value) !== undefined) return undefined;
-  return { code: "InvalidField", field: FIELD, value, allowed: "an IP address" };
-}
-
-function faultOfAnnotation(service: Service): Problem | undefined {
-  const value = written(service);
-  if (addressesIn(value) !== undefined) return undefined;
-  const allowed = `IP addresses with commas between them, at most ${MAX_ADDRESSES}`;
-  return { code: "InvalidAnnotation", field: ADDRESSES_ANNOTATION, value, allowed };
-}
-
-function outsidePool(
-  { metadata: { namespace } }: Service,
-  addresses: readonly string[],
-  data: Observed["data"],
-  { cloud }: Settings,
-): Problem | undefined {
-  // It has been parsed, and that it is this cloud's the controller has seen to.
-  const { outsidePool: isOutside } = cloud as Settings["cloud"] & KubeVipCloudConfig;
-  if (isOutside === "allow") return undefined;
-  const isWithin = addresses.every((address) => isOfPool(data ?? {}, namespace, address) === true);
-  return isWithin ? undefined : { code: "AddressOutsidePool", allowed: "an address of the pool" };
-}
-
-function inUse({ namespace, name }: Holder, field: string, value: string | undefined): Problem {
-  const holder = `${namespace}/${name}`;
-  const allowed = `an address that Service ${holder} does not have`;
-  return { code: "AddressInUse", field, value, allowed, detail: `it is that of Service ${holder}` };
-}
-
-function noAddress(code: string, { spec }: Service): Problem {
-  if (code !== "PoolLacksFamily") return { code };
-  return {
-    code,
-    field: spec.ipFamilyPolicy === "RequireDualStack" ? "spec.ipFamilyPolicy" : "spec.ipFamilies",
-  };
 }
