@@ -41,6 +41,7 @@ export const digitalOceanLoadBalancerModel: LoadBalancerModel = {
       case "DeleteLoadBalancer":
         return { ...state, balancers: others };
       case "DeleteTag":
+      case "UnmarkLoadBalancer":
         return { ...state, balancers: state.balancers.map((each) => without(target, each)) };
       case "UntagLoadBalancer": {
         const tag = String(parameters["tag"]);

@@ -15,7 +15,7 @@ export const orphanModel: OrphanModel = {
       ...(mark === undefined ? {} : { instead: orphanTagOf(id, mark) }),
     },
   }),
-  unmark: ({ id, mark = "" }) => deletionOfTag(orphanTagOf(id, mark)),
+  unmark: ({ id, mark = "" }) => unmarking(orphanTagOf(id, mark)),
   next({ id, service }, observed, settings) {
     // The observation is our own capability's, which has parsed what the API answered.
     const { balancers } = observed as DigitalOceanState;
@@ -24,24 +24,24 @@ export const orphanModel: OrphanModel = {
     if (!isIts || serviceOf(balancer) !== service) return { kind: "settled", ingress: [], warnings: [] };
     const because = { code: "DeleteLoadBalancer", message: `${balancer.name} (${id})` };
     // Without its mark it is found once more, and waits anew, if this is cut short in between; its tag would be left for good.
+    const marks = orphanMarksOf(balancer).map(({ tag }) => ({
+      ...{ action: "DeleteTag", target: tag, parameters: {} },
+    }));
     const deletion = { action: "DeleteLoadBalancer", target: id, parameters: {} };
-    const [first = deletion, ...more] = [...deletionsOfMarks(balancer), deletion];
+    const [first = deletion, ...more] = [...marks, deletion];
     return { kind: "act", because, actions: [first, ...more] };
   },
 };
 
 /** Takes off what an audit has marked, as the load balancer is a living Service's; undefined where nothing is. */
 export function unmarked(balancer: LoadBalancer): LoadBalancerStep | undefined {
-  const [first, ...more] = deletionsOfMarks(balancer);
+  const [first, ...more] = orphanMarksOf(balancer).map(({ tag }) => unmarking(tag));
   if (first === undefined) return undefined;
   const because = { code: "UnmarkLoadBalancer", message: `${balancer.id} is no orphan` };
   return { kind: "act", because, actions: [first, ...more] };
 }
 
-function deletionsOfMarks(balancer: LoadBalancer): readonly LoadBalancerAction[] {
-  return orphanMarksOf(balancer).map(({ tag }) => deletionOfTag(tag));
-}
-
-function deletionOfTag(tag: string): LoadBalancerAction {
-  return { action: "DeleteTag", target: tag, parameters: {} };
+/** The same as a mark's deletion, by a name that a stop of deletions lets through: it calls one off. */
+function unmarking(tag: string): LoadBalancerAction {
+  return { action: "UnmarkLoadBalancer", target: tag, parameters: {} };
 }

@@ -18,7 +18,7 @@ export async function performTagging(
   api: Api,
   turn: Turn,
 ): Promise<ActionAnswer | undefined> {
-  if (action === "DeleteTag" && isOrphanTag(target))
+  if ((action === "DeleteTag" || action === "UnmarkLoadBalancer") && isOrphanTag(target))
     return actionAnswerOf(await deleteTag(target, api, turn));
   if (!UUID.test(target)) return undefined;
   const marking = action === "TagLoadBalancer" ? Marking.safeParse(parameters).data : undefined;

@@ -174,6 +174,19 @@ describe("a load balancer whose Service has gone", () => {
     expect(services()).toEqual([LIVES]);
   });
 
+  test("stays, and its mark with it, while deletions are stopped", async () => {
+    await orphaned();
+    under.configure(DELETING);
+    await under.audit();
+    const before = marks();
+    under.later(20);
+    under.actions.length = 0;
+    await under.audit({ stopOf: async () => "deletes" });
+    expect([services(), marks(), under.actions]).toEqual([[LIVES, LOST], before, []]);
+    await under.audit();
+    expect(services()).toEqual([LIVES]);
+  });
+
   test("that has missed its turn is marked anew, and carries one mark", async () => {
     const { id } = await orphaned();
     under.configure(DELETING);
@@ -204,6 +217,17 @@ describe("what is no orphan", () => {
     expect(told(await under.audit())).toEqual([]);
     await hour();
     expect(all()).toHaveLength(2);
+  });
+
+  test("one that is marked all the same loses its mark, though deletions are stopped", async () => {
+    await under.create("lives");
+    const [lives] = all();
+    const mark = `k8s-orphaned:${lives?.id}:1:2`;
+    lives?.tags.push(mark);
+    fake.tags.add(mark);
+    under.configure(DELETING);
+    await under.audit({ stopOf: async () => "deletes" });
+    expect([marks(), lives?.tags.includes(mark)]).toEqual([[], false]);
   });
 
   test("one that another Service has taken over by its id is kept for that one", async () => {
