@@ -41,7 +41,7 @@ const Endpoints = z.strictObject({
 });
 
 /** The API signing key, of whom it is, and where it is kept; never the key. */
-export const OciAuth = z.strictObject({
+const OciAuth = z.strictObject({
   /** A region's name, or its short key. */
   region: z
     .string()
@@ -56,7 +56,6 @@ export const OciAuth = z.strictObject({
   /** Holds the key's passphrase, where it has one. */
   passphraseFile: z.string().min(1).optional(),
 });
-export type OciAuth = z.output<typeof OciAuth>;
 
 /**
  * The cloud of a cluster on Oracle Cloud Infrastructure. Beside what is used, the keys of the stock controller's `cloud-provider.yaml`

@@ -57,7 +57,7 @@ export function privateKeyOf(
 }
 
 /** Reads an RSA key as PEM, of PKCS#1 or PKCS#8, encrypted or not. Throws `SecretError`, which quotes nothing. */
-export function parsePrivateKey(pem: string, passphrase: string | undefined, words: string): KeyObject {
+function parsePrivateKey(pem: string, passphrase: string | undefined, words: string): KeyObject {
   const isEncrypted = /ENCRYPTED/.test(pem);
   if (isEncrypted && passphrase === undefined)
     throw unusable(`${words} is encrypted; give its passphrase, such as in auth.passphraseFile`);

@@ -1,4 +1,4 @@
-import { annotationOf, TYPE } from "#clouds/oci/load-balancers/annotations/table.ts";
+import { annotationOf } from "#clouds/oci/load-balancers/annotations/table.ts";
 import { createBody } from "#clouds/oci/load-balancers/bodies.ts";
 import { action, nextChange, nextChangeOfBackends } from "#clouds/oci/load-balancers/changes.ts";
 import {
@@ -15,12 +15,18 @@ import {
   managedGroup,
   removeGroups,
 } from "#clouds/oci/load-balancers/plan-security.ts";
+import {
+  busyWith,
+  isOurs,
+  refused,
+  standingOf,
+  typeChanged,
+  wait,
+} from "#clouds/oci/load-balancers/standing.ts";
 import type { OciState, SeenBalancer } from "#clouds/oci/load-balancers/state.ts";
-import { CLUSTER_TAG, isOfCluster } from "#clouds/oci/load-balancers/tags.ts";
 import { backendsOf, MAX_BACKENDS } from "#clouds/oci/load-balancers/targets.ts";
 import { readWanted, type Wanted } from "#clouds/oci/load-balancers/wanted/wanted.ts";
 import { tagsOf } from "#clouds/oci/load-balancers/wanted/wanted-tags.ts";
-import { canonicalIp } from "#core/cidr.ts";
 import type {
   LoadBalancerAction,
   LoadBalancerQuestion,
@@ -28,9 +34,6 @@ import type {
   Problem,
 } from "#core/service/model.ts";
 import type { Settings } from "#core/settings.ts";
-
-/** A change of a load balancer takes OCI so long, at the least. */
-const WAIT_SECONDS = 10;
 
 /** What is next for the load balancer of a Service, by what was seen of it. */
 export function plan(question: LoadBalancerQuestion, state: OciState, settings: Settings): LoadBalancerStep {
@@ -101,53 +104,6 @@ function choosePlace(wanted: Wanted, state: OciState, whose: Whose) {
   return { kind: "chosen", subnets: subnets.subnets, reservedIp: address.id } as const;
 }
 
-/** What can be said of a load balancer of the wanted kind before it is compared with what is wanted. */
-function standingOf(seen: SeenBalancer, wanted: Wanted, whose: Whose): LoadBalancerStep | undefined {
-  const { balancer, kind } = seen;
-  if (!isOurs(balancer, whose)) {
-    const detail = `${balancer.id} has the name of the Service's load balancer and not the free-form tag ${CLUSTER_TAG}=${whose.cluster}`;
-    return refused({ code: "NameTaken", detail });
-  }
-  const busy = busyWith(seen);
-  if (busy !== undefined) return busy;
-  if (kind === "lb" && balancer.lifecycleState === "FAILED") {
-    const detail = `${balancer.id} is FAILED: ${balancer.lifecycleDetails ?? seen.failure ?? "OCI does not say why"}`;
-    return refused({ code: "LoadBalancerRefused", detail });
-  }
-  const problem = faultOfLasting(seen, wanted, whose);
-  return problem === undefined ? undefined : refused(problem);
-}
-
-/** What cannot be changed of a load balancer that is there. */
-function faultOfLasting(
-  { balancer, kind }: SeenBalancer,
-  wanted: Wanted,
-  { service: { metadata, spec } }: Whose,
-): Problem | undefined {
-  const ofAnnotation = (saying: Parameters<typeof annotationOf>[1], code: string): Problem => {
-    const field = annotationOf(kind, saying);
-    return { code, field, value: metadata.annotations?.[field], allowed: AS_MADE };
-  };
-  const addresses = (balancer.ipAddresses ?? []).map(({ ipAddress }) => canonicalIp(ipAddress) ?? ipAddress);
-  const { assignedPrivateIPv4, assignedIPv6 } = wanted.said;
-  if (balancer.compartmentId !== wanted.compartment) return ofAnnotation("compartment", "InvalidAnnotation");
-  if ((balancer.isPrivate ?? false) !== wanted.isPrivate) return ofAnnotation("internal", "TypeChanged");
-  if (spec.loadBalancerIP && !addresses.includes(canonicalIp(spec.loadBalancerIP) ?? spec.loadBalancerIP))
-    return {
-      code: "InvalidField",
-      field: "spec.loadBalancerIP",
-      value: spec.loadBalancerIP,
-      allowed: AS_MADE,
-    };
-  if (assignedPrivateIPv4 !== undefined && !addresses.includes(assignedPrivateIPv4))
-    return ofAnnotation("assignedPrivateIPv4", "InvalidAnnotation");
-  if (assignedIPv6 !== undefined && !addresses.includes(assignedIPv6))
-    return ofAnnotation("assignedIPv6", "InvalidAnnotation");
-  return undefined;
-}
-
-const AS_MADE = "what it was when the load balancer was made";
-
 /** No node of a cluster that has some can be sent to: what is there stays as it is. */
 function faultOfBackends(
   { nodes, service }: LoadBalancerQuestion,
@@ -197,36 +153,8 @@ function changed(change: LoadBalancerAction, { balancer }: SeenBalancer) {
   return { kind: "act", because, actions: [change] } as const satisfies LoadBalancerStep;
 }
 
-/** OCI is at it, and takes nothing else before that is done. */
-function busyWith({ balancer, isBusy }: SeenBalancer): LoadBalancerStep | undefined {
-  const { id, lifecycleState } = balancer;
-  if (BUSY.has(lifecycleState)) return wait(lifecycleState, `${id} is ${lifecycleState}`);
-  return isBusy ? wait("WorkRequest", `a work request of ${id} is not done`) : undefined;
-}
-
-const BUSY: ReadonlySet<string> = new Set(["CREATING", "UPDATING", "DELETING"]);
-
-function typeChanged(other: SeenBalancer, { service: { metadata } }: Whose): LoadBalancerStep {
-  const busy = other.balancer.lifecycleState === "DELETING" ? busyWith(other) : undefined;
-  if (busy !== undefined) return busy;
-  const allowed = `what it was when the load balancer was made, which is ${other.kind}`;
-  return refused({ code: "TypeChanged", field: TYPE, value: metadata.annotations?.[TYPE], allowed });
-}
-
 function settled({ balancer }: SeenBalancer, wanted: Wanted, warnings: readonly Problem[]): LoadBalancerStep {
   return { kind: "settled", ingress: ingressOf(balancer, wanted), warnings };
 }
 
 const TOO_MANY: Problem = { code: "TooManyTargets", detail: `a backend set has room for ${MAX_BACKENDS}` };
-
-function isOurs({ freeformTags }: SeenBalancer["balancer"], { cluster }: Whose): boolean {
-  return isOfCluster(freeformTags ?? undefined, cluster);
-}
-
-function refused(problem: Problem): LoadBalancerStep {
-  return { kind: "refused", problem };
-}
-
-function wait(code: string, message: string): LoadBalancerStep {
-  return { kind: "wait", because: { code, message }, afterSeconds: WAIT_SECONDS };
-}

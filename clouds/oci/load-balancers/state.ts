@@ -8,7 +8,7 @@ const Tags = z.record(z.string(), z.string()).nullish();
 export const Backend = z.looseObject({ ipAddress: z.string().nullish(), port: z.int() });
 export type Backend = z.output<typeof Backend>;
 
-export const HealthChecker = z.looseObject({
+const HealthChecker = z.looseObject({
   protocol: z.string(),
   port: z.int().nullish(),
   urlPath: z.string().nullish(),

@@ -18,14 +18,14 @@ import { isNotFound } from "#clouds/oci/read-error.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
 /** A work request of network load balancers, in a list of all of a compartment. */
-export const NetworkWorkRequest = z.object({
+const NetworkWorkRequest = z.object({
   status: z.string(),
   operationType: z.string(),
   timeAccepted: z.string().nullish(),
   timeFinished: z.string().nullish(),
   resources: z.array(z.object({ identifier: z.string() })).nullish(),
 });
-export type NetworkWorkRequest = z.output<typeof NetworkWorkRequest>;
+type NetworkWorkRequest = z.output<typeof NetworkWorkRequest>;
 
 /** Reads of one batch: whatever is asked for twice is asked of OCI once. */
 export interface Reads {
