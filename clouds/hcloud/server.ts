@@ -2,7 +2,7 @@ import * as z from "zod";
 import { isServerId } from "#clouds/hcloud/provider-id.ts";
 
 /** The id of whatever Hetzner has: a whole number of up to 64 bits, kept as text. */
-export const HcloudId = z.union([z.int(), z.string()]).transform(String).refine(isServerId);
+const HcloudId = z.union([z.int(), z.string()]).transform(String).refine(isServerId);
 
 /**
  * A server as the API describes it, cut down to what is read. Without id and name it is none; whatever else is missing or

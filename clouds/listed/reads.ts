@@ -15,7 +15,7 @@ export interface Reads<M extends Machine> {
 export type ReadMachine<M extends Machine> = (id: string, turn: Turn) => Promise<Outcome<M | undefined>>;
 
 /** The most that one batch reads singly: a wrong account must not become a request for each of its nodes. */
-export const MAX_READS = 10;
+const MAX_READS = 10;
 
 /** So few are read singly even where it is not known how long a list would be. */
 const FEW = 2;

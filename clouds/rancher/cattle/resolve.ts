@@ -38,7 +38,7 @@ export function hostOf(node: Node, hosts: readonly Host[]): HostMatch {
 }
 
 /** Whatever the case; where one of the two alone has dots, its first label is compared. */
-export function isSameName(one: string, other: string): boolean {
+function isSameName(one: string, other: string): boolean {
   const [a, b] = [one.toLowerCase(), other.toLowerCase()];
   if (a === "" || b === "") return false;
   if (a.includes(".") === b.includes(".")) return a === b;

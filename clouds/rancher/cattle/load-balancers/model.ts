@@ -1,19 +1,13 @@
 import { balancerName, externalName, STACK } from "#clouds/rancher/cattle/load-balancers/names.ts";
-import {
-  Balancer,
-  CattleState,
-  External,
-  type PortRule,
-} from "#clouds/rancher/cattle/load-balancers/state.ts";
+import { isSameRules, portsOf, problemWith, rulesOf } from "#clouds/rancher/cattle/load-balancers/ports.ts";
+import { Balancer, CattleState, External } from "#clouds/rancher/cattle/load-balancers/state.ts";
 import { canonicalJson } from "#core/hash.ts";
 import type {
   LoadBalancerAction,
   LoadBalancerModel,
   LoadBalancerQuestion,
   LoadBalancerStep,
-  Problem,
 } from "#core/service/model.ts";
-import type { Service } from "#core/service/service.ts";
 
 /** Rancher says when it has done something by offering the next action; one pass does one step. */
 const AGAIN_SECONDS = 5;
@@ -72,21 +66,6 @@ export const cattleLoadBalancerModel: LoadBalancerModel = {
   targetOf: ({ name, providerID }) =>
     providerID?.startsWith("rancher://") ? `${externalName(name)} ${providerID}` : undefined,
 };
-
-function problemWith({ spec }: Service): Problem | undefined {
-  const { ports = [], loadBalancerIP, sessionAffinity } = spec;
-  if (loadBalancerIP) return { code: "LoadBalancerIP", field: "spec.loadBalancerIP", value: loadBalancerIP };
-  if (sessionAffinity !== undefined && sessionAffinity !== "None")
-    return { code: "SessionAffinity", field: "spec.sessionAffinity", value: sessionAffinity };
-  if (ports.length === 0) return { code: "NoPorts", field: "spec.ports" };
-  for (const [index, { protocol, nodePort }] of ports.entries()) {
-    const field = `spec.ports[${index}]`;
-    if (protocol !== "TCP")
-      return { code: "UnsupportedProtocol", field: `${field}.protocol`, value: protocol, allowed: "TCP" };
-    if (!nodePort) return { code: "NoNodePort", field: `${field}.nodePort` };
-  }
-  return undefined;
-}
 
 function make({ service }: LoadBalancerQuestion, { stackId, image }: CattleState): LoadBalancerStep {
   if (stackId === null) {
@@ -176,24 +155,6 @@ function isTarget({ providerID }: { readonly providerID?: string | undefined }):
 
 function isOnlyOf({ consumers }: External, { id }: Balancer): boolean {
   return consumers?.every((each) => each === id) ?? false;
-}
-
-function portsOf({ spec: { ports = [] } }: Service): string[] {
-  return ports.map(({ port }) => `${port}:${port}/tcp`).toSorted();
-}
-
-function rulesOf({ spec: { ports = [] } }: Service, serviceId: string): PortRule[] {
-  return ports.map(({ port, nodePort = 0 }) => ({
-    sourcePort: port,
-    targetPort: nodePort,
-    serviceId,
-    protocol: "tcp",
-  }));
-}
-
-function isSameRules(one: readonly PortRule[], other: readonly PortRule[]): boolean {
-  const texts = (rules: readonly PortRule[]): string[] => rules.map((rule) => canonicalJson(rule)).toSorted();
-  return canonicalJson(texts(one)) === canonicalJson(texts(other));
 }
 
 function deletion({ id, self }: Balancer): LoadBalancerAction {
