@@ -55,7 +55,7 @@ export function decideFirewall(
     inbound: [...kept],
     outbound: [...OUTBOUND],
   };
-  const events = complaints.map(eventOf);
+  const events = complaints.slice(0, MAX_TOLD).map(eventOf);
   if (there !== undefined && isAs(there, wanted)) return settled(reference, complaints, events);
   // What the cloud made of it is another thing than was asked for: asking again would bring the same.
   if (answer.isWritten === true) return retry(reference, DIFFERS, AUDIT_SECONDS, events);
@@ -85,6 +85,9 @@ export function letsInMore(
 }
 
 const UNANSWERED_SECONDS = 60;
+
+/** So many Services are told at a time; the others come when these are mended. */
+const MAX_TOLD = 20;
 
 interface Trouble {
   readonly code: "FirewallForeign" | "FirewallAmbiguous";

@@ -138,6 +138,14 @@ describe("a Service that cannot be made out", () => {
   });
 });
 
+test("of a thousand Services that cannot be made out twenty are told, and how many there are", () => {
+  const annotations = { [ANNOTATIONS.type]: "GLOBAL" };
+  const odd = Array.from({ length: 1_000 }, (_, index) => balanced(`web-${index}`, [443], { annotations }));
+  const { decision } = carryOut(observed(), contextOf(odd));
+  expect(eventsOf(decision)).toHaveLength(20);
+  expect(decision.because?.message).toContain("1000 Services");
+});
+
 describe("where nothing can be said", () => {
   test.each([
     ["no firewall is configured", observed(), { settings: DEFAULT_SETTINGS }, "unchanged", "NotConfigured"],
