@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { memoryWorld } from "#test/clouds/memory/load-balancer-world.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
-import { onKubeApiserver } from "./stage.ts";
+import { type EnumerateOptions, enumerate } from "./enumerate.ts";
+import type { Operation } from "./operation.ts";
+import { operationsOf } from "./operations.ts";
+import { type InvokeOptions, onKubeApiserver, startStage } from "./stage.ts";
 import type { RunningTable } from "./table.ts";
 import { TABLES, tableNamed } from "./tables.ts";
 
@@ -53,6 +57,31 @@ describeWithPart("control-plane", "functions that are killed", (binaries) => {
     },
     TIMEOUT_MS,
   );
+});
+
+test("what was to go wrong and did not is a problem of its own, and no run that came to the same", async () => {
+  const stage = await startStage(memoryWorld);
+  try {
+    const [create] = operationsOf({ hasSettings: false });
+    let undisturbed: object | undefined;
+    const untouchable: typeof stage = Object.create(stage, {
+      invoke: {
+        value: ({ lifeline, ...options }: InvokeOptions = {}) => {
+          undisturbed ??= lifeline;
+          const isOwn = lifeline === undefined || lifeline === undisturbed || options.reason !== undefined;
+          return stage.invoke(isOwn ? { ...options, ...(lifeline && { lifeline }) } : options);
+        },
+      },
+    });
+    const chosen: EnumerateOptions["chosen"] = ({ kind }, index) => kind === "killed" && index < 3;
+    const result = await enumerate(untouchable, create as Operation, { chosen });
+    expect(result).toMatchObject({ runs: 0, same: 0 });
+    expect(result.problems).toEqual(
+      [1, 2, 3].map(() => expect.stringMatching(/^killed when .*: it did not happen$/)),
+    );
+  } finally {
+    await stage.close();
+  }
 });
 
 test("a cloud without a table is told which there are", async () => {

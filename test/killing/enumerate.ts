@@ -65,6 +65,8 @@ export async function enumerate<World extends LoadBalancerWorld>(
       continue;
     }
     if (run.isDisturbed) runs += 1;
+    // What k changes went before goes before again: a k that is never come to is a hole in the table.
+    else problems.push(`${about}: it did not happen`);
     const differences = differencesOf(whole.end, run.end);
     if (differences.length === 0 && run.isDisturbed) same += 1;
     orphans += run.end.cloud.filter((thing) => !whole.end.cloud.includes(thing)).length;
