@@ -5,7 +5,7 @@ import * as net from "node:net";
 export type JudgeAddress = (address: string) => string | undefined;
 
 /** The code of the error of a name, or of an address, that may not be connected to. */
-export const ADDRESS_REFUSED = "ERR_ADDRESS_REFUSED";
+const ADDRESS_REFUSED = "ERR_ADDRESS_REFUSED";
 
 /**
  * Looks names up for a socket and hands it those addresses alone that may be connected to: what was judged is what is connected to,

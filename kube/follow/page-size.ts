@@ -1,5 +1,5 @@
 /** Objects a page; small enough for one page to be parsed without a pause that anybody notices. */
-export const PAGE_LIMIT = 500;
+const PAGE_LIMIT = 500;
 
 /** How many objects to ask for at a time, by what came of it before. */
 export interface PageSize {

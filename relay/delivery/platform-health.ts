@@ -41,7 +41,7 @@ export interface ProcessPlatformHealth extends PlatformHealth {
 }
 
 /** So long nothing may have been answered, and so many invocations in a row, until a function counts as failing. */
-export const FAILING_AFTER_MS = 30_000;
+const FAILING_AFTER_MS = 30_000;
 const FAILING_AFTER = 3;
 
 /** Failures further apart than this are not in a row. */

@@ -17,7 +17,7 @@ export interface PageFacts {
 }
 
 /** Clusters of a page; /readyz/clusters has more. */
-export const MAX_ROWS = 1_000;
+const MAX_ROWS = 1_000;
 
 /** All clusters on a page of HTML: those with trouble first, then those with work, then by name. */
 export function renderPage({ clusters, platform, shard, metrics, nowMs }: PageFacts): string {

@@ -25,7 +25,7 @@ export interface LeaseMembershipOptions {
 }
 
 /** One request of each replica in this time, as a leader's election takes one: twenty replicas come to 14 a second. */
-export const RENEW_MS = 1_500;
+const RENEW_MS = 1_500;
 /** A replica whose renewals have not come back for so long is none for the others by now. */
 export const CUT_OFF_MS = 10_000;
 /** Replicas that start together wait so long for each other: the first of them is not to take all clusters for that while. */

@@ -100,7 +100,7 @@ export interface Entry extends KnownObject {
 export const IDLE: Phase = { kind: "idle", next: undefined };
 
 /** The one past of all objects that were never in flight. */
-export const NO_PAST: Past = {
+const NO_PAST: Past = {
   failures: 0,
   failedLooks: 0,
   lookedMs: Number.NEGATIVE_INFINITY,
