@@ -156,7 +156,8 @@ describeWithPart("control-plane", "a hundred nodes on a real API server and Digi
     const nodes = up().map(({ name }) => name);
     const wanted = [...fake.droplets.values()].filter(({ name }) => nodes.includes(name)).map(({ id }) => id);
     expect(others).toEqual([]);
-    expect(made).toMatchObject({ tags: ["k8s:blue"], size_unit: 2, type: "REGIONAL_NETWORK" });
+    expect(made).toMatchObject({ size_unit: 2, type: "REGIONAL_NETWORK" });
+    expect(made?.tags.toSorted()).toEqual(["k8s-service-name:default:web", "k8s:blue"]);
     expect(made?.droplet_ids.toSorted()).toEqual(wanted.toSorted());
     const { metadata: shown, status } = await read();
     expect(status?.loadBalancer?.ingress).toEqual([{ ip: made?.ip, ipMode: "VIP" }]);
