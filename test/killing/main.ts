@@ -19,7 +19,7 @@ const MAX_CHARACTERS = 600;
 
 const { values } = parseArgs({
   options: {
-    cloud: { type: "string", default: "aws" },
+    cloud: { type: "string", multiple: true, default: ["aws"] },
     operation: { type: "string", multiple: true },
     every: { type: "string", default: "1" },
     processes: { type: "string", default: "2" },
@@ -27,7 +27,9 @@ const { values } = parseArgs({
     worker: { type: "boolean" },
   },
 });
-const table = await tableNamed(values.cloud);
+const [cloud = "", ...others] = values.cloud;
+if (others.length > 0) throw new Error(`--cloud ${cloud} and ${others.join(", ")}: one table at a time`);
+const table = await tableNamed(cloud);
 const all = values["kube-apiserver"] ? table.namesOnKubeApiserver : table.names;
 const operations = all.filter((name) => values.operation?.some((word) => name.includes(word)) ?? true);
 if (operations.length === 0) throw new Error(`no operation's name holds ${values.operation?.join(" or ")}`);
