@@ -1,14 +1,19 @@
-/** Time as an argument; the system's own is `systemClock`. */
+/**
+ * Time as an argument; `systemClock` is the system's own. It has two clocks, because the machine's may be set (NTP, a virtual
+ * machine that was paused): waits and durations must not notice, and timestamps that others read must be right.
+ */
 export interface Clock {
-  /** Milliseconds since the epoch, never going back. */
+  /** Monotonic milliseconds since a moment of the clock's own choice: for waits, deadlines and durations within this process. */
   now(): number;
+  /** The time of day: for what leaves the process or is compared with a timestamp of others. It may jump in both directions. */
+  wallTime(): Date;
   /** Calls back once after `delayMs`; the answer cancels it. A timer keeps no process alive. */
   after(delayMs: number, callback: () => void): () => void;
 }
 
 export const systemClock: Clock = {
-  // The wall clock may be set back; this one starts at it and only ever grows.
-  now: () => performance.timeOrigin + performance.now(),
+  now: () => performance.now(),
+  wallTime: () => new Date(),
   after(delayMs, callback) {
     // A longer one would fire at once; whoever wakes early looks again.
     const timer = setTimeout(callback, Math.min(delayMs, LONGEST_TIMER_MS)).unref();

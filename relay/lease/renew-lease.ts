@@ -67,7 +67,7 @@ async function renewOnce(
   if (found.kind === "too-early") return undefined;
   if (found.kind === "doubts") return { outcome: "withheld", because: found.because };
   try {
-    const answer = await sendWrite(transport, renewalOf(new Date(clock.now())), signal);
+    const answer = await sendWrite(transport, renewalOf(clock.wallTime()), signal);
     if (answer.kind === "applied") return { outcome: "renewed", because: undefined };
     const code = codeOf(answer);
     return { outcome: OUTCOMES[code] ?? "failed", because: { code, message: answer.message } };

@@ -6,6 +6,8 @@ export interface FollowedLife {
   readonly resource: { readonly name: string };
   /** When the API server was last heard of it, by a watch or a whole list; undefined before the first list is there. */
   heardMs(): number | undefined;
+  /** Whether the connection was lost, and nothing was heard since: the watch may be of a store that was set back meanwhile. */
+  isLost(): boolean;
 }
 
 /** What a controller's way to its function last came to. */
@@ -27,6 +29,11 @@ export function vouchingOf(
   for (const feed of feeds) {
     const heardMs = feed.heardMs();
     if (heardMs === undefined) return { kind: "too-early" };
+    if (feed.isLost())
+      return doubts(
+        "WatchSilent",
+        `the connection was lost, and nothing of ${feed.resource.name} was heard since`,
+      );
     const silentMs = nowMs - heardMs;
     if (silentMs > ALIVE_MS)
       return doubts("WatchSilent", `nothing was heard of ${feed.resource.name} for ${seconds(silentMs)} s`);

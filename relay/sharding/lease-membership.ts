@@ -111,7 +111,7 @@ export function joinByLease(options: LeaseMembershipOptions): Membership {
     let hasFailed = false;
     let taker = "";
     while (!signal.aborted) {
-      const renewal = await own.renew(new Date(clock.now()), signal);
+      const renewal = await own.renew(clock.wallTime(), signal);
       if (renewal.kind === "failed") failure = renewal.message;
       if (renewal.kind === "taken-back" && renewal.holder !== taker) {
         taker = renewal.holder;

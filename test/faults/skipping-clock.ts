@@ -57,6 +57,7 @@ export function createSkippingClock(waiting: () => Waiting | undefined): Skippin
   looking.unref();
   return {
     now,
+    wallTime: () => new Date(systemClock.wallTime().getTime() + skippedMs),
     skip,
     skippedMs: () => skippedMs,
     after(delayMs, callback) {

@@ -105,7 +105,7 @@ function withLease(api: FakeApi, lease: FakeLease): Transport {
 const isFresh = ({ lease, clock }: World): boolean =>
   leaseStateOf(
     { spec: { holderIdentity: "serverless-ccm-relay", renewTime: lease.renewTime } },
-    new Date(clock.now()),
+    clock.wallTime(),
   ).kind === "fresh";
 const leaseLines = ({ lines }: World) => lines.filter(({ event }) => event.startsWith("Lease"));
 const failing = (code: string): Invocation => ({ kind: "failed", code, message: "no", settleMs: 0 });
@@ -147,6 +147,22 @@ describe("a relay whose watch lives and whose invocations are taken", () => {
 });
 
 describe("the Lease goes stale when", () => {
+  test("the connection was lost, and the watch that was resumed is of a store that was set back, and silent", async () => {
+    const world = await start();
+    await world.live(30);
+    world.api.breakWatches();
+    // Every comparison and every list is answered too late, as a server that starts may.
+    world.api.next(...Array.from({ length: 40 }, () => unreachable("TimedOut")));
+    const { length } = world.lease.requests;
+    await world.clock.advance(60_000);
+    expect(world.lease.requests).toHaveLength(length);
+    expect(leaseLines(world).at(-1)).toMatchObject({
+      event: "LeaseNotRenewed",
+      outcome: "withheld",
+      code: "WatchSilent",
+    });
+  });
+
   test("the watch is a black hole: open, and silent", async () => {
     const world = await start();
     await world.live(120);

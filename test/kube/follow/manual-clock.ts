@@ -2,16 +2,24 @@ import type { Clock } from "#kube/follow/clock.ts";
 
 /** A clock that moves only when it is told to. */
 export interface ManualClock extends Clock {
+  /** Sets the time of day, as NTP does; what waits does not notice. */
+  step(byMs: number): void;
   /** Moves on, calling every timer at its own time, and lets everything that follows from it happen. */
   advance(durationMs: number): Promise<void>;
 }
 
+/** The monotonic clock starts at another number than the time of day: what takes one for the other fails. */
 export function createManualClock(startMs = Date.parse("2026-01-01T00:00:00Z")): ManualClock {
-  let nowMs = startMs;
+  let nowMs = MONOTONIC_START_MS;
+  let aheadMs = startMs - nowMs;
   const timers = new Set<{ readonly atMs: number; readonly callback: () => void }>();
   const earliest = () => [...timers].sort((a, b) => a.atMs - b.atMs)[0];
   return {
     now: () => nowMs,
+    wallTime: () => new Date(nowMs + aheadMs),
+    step(byMs) {
+      aheadMs += byMs;
+    },
     after(delayMs, callback) {
       const timer = { atMs: nowMs + delayMs, callback };
       timers.add(timer);
@@ -30,6 +38,8 @@ export function createManualClock(startMs = Date.parse("2026-01-01T00:00:00Z")):
     },
   };
 }
+
+const MONOTONIC_START_MS = 7_000_000;
 
 /** Lets all that is ready to happen in this process happen. */
 export async function quiet(): Promise<void> {

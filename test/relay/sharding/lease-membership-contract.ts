@@ -76,6 +76,7 @@ export function describeMembership(start: () => Promise<ControlPlane>): void {
     };
     const clock: Clock = {
       now: () => systemClock.now() * SPEED + replica.skipMs,
+      wallTime: () => systemClock.wallTime(),
       after: (delayMs, callback) => systemClock.after(delayMs / SPEED, callback),
     };
     const member = joinByLease({

@@ -1,0 +1,88 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { leaseStateOf } from "#core/relay-lease.ts";
+import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
+import { type Clock, systemClock } from "#kube/follow/clock.ts";
+import { createReadingTurns } from "#kube/follow/reading-turns.ts";
+import { renewLease } from "#relay/lease/renew-lease.ts";
+import { sweepCluster } from "#sweep/sweep-cluster.ts";
+import { minuteOf } from "#sweep/turns.ts";
+import { clusterOf, minuteWith } from "#test/sweep/sweep-given.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** The machine's clock, set by NTP while the process runs; Node's monotonic clock is not touched. */
+function stepWallClock(byMs: number): Date {
+  const stepped = new Date(Date.now() + byMs);
+  vi.useFakeTimers({ toFake: ["Date"], now: stepped });
+  return stepped;
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** The process's own clock, whose waits are over at once. */
+const impatient: Clock = {
+  ...systemClock,
+  after(_delayMs, callback) {
+    const handle = setImmediate(callback);
+    return () => clearImmediate(handle);
+  },
+};
+
+const STEPS = [
+  { step: "an hour ahead", byMs: HOUR_MS },
+  { step: "an hour back", byMs: -HOUR_MS },
+];
+
+describe.each(STEPS)("after a step of the machine's clock by $step", ({ byMs }) => {
+  test("the relay's Lease is fresh to readers with the right time", async () => {
+    const stepped = stepWallClock(byMs);
+    const stopping = new AbortController();
+    let renewTime: unknown;
+    const transport = transportOf((request) => {
+      renewTime = (request.body as readonly { readonly value: unknown }[])[1]?.value;
+      stopping.abort();
+      return {};
+    });
+    await renewLease({
+      ...{ transport, clock: impatient, random: Math.random, signal: stopping.signal, note: () => undefined },
+      vouching: () => ({ kind: "vouches" }),
+    });
+    const lease = { spec: { holderIdentity: "serverless-ccm-relay", renewTime } };
+    expect(leaseStateOf(lease, stepped)).toMatchObject({ kind: "fresh" });
+  });
+
+  test("a sweep reads a Lease that was renewed with the right time as fresh, and lists nothing", async () => {
+    const stepped = stepWallClock(byMs);
+    const renewTime = stepped.toISOString();
+    const transport = transportOf(() => ({
+      body: JSON.stringify({ spec: { holderIdentity: "serverless-ccm-relay", renewTime } }),
+    }));
+    const world = {
+      ...{ clock: systemClock, random: Math.random, identity: "test", api: async () => transport },
+      invoker: { invoke: () => Promise.reject(new Error("a sweep in mode lease invokes nothing")) },
+      turns: createReadingTurns(systemClock),
+    };
+    const minute = minuteWith("one", false, minuteOf(0));
+    const time = { minute, signal: AbortSignal.timeout(20_000) };
+    expect(await sweepCluster(clusterOf("one"), world, time)).toMatchObject({
+      mode: "lease",
+      lease: "fresh",
+    });
+  });
+
+  test("waits and durations are as long as before", () => {
+    const beforeMs = systemClock.now();
+    stepWallClock(byMs);
+    expect(Math.abs(systemClock.now() - beforeMs)).toBeLessThan(HOUR_MS / 2);
+  });
+});
+
+function transportOf(answer: (request: ApiRequest) => Partial<ApiResponse>): Transport {
+  return {
+    send: async (request) => ({ status: 200, headers: {}, body: "{}", ...answer(request) }),
+    stream: () => Promise.reject(new Error("nothing is watched")),
+    close: () => Promise.resolve(),
+  };
+}
