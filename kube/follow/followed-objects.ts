@@ -26,6 +26,8 @@ export interface FollowedObjectsOptions<T> {
 /** The objects of a resource that are followed: as many as there may be. Those beyond are left out until there is room. */
 export interface FollowedObjects<T> {
   count(): number;
+  /** Whether so many objects are not what is followed; false where not all that the last list showed is followed. */
+  differsFrom(objects: number | undefined): boolean;
   /** Whether there is room for objects that were left out. */
   mayHaveRoom(): boolean;
   /** For one list or one watch. */
@@ -54,6 +56,8 @@ export function createFollowedObjects<T>(options: FollowedObjectsOptions<T>): Fo
   );
   /** Objects that are there, by what is known, and not followed; a list counts them anew. */
   let leftOut = 0;
+  /** Objects of the last list that cannot be followed. */
+  let unread = 0;
 
   function countLeftOut(change: number): void {
     leftOut = Math.max(0, leftOut + change);
@@ -65,6 +69,8 @@ export function createFollowedObjects<T>(options: FollowedObjectsOptions<T>): Fo
 
   return {
     count: () => known.count,
+    differsFrom: (objects) =>
+      objects !== undefined && leftOut === 0 && unread === 0 && objects !== known.count,
     mayHaveRoom: () => leftOut > 0 && known.count < bounds.objects,
     begin() {
       const malformed = createMalformedObjects(path, (note) => handler.note(note));
@@ -112,6 +118,7 @@ export function createFollowedObjects<T>(options: FollowedObjectsOptions<T>): Fo
         },
         async replace(listed, signal) {
           const restarted = await known.replace(listed, signal);
+          unread = malformed.count;
           const refused = listed.items.filter(({ key }) => !known.isKnown(key)).length;
           // Of a list that goes on and on there are more than it shows.
           countLeftOut(beyond + refused + (listed.complete ? 0 : 1) - leftOut);

@@ -25,6 +25,8 @@ export type ListPage =
       readonly resourceVersion: string;
       /** Where the next page starts; undefined on the last one. */
       readonly next: string | undefined;
+      /** Objects behind it, where the server says how many. */
+      readonly remaining: number | undefined;
       /** Of its JSON. */
       readonly characters: number;
     }
@@ -84,6 +86,16 @@ export async function listPage(
     if (page.excess === "pieces") return limitMet("answerPieces", page.message);
     if (!size.halve()) return tooLarge(transport, path, token, signal, page.excess);
   }
+}
+
+/** Reads the first object's metadata alone, for what the page says of the whole list: its version, and how many objects it has. */
+export function listVersion(
+  transport: Transport,
+  path: string,
+  signal: AbortSignal,
+  bounds: FollowBounds = DEFAULT_BOUNDS,
+): Promise<ListPage> {
+  return readPage(transport, path, { limit: 1 }, signal, bounds, undefined, METADATA_ONLY);
 }
 
 /** Reads one object as a list of at most one, which needs no right but to list; the list is empty where there is none. */
@@ -151,6 +163,7 @@ async function readPage(
   signal: AbortSignal,
   bounds: FollowBounds,
   size: PageSize | undefined,
+  accept?: string,
 ): Promise<ListPage> {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
@@ -161,6 +174,7 @@ async function readPage(
       path: withQuery(path, String(parameters)),
       // One object is below what servers compress.
       compressed: size !== undefined,
+      ...(accept === undefined ? {} : { accept }),
       maxBytes: bounds.pageBytes,
       maxValues: bounds.pageValues,
       signal,
@@ -229,7 +243,9 @@ function pageOf(body: string): ListPage {
     const next =
       typeof metadata.continue === "string" && metadata.continue !== "" ? metadata.continue : undefined;
     if (next !== undefined && next.length > MAX_TOKEN) return rubbish;
-    return { kind: "page", items: list, resourceVersion, next, characters: body.length };
+    const more: unknown = next === undefined ? 0 : metadata.remainingItemCount;
+    const remaining = Number.isSafeInteger(more) && Number(more) >= 0 ? Number(more) : undefined;
+    return { kind: "page", items: list, resourceVersion, next, remaining, characters: body.length };
   } catch {
     return rubbish;
   }

@@ -10,6 +10,8 @@ export type WindowEnd =
   /** By the server, or by its connection: the watch can go on from the last version seen. */
   | { readonly kind: "ended" }
   | { readonly kind: "lost"; readonly failure: RequestFailure }
+  /** It was opened on a connection that the caller would not go on with. */
+  | { readonly kind: "reconnected" }
   /** Nothing at all was heard for `SILENCE_MS`. */
   | { readonly kind: "silent" }
   /** The server does not know the version any more (410, in either form). */
@@ -36,7 +38,8 @@ export interface WindowOptions {
   readonly timeoutSeconds: number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly onOpen: () => void;
+  /** Told the connection, where that is known; false ends the watch before anything of it is read. */
+  readonly onOpen: (connection: object | undefined) => boolean;
   /** Called whenever anything arrives. */
   readonly onHeard?: (() => void) | undefined;
   /** Answers with why the watch is to be ended, if it is. */
@@ -77,7 +80,7 @@ export async function watchWindow(options: WindowOptions): Promise<WindowEnd> {
   };
   try {
     if (stream.status !== 200) return refusal(stream, await firstWords(stream));
-    options.onOpen();
+    if (!options.onOpen(stream.connection)) return { kind: "reconnected" };
     const end = await readEvents(stream, heard, () => stopped !== undefined, options);
     if (end.kind === "limited") stream.close(WITH_CONNECTION);
     return stopped ?? end;

@@ -11,7 +11,7 @@ import {
   type LimitNote,
   WATCH_LIMITS,
 } from "#kube/follow/limits-in-force.ts";
-import { listAll } from "#kube/follow/list.ts";
+import { listAll, listVersion } from "#kube/follow/list.ts";
 import type { MalformedNote } from "#kube/follow/malformed-objects.ts";
 import type { ObjectKey } from "#kube/follow/object-key.ts";
 import { createPace, type Pace } from "#kube/follow/pace.ts";
@@ -79,8 +79,10 @@ export interface WatchOptions<T> {
   readonly bounds?: FollowBounds;
   /** Of all watches of the cluster together; one of its own without it. */
   readonly pace?: Pace;
-  /** Called whenever anything of the watch arrives, bookmarks included. */
+  /** Called whenever anything of the watch arrives, bookmarks included, and once after that when a comparison shows that it goes on where it was. */
   readonly onHeard?: () => void;
+  /** Called when the connection was lost: nothing is known of the server until something is heard or listed. */
+  readonly onLost?: () => void;
 }
 
 /** Lists come at least this often, whatever the watch says; they start up to one window earlier than the limit. */
@@ -136,6 +138,12 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
   let violations = 0;
   let earlyEnds = 0;
   let earlyLists = 0;
+  /** Whether `version` may be of a history that the server does not have: its store may have been set back meanwhile. */
+  let isUnproven = false;
+  /** The connection on which the version is known to be of the server's history; any after a list or a comparison. */
+  let connection: object | undefined;
+  /** Whether the watch has brought anything since the last comparison; one that is lost again and again before it does is not alive. */
+  let isWatchHeard = true;
 
   while (!signal.aborted) {
     if (version === undefined || clock.now() >= listDueMs) {
@@ -146,7 +154,8 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
       await backOff(failure, listFailures);
       continue;
     }
-    await follow(version);
+    if (isUnproven) await prove(version);
+    else await follow(version);
   }
 
   /** Lists, and tells what differs from what was known. */
@@ -170,12 +179,35 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
     if (listFailures > 0) watchFailures = 0;
     listFailures = 0;
     version = found.resourceVersion;
+    isUnproven = false;
+    connection = undefined;
+    isWatchHeard = true;
     listedMs = clock.now();
     listDueMs = listedMs + (LIST_EVERY_MS - LONGEST_WINDOW_MS) * (0.75 + 0.25 * random());
     const durationMs = listedMs - startedAtMs;
     handler.note({ kind: "listed", cause, objects: followed.count(), durationMs, restarted });
     cause = "start";
     return undefined;
+  }
+
+  /**
+   * Compares what was followed with what the server has now, by a list of one object: a watch from a version of the future is answered
+   * 200 and stays silent, or goes on in the middle of another history once that has come so far.
+   */
+  async function prove(from: string): Promise<void> {
+    const page = await listVersion(options.transport, path, signal, bounds);
+    if (signal.aborted) return;
+    if (page.kind !== "page") {
+      const failure = page.kind === "failed" ? page : failed("Expired", `the list of ${path} expired`);
+      if (isAway(failure)) listNext("failures");
+      return backOffWatch(failure);
+    }
+    isUnproven = false;
+    connection = undefined;
+    const objects = page.remaining === undefined ? undefined : page.items.length + page.remaining;
+    if (isOlderVersion(page.resourceVersion, from) || followed.differsFrom(objects)) return listNext("ahead");
+    if (isWatchHeard) options.onHeard?.();
+    isWatchHeard = false;
   }
 
   /** One watch request, and what its end means for the next step. */
@@ -192,13 +224,20 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
       isLate: () => pace.isHeld() && clock.now() - openedAtMs >= LATE_AFTER_MS,
       resourceVersion: from,
       timeoutSeconds: 240 + Math.floor(random() * 61),
-      onOpen() {
+      onOpen(on) {
+        if (connection !== undefined && on !== connection) return false;
+        connection = on;
         openedAtMs = clock.now();
         cancelWell = clock.after(WELL_BEHAVED_AFTER_MS, () => {
           violations = 0;
           limits.lift(...WATCH_LIMITS, ...(pace.isHeld() ? [] : (["watchPace"] as const)));
         });
         handler.note({ kind: "opened" });
+        return true;
+      },
+      onHeard() {
+        isWatchHeard = true;
+        options.onHeard?.();
       },
       onEvent(event) {
         const seen = request.event(event);
@@ -217,11 +256,17 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
     if (isViolation) violations += 1;
     else if (events > 0 || clock.now() - openedAtMs >= WELL_AFTER_MS) watchFailures = 0;
     earlyEnds = durationMs < WELL_AFTER_MS ? earlyEnds + 1 : 0;
-    await afterWindow(end, events > 0, durationMs);
+    await afterWindow(end, { progress: events > 0, wasOpen: Number.isFinite(openedAtMs), durationMs });
   }
 
-  async function afterWindow(end: WindowEnd, progress: boolean, durationMs: number): Promise<void> {
+  async function afterWindow(
+    end: WindowEnd,
+    { progress, wasOpen, durationMs }: { progress: boolean; wasOpen: boolean; durationMs: number },
+  ): Promise<void> {
     switch (end.kind) {
+      case "reconnected":
+        lose();
+        return;
       case "gone":
       case "ahead":
         listNext(end.kind);
@@ -238,19 +283,36 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
         await backOffWatch(end.failure);
         return;
       case "refused":
+        // What stands before a server that is away answers in its place.
+        if (!wasOpen && end.failure.code === "Unavailable") lose();
         await backOffWatch(end.failure);
         return;
       case "silent":
       case "ended":
       case "lost":
+        if (end.kind !== "ended") lose();
         if (progress) {
           if (earlyEnds > EARLY_ENDS_AT_ONCE) await waitBefore("watch", earlyEnds - EARLY_ENDS_AT_ONCE);
         } else if (durationMs >= SILENCE_MS) listNext("silent");
-        else if (end.kind === "lost") await backOffWatch(end.failure);
+        else if (end.kind === "lost") await afterLoss(end.failure, wasOpen);
         else await settleDown();
         if (followed.mayHaveRoom() && cause === "start")
           listDueMs = Math.min(listDueMs, listedMs + LOOK_FOR_LEFT_OUT_MS);
     }
+  }
+
+  /** The version is compared before it is used again. */
+  function lose(): void {
+    isUnproven = true;
+    options.onLost?.();
+  }
+
+  async function afterLoss(failure: RequestFailure, wasOpen: boolean): Promise<void> {
+    if (isAway(failure)) listNext("failures");
+    if (!wasOpen || watchFailures > 0) return backOffWatch(failure);
+    // At once, the first time: a server that is away is found to be so while it is, and is listed when it is back.
+    watchFailures += 1;
+    handler.note({ kind: "failed", code: failure.code, message: failure.message, delayMs: 0 });
   }
 
   /** Also keeps the version, by which the list is compared, until the list is there. */
@@ -290,4 +352,9 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
   function delay(exponent: number): number {
     return random() * Math.min(BACK_OFF_LIMIT_MS, BACK_OFF_BASE_MS * 2 ** Math.min(exponent, 20));
   }
+}
+
+/** Nobody takes connections there: whatever takes them next may have another history, which may have overtaken ours by then. */
+function isAway({ code }: RequestFailure): boolean {
+  return code === "ConnectionRefused" || code === "ConnectFailed";
 }

@@ -75,6 +75,8 @@ export interface ResourceFeed {
   isReady(): boolean;
   /** When the API server was last heard of it, by the watch or a whole list; undefined before the first list is there. */
   heardMs(): number | undefined;
+  /** Whether the connection was lost, and nothing was heard since. */
+  isLost(): boolean;
   /** Why it is not ready, where something failed. */
   failure(): Failure | undefined;
   /** The limits that are in force now, each once. */
@@ -94,6 +96,12 @@ export function startResourceFeed(options: ResourceFeedOptions): ResourceFeed {
   let opened = false;
   let failure: Failure | undefined;
   let heardMs = 0;
+  let isLost = false;
+
+  function heard(): void {
+    heardMs = clock.now();
+    isLost = false;
+  }
   const limits = new Map<LimitName, LimitInForce>();
 
   const reader = createReader({ transport, resource, bounds, signal, onRead });
@@ -108,7 +116,7 @@ export function startResourceFeed(options: ResourceFeedOptions): ResourceFeed {
     switch (watch.kind) {
       case "listed":
         listed = true;
-        heardMs = clock.now();
+        heard();
         for (const subscriber of subscribers) subscriber.listed?.();
         break;
       case "opened":
@@ -142,8 +150,9 @@ export function startResourceFeed(options: ResourceFeedOptions): ResourceFeed {
     clock,
     random,
     signal,
-    onHeard() {
-      heardMs = clock.now();
+    onHeard: heard,
+    onLost() {
+      isLost = true;
     },
     bounds,
     ...(options.pace === undefined ? {} : { pace: options.pace }),
@@ -185,6 +194,7 @@ export function startResourceFeed(options: ResourceFeedOptions): ResourceFeed {
     resource,
     isReady: () => listed && opened && !signal.aborted,
     heardMs: () => (listed ? heardMs : undefined),
+    isLost: () => isLost,
     failure: () => failure,
     limited: () => [...limits.values()].map(({ limit, message }) => ({ limit, message })),
     read: (objects) => reader.add(objects),

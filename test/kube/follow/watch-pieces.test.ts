@@ -32,6 +32,7 @@ test("a watch in absurdly small pieces is ended with its connection, and heals w
     // A second of the watch's takes ten milliseconds.
     clock: {
       now: () => systemClock.now() * 100,
+      wallTime: () => systemClock.wallTime(),
       after: (delayMs, callback) => systemClock.after(delayMs / 100, callback),
     },
     random: () => 0.5,

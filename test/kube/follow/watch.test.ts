@@ -11,6 +11,8 @@ interface Followed {
   /** What the handler was told, a word each. */
   readonly told: string[];
   readonly notes: WatchNote[];
+  /** How often the watch, or the server, was heard. */
+  heard(): number;
   stop(): Promise<void>;
 }
 
@@ -26,6 +28,7 @@ async function follow(prepare: (api: FakeApi) => void = () => {}, random = () =>
   const clock = createManualClock();
   const told: string[] = [];
   const notes: WatchNote[] = [];
+  let heard = 0;
   const stopping = new AbortController();
   const word = (what: string, { namespace, name, resourceVersion }: ObjectKey) =>
     told.push(`${what} ${namespace === undefined ? name : `${namespace}/${name}`} ${resourceVersion}`);
@@ -36,6 +39,9 @@ async function follow(prepare: (api: FakeApi) => void = () => {}, random = () =>
     clock,
     random,
     signal: stopping.signal,
+    onHeard() {
+      heard += 1;
+    },
     handler: {
       applied: (_object, key) => word("applied", key),
       deleted: (key) => word("deleted", key),
@@ -49,7 +55,7 @@ async function follow(prepare: (api: FakeApi) => void = () => {}, random = () =>
   };
   stops.push(stop);
   await clock.advance(0);
-  return { api, clock, told, notes, stop };
+  return { api, clock, told, notes, heard: () => heard, stop };
 }
 
 const listsOf = (notes: readonly WatchNote[]): readonly string[] =>
@@ -616,4 +622,122 @@ test("versions that are no integers are followed like any other", async () => {
   await clock.advance(0);
   expect([told, watchedFrom(api).at(-1)]).toEqual([["applied a x-1", "applied a x-2"], "x-2"]);
   expect(failuresOf(notes)).toEqual([]);
+});
+
+describe("a watch whose connection was lost", () => {
+  const comparisons = (api: FakeApi): number => api.lists.filter((path) => path.endsWith("?limit=1")).length;
+
+  test("compares versions by a list of one object, and is resumed from the last version seen", async () => {
+    const { api, clock, told, notes } = await follow((fake) => {
+      fake.put("a");
+      fake.put("b");
+    });
+    told.length = 0;
+    api.breakWatches();
+    await clock.advance(0);
+    expect([comparisons(api), watchedFrom(api), listsOf(notes)]).toEqual([1, ["102", "102"], ["start"]]);
+    api.put("c");
+    await clock.advance(0);
+    expect(told).toEqual(["applied c 103"]);
+  });
+
+  test("finds a store that was set back at once, and replaces all it knew", async () => {
+    const { api, clock, told } = await follow((fake) => {
+      fake.put("a", { uid: "u" });
+      fake.put("lost");
+    });
+    told.length = 0;
+    api.breakWatches();
+    api.restore(50);
+    api.put("a", { uid: "u" });
+    await clock.advance(0);
+    expect(told).toEqual(["restarted", "deleted lost 102", "applied a 51"]);
+  });
+
+  test("lists anew when other objects are there than it knows, as a store that was set back may have overtaken it", async () => {
+    const { api, clock, told, notes } = await follow((fake) => void fake.put("a", { uid: "u" }));
+    told.length = 0;
+    api.breakWatches();
+    api.restore(90);
+    api.put("a", { uid: "u" });
+    for (let index = 0; index < 20; index += 1) api.put(`joined-${index}`);
+    api.compact("stream");
+    await clock.advance(0);
+    expect([listsOf(notes), told.filter((word) => word.startsWith("applied joined-"))]).toEqual([
+      ["start", "ahead"],
+      expect.objectContaining({ length: 20 }),
+    ]);
+  });
+
+  test.each<UnreachableCode>(["ConnectionRefused", "ConnectFailed"])(
+    "lists anew when nobody took connections meanwhile (%s), as the store may be another one that has come further",
+    async (code) => {
+      const { api, clock, told, notes } = await follow((fake) => void fake.put("a", { uid: "u" }));
+      told.length = 0;
+      api.breakWatches();
+      api.next(unreachable(code));
+      api.restore(90);
+      api.put("a", { uid: "u" });
+      api.put("a", { uid: "u" });
+      for (let index = 0; index < 20; index += 1) api.put("a", { uid: "u" });
+      await clock.advance(1_000);
+      expect([listsOf(notes), told]).toEqual([["start", "failures"], ["applied a 112"]]);
+    },
+  );
+
+  test("goes on comparing until it is answered, and resumes when nothing but packets was lost", async () => {
+    const { api, clock, notes } = await follow((fake) => void fake.put("a"));
+    api.breakWatches();
+    api.next(unreachable("ConnectTimedOut"), unreachable("ConnectTimedOut"));
+    await clock.advance(0);
+    expect([comparisons(api), listsOf(notes), watchedFrom(api)]).toEqual([
+      2,
+      ["start", "failures"],
+      ["101", "101"],
+    ]);
+  });
+
+  test("is not resumed on another connection without a comparison, although the server ended it in good order", async () => {
+    const { api, clock, told } = await follow((fake) => {
+      fake.put("a", { uid: "u" });
+      fake.put("lost");
+    });
+    told.length = 0;
+    api.put("b");
+    await clock.advance(0);
+    api.endWatches();
+    api.reconnect();
+    api.restore(50);
+    api.put("a", { uid: "u" });
+    await clock.advance(0);
+    expect(told).toEqual(["applied b 103", "restarted", "deleted lost 102", "deleted b 103", "applied a 51"]);
+  });
+
+  test("is not taken to be alive by comparisons alone, where each window is lost before it brings anything", async () => {
+    const { api, clock, heard } = await follow((fake) => void fake.put("a"));
+    const counts: number[] = [];
+    for (let loss = 0; loss < 4; loss += 1) {
+      await clock.advance(60_000);
+      api.breakWatches();
+      await clock.advance(0);
+      counts.push(heard());
+    }
+    expect([counts, comparisons(api)]).toEqual([[1, 1, 1, 1], 4]);
+    api.put("b");
+    await clock.advance(0);
+    api.breakWatches();
+    await clock.advance(0);
+    expect(heard()).toBe(3);
+  });
+
+  test("is resumed without any list on the same connection", async () => {
+    const { api, clock } = await follow((fake) => void fake.put("a"));
+    for (let end = 0; end < 20; end += 1) {
+      api.put("a");
+      await clock.advance(0);
+      api.endWatches();
+      await clock.advance(0);
+    }
+    expect([api.lists.length, api.watches.length]).toEqual([1, 21]);
+  });
 });
