@@ -2,6 +2,7 @@ import type { Cluster } from "#config/cluster.ts";
 import { messageOf } from "#core/message-of.ts";
 import { untilAborted } from "#kube/client/on-abort.ts";
 import { createSlots } from "#kube/client/slots.ts";
+import { pause } from "#kube/follow/clock.ts";
 import { MAX_SHARD_CLUSTERS, type Shard, type SweepPayload } from "#sweep/payload.ts";
 import { type ClusterSweep, type SweepTime, type SweepWorld, sweepCluster } from "#sweep/sweep-cluster.ts";
 import { type SweepLine, sweepLines, unsweptLine } from "#sweep/sweep-line.ts";
@@ -15,6 +16,11 @@ export interface DispatchWorld extends SweepWorld {
   readonly clustersNamed?: (names: readonly string[]) => Promise<readonly Cluster[]>;
   /** Hands a shard on to another invocation, and does not wait for it; rejects where that is not taken. */
   readonly handOn: (shard: Shard, signal: AbortSignal) => Promise<void>;
+  /**
+   * Milliseconds between two shards that are handed on, where what each of them reads when it begins is of an account's quota; none
+   * without it.
+   */
+  readonly handOnEveryMs?: number;
   readonly log: (line: SweepLine) => void;
 }
 
@@ -27,6 +33,9 @@ export interface SweepResult {
   /** Clusters whose sweep was not finished, or not begun. */
   readonly unfinished: number;
 }
+
+/** All shards are handed on within this time, however many they are. */
+const HAND_ON_WITHIN_MS = 20_000;
 
 /** Shards that are handed on at a time. */
 const HANDED_AT_ONCE = 10;
@@ -94,7 +103,8 @@ async function handOnAll(
   signal: AbortSignal,
 ): Promise<SweepResult> {
   const slots = createSlots(() => HANDED_AT_ONCE, Number.POSITIVE_INFINITY);
-  const handOn = async (shard: Shard): Promise<number> => {
+  const handOn = async (shard: Shard, delayMs: number): Promise<number> => {
+    if (delayMs > 0) await pause(world.clock, delayMs, signal);
     const isIn = (await slots.enter(untilAborted(signal))) === "entered";
     try {
       if (!isIn) throw new Error("the time of this sweep was up");
@@ -109,7 +119,8 @@ async function handOnAll(
   };
   const names = clusters.map(({ name }) => name);
   const shards = shardsOf(names).map((each): Shard => ({ clusters: each, at: atMs }));
-  const lost = await Promise.all(shards.map(handOn));
+  const everyMs = Math.min(world.handOnEveryMs ?? 0, HAND_ON_WITHIN_MS / shards.length);
+  const lost = await Promise.all(shards.map((shard, index) => handOn(shard, index * everyMs)));
   return { ...NOTHING, shards: shards.length, unfinished: lost.reduce((sum, count) => sum + count, 0) };
 }
 

@@ -87,7 +87,7 @@ export async function sweepCluster(
   if (time.signal.aborted) return ended({ because: DEADLINE_REACHED });
   try {
     const transport = await world.api(cluster);
-    const lease = await readLease(transport, new Date(world.clock.now()), time.signal);
+    const lease = await readLease(transport, world.clock.wallTime(), time.signal);
     const leaseMs = world.clock.now() - startedMs;
     if (time.signal.aborted) return ended({ leaseMs, because: DEADLINE_REACHED });
     if (lease.kind === "unreachable") return ended({ lease: lease.kind, leaseMs, because: becauseOf(lease) });

@@ -52,7 +52,7 @@ export async function sweepEverything(options: EverythingOptions): Promise<Every
     const sources = watch.related.map(keptSource);
     return { watch, sources, sender: createSender({ ...options, watch, slots, sources }) };
   });
-  const context = { ...watchContextOf(cluster), mode, minute, nowMs: clock.now() };
+  const context = { ...watchContextOf(cluster), mode, minute, nowMs: clock.wallTime().getTime() };
   const failures: NonNullable<Listed["failure"]>[] = [];
   const waiting = new Set(all);
   let listed = 0;

@@ -25,12 +25,9 @@ export function changeParameters(writer: () => Promise<ParameterWriter>): Change
       const code = error instanceof Error ? error.name : "";
       if (code === (change.kind === "stop" ? "ParameterAlreadyExists" : "ParameterNotFound")) return;
       const action = change.kind === "stop" ? "ssm:PutParameter" : "ssm:DeleteParameter";
-      throw new StopSwitchError(
-        "NotWritten",
-        home,
-        `was not changed: ${wordsOf(home, action, error)}`,
-        error,
-      );
+      throw new StopSwitchError("NotWritten", home, `was not changed: ${wordsOf(home, action, error)}`, {
+        cause: error,
+      });
     }
   };
 }

@@ -1,10 +1,11 @@
 import * as z from "zod";
 import { editedStops } from "#config/switch/edited.ts";
 import { StopSwitchError } from "#config/switch/error.ts";
-import { parseStops, type StopEntry, textOfStops } from "#config/switch/stops.ts";
+import { assumeStop, parseStops, type StopEntry, textOfStops } from "#config/switch/stops.ts";
 import type { StopSwitch } from "#config/switch/switch.ts";
 import type { ClusterWrite } from "#core/decision.ts";
 import { messageOf } from "#core/message-of.ts";
+import { shown } from "#core/shown-text.ts";
 import { type ObjectRead, readObject, sendWrite } from "#kube/apply/requests.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
@@ -36,7 +37,9 @@ export function configMapSwitch({ reference, namespace, connect }: ConfigMapSwit
   const at = { namespace, name: STOP_CONFIG_MAP };
   const target = { on: "cluster", apiVersion: "v1", resource: "configmaps", ...at } as const;
   const failed = (code: "Unreadable" | "NotWritten", error: unknown): StopSwitchError =>
-    error instanceof StopSwitchError ? error : new StopSwitchError(code, reference, messageOf(error), error);
+    error instanceof StopSwitchError
+      ? error
+      : new StopSwitchError(code, reference, messageOf(error), { cause: error });
 
   async function find(transport: Transport, signal: AbortSignal): Promise<Found | undefined> {
     const read: ObjectRead<Found> = await readObject(transport, CONFIG_MAPS, at, parse, signal);
@@ -50,8 +53,14 @@ export function configMapSwitch({ reference, namespace, connect }: ConfigMapSwit
   }
 
   const stopsIn = (found: Found | undefined): readonly StopEntry[] => {
-    const text = found?.data?.[KEY];
-    return text === undefined ? [] : parseStops(reference, text);
+    const { [KEY]: text, ...strays } = found?.data ?? {};
+    const stopped = text === undefined ? [] : parseStops(reference, text);
+    const [first] = Object.keys(strays);
+    if (first === undefined) return stopped;
+    const message = `has keys that name no stop, such as ${shown(first, 80)} (writes of all clusters are held back): remove them from the ConfigMap ${namespace}/${STOP_CONFIG_MAP}, whose record is under ${KEY}`;
+    throw new StopSwitchError("Malformed", reference, message, {
+      stopped: [...stopped, assumeStop(undefined)],
+    });
   };
 
   async function withTransport<Result>(use: (transport: Transport) => Promise<Result>): Promise<Result> {
@@ -73,9 +82,10 @@ export function configMapSwitch({ reference, namespace, connect }: ConfigMapSwit
       withTransport(async (transport) => {
         for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
           const found = await find(transport, signal);
+          const isAnew = change.kind === "stop" && change.anew === true;
           const edited = await editedStops(change, async () => stopsIn(found));
           if (edited === undefined) return;
-          const answer = await sendWrite(transport, writeOf(found, textOfStops(edited)), signal);
+          const answer = await sendWrite(transport, writeOf(found, textOfStops(edited), isAnew), signal);
           if (answer.kind === "applied") return;
           if (found === undefined && answer.kind === "gone")
             throw new StopSwitchError(
@@ -96,7 +106,7 @@ export function configMapSwitch({ reference, namespace, connect }: ConfigMapSwit
       }),
   };
 
-  function writeOf(found: Found | undefined, text: string): ClusterWrite {
+  function writeOf(found: Found | undefined, text: string, isAnew: boolean): ClusterWrite {
     if (found === undefined) {
       const labels = { "app.kubernetes.io/name": "serverless-ccm" };
       const body = {
@@ -108,7 +118,8 @@ export function configMapSwitch({ reference, namespace, connect }: ConfigMapSwit
       return { ...target, verb: "create", precondition: { absent: true }, body };
     }
     const { uid, resourceVersion } = found.metadata;
-    const body = { ...found, apiVersion: "v1", kind: "ConfigMap", data: { ...found.data, [KEY]: text } };
+    const data = { ...(isAnew ? {} : found.data), [KEY]: text };
+    const body = { ...found, apiVersion: "v1", kind: "ConfigMap", data };
     return { ...target, verb: "update", precondition: { uid, resourceVersion }, body };
   }
 }

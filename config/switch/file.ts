@@ -22,7 +22,7 @@ export function fileSwitch(file: string): StopSwitch {
     } catch (error) {
       if (error instanceof StopSwitchError) throw error;
       if (systemCode(error) === "ENOENT" && (await isFolder(dirname(file)))) return [];
-      throw new StopSwitchError("Unreadable", file, fileTrouble(error), error);
+      throw new StopSwitchError("Unreadable", file, fileTrouble(error), { cause: error });
     }
   }
 
@@ -36,7 +36,9 @@ export function fileSwitch(file: string): StopSwitch {
         if (edited !== undefined) await replace(file, textOfStops(edited));
       } catch (error) {
         if (error instanceof StopSwitchError) throw error;
-        throw new StopSwitchError("NotWritten", file, `cannot be written (${systemCode(error)})`, error);
+        throw new StopSwitchError("NotWritten", file, `cannot be written (${systemCode(error)})`, {
+          cause: error,
+        });
       } finally {
         await unlock();
       }
@@ -71,7 +73,9 @@ async function lock(file: string, signal: AbortSignal): Promise<() => Promise<vo
       return () => rm(path, { force: true });
     } catch (error) {
       if (systemCode(error) !== "EEXIST")
-        throw new StopSwitchError("NotWritten", file, `cannot be written (${systemCode(error)})`, error);
+        throw new StopSwitchError("NotWritten", file, `cannot be written (${systemCode(error)})`, {
+          cause: error,
+        });
     }
     if (signal.aborted || performance.now() > untilMs)
       throw new StopSwitchError(

@@ -39,7 +39,6 @@ export interface FollowStopsOptions {
   readonly random?: () => number;
 }
 
-/** With a function's own five seconds, what is stopped holds within ten. */
 const EVERY_MS = 5_000;
 const TIMEOUT_MS = 4_000;
 
@@ -56,6 +55,13 @@ export function followStops(options: FollowStopsOptions): StopsFollower {
   const { stopSwitch, signal, log, clock = systemClock, random = Math.random } = options;
   const held = createStops(NOTHING_YET);
   let readMs = clock.now();
+  let readAtMs = clock.wallTime().getTime();
+
+  /** The monotonic clock stands still while a machine sleeps or is paused, the other does not. */
+  function isOld(): boolean {
+    const wallMs = clock.wallTime().getTime() - readAtMs;
+    return clock.now() - readMs > OLD_MS || Math.abs(wallMs) > OLD_MS;
+  }
 
   async function look(): Promise<void> {
     const limit = new AbortController();
@@ -65,6 +71,7 @@ export function followStops(options: FollowStopsOptions): StopsFollower {
     cancel();
     if (signal.aborted) return;
     readMs = clock.now();
+    readAtMs = clock.wallTime().getTime();
     if (isDeepStrictEqual(before, next)) return;
     for (const line of stopLines(stopSwitch.name, before, next)) log(line);
     held.set(next);
@@ -82,7 +89,7 @@ export function followStops(options: FollowStopsOptions): StopsFollower {
   return {
     ...held,
     begun,
-    of: (cluster) => tightest(held.of(cluster), clock.now() - readMs > OLD_MS ? "unproven" : undefined),
+    of: (cluster) => tightest(held.of(cluster), isOld() ? "unproven" : undefined),
   };
 }
 
@@ -109,22 +116,38 @@ export function createStops(first: StopsRead): Stops & { set(read: StopsRead): v
   };
 }
 
-/** Reads once; never rejects, and gives up when the signal fires, whatever the switch does. */
-export async function readStops(
+/** Reads all once; never rejects, and gives up when the signal fires, whatever the switch does. */
+export function readStops(
   stopSwitch: StopSwitch,
   known: readonly StopEntry[],
   signal: AbortSignal,
-  cluster?: string,
 ): Promise<StopsRead> {
+  return readWith(async () => ({ stopped: await stopSwitch.read(signal) }), {
+    name: stopSwitch.name,
+    known,
+    signal,
+  });
+}
+
+/** Reads with a request of the switch; where it fails, what was known goes on, or what of the switch could be read. */
+export async function readWith<Read>(
+  request: () => Promise<Read>,
+  {
+    name,
+    known,
+    signal,
+  }: { readonly name: string; readonly known: readonly StopEntry[]; readonly signal: AbortSignal },
+): Promise<Read | StopsRead> {
   try {
-    return { stopped: await Promise.race([stopSwitch.read(signal, cluster), givenUp(signal)]) };
+    return await Promise.race([request(), givenUp(signal)]);
   } catch (error) {
     const code = error instanceof StopSwitchError ? error.code : "Unreadable";
     const message =
       error instanceof StopSwitchError
         ? error.message
-        : `the stop switch ${stopSwitch.name} cannot be read: ${messageOf(error)}`;
-    return { stopped: known, unreadable: { code, message } };
+        : `the stop switch ${name} cannot be read: ${messageOf(error)}`;
+    const stopped = (error instanceof StopSwitchError ? error.stopped : undefined) ?? known;
+    return { stopped, unreadable: { code, message } };
   }
 }
 

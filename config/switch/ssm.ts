@@ -1,9 +1,11 @@
+import * as z from "zod";
 import { listParameters } from "#config/home/ssm/list-parameters.ts";
 import type { Parameter, ParameterStore } from "#config/home/ssm/parameter-store.ts";
 import { parametersError } from "#config/home/ssm/parameters-error.ts";
 import { StopSwitchError } from "#config/switch/error.ts";
-import { StopEntry, type StopName } from "#config/switch/stops.ts";
+import { assumeStop, StopEntry, type StopName } from "#config/switch/stops.ts";
 import type { StopSwitch } from "#config/switch/switch.ts";
+import { shown } from "#core/shown-text.ts";
 import { StopKind } from "#core/stop.ts";
 
 /** How parameters under a path are changed; apart, as who only reads carries none of it. */
@@ -25,32 +27,61 @@ export function ssmSwitch(path: string, options: SsmSwitchOptions = {}): StopSwi
   const home = `ssm:${path}`;
   const store = once(options.store ?? openStore);
 
-  async function find(signal: AbortSignal, cluster: string | undefined): Promise<readonly Parameter[]> {
-    const opened = await store();
-    if (cluster === undefined) return listParameters(opened, path, signal);
-    const names = StopKind.options.flatMap((what) => [{ what }, { what, cluster }]);
-    return opened.getMany(
-      names.map((name) => path + parameterOf(name)),
-      signal,
+  const entriesOf = (parameters: readonly Parameter[]): readonly StopEntry[] =>
+    readParameters(
+      path,
+      parameters.map(({ name, value }) => ({ name: name.slice(path.length), value })),
     );
+
+  /** Carries an action out; what it rejects with is a `StopSwitchError`. */
+  async function ask<Answer>(
+    action: string,
+    request: (opened: Pick<ParameterStore, "list" | "getMany">) => Promise<Answer>,
+  ): Promise<Answer> {
+    try {
+      return await request(await store());
+    } catch (error) {
+      const message = `cannot be read: ${wordsOf(home, action, error)}`;
+      const isDenied = error instanceof Error && error.name === "AccessDeniedException";
+      throw new StopSwitchError("Unreadable", home, message, { cause: error, isDenied });
+    }
   }
+
+  const readNamed = (cluster: string, signal: AbortSignal): Promise<readonly Parameter[]> => {
+    const names = StopKind.options.flatMap((what) => [{ what }, { what, cluster }]);
+    const wanted = names.map((name) => path + parameterOf(name));
+    return ask("ssm:GetParameters", (opened) => opened.getMany(wanted, signal));
+  };
 
   return {
     name: home,
-    async read(signal, cluster) {
-      const found = await find(signal, cluster).catch((error: unknown) => {
-        const action = cluster === undefined ? "ssm:GetParametersByPath" : "ssm:GetParameters";
-        throw new StopSwitchError(
-          "Unreadable",
-          home,
-          `cannot be read: ${wordsOf(home, action, error)}`,
-          error,
-        );
+    read: async (signal) =>
+      entriesOf(await ask("ssm:GetParametersByPath", (opened) => listParameters(opened, path, signal))),
+    async readFor(cluster, signal) {
+      const page = await ask("ssm:GetParametersByPath", (opened) =>
+        opened.list(path, undefined, signal),
+      ).catch((error: unknown) => {
+        // Functions of an earlier deployment may read parameters by their names alone.
+        if (error instanceof StopSwitchError && error.isDenied) return undefined;
+        throw error;
       });
-      return found.map((parameter) => entryOf(home, parameter.name.slice(path.length), parameter.value));
+      if (page !== undefined && page.next === undefined)
+        return { stopped: entriesOf(page.parameters), isAll: true };
+      const found = [...(page?.parameters ?? []), ...(await readNamed(cluster, signal))];
+      return { stopped: readable(() => entriesOf(found)), isAll: false };
     },
     change: options.change?.(home, path) ?? (() => Promise.reject(readAlone(home))),
   };
+}
+
+/** Whoever reads all of it, as the relay does, tells of what names no stop. */
+function readable(read: () => readonly StopEntry[]): readonly StopEntry[] {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof StopSwitchError && error.stopped !== undefined) return error.stopped;
+    throw error;
+  }
 }
 
 function readAlone(home: string): StopSwitchError {
@@ -62,27 +93,48 @@ export function parameterOf({ what, cluster }: StopName): string {
   return cluster === undefined ? what : `${what}.${cluster}`;
 }
 
-function entryOf(home: string, name: string, value: string): StopEntry {
-  const [what, ...rest] = name.split(".");
-  const { since, by } = factsOf(value);
-  const cluster = rest.length === 0 ? {} : { cluster: rest.join(".") };
-  const parsed = StopEntry.safeParse({
-    what,
-    ...cluster,
-    ...StopEntry.pick({ since: true, by: true }).catch({}).parse({ since, by }),
+/** A parameter by the end of its name. */
+type NamedValue = Pick<Parameter, "name" | "value">;
+
+/** What parameters stop. Where one names no stop, rejects with what the others stop and the most that this one may mean. */
+function readParameters(path: string, parameters: readonly NamedValue[]): readonly StopEntry[] {
+  const stopped: StopEntry[] = [];
+  const strays: { readonly name: string; readonly assumed: StopName }[] = [];
+  for (const { name, value } of parameters) {
+    const [what, ...rest] = name.split(".");
+    const cluster = rest.length === 0 ? {} : { cluster: rest.join(".") };
+    const facts = StopEntry.pick({ since: true, by: true }).catch({}).parse(factsOf(value));
+    const parsed = StopEntry.safeParse({ what, ...cluster, ...facts });
+    if (parsed.success) stopped.push(parsed.data);
+    else strays.push({ name, assumed: assumeStop({ what, ...cluster }) });
+  }
+  const [first] = strays;
+  if (first === undefined) return stopped;
+  const all = [...stopped, ...strays.map(({ assumed }) => assumed)];
+  throw new StopSwitchError("Malformed", `ssm:${path}`, strayMessage(path, first.name, strays), {
+    stopped: all,
   });
-  if (parsed.success) return parsed.data;
-  throw new StopSwitchError(
-    "Malformed",
-    home,
-    `has a parameter ${name.slice(0, 80)} that stops nothing; those that do are named writes, deletes, writes.CLUSTER or deletes.CLUSTER: remove it`,
-  );
 }
+
+function strayMessage(
+  path: string,
+  first: string,
+  strays: readonly { readonly name: string; readonly assumed: StopName }[],
+): string {
+  const named = strays.slice(0, MAX_NAMED).map(({ name, assumed: { what, cluster } }) => {
+    const held = cluster === undefined ? "all clusters" : `cluster ${cluster}`;
+    return `${shown(name, 80)} (${what} of ${held} are held back)`;
+  });
+  const more = strays.length > MAX_NAMED ? ` and ${strays.length - MAX_NAMED} more` : "";
+  return `has parameters that name no stop: ${named.join(", ")}${more}; remove them with "aws ssm delete-parameter --name ${path}${shown(first, 80)}", or rename them to writes, deletes, writes.CLUSTER or deletes.CLUSTER`;
+}
+
+const MAX_NAMED = 5;
 
 function factsOf(value: string): { readonly since?: unknown; readonly by?: unknown } {
   try {
-    const facts: unknown = JSON.parse(value);
-    return typeof facts === "object" && facts !== null ? facts : {};
+    const { since, by } = z.looseObject({}).parse(JSON.parse(value));
+    return { since, by };
   } catch {
     return {};
   }

@@ -40,7 +40,24 @@ export function parseStops(home: string, text: string): readonly StopEntry[] {
     );
   const parsed = StopRecord.safeParse(value);
   if (parsed.success) return parsed.data.stopped;
-  throw malformed(home, faultsOf(parsed.error));
+  throw malformed(home, faultsOf(parsed.error), readableStops(value));
+}
+
+/** What of a record can be read, and the most that each other entry may mean; undefined where it is no record. */
+function readableStops(value: unknown): readonly StopEntry[] | undefined {
+  const { data } = z.looseObject({ stopped: z.array(z.unknown()).max(MAX_ENTRIES) }).safeParse(value);
+  return data?.stopped.map((entry) => StopEntry.safeParse(entry).data ?? assumeStop(entry));
+}
+
+/**
+ * Returns the most that may be meant by what names no stop: writes where its kind is unknown, and all clusters where its cluster is. An
+ * operator who has mistyped a stop has stopped too much, and reads of it, rather than nothing.
+ */
+export function assumeStop(entry: unknown): StopName {
+  const { what, cluster } = z.looseObject({}).catch({}).parse(entry);
+  const kind = StopKind.safeParse(what);
+  const name = ClusterName.safeParse(cluster);
+  return { what: kind.data ?? "writes", ...(name.success ? { cluster: name.data } : {}) };
 }
 
 /** The record as it is written. */
@@ -82,7 +99,8 @@ function jsonOf(home: string, text: string): unknown {
 
 const MAX_NAMED_FAULTS = 3;
 
-function malformed(home: string, faults: readonly Fault[]): StopSwitchError {
+function malformed(home: string, faults: readonly Fault[], stopped?: readonly StopEntry[]): StopSwitchError {
   const words = faults.slice(0, MAX_NAMED_FAULTS).map(({ path, message }) => `${path || "it"}: ${message}`);
-  return new StopSwitchError("Malformed", home, `says what nobody can mean (${words.join("; ")})`);
+  const message = `says what nobody can mean (${words.join("; ")})`;
+  return new StopSwitchError("Malformed", home, message, stopped === undefined ? {} : { stopped });
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import type { Cluster } from "#config/cluster.ts";
 import type { Event } from "#core/event.ts";
 import { isLasting } from "#core/rounds.ts";
@@ -14,6 +14,11 @@ export function decidedAt({ round }: Event, { writes }: Cluster, now: Date): Dec
   if (writes === "relay" && round !== undefined && isLasting(round.moment, now))
     return { now: new Date(round.moment.now), clock: round.moment.clock };
   return { now, clock: CLOCK };
+}
+
+/** Names one invocation, another one of the same event included: nine digits, not all of them 0. */
+export function createActorName(): string {
+  return `${randomInt(1, 1_000_000_000)}`.padStart(9, "0");
 }
 
 /** Names this process: all its invocations go by the same clock. */

@@ -24,7 +24,9 @@ export async function stopOf(
 /** Why a write is held back that is to be sent now: looked at before whatever takes something away, and by an invocation that lasts. */
 export async function heldNow(invocation: Invocation, write: Write): Promise<Because | undefined> {
   const { dependencies, event, now, stop } = invocation;
-  const isOld = dependencies.now().getTime() - now.getTime() >= GOOD_MS;
+  const ageMs = dependencies.now().getTime() - now.getTime();
+  // Where the clock was set back, how old the look is cannot be told.
+  const isOld = ageMs < 0 || ageMs >= GOOD_MS;
   const isLookedAt = isOld || isDeleting(write);
   const current = tightest(stop, isLookedAt ? await dependencies.stopOf?.(event.cluster) : undefined);
   return current !== undefined && isHeldSince(stop, current, write) ? becauseOfStop(current) : undefined;

@@ -5,7 +5,7 @@ import { parseSweepPayload, type Shard } from "#sweep/payload.ts";
 import { createSweepTurns } from "#sweep/sweep-cluster.ts";
 import type { SweepLine } from "#sweep/sweep-line.ts";
 import { unreachable } from "#test/kube/apply/fake-api.ts";
-import { createManualClock } from "#test/kube/follow/manual-clock.ts";
+import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 import { expectLogLines } from "#test/log-lines.ts";
 import { INITIALIZED, TAINTED } from "#test/relay/fake-functions.ts";
 import { reportOn } from "#test/relay/reports.ts";
@@ -38,7 +38,7 @@ function given(clusters: readonly Cluster[], api: (cluster: Cluster) => SweptWor
   return {
     ...{ world, handedOn, lines },
     async sweep(payload, signal = new AbortController().signal) {
-      const result = await sweep(parseSweepPayload(payload, clock.now()), world, { signal });
+      const result = await sweep(parseSweepPayload(payload, clock.wallTime().getTime()), world, { signal });
       expectLogLines(lines);
       return result;
     },
@@ -66,12 +66,37 @@ describe("a sweep of all clusters", () => {
     expect(await run({})).toEqual({ shards: 40, clusters: 0, overdue: 0, unfinished: 0 });
     expect(handedOn).toHaveLength(40);
     for (const shard of handedOn) {
-      expect(shard).toMatchObject({ at: world.clock.now() });
+      expect(shard).toMatchObject({ at: world.clock.wallTime().getTime() });
       expect(shard.clusters).toHaveLength(25);
       // What is handed on is what is taken.
-      expect(parseSweepPayload({ shard }, world.clock.now())).toEqual({ kind: "shard", shard });
+      expect(parseSweepPayload({ shard }, world.clock.wallTime().getTime())).toEqual({
+        kind: "shard",
+        shard,
+      });
     }
     expect(handedOn.flatMap((shard) => shard.clusters)).toEqual(clusters.map(({ name }) => name));
+  });
+
+  test.each([
+    { clusters: 1_000, shards: 40, spreadMs: 39 * 200 },
+    { clusters: 10_000, shards: 400, spreadMs: 20_000 - 20_000 / 400 },
+  ])("of $clusters spreads the $shards shards over time, where that is asked for", async (row) => {
+    const { world, handedOn, sweep: run } = given(many(row.clusters), nobody);
+    const clock = world.clock as ManualClock;
+    const startedMs = clock.now();
+    const atMs: number[] = [];
+    Object.assign(world, {
+      handOnEveryMs: 200,
+      async handOn(shard: Shard) {
+        atMs.push(clock.now() - startedMs);
+        handedOn.push(shard);
+      },
+    });
+    const swept = run({});
+    await clock.advance(60_000);
+    expect(await swept).toMatchObject({ shards: row.shards, unfinished: 0 });
+    expect([handedOn.length, atMs[0]]).toEqual([row.shards, 0]);
+    expect(atMs.at(-1)).toBeCloseTo(row.spreadMs, 3);
   });
 
   test.each([
@@ -117,14 +142,14 @@ describe("a sweep of all clusters", () => {
 describe("a shard", () => {
   test("says of clusters that it does not know that it does not, and sweeps the others", async () => {
     const { world, lines, sweep: run } = given(many(2), () => freshWorld().transport);
-    const shard = { clusters: ["tenant-0", "gone"], at: world.clock.now() };
+    const shard = { clusters: ["tenant-0", "gone"], at: world.clock.wallTime().getTime() };
     expect(await run({ shard })).toMatchObject({ clusters: 1, unfinished: 1 });
     expect(lines[0]).toMatchObject({ event: "SweepNotDone", code: "UnknownCluster", names: ["gone"] });
   });
 
   test("of ten minutes ago is left to those that came since", async () => {
     const { world, lines, sweep: run } = given(many(2), nobody);
-    const shard = { clusters: ["tenant-0"], at: world.clock.now() - 600_000 };
+    const shard = { clusters: ["tenant-0"], at: world.clock.wallTime().getTime() - 600_000 };
     expect(await run({ shard })).toEqual({ shards: 0, clusters: 0, overdue: 0, unfinished: 0 });
     expect(lines).toMatchObject([{ event: "SweepNotDone", code: "Late" }]);
   });

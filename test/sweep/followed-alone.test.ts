@@ -36,7 +36,7 @@ function swept(watch: Watch) {
 
 test("one object is listed by its name, with what it reads, each minute in which no relay tells of changes", async () => {
   const world = swept(aloneWatch);
-  const first = minuteOf(world.clock.now());
+  const first = minuteOf(world.clock.wallTime().getTime());
   for (let minute = first; minute < first + 3; minute += 1) await world.sweep({ minute });
   expect(world.requestsOfLists.lists).toHaveLength(3);
   for (const path of world.requestsOfLists.lists)
@@ -49,7 +49,7 @@ test("one object is listed by its name, with what it reads, each minute in which
 
 test("what no related change is a reason to look at is looked at once in its period", async () => {
   const world = swept({ ...aloneWatch, looks: { fingerprint: () => "", everySeconds: 600 } });
-  const first = minuteOf(world.clock.now());
+  const first = minuteOf(world.clock.wallTime().getTime());
   for (let minute = first; minute < first + 20; minute += 1) await world.sweep({ minute });
   expect(world.events).toHaveLength(2);
 });
@@ -63,7 +63,7 @@ test("where no relay is, load balancers without a Service are looked for once in
   };
   for (const name of ["kube-system", "default"]) world.namespaces.put(name);
   for (const name of ["a", "b"]) world.services.put(name, { metadata: { namespace: "default" } });
-  const first = minuteOf(world.clock.now());
+  const first = minuteOf(world.clock.wallTime().getTime());
   const told: (number | undefined)[] = [];
   for (let minute = first; minute < first + 10; minute += 1)
     told.push((await world.sweep({ minute })).orphans);

@@ -71,7 +71,7 @@ async function start(): Promise<World> {
     ...{ api, functions, clock, relay, lines },
     leaseGets: () => lease.gets,
     join(count) {
-      const creationTimestamp = new Date(clock.now()).toISOString();
+      const creationTimestamp = clock.wallTime().toISOString();
       for (let index = 0; index < count; index += 1)
         api.put(`n${nodes++}`, { ...TAINTED, metadata: { creationTimestamp } });
     },

@@ -36,7 +36,7 @@ describe("a cluster whose Lease is fresh", () => {
     const world = createSweptWorld();
     world.lease = renewedAgo(30_000);
     joined(world, 3);
-    const minute = minuteWith("one", false, world.clock.now());
+    const minute = minuteWith("one", false, world.clock.wallTime().getTime());
     expect(await world.sweep({ minute })).toMatchObject({
       mode: "lease",
       lease: "fresh",
@@ -52,7 +52,7 @@ describe("a cluster whose Lease is fresh", () => {
     world.lease = renewedAgo(30_000);
     joined(world, 3, { ...INITIALIZED, ...LONG_AGO });
     world.nodes.put("new", { ...TAINTED, ...JUST_NOW });
-    const minute = minuteWith("one", true, world.clock.now());
+    const minute = minuteWith("one", true, world.clock.wallTime().getTime());
     expect(await world.sweep({ minute })).toMatchObject({
       mode: "audit",
       listed: 4,
@@ -68,7 +68,7 @@ describe("a cluster whose Lease is fresh", () => {
     world.invoke = working(world);
     joined(world, 7);
     world.nodes.put("new", { ...TAINTED, ...JUST_NOW });
-    const minute = minuteWith("one", true, world.clock.now());
+    const minute = minuteWith("one", true, world.clock.wallTime().getTime());
     expect(await world.sweep({ minute })).toMatchObject({
       mode: "audit",
       overdue: 7,
@@ -124,7 +124,7 @@ describe("a sweep of everything", () => {
     const world = createSweptWorld();
     world.invoke = reporting();
     joined(world, 100, INITIALIZED);
-    const first = minuteOf(world.clock.now());
+    const first = minuteOf(world.clock.wallTime().getTime());
     const looked: string[][] = [];
     for (let minute = first; minute < first + 5; minute += 1) {
       world.events.length = 0;
@@ -192,7 +192,7 @@ describe("a sweep of everything", () => {
         groups: ["system:nodes"],
       },
     });
-    const minute = minuteOf(world.clock.now());
+    const minute = minuteOf(world.clock.wallTime().getTime());
     expect(await world.sweep({ minute })).toMatchObject({ because: undefined });
     expect(world.requests.filter((request) => request === LIST_NODES)).toHaveLength(1);
     const csr = world.events.find(({ controller }) => controller === "csr-approver");
@@ -232,7 +232,7 @@ describe("a sweep of everything", () => {
       },
     ]);
     world.lease = renewedAgo(1_000);
-    await world.sweep({ minute: minuteWith("one", true, world.clock.now()) });
+    await world.sweep({ minute: minuteWith("one", true, world.clock.wallTime().getTime()) });
     expect(world.events).toHaveLength(1);
   });
 

@@ -88,7 +88,7 @@ export function createSweptWorld(
           turns: createSweepTurns(clock),
           watches: options.watches,
         },
-        { minute: minuteOf(clock.now()), signal: new AbortController().signal, ...time },
+        { minute: minuteOf(clock.wallTime().getTime()), signal: new AbortController().signal, ...time },
       ),
   };
   async function send(request: ApiRequest): Promise<ApiResponse> {
@@ -96,7 +96,7 @@ export function createSweptWorld(
     if (request.method !== "GET")
       throw new Error(`a sweep has no right to ${request.method} ${request.path}`);
     if (request.path !== LEASE) return transport.send(request);
-    return { status: 200, headers: {}, body: "", ...(await world.lease(new Date(clock.now()))) };
+    return { status: 200, headers: {}, body: "", ...(await world.lease(clock.wallTime())) };
   }
   return world;
 }

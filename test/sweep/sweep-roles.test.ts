@@ -86,7 +86,10 @@ describeWithPart("control-plane", "the roles of the sweep, under the policies", 
       turns: createSweepTurns(clock),
     } satisfies Parameters<typeof sweepCluster>[1];
     const signal = AbortSignal.timeout(30_000);
-    return sweepCluster(clusterOf("one", ENTRY), world, { minute: minuteOf(clock.now()), signal });
+    return sweepCluster(clusterOf("one", ENTRY), world, {
+      minute: minuteOf(clock.wallTime().getTime()),
+      signal,
+    });
   }
 
   /** Of the sweep itself, what it asks of its own rights aside. */

@@ -20,6 +20,9 @@ export interface ParametersByNameOptions {
 
 /** What was read is good for so long, a quarter more or less, so that functions that started together do not go on asking together. */
 const KEPT_MS = 30_000;
+/** All clusters take a request for ten of them, of a quota that the account shares: 1,000 and more are listed every other minute. */
+const KEPT_OF_CLUSTER_MS = 120;
+const LONGEST_KEPT_MS = 120_000;
 /** Whoever wants to have it read anew gets what was read so short a time ago: events that name a wrong hash cost no more than this. */
 const FRESH_MS = 1_000;
 const MAX_KEPT = 1_000;
@@ -27,11 +30,17 @@ const MAX_KEPT = 1_000;
 /** The clusters of parameters as a warm function reads them: the one of an event by its name, all of them for a sweep. */
 export function parametersByName(options: ParametersByNameOptions): ClustersOfHome {
   const { home, path, now } = options;
-  const one = remembered(options, async (name) => {
-    const parameter = await (await options.store()).get(`${path}${name}`);
-    return parameter === undefined ? undefined : entryOfParameter(path, parameter);
-  });
-  const whole = remembered(options, options.readAll);
+  const one = remembered(
+    options,
+    () => KEPT_MS,
+    async (name) => {
+      const parameter = await (await options.store()).get(`${path}${name}`);
+      return parameter === undefined ? undefined : entryOfParameter(path, parameter);
+    },
+  );
+  const keptMsOfAll = ({ clusters, faulty }: ClustersFile): number =>
+    Math.min(LONGEST_KEPT_MS, Math.max(KEPT_MS, (clusters.length + faulty.length) * KEPT_OF_CLUSTER_MS));
+  const whole = remembered(options, keptMsOfAll, options.readAll);
 
   const byName = async (name: string, { fresh = false } = {}): Promise<Cluster | undefined> => {
     // What is no name is a path to somewhere else.
@@ -65,6 +74,7 @@ export function parametersByName(options: ParametersByNameOptions): ClustersOfHo
   /** Keeps what was read; where it cannot be read anew, what is known still counts: what is done by it carries its hash. */
   function remembered<Value>(
     { random }: Pick<ParametersByNameOptions, "random">,
+    keptMs: (value: Value) => number,
     read: (key: string) => Promise<Value>,
   ): (key: string, fresh: boolean) => Promise<Value> {
     const kept = new Map<
@@ -75,13 +85,15 @@ export function parametersByName(options: ParametersByNameOptions): ClustersOfHo
     return async (key, fresh) => {
       const known = kept.get(key);
       const asked = now();
-      if (known !== undefined && asked < (fresh ? known.readAt + FRESH_MS : known.until)) return known.value;
+      // Before `readAt`: the machine's clock was set back, and how old the value is cannot be told.
+      const untilMs = fresh ? (known?.readAt ?? 0) + FRESH_MS : (known?.until ?? 0);
+      if (known !== undefined && asked >= known.readAt && asked < untilMs) return known.value;
       const pending = reading.get(key) ?? read(key).finally(() => reading.delete(key));
       reading.set(key, pending);
       try {
         const value = await pending;
         kept.delete(key);
-        kept.set(key, { value, readAt: asked, until: asked + KEPT_MS * (0.75 + random() / 2) });
+        kept.set(key, { value, readAt: asked, until: asked + keptMs(value) * (0.75 + random() / 2) });
         for (const oldest of kept.keys()) {
           if (kept.size <= MAX_KEPT) break;
           kept.delete(oldest);

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readStops } from "#config/switch/follow-stops.ts";
 import { type StopEntry, stopIn } from "#config/switch/stops.ts";
 import type { StopChange, StopSwitch } from "#config/switch/switch.ts";
 
@@ -64,12 +65,17 @@ export function describeSwitch(title: string, own: () => Promise<OwnedSwitch>): 
       expect(await holds()).toEqual(["deletes"]);
     });
 
-    test("says it of one cluster to whoever asks for that", async () => {
+    test("says it of one cluster to whoever asks for that, and of all others where that is one request", async () => {
       const operator = owned.open();
       await operator.change(stop("deletes"), SIGNAL);
       await operator.change(stop("writes", "blue"), SIGNAL);
-      const asked = async (cluster: string) => stopIn(await operator.read(SIGNAL, cluster), cluster);
-      expect([await asked("blue"), await asked("green")]).toEqual(["writes", "deletes"]);
+      const { readFor = async () => ({ stopped: await operator.read(SIGNAL), isAll: true }) } = operator;
+      const asked = async (cluster: string) => {
+        const { stopped, isAll } = await readFor(cluster, SIGNAL);
+        return [stopIn(stopped, cluster), isAll];
+      };
+      expect(await asked("blue")).toEqual(["writes", true]);
+      expect(await asked("green")).toEqual(["deletes", true]);
     });
 
     test("keeps the first word of what is stopped twice", async () => {
@@ -99,9 +105,12 @@ export function describeSwitch(title: string, own: () => Promise<OwnedSwitch>): 
       expect(await holds()).toEqual(["deletes"]);
     });
 
-    test("is malformed where nobody can mean what it says: nothing is lost by a change, unless that is to write it anew", async () => {
+    test("is malformed where it says what nobody can mean, and stops the most that this may mean", async () => {
       await owned.spoil();
       expect(await failure(owned.open().read(SIGNAL))).toBe("Malformed");
+      const read = await readStops(owned.open(), [], SIGNAL);
+      if (read.stopped.length > 0) expect(stopIn(read.stopped, "blue")).toBe("writes");
+      expect(read.unreadable?.code).toBe("Malformed");
     });
 
     test("is of another version where a later one has written it, and is left alone", async () => {

@@ -92,6 +92,23 @@ describe("whoever follows a switch", () => {
     ending.abort();
   });
 
+  test.each([
+    ["on by an hour, as after a pause of the virtual machine", 3_600_000],
+    ["back by an hour", -3_600_000],
+  ])(
+    "lets nothing unproven go before the next look where the time of day has stepped %s",
+    async (_, byMs) => {
+      const { clock, ending, stops } = follow(givenSwitch());
+      await stops.begun;
+      expect(stops.of("blue")).toBeUndefined();
+      clock.step(byMs);
+      expect(stops.of("blue")).toBe("unproven");
+      await clock.advance(5_000);
+      expect(stops.of("blue")).toBeUndefined();
+      ending.abort();
+    },
+  );
+
   test("knows after a sleep that it knows nothing of now", async () => {
     const given = givenSwitch();
     const clock = createManualClock();
@@ -135,19 +152,62 @@ describe("whoever looks at a switch before a deletion", () => {
     };
   }
 
-  test("reads it once in five seconds, however many ask", async () => {
+  test("reads it once in eight seconds, however many ask, for however many clusters", async () => {
     const given = givenSwitch();
     const { look, wait } = lookAt(given);
-    expect(await Promise.all([look("blue"), look("blue"), look("blue")])).toEqual([
+    expect(await Promise.all([look("blue"), look("green"), look("blue")])).toEqual([
       undefined,
       undefined,
       undefined,
     ]);
     given.stopped = [{ what: "deletes" }];
-    wait(4_999);
+    wait(7_999);
     expect([await look("blue"), given.reads]).toEqual([undefined, 1]);
     wait(1);
     expect([await look("blue"), given.reads]).toEqual(["deletes", 2]);
+  });
+
+  test("reads less and less often what cannot be read, and never less often than what can", async () => {
+    const given = givenSwitch();
+    given.state = "broken";
+    const { look, wait } = lookAt(given);
+    const readsAt: number[] = [];
+    for (let seconds = 0; seconds < 32; seconds += 1) {
+      const { reads } = given;
+      await look("blue");
+      if (given.reads > reads) readsAt.push(seconds);
+      wait(1_000);
+    }
+    expect(readsAt).toEqual([0, 1, 3, 7, 15, 23, 31]);
+  });
+
+  test("asks for each cluster where more is stopped than one request tells, and for all at once where it is to know all", async () => {
+    const asked: string[] = [];
+    const stopSwitch: StopSwitch = {
+      ...givenSwitch(),
+      async read() {
+        asked.push("all");
+        return [{ what: "writes", cluster: "green" }];
+      },
+      async readFor(cluster) {
+        asked.push(cluster);
+        return { stopped: cluster === "green" ? [{ what: "writes", cluster }] : [], isAll: false };
+      },
+    };
+    const clusters = ["blue", "green", "red", "blue", "green", "red"];
+    const one = createStopLook({ stopSwitch, now: () => 0, log: () => {} });
+    expect(await Promise.all(clusters.map(one))).toEqual([
+      ...[undefined, "writes", undefined],
+      ...[undefined, "writes", undefined],
+    ]);
+    expect(asked).toEqual(["blue", "green", "red"]);
+    asked.length = 0;
+    const all = createStopLook({ stopSwitch, now: () => 0, log: () => {}, readsAll: true });
+    expect(await Promise.all(clusters.map(all))).toEqual([
+      ...[undefined, "writes", undefined],
+      ...[undefined, "writes", undefined],
+    ]);
+    expect(asked).toEqual(["all"]);
   });
 
   test.each(["broken", "garbage", "silent"] as const)(

@@ -3,6 +3,7 @@ import { createParameterStore } from "#clouds/aws/parameter-store.ts";
 import { createParameterWriter } from "#clouds/aws/write-parameters.ts";
 import { changeParameters } from "#config/switch/change-parameters.ts";
 import { ssmSwitch } from "#config/switch/ssm.ts";
+import { stopIn } from "#config/switch/stops.ts";
 import { describeSwitch, type OwnedSwitch } from "#test/config/switch/contract.ts";
 import { type Moto, startMoto } from "#test/setup/moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
@@ -49,13 +50,28 @@ describeWithPart("moto", "a switch of moto", (program) => {
 
   describeSwitch("parameters of SSM", ownParameters);
 
+  test("of more than one page, a cluster's own stops are found by their names", async () => {
+    const path = "/many/clusters-stop/";
+    const writer = createParameterWriter();
+    for (let number = 10; number < 31; number += 1) await writer.put(`${path}deletes.c${number}`, "{}", true);
+    await writer.put(`${path}writes.z`, "{}", true);
+    const signal = new AbortController().signal;
+    const read = await ssmSwitch(path).readFor?.("z", signal);
+    expect([stopIn(read?.stopped ?? [], "z"), read?.isAll]).toEqual(["writes", false]);
+    expect(
+      stopIn((await ssmSwitch(path).readFor?.("other", signal))?.stopped ?? [], "other"),
+    ).toBeUndefined();
+  });
+
   test.each(["", "stop!", "7", '{"version":9}'])(
     "a parameter by hand stops, whatever its value: %j",
     async (value) => {
       const path = `/by-hand-${switches}/`;
       await createParameterWriter().put(`${path}deletes`, value || " ", true);
       const signal = new AbortController().signal;
-      expect(await ssmSwitch(path).read(signal, "blue")).toMatchObject([{ what: "deletes" }]);
+      expect(await ssmSwitch(path).readFor?.("blue", signal)).toMatchObject({
+        stopped: [{ what: "deletes" }],
+      });
       expect(await ssmSwitch(path).read(signal)).toMatchObject([{ what: "deletes" }]);
     },
   );

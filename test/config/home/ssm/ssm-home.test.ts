@@ -172,6 +172,23 @@ describe("by name", () => {
     await expect(clusters("green")).rejects.toThrow("ssm:GetParameter failed (ThrottlingException)");
   });
 
+  test.each([
+    ["a few clusters are listed anew after half a minute", 2, 30_000],
+    ["250 clusters, too", 250, 30_000],
+    ["1,000 clusters after two minutes", 1_000, 120_000],
+    ["more clusters no later", 3_000, 120_000],
+  ])("%s", async (_, count, keptMs) => {
+    const names = Array.from({ length: count }, (_, number) => `tenant-${number}`);
+    listing = [names];
+    const { all } = open().byName();
+    await all();
+    nowMs = keptMs - 1;
+    expect([(await all()).length, lists]).toEqual([count, 1]);
+    listing = [names.slice(1)];
+    nowMs = keptMs;
+    expect([(await all()).length, lists]).toEqual([count - 1, 2]);
+  });
+
   test("lists nothing ahead: functions that start together would all do so", async () => {
     expect([await open().byName().ahead(), lists]).toEqual([[], 0]);
   });
