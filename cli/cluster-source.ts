@@ -20,6 +20,7 @@ const ONE_CLUSTER: Readonly<Record<string, string>> = {
   "--delete-nodes": "nodes.deletion.enabled of each entry",
   "--delete-unseen-nodes": "nodes.deletion.unseen of each entry",
   "--delete-orphaned-load-balancers": "loadBalancers.deleteOrphaned of each entry",
+  "--load-balancers-max": "loadBalancers.max of each entry",
   "--configure-cloud-routes": "routes.configure of each entry",
   "--cluster-cidr": "routes.clusterCIDRs of each entry",
   "--route-reconciliation-period": "routes.reconciliationSeconds of each entry",

@@ -3,7 +3,7 @@ import { readKubeconfig } from "#cli/kubeconfig.ts";
 import { trustOf } from "#cli/kubeconfig-trust.ts";
 import { type AddressRules, judgeBy } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { readAuthority, type SignInRole, signIn, signInKeyOf } from "#config/sign-in.ts";
+import { readAuthority, type SignInRole, serverNameOf, signIn, signInKeyOf } from "#config/sign-in.ts";
 import { type ConnectOptions, connect, type ReadTls } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
@@ -28,11 +28,11 @@ export async function connectIdentity(
     return connect({ server: cluster.server, judgeAddress, ...(await signIn(cluster, role)), ...bounds });
   const access = await readKubeconfig(how.file, how.context, trustOf(cluster, how.allow ?? []));
   const authority = await readAuthority(cluster, role);
-  // The entry says which API server, and by which authority it is known; the kubeconfig says how to sign in.
-  const tls: ReadTls =
-    authority === undefined
-      ? access.tls
-      : async (options) => ({ ...(await access.tls(options)), ...(await authority(options)), ...VERIFIED });
+  // The entry says which API server, and by which name and authority it is known; the kubeconfig says how to sign in.
+  const tls: ReadTls = async (options) => {
+    const own = { ...(await access.tls(options)), ...serverNameOf(cluster) };
+    return authority === undefined ? own : { ...own, ...(await authority(options)), ...VERIFIED };
+  };
   return connect({ ...access, judgeAddress, tls, server: cluster.server, ...bounds });
 }
 

@@ -5,10 +5,10 @@ import type { Cluster } from "#config/cluster.ts";
 import { MintError, mintToken } from "#config/home/kubernetes/mint-token.ts";
 import { SignInError } from "#config/sign-in/error.ts";
 import type { SignIn } from "#config/sign-in/kinds.ts";
-import { readAuthority, type SignInRole } from "#config/sign-in.ts";
+import { readAuthority, type SignInRole, serverNameOf } from "#config/sign-in.ts";
 import { SYSTEM_NAMESPACE } from "#core/contracts.ts";
 import { IDENTITIES, userOf } from "#core/identities.ts";
-import { type ConnectOptions, connect } from "#kube/client/connect.ts";
+import { type ConnectOptions, connect, type ReadTls } from "#kube/client/connect.ts";
 import { createSlots } from "#kube/client/slots.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
@@ -41,7 +41,11 @@ export async function connectMinted(
       "a token is minted for one function, and not for all of them",
     );
   const [namespace = "", name = ""] = how.secret.split("/");
-  const readTls = await readAuthority(cluster, role);
+  const readAuthorityAnew = await readAuthority(cluster, role);
+  const readTls: ReadTls = async (options) => ({
+    ...(await readAuthorityAnew?.(options)),
+    ...serverNameOf(cluster),
+  });
   const judgeAddress = judgeBy(rules);
 
   async function mint() {
@@ -49,7 +53,7 @@ export async function connectMinted(
     try {
       const minted = await mintToken({
         server: cluster.server.replace(/\/+$/, ""),
-        certificateAuthority: (await readTls?.())?.certificateAuthority,
+        tls: await readTls(),
         secret: { namespace, name, key: how.key },
         serviceAccount: { namespace: SYSTEM_NAMESPACE, name: userOf(identity ?? "relay") },
         management: () => connectManagement(how.management),
@@ -70,7 +74,7 @@ export async function connectMinted(
   return connect({
     server: cluster.server,
     judgeAddress,
-    ...(readTls === undefined ? {} : { tls: readTls }),
+    tls: readTls,
     authorization: (_signal, options) => token.get(options),
     ...bounds,
   });

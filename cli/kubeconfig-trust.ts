@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Cluster } from "#config/cluster.ts";
+import { type Cluster, isServerName } from "#config/cluster.ts";
 import { KUBECONFIG_POWERS, type KubeconfigPower } from "#config/sign-in/kinds.ts";
 
 /** How far a kubeconfig is trusted: what it may do beyond holding credentials, and of which API server it may speak. */
@@ -7,6 +7,8 @@ export interface KubeconfigTrust {
   readonly allow: ReadonlySet<KubeconfigPower>;
   /** Of the cluster's entry; any where there is none. */
   readonly server: string | undefined;
+  /** Beside it: the name of the entry's server, where that is not the one of its address. */
+  readonly tlsServerName?: string | undefined;
 }
 
 /** The operator's own, by flag: it may do all but go without verification. */
@@ -17,10 +19,10 @@ export const OWN_KUBECONFIG: KubeconfigTrust = {
 
 /** One that a clusters file names: it may be the tenant's, and may do what its entry allows. */
 export function trustOf(
-  { server }: Pick<Cluster, "server">,
+  { server, tlsServerName }: Pick<Cluster, "server" | "tlsServerName">,
   allow: readonly KubeconfigPower[],
 ): KubeconfigTrust {
-  return { allow: new Set(allow), server };
+  return { allow: new Set(allow), server, tlsServerName };
 }
 
 const text = z
@@ -31,6 +33,7 @@ const text = z
 /** What a kubeconfig's context asks for, under the names of the library that acts on it. */
 export const KubeconfigDemands = z.object({
   server: z.string(),
+  tlsServerName: text,
   caFile: text,
   skipTLSVerify: z.boolean().nullish(),
   proxyUrl: text,
@@ -97,8 +100,12 @@ const POWERS: readonly Power[] = [
   },
   {
     power: "server",
-    keys: ({ server }, trust) =>
-      trust.server !== undefined && !isSame(server, trust.server) ? ["server"] : [],
+    keys({ server, tlsServerName }, { server: own, tlsServerName: ownName }) {
+      if (own === undefined) return [];
+      const entry = { server: own, tlsServerName: ownName };
+      const isOtherName = tlsServerName !== undefined && !isServerName(tlsServerName, entry);
+      return [...(isSame(server, own) ? [] : ["server"]), ...(isOtherName ? ["tls-server-name"] : [])];
+    },
     instead: "it is another than the entry's, which is the one that is connected to; make the two the same",
   },
 ];

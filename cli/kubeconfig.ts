@@ -61,6 +61,7 @@ async function credentialsOf(file: string, { config, demands }: LoadedKubeconfig
     tls: {
       certificateAuthority,
       clientCertificate,
+      ...(demands.tlsServerName === undefined ? {} : { serverName: demands.tlsServerName }),
       ...(demands.skipTLSVerify === true ? { skipsVerification: true } : {}),
     },
     header: tokenFile === undefined ? headerOf(options) : await bearerOf(file, tokenFile),

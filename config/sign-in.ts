@@ -55,6 +55,7 @@ export async function signIn(
       certificateAuthority: undefined,
       clientCertificate: undefined,
       ...(await readTls?.(fresh)),
+      ...serverNameOf(cluster),
     };
     if (readAuthority === undefined) return own;
     // By the authority that the entry names, whatever a kubeconfig says.
@@ -64,6 +65,11 @@ export async function signIn(
   await tls();
   await authorization?.();
   return { tls, ...(authorization === undefined ? {} : { authorization }) };
+}
+
+/** The name that the entry says its server has, as connections are opened with it. */
+export function serverNameOf({ tlsServerName }: Pick<Cluster, "tlsServerName">): TlsCredentials {
+  return tlsServerName === undefined ? {} : { serverName: tlsServerName };
 }
 
 /** How the authority of a cluster's entry is read for each connection; undefined where it names none. Rejects with `SignInError`. */

@@ -63,7 +63,7 @@ interface Timed extends Material {
 }
 
 async function materialOf(how: ReadSignIn, cluster: Cluster, now: number): Promise<Reading<Material>> {
-  const { name: clusterName, cloud, server } = cluster;
+  const { name: clusterName, cloud, server, tlsServerName } = cluster;
   const region = cloud.provider === "aws" ? cloud.region : undefined;
   const secretOf = (from: SecretReference) => readSecret(from, { clusterName, region });
   switch (how.kind) {
@@ -72,7 +72,7 @@ async function materialOf(how: ReadSignIn, cluster: Cluster, now: number): Promi
     case "client-certificate":
       return pairMaterial(await secretOf(how.from), how.from, now);
     case "kubeconfig":
-      return kubeconfigMaterial(await secretOf(how.from), { ...how, server }, now);
+      return kubeconfigMaterial(await secretOf(how.from), { ...how, server, tlsServerName }, now);
     case "eks": {
       const { eksToken } = await import("#clouds/aws/sign-in/eks-token.ts");
       const caller = { clusterName, region: how.region ?? region, roleArn: how.roleArn };

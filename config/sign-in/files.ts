@@ -41,7 +41,10 @@ export function tokenFile(file: string, about: SignInSubject, now: () => number)
 
   return async (_signal, options) => {
     const fresh = options?.fresh === true;
-    if (!fresh && known !== undefined && now() - known.readAt < TOKEN_READ_INTERVAL_MS) return known.header;
+    // After the machine's clock was set back its age is not known.
+    const ageMs = known === undefined ? undefined : now() - known.readAt;
+    const isYoung = ageMs !== undefined && ageMs >= 0 && ageMs < TOKEN_READ_INTERVAL_MS;
+    if (!fresh && known !== undefined && isYoung) return known.header;
     reading ??= read();
     try {
       return await reading;

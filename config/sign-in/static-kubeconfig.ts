@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { Reading } from "#clouds/keep-fresh.ts";
 import { referenceWords, type SecretReference } from "#clouds/secrets/reference.ts";
 import { SecretError } from "#clouds/secrets/secret-error.ts";
+import { isServerName } from "#config/cluster.ts";
 import { jwtEnd } from "#config/sign-in/jwt-end.ts";
 import type { KubeconfigPower } from "#config/sign-in/kinds.ts";
 import { type Material, pairReading, refuseEnded } from "#config/sign-in/material.ts";
@@ -13,8 +14,9 @@ export interface StaticKubeconfig {
   /** The current one without it. */
   readonly context?: string | undefined;
   readonly allow?: readonly KubeconfigPower[] | undefined;
-  /** Of the cluster's entry: the one that is connected to. */
+  /** Of the cluster's entry: the one that is connected to, and its name where that is not the one of its address. */
   readonly server: string;
+  readonly tlsServerName?: string | undefined;
 }
 
 /**
@@ -29,6 +31,7 @@ export function kubeconfigMaterial(text: string, how: StaticKubeconfig, now: num
   const authority = pemOf(cluster["certificate-authority-data"]);
   const tls = {
     ...(authority === undefined ? {} : { certificateAuthority: authority }),
+    ...(cluster["tls-server-name"] === undefined ? {} : { serverName: cluster["tls-server-name"] }),
     ...(cluster["insecure-skip-tls-verify"] === true ? { skipsVerification: true } : {}),
   };
   const [certificate, key] = [pemOf(user["client-certificate-data"]), pemOf(user["client-key-data"])];
@@ -112,7 +115,11 @@ function contextOf(
 }
 
 /** What is refused of a kubeconfig that is kept as a secret, by its keys. */
-function refusals(cluster: ClusterPart, user: UserPart, { allow = [], server }: StaticKubeconfig): string[] {
+function refusals(
+  cluster: ClusterPart,
+  user: UserPart,
+  { allow = [], server, tlsServerName }: StaticKubeconfig,
+): string[] {
   const all: Readonly<Record<string, unknown>> = { ...cluster, ...user };
   const faults = Object.entries(NEVER).flatMap(([reason, keys]) => {
     const found = keys.filter((key) => all[key] !== undefined && all[key] !== null);
@@ -125,6 +132,11 @@ function refusals(cluster: ClusterPart, user: UserPart, { allow = [], server }: 
   if (!isSame(cluster.server, server) && !allow.includes("server"))
     faults.push(
       "server refused: it is another than the entry's, which is the one that is connected to; make the two the same, or allow it in the cluster's entry",
+    );
+  const name = cluster["tls-server-name"];
+  if (name !== undefined && !isServerName(name, { server, tlsServerName }) && !allow.includes("server"))
+    faults.push(
+      "tls-server-name refused: it is another than the entry's tlsServerName, by which the server is asked for; make the two the same, or allow it (server) in the cluster's entry",
     );
   return faults;
 }
@@ -141,7 +153,7 @@ const NEVER: Readonly<Record<string, readonly string[]>> = {
   ],
   "API servers know no passwords": ["username", "password"],
   "the identity is to have a sign-in of its own": ["as", "as-uid", "as-groups", "as-user-extra"],
-  "the API server is connected to directly, by its own name": ["proxy-url", "tls-server-name"],
+  "the API server is connected to directly": ["proxy-url"],
 };
 
 function isSame(one: string, other: string): boolean {

@@ -21,6 +21,8 @@ export interface CertificateAuthority {
   readonly certificate: string;
   /** For a server at 127.0.0.1 and localhost, and at the further names given. */
   issueServer(names?: readonly string[]): Promise<KeyPair>;
+  /** For a server at these names alone. */
+  issueNamedServer(names: readonly string[]): Promise<KeyPair>;
   issueClient(identity: ClientIdentity): Promise<KeyPair>;
   /** A key and certificate for signing alone, such as of service account tokens. */
   issueSigner(name: string): Promise<KeyPair>;
@@ -50,7 +52,9 @@ export async function createCertificateAuthority(
     issueCertificate(root, keys.privateKey, now, name, extensions);
   return {
     certificate: root.toString("pem"),
-    issueServer: (names = []) => issue([{ CN: ["localhost"] }], serverExtensions(names)),
+    issueServer: (names = []) =>
+      issue([{ CN: ["localhost"] }], serverExtensions(["localhost", ...names], ["127.0.0.1"])),
+    issueNamedServer: (names) => issue([{ CN: ["named"] }], serverExtensions(names, [])),
     issueClient: ({ name, groups }) =>
       issue(
         [{ CN: [name] }, ...groups.map((group) => ({ O: [group] }))],
@@ -108,11 +112,12 @@ async function issueCertificate(
   return { certificate: certificate.toString("pem"), key: x509.PemConverter.encode(key, "PRIVATE KEY") };
 }
 
-function serverExtensions(names: readonly string[]): readonly x509.Extension[] {
-  const hosts = ["localhost", ...names].map((value) => ({ type: "dns" as const, value }));
+function serverExtensions(names: readonly string[], addresses: readonly string[]): readonly x509.Extension[] {
+  const hosts = names.map((value) => ({ type: "dns" as const, value }));
+  const ips = addresses.map((value) => ({ type: "ip" as const, value }));
   return [
     new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-    new x509.SubjectAlternativeNameExtension([...hosts, { type: "ip", value: "127.0.0.1" }]),
+    new x509.SubjectAlternativeNameExtension([...hosts, ...ips]),
   ];
 }
 

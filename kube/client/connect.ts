@@ -152,6 +152,7 @@ export function connect(options: ConnectOptions): Transport {
         return {
           ...answer,
           body: pieces(stream, cut),
+          connection,
           close: (options) => (options?.connection === true ? end() : stop()),
         };
       } finally {

@@ -16,6 +16,8 @@ export interface TlsCredentials {
   /** PEM; the system's authorities without it. */
   readonly certificateAuthority?: string | undefined;
   readonly clientCertificate?: ClientCertificate | undefined;
+  /** The name or address that the certificate has to be for, and by which the server is asked for; that of its URL without it. */
+  readonly serverName?: string | undefined;
   /** Whoever answers is taken for the server; an operator has said that this is to be so. */
   readonly skipsVerification?: boolean;
   /** Milliseconds since the epoch from which on new requests are to go over another connection, as the certificate is about to end. */
@@ -199,11 +201,14 @@ async function openSocket(options: ConnectionOptions, signal: AbortSignal): Prom
   const { judgeAddress } = options;
   const refusal = refusalOfLiteral(host, judgeAddress);
   if (refusal !== undefined) throw unreachable(options, refusal);
+  const serverName = options.serverName ?? host;
   const socket = tls.connect({
     host,
     ...(judgeAddress === undefined ? {} : { lookup: judgedLookup(judgeAddress) }),
     port: options.server.port === "" ? 443 : Number(options.server.port),
-    servername: net.isIP(host) === 0 ? host : "",
+    // An address is no name to ask for (RFC 6066); the certificate may be for one all the same.
+    servername: net.isIP(serverName) === 0 ? serverName : "",
+    checkServerIdentity: (_host, certificate) => tls.checkServerIdentity(serverName, certificate),
     ALPNProtocols: ["h2"],
     secureContext: secureContextOf(options),
     rejectUnauthorized: options.skipsVerification !== true,

@@ -60,7 +60,8 @@ const WORDS: Readonly<Record<UnreachableCode, string>> = {
   UnknownHost: "the host name cannot be resolved; see the name and the DNS",
   AddressRefused: "the API server is not connected to; see its address and --allowed-networks",
   NotTrusted: "the server's certificate is not trusted; see the cluster's certificate authority file",
-  WrongName: "the server's certificate is for another name; see the cluster's server address",
+  WrongName:
+    "the server's certificate is for another name; see the cluster's server address, or say the name (tls-server-name in a kubeconfig, tlsServerName in an entry)",
   NotHttp2: "the server does not speak HTTP/2 there; see whether a proxy stands in between",
   ConnectFailed: "no connection could be made; see the network and the address",
   ConnectTimedOut:

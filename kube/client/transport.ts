@@ -33,6 +33,8 @@ export interface ApiStream {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: AsyncIterable<Uint8Array>;
+  /** Identifies the connection that it came on, by reference alone; undefined where that is not known. */
+  readonly connection?: object | undefined;
   /** Gives the stream up; with its connection, where a server would go on sending whatever is reset. */
   close(options?: { readonly connection?: boolean }): void;
 }

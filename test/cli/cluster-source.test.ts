@@ -16,6 +16,7 @@ const ALL = [
   "--delete-nodes",
   "--delete-unseen-nodes",
   "--delete-orphaned-load-balancers",
+  "--load-balancers-max",
   "--configure-cloud-routes",
   "--cluster-cidr",
   "--route-reconciliation-period",

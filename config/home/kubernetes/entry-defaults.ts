@@ -16,7 +16,7 @@ export const NO_DEFAULTS: EntryDefaults = { forCluster: () => ({}) };
 
 /** What is each cluster's own: its name, and where its API server is. */
 const Written = z.record(z.string(), z.unknown());
-const OWN_KEYS = ["name", "server", "certificateAuthorityFile", "certificateAuthorityData"];
+const OWN_KEYS = ["name", "server", "certificateAuthorityFile", "certificateAuthorityData", "tlsServerName"];
 
 const MAX_BYTES = 1024 * 1024;
 

@@ -64,6 +64,7 @@ function entryWritten(
   described: {
     readonly server: string;
     readonly certificateAuthorityData: string | undefined;
+    readonly tlsServerName: string | undefined;
     readonly secret: SecretKey;
   },
   annotated: ReadonlyMap<string, string>,
@@ -83,12 +84,13 @@ function entryWritten(
     .get("controllers")
     ?.split(/[\s,]+/)
     .filter((each) => each !== "");
-  const { server, certificateAuthorityData, secret } = described;
+  const { server, certificateAuthorityData, tlsServerName, secret } = described;
   return {
     ...others,
     name,
     server,
     ...(certificateAuthorityData === undefined ? {} : { certificateAuthorityData }),
+    ...(tlsServerName === undefined ? {} : { tlsServerName }),
     cloud: { ...Object(cloud), ...annotatedCloud },
     ...(controllers === undefined ? {} : { controllers }),
     signIn: { ...mintedSignIns(home, secret, Object(signIn)), ...Object(signIn) },

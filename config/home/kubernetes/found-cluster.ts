@@ -21,6 +21,7 @@ export type Described =
       readonly kind: "server";
       readonly server: string;
       readonly certificateAuthorityData: string | undefined;
+      readonly tlsServerName: string | undefined;
       readonly secret: SecretKey;
     }
   | { readonly kind: "fault"; readonly message: string };
@@ -86,8 +87,9 @@ export function describedBy(secret: Secret, key: string): Described {
   if (value === undefined) return { kind: "fault", message: `has no ${key} among its data` };
   const parsed = parseKubeconfig(decoded(value));
   if (parsed.kind === "fault") return { kind: "fault", message: `its ${key} ${parsed.message}` };
-  const { server, certificateAuthorityData } = parsed.kubeconfig;
-  return { kind: "server", server, certificateAuthorityData, secret: { namespace, name, key } };
+  const { server, certificateAuthorityData, tlsServerName } = parsed.kubeconfig;
+  const secretKey = { namespace, name, key };
+  return { kind: "server", server, certificateAuthorityData, tlsServerName, secret: secretKey };
 }
 
 /** What stands under a key of a Secret. */

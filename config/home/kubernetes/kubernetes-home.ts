@@ -81,7 +81,10 @@ async function list(
 function clustersByName(home: string, read: () => Promise<ClustersFile>, now: () => number): ClustersOfHome {
   let known: { readonly content: Promise<ClustersFile>; readonly readAt: number } | undefined;
   const content = (isFresh: boolean): Promise<ClustersFile> => {
-    if (known === undefined || now() - known.readAt >= (isFresh ? FRESH_MS : KEPT_MS)) {
+    const ageMs = known === undefined ? undefined : now() - known.readAt;
+    // A negative age: the machine's clock was set back, and how old the list is cannot be told.
+    const isOld = ageMs === undefined || ageMs < 0 || ageMs >= (isFresh ? FRESH_MS : KEPT_MS);
+    if (known === undefined || isOld) {
       const reading = read();
       known = { content: reading, readAt: now() };
       reading.catch(() => {

@@ -7,13 +7,14 @@ import {
 import { objectPath } from "#core/resources/resource.ts";
 import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
 import { type ConnectOptions, connect } from "#kube/client/connect.ts";
+import type { TlsCredentials } from "#kube/client/connection.ts";
 import type { ApiResponse, Transport } from "#kube/client/transport.ts";
 
 /** For whom a token is minted, and with what. */
 export interface MintOptions {
   /** The cluster's API server, as its entry says: no other one is asked, whatever the kubeconfig says. */
   readonly server: string;
-  readonly certificateAuthority: string | undefined;
+  readonly tls: Pick<TlsCredentials, "certificateAuthority" | "serverName">;
   /** The Secret with an administrator's kubeconfig. */
   readonly secret: SecretKey;
   readonly serviceAccount: { readonly namespace: string; readonly name: string };
@@ -51,7 +52,7 @@ export async function mintToken(options: MintOptions): Promise<MintedToken> {
   const administrator = connect({
     server,
     judgeAddress: options.judgeAddress,
-    ...signInBy(credentials, options.certificateAuthority),
+    ...signInBy(credentials, options.tls),
   });
   try {
     const path = objectPath({ apiVersion: "v1", name: "serviceaccounts" }, serviceAccount, "token");
@@ -103,11 +104,11 @@ async function readCredentials({
   }
 }
 
-function signInBy(credentials: AdministratorCredentials, certificateAuthority: string | undefined) {
+function signInBy(credentials: AdministratorCredentials, tls: MintOptions["tls"]) {
   if (credentials.kind === "token")
-    return { certificateAuthority, authorization: async () => `Bearer ${credentials.token}` };
+    return { tls: async () => tls, authorization: async () => `Bearer ${credentials.token}` };
   const { certificate, key } = credentials;
-  return { tls: async () => ({ certificateAuthority, clientCertificate: { certificate, key } }) };
+  return { tls: async () => ({ ...tls, clientCertificate: { certificate, key } }) };
 }
 
 async function ask(what: string, send: () => Promise<ApiResponse>): Promise<ApiResponse> {

@@ -7,6 +7,8 @@ export interface WrittenKubeconfig {
   readonly server: string;
   /** PEM in base64. */
   readonly certificateAuthorityData: string | undefined;
+  /** The name that the server's certificate is for, where it is not that of its address. */
+  readonly tlsServerName: string | undefined;
   readonly credentials: AdministratorCredentials;
 }
 
@@ -91,6 +93,7 @@ export function parseKubeconfig(written: string): ParsedKubeconfig {
     kubeconfig: {
       server: server.replace(/\/+$/, ""),
       certificateAuthorityData: stringOf(cluster["certificate-authority-data"]),
+      tlsServerName: stringOf(cluster["tls-server-name"]),
       credentials,
     },
   };
@@ -98,12 +101,7 @@ export function parseKubeconfig(written: string): ParsedKubeconfig {
 
 const INSTEAD =
   "put authority and credentials into it, and what runs programs, reads files, goes through others or does not verify out of it";
-const REFUSED_OF_CLUSTER = [
-  "certificate-authority",
-  "insecure-skip-tls-verify",
-  "proxy-url",
-  "tls-server-name",
-];
+const REFUSED_OF_CLUSTER = ["certificate-authority", "insecure-skip-tls-verify", "proxy-url"];
 const REFUSED_OF_USER = [
   "exec",
   "auth-provider",
