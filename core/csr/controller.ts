@@ -2,6 +2,7 @@ import type { InstanceController } from "#core/controller.ts";
 import type { ParseCertificateRequest } from "#core/csr/certificate-request.ts";
 import type { CertificateSigningRequest } from "#core/csr/csr.ts";
 import { decideCsr, isTooOld } from "#core/csr/decide.ts";
+import { limitRequestWarnings } from "#core/csr/events.ts";
 import { needsWork } from "#core/csr/needs-work.ts";
 import { nodeOf } from "#core/csr/related-node.ts";
 import { type Review, reviewRequest } from "#core/csr/review.ts";
@@ -33,8 +34,10 @@ export function createCsrController(
     },
     decide: (batch, { now, related }) =>
       each(
-        batch.map(({ object: csr, answer }) =>
-          decideCsr(csr, { now, review: () => reviewOf(csr), node: nodeOf(csr, related), answer }),
+        limitRequestWarnings(
+          batch.map(({ object: csr, answer }) =>
+            decideCsr(csr, { now, review: () => reviewOf(csr), node: nodeOf(csr, related), answer }),
+          ),
         ),
       ),
   };

@@ -1,15 +1,10 @@
 import { approvalOf } from "#core/csr/approval.ts";
 import { conditionOf, type Verdict } from "#core/csr/conditions.ts";
 import type { CertificateSigningRequest } from "#core/csr/csr.ts";
+import { warnOfRequest } from "#core/csr/events.ts";
 import { namesOfOthers } from "#core/csr/instance-names.ts";
 import { needsWork } from "#core/csr/needs-work.ts";
-import {
-  ageInSeconds,
-  eventsOn,
-  MAX_AGE_SECONDS,
-  type Problem,
-  retryAfterProblem,
-} from "#core/csr/problems.ts";
+import { ageInSeconds, MAX_AGE_SECONDS, type Problem, retryAfterProblem } from "#core/csr/problems.ts";
 import type { Review } from "#core/csr/review.ts";
 import type { ClusterEvent, Decision } from "#core/decision.ts";
 import { referenceTo, skip, unchanged } from "#core/decisions.ts";
@@ -51,7 +46,7 @@ function decidePending(csr: CertificateSigningRequest, facts: CsrFacts): Decisio
   const review = facts.review();
   if (review.kind === "denied") {
     const verdict = { code: review.code, facts: { usages: usagesOf(csr) } };
-    return decided(csr, verdict, now, eventsOn(node, csr, review.code));
+    return decided(csr, verdict, now, warnOfRequest(node, csr, review.code));
   }
   if (review.kind === "unusual") return wait(review.because);
   if (node === undefined) return wait(NODE_UNKNOWN);

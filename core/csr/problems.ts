@@ -1,10 +1,11 @@
-import { type CodeOf, tell } from "#core/cluster-events.ts";
+import type { CodeOf } from "#core/cluster-events.ts";
 import type { CertificateSigningRequest } from "#core/csr/csr.ts";
-import type { ClusterEvent, Decision } from "#core/decision.ts";
+import { warnOfRequest } from "#core/csr/events.ts";
+import type { Decision } from "#core/decision.ts";
 import { referenceTo, retry } from "#core/decisions.ts";
 import type { Node } from "#core/node/node.ts";
-import { CERTIFICATE_SIGNING_REQUESTS, NODES } from "#core/resources/resource.ts";
-import { nameOf, type TenantFact, usagesOf } from "#core/tenant-fact.ts";
+import { CERTIFICATE_SIGNING_REQUESTS } from "#core/resources/resource.ts";
+import type { TenantFact } from "#core/tenant-fact.ts";
 
 /** What keeps us from approving a request now: a code of the table below, and a sentence for the operator. */
 export interface Problem {
@@ -25,8 +26,7 @@ export function ageInSeconds({ metadata }: CertificateSigningRequest, now: Date)
 
 /**
  * Leaves the request pending and comes back once it is twice as old, which needs no memory of past tries: some
- * twenty times within the hour. The Event is recorded on the node; of what the cloud said, which is for the operator, it tells
- * nothing but `names`.
+ * twenty times within the hour. The Warning says nothing of what the cloud said, which is for the operator, but `names`.
  */
 export function retryAfterProblem(
   csr: CertificateSigningRequest,
@@ -38,20 +38,8 @@ export function retryAfterProblem(
   const age = ageInSeconds(csr, now);
   const afterSeconds = Math.round(Math.min(MAX_WAIT_SECONDS, Math.max(fromSeconds, age)) * 10) / 10;
   const isWarned = warning !== undefined && age >= lastsSeconds;
-  const events = isWarned ? eventsOn(node, csr, warning, names) : [];
+  const events = isWarned ? warnOfRequest(node, csr, warning, names) : [];
   return retry(referenceTo(CERTIFICATE_SIGNING_REQUESTS, csr), problem, afterSeconds, events);
-}
-
-/** A Warning on the node, where there is one, that its certificate is not coming. */
-export function eventsOn(
-  node: Node | undefined,
-  csr: CertificateSigningRequest,
-  code: CodeOf<"ServingCertificate">,
-  names: readonly TenantFact[] = [],
-): ClusterEvent[] {
-  if (node === undefined) return [];
-  const facts = { request: nameOf(csr), usages: usagesOf(csr), names };
-  return [{ ...tell("ServingCertificate", code, facts), about: referenceTo(NODES, node) }];
 }
 
 interface Handling {

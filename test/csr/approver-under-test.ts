@@ -73,6 +73,10 @@ export interface ApproverUnderTest {
   conditions(request: Answered): Promise<readonly string[]>;
   /** The Events on a node. */
   events(nodeName: string): Promise<readonly { readonly reason: string; readonly message: string }[]>;
+  /** The Events on a request itself. */
+  eventsOnRequest(
+    request: Answered,
+  ): Promise<readonly { readonly reason: string; readonly message: string }[]>;
   /** What our functions asked of the API server since the last call of this. */
   requests(): Promise<readonly string[]>;
   /** From now on, and until requests are cleared, it is the same time: what is said once in ten minutes is said in the same ten. */
@@ -271,10 +275,8 @@ export async function startApprover(
       const { status } = await read(request);
       return (status?.conditions ?? []).map(({ type, reason }) => `${type} ${reason}`);
     },
-    async events(nodeName) {
-      const events = await cluster.events(await cluster.read(nodeName));
-      return events.map((event) => ({ reason: String(event["reason"]), message: String(event["message"]) }));
-    },
+    events: async (nodeName) => (await cluster.events(await cluster.read(nodeName))).map(asRead),
+    eventsOnRequest: async (request) => (await cluster.events(request)).map(asRead),
     async requests() {
       const records = await cluster.plane.record();
       const since = records.slice(recordsSeen);
@@ -303,6 +305,13 @@ export async function startApprover(
       await cluster.close();
     },
   };
+}
+
+function asRead(event: Readonly<Record<string, unknown>>): {
+  readonly reason: string;
+  readonly message: string;
+} {
+  return { reason: String(event["reason"]), message: String(event["message"]) };
 }
 
 function describe({ verb, resource, subresource, code }: RequestRecord): string {

@@ -51,6 +51,7 @@ describeWithPart(
       expect(await approver.requests()).toEqual([
         "patch certificatesigningrequests/approval 200",
         "create events 201",
+        "create events 201",
       ]);
       expect(await approver.events(node.name)).toMatchObject([{ reason: "ServingCertificate" }]);
     });

@@ -143,13 +143,16 @@ describe("denied is what can never be right:", () => {
         facts: expect.objectContaining({ request: "csr-abcde" }),
         about: { apiVersion: "v1", kind: "Node", name: NODE_NAME, uid: "node-uid" },
       },
+      { reason: "ServingCertificate", code, facts: expect.objectContaining({ request: "csr-abcde" }) },
     ]);
   });
 
-  test("which takes no node, and without one nobody is told", () => {
+  test("which takes no node, and without one the request alone is told", () => {
     const decision = decide(csr({ asks: { uris: ["spiffe://a"] } }), "unasked", {});
     expect(typeOfCondition(decision)).toBe("Denied");
-    expect(eventsOf(decision)).toEqual([]);
+    expect(eventsOf(decision)).toEqual([
+      { reason: "ServingCertificate", code: "URIForbidden", facts: { request: "csr-abcde" } },
+    ]);
   });
 });
 
@@ -312,14 +315,14 @@ describe("pending, to be looked at again:", () => {
     const decision = decide(object, answer, nodes);
     expect(decision).toMatchObject({ kind: "retry", because: { code }, afterSeconds });
     const events = eventsOf(decision);
-    expect(events.map((event) => event.code)).toEqual(warns ? [code] : []);
+    expect(events.map((event) => event.code)).toEqual(warns ? [code, code] : []);
     expect(JSON.stringify(events.map(inWords))).not.toMatch(/vpc-9|account 9|secret/);
-    expect(events.filter(({ about }) => about?.uid !== "node-uid")).toEqual([]);
+    expect(events.map(({ about }) => about?.uid)).toEqual(warns ? ["node-uid", undefined] : []);
   });
 
   test("an instance that is somebody else's, one that may not be seen and one that is not there are told alike", () => {
     const absent = decide(lasting, { kind: "not-found", message: "none" });
-    expect(eventsOf(absent)).toMatchObject([{ code: "InstanceNotFound" }]);
+    expect(eventsOf(absent)).toMatchObject([{ code: "InstanceNotFound" }, { code: "InstanceNotFound" }]);
     expect(absent).toMatchObject({ kind: "retry", afterSeconds: 60 });
     for (const code of ["Foreign", "Denied"] as const) {
       expect({ ...decide(lasting, error(code)), because: absent.because }).toEqual(absent);
