@@ -49,7 +49,12 @@ export function summaryOfBrake(
 }
 
 /** The same for people. */
-export function brakeLines(summary: BrakeSummary, settings: DeletionSettings, now: Date): readonly string[] {
+export function brakeLines(
+  summary: BrakeSummary,
+  settings: DeletionSettings,
+  now: Date,
+  scaleIn?: string,
+): readonly string[] {
   const { brake, tenMinutes, day, underWay, absent, absentSince, written } = summary;
   return [
     line("brake", brake === undefined ? "not pulled" : pulled(brake, settings, now)),
@@ -64,6 +69,7 @@ export function brakeLines(summary: BrakeSummary, settings: DeletionSettings, no
       "not found",
       absent === 0 ? "no node" : `${counted(absent, "node")}, the first ${ago(absentSince ?? "", now)}`,
     ),
+    ...(scaleIn === undefined ? [] : [line("scale-in", scaleIn)]),
     line("written", written === undefined ? "never" : ago(written, now)),
   ];
 }

@@ -2,6 +2,7 @@ import { brakeLines, summaryOfBrake } from "#cli/brake-lines.ts";
 import { type ReachFlags, reachCluster } from "#cli/reach-cluster.ts";
 import { letGoOfBrake, usableState } from "#cli/reset-brake.ts";
 import type { Environment } from "#clouds/kind.ts";
+import { cloudKindOf } from "#clouds/kinds.ts";
 import { jsonLine } from "#core/json-line.ts";
 import { NODES } from "#core/resources/resource.ts";
 import { countObjects } from "#kube/apply/read.ts";
@@ -38,7 +39,8 @@ export async function brake(
     if (flags.json === true) write(jsonLine({ cluster: reached.cluster.name, ...summary, ...reset }));
     else {
       if (reset !== undefined) write(reset.message);
-      for (const line of brakeLines(summary, deletion, now)) write(line);
+      const { scaleIn } = cloudKindOf(reached.cluster.cloud);
+      for (const line of brakeLines(summary, deletion, now, scaleIn)) write(line);
     }
   } finally {
     await reached.close();

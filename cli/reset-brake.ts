@@ -59,7 +59,10 @@ type UsableState = Extract<StoredState, { readonly kind: "state" }>;
 
 /** The state of deletion as it is now; rejects where there is none, or none that can be used, and says what to do. */
 export async function usableState(transport: Transport, signal: AbortSignal): Promise<UsableState> {
-  const stored = parseState(await readState(transport, STATE, signal));
+  const read = await readState(transport, STATE, signal);
+  if (read.kind === "unavailable")
+    throw new Error(`${read.because.message}; until then no node of this cluster is deleted`);
+  const stored = parseState(read);
   if (stored.kind === "state") return stored;
   throw new Error(`${stored.message}; until then no node of this cluster is deleted`);
 }

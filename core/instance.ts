@@ -58,6 +58,17 @@ export type InstanceErrorCode = z.output<typeof InstanceErrorCode>;
  */
 const takenOverBy = z.string().min(1).optional();
 
+/** A proof that an absent instance was looked for in the right place: another one that the same pass showed, and where that is. */
+export const PositiveControl = z.strictObject({
+  id: z.string().min(1),
+  /** As the annotations of nodes have them. What is absent or empty is unknown; so is a segment `-` of the network. */
+  account: z.string().optional(),
+  network: z.string().optional(),
+  /** Absent where the clusters of a cloud span regions. */
+  region: z.string().optional(),
+});
+export type PositiveControl = z.output<typeof PositiveControl>;
+
 /**
  * The cloud's answer for one node. "not-found" is a positive statement of the cloud that it has no such instance;
  * whatever else went wrong is an error, and an error never deletes, taints or denies. A `message` is for the operator,
@@ -69,10 +80,23 @@ export const InstanceAnswer = z.discriminatedUnion("kind", [
     kind: z.literal("not-found"),
     message: z.string(),
     /**
-     * The id of another instance of the cluster, or of its configured network, that the same pass showed with the same
-     * credentials and in the same region: the proof that it was looked for in the right place. Only where it was asked for.
+     * Another instance of the cluster, or of its configured network, that the same pass showed with the same credentials and in the
+     * same region. Only where it was asked for. Recorded answers of earlier versions have its id alone, of which the place is unknown.
      */
-    control: z.string().min(1).optional(),
+    control: z
+      .union([
+        PositiveControl,
+        z
+          .string()
+          .min(1)
+          .transform((id): PositiveControl => ({ id })),
+      ])
+      .optional(),
+    /**
+     * The cloud's record of actions says that the instance was deleted through its API. Brakes do not count its node, like that of a
+     * terminated instance; all else that a deletion takes is the same. Only where it was asked for a control.
+     */
+    deleted: z.literal(true).optional(),
     takenOverBy,
   }),
   z.strictObject({ kind: z.literal("error"), code: InstanceErrorCode, message: z.string() }),

@@ -111,7 +111,7 @@ export function createLifecycles(options: LifecyclesOptions): Lifecycles {
       followed.set(uid, {
         node,
         changedMs,
-        judgedMs: entry?.judgedMs ?? 0,
+        judgedMs: entry?.judgedMs ?? Number.NEGATIVE_INFINITY,
         goneMs: undefined,
         told: entry?.told ?? [],
       });
@@ -123,7 +123,7 @@ export function createLifecycles(options: LifecyclesOptions): Lifecycles {
       if (entry === undefined || isReady(entry.node)) {
         followed.delete(uid);
         identities.delete(uid);
-      } else followed.set(uid, { ...entry, goneMs: now(), judgedMs: 0 });
+      } else followed.set(uid, { ...entry, goneMs: now(), judgedMs: Number.NEGATIVE_INFINITY });
     },
     identified(uid, identity) {
       if (identity !== undefined && present.has(uid)) identities.set(uid, identity);

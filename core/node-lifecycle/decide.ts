@@ -15,6 +15,7 @@ import { readState, writeState } from "#core/node-lifecycle/state.ts";
 import {
   BRAKE_EVENTS,
   becauseOfBrake,
+  becauseUnproven,
   FLEET_EVENTS,
   UNPROVEN_EVENT,
   UNUSABLE_EVENTS,
@@ -139,7 +140,7 @@ function decideNode(
     case "unseen":
       return retry(node, UNSEEN, afterSeconds, []);
     case "unproven":
-      return retry(node, { code: "DeletionUnproven", message: UNPROVEN }, afterSeconds, [UNPROVEN_EVENT]);
+      return retry(node, becauseUnproven(finding.elsewhere), afterSeconds, [UNPROVEN_EVENT]);
     case "terminated":
     case "missed":
       return (
@@ -161,8 +162,6 @@ const REPLACED: Because = {
   code: "InstanceReplaced",
   message: "its instance is gone, and another one has its name by now, whose kubelet uses the node",
 };
-const UNPROVEN =
-  "its instance is not found, and the node is not deleted: no other instance was found that would show that this is the right account and region";
 const GONE = "its instance is gone, and the node is not deleted";
 const DISABLED: Because = {
   code: "DeletionDisabled",

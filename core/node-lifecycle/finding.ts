@@ -1,9 +1,10 @@
 import { TO_BE_DELETED_TAINT } from "#core/contracts.ts";
 import type { Subject } from "#core/controller.ts";
-import type { InstanceAnswer } from "#core/instance.ts";
+import type { InstanceAnswer, PositiveControl } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
-import { type SeenInstance, seenInstance } from "#core/node-lifecycle/identity.ts";
+import { seenInstance } from "#core/node-lifecycle/identity.ts";
 import { readyCondition } from "#core/node-lifecycle/needs-work.ts";
+import { findDifference, type PlaceDifference, readPlace } from "#core/node-lifecycle/place.ts";
 import type { DeletionSettings } from "#core/settings.ts";
 import { successorIn, type TenantFact } from "#core/tenant-fact.ts";
 
@@ -19,14 +20,23 @@ export type Finding =
   | { readonly kind: "terminated"; readonly answer: Found }
   /** The cloud has no such instance, and was looked at in the right place. */
   | { readonly kind: "missed"; readonly answer: NotFound; readonly isExpected: boolean }
-  /** The cloud has no such instance, and nothing shows that it was looked at in the right place. */
-  | { readonly kind: "unproven"; readonly answer: NotFound }
+  /**
+   * The cloud has no such instance, and nothing shows that it was looked at in the right place; `elsewhere` is another instance that
+   * it showed, in another place than the node was seen in.
+   */
+  | { readonly kind: "unproven"; readonly answer: NotFound; readonly elsewhere: Elsewhere | undefined }
   /** It is gone, another machine has its name by now, and somebody's kubelet reports in the node's name. */
   | { readonly kind: "replaced"; readonly successor: TenantFact }
   /** It is not there, and the node is not known to have ever had it. */
   | { readonly kind: "unseen"; readonly answer: Found | NotFound }
   /** Nobody knows. */
   | { readonly kind: "error"; readonly answer: Exclude<InstanceAnswer, Found | NotFound> };
+
+/** An instance that proves nothing about a node, because of where it is. */
+export interface Elsewhere {
+  readonly id: string;
+  readonly difference: PlaceDifference;
+}
 
 /** Reads an answer about a node out of a batch of them. */
 export function findingOf(
@@ -43,10 +53,22 @@ export function findingOf(
     return { kind: "replaced", successor };
   const seen = seenInstance(node);
   if (answer.kind === "found")
-    return unseen || isThat(seen, answer) ? { kind: "terminated", answer } : { kind: "unseen", answer };
+    return unseen || isThat(node, answer) ? { kind: "terminated", answer } : { kind: "unseen", answer };
   if (seen === undefined && !unseen) return { kind: "unseen", answer };
-  if (!hasControl(seen, answer, batch)) return { kind: "unproven", answer };
-  return { kind: "missed", answer, isExpected: isToBeDeleted(node) };
+  const place = readPlace(node);
+  let elsewhere: Elsewhere | undefined;
+  for (const control of controlsIn(answer, batch)) {
+    if (control.id === seen?.id) continue;
+    const difference = findDifference(place, control);
+    if (difference === undefined) return { kind: "missed", answer, isExpected: isExpected(node, answer) };
+    elsewhere ??= { id: control.id, difference };
+  }
+  return { kind: "unproven", answer, elsewhere };
+}
+
+/** Whether the cloud's own record shows the deletion, or the autoscaler has announced it. */
+function isExpected(node: Node, { deleted }: NotFound): boolean {
+  return deleted === true || isToBeDeleted(node);
 }
 
 /** Whether the autoscaler has said that it takes the node's instance away. */
@@ -54,21 +76,14 @@ function isToBeDeleted({ spec }: Node): boolean {
   return spec.taints?.some(({ key }) => key === TO_BE_DELETED_TAINT) ?? false;
 }
 
-function isThat(seen: SeenInstance | undefined, { instance }: Found): boolean {
+/** Whether an instance that has ended is the node's. Its network does not count: EC2 forgets it. */
+function isThat(node: Node, { instance }: Found): boolean {
+  const seen = seenInstance(node);
   return seen?.id === instance.id && seen.account === instance.account;
 }
 
-/** Whether the same pass showed another instance of the cluster: in the node's own account, as far as both are known. */
-function hasControl(
-  seen: SeenInstance | undefined,
-  { control }: NotFound,
-  batch: readonly NodeSubject[],
-): boolean {
-  if (control !== undefined && control !== seen?.id) return true;
-  return batch.some(
-    ({ answer }) =>
-      answer?.kind === "found" &&
-      answer.instance.id !== seen?.id &&
-      (seen === undefined || answer.instance.account === seen.account),
-  );
+/** Yields the instances that the same pass showed: what the answer was given with, then those of the batch. The first mostly suffices. */
+function* controlsIn({ control }: NotFound, batch: readonly NodeSubject[]): Generator<PositiveControl> {
+  if (control !== undefined) yield control;
+  for (const { answer } of batch) if (answer?.kind === "found") yield answer.instance;
 }

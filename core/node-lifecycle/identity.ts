@@ -4,6 +4,8 @@ import type { Node } from "#core/node/node.ts";
 /** The instance that a node was seen with. */
 export interface SeenInstance {
   readonly account: string;
+  /** As its cloud writes it, such as `vpc-0123`, `fsn1/4711` or, where it is unknown, `-`. */
+  readonly network: string;
   readonly id: string;
 }
 
@@ -17,5 +19,7 @@ export function seenInstance({ metadata, spec }: Node): SeenInstance | undefined
   if (account === undefined || id === undefined || id === "" || rest.length < 2) return undefined;
   const { providerID = "" } = spec;
   // Some kubelets write the id alone, as those of Oracle's own clusters do.
-  return providerID === id || providerID.endsWith(`/${id}`) ? { account, id } : undefined;
+  return providerID === id || providerID.endsWith(`/${id}`)
+    ? { account, network: rest.slice(0, -1).join("/"), id }
+    : undefined;
 }

@@ -1,8 +1,11 @@
 import { tell } from "#core/cluster-events.ts";
+import { INSTANCE_ANNOTATION, REGION_LABELS } from "#core/contracts.ts";
 import type { Because, ClusterEvent } from "#core/decision.ts";
+import type { Elsewhere } from "#core/node-lifecycle/finding.ts";
 import type { FleetHoldCode } from "#core/node-lifecycle/fleet-brake.ts";
 import type { WaitCode } from "#core/node-lifecycle/plan.ts";
 import type { Brake, BrakeLimit, UnusableCode } from "#core/node-lifecycle/state.ts";
+import { shown } from "#core/shown-text.ts";
 
 /** What people in the cluster are told of a node that is not deleted because the state cannot be used. */
 export const UNUSABLE_EVENTS: Readonly<Record<UnusableCode, ClusterEvent>> = {
@@ -37,6 +40,24 @@ export const WAIT_MESSAGES: Readonly<Record<WaitCode, string>> = {
   DeletionStateFull: "the state remembers as many deletions as it can: they are forgotten after a day",
   NodeCountUnknown: "the API server does not say how many nodes the cluster has",
 };
+
+/** For the operator: why a node stays whose instance is not found, and what to look at. */
+export function becauseUnproven(elsewhere: Elsewhere | undefined): Because {
+  const held = "its instance is not found, and the node is not deleted:";
+  if (elsewhere === undefined) {
+    const message = `${held} no other instance was found that would show that this is the right account and region`;
+    return { code: "DeletionUnproven", message };
+  }
+  const { id, difference } = elsewhere;
+  const { part, node, control } = difference;
+  const found = control === "" ? `is of an unknown ${part}` : `is in ${part} ${control}`;
+  const mend =
+    part === "region"
+      ? `where the label ${REGION_LABELS.stable} of the node says something else than its cloud, correct it`
+      : `where the cluster has moved, remove the annotation ${INSTANCE_ANNOTATION} from its nodes`;
+  const message = `${held} ${id}, which was found, ${found}, and the node was seen in ${part} ${shown(node, 128)}: check credentials, region and network of the cluster's configuration; ${mend}`;
+  return { code: "DeletionUnproven", message };
+}
 
 /** For the operator: why the brake holds a node. */
 export function becauseOfBrake({ since, limit, nodes, deleted, waiting }: Brake): Because {

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { brake } from "#cli/brake.ts";
+import { brakeLines, summaryOfBrake } from "#cli/brake-lines.ts";
 import { letGoOfBrake } from "#cli/reset-brake.ts";
-import { DeletionState } from "#core/node-lifecycle/state.ts";
+import { digitalocean } from "#clouds/digitalocean/kind.ts";
+import { DeletionState, emptyState } from "#core/node-lifecycle/state.ts";
+import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { joiningNode } from "#emulators/harness/joining-node.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type ClusterInReach, startClusterInReach } from "#test/cli/cluster-in-reach.ts";
@@ -11,6 +14,7 @@ const MINUTE_MS = 60_000;
 const minutesAgo = (minutes: number): string => new Date(Date.now() - minutes * MINUTE_MS).toISOString();
 
 let cluster: ClusterInReach;
+const SETTINGS = DEFAULT_SETTINGS.nodes.deletion;
 
 beforeAll(async () => {
   cluster = await startClusterInReach();
@@ -61,6 +65,14 @@ describe("brake", () => {
       "not found   no node",
       "written     never",
     ]);
+  });
+
+  test("says what a scale-in counts for on a cloud that does not show terminated instances", () => {
+    const { scaleIn } = digitalocean;
+    const summary = summaryOfBrake(emptyState(), SETTINGS, 3, new Date());
+    const shown = brakeLines(summary, SETTINGS, new Date(), scaleIn);
+    expect(shown.at(-2)).toBe(`scale-in    ${scaleIn}`);
+    expect(scaleIn).toContain("actions:read");
   });
 
   test("says the same as JSON", async () => {

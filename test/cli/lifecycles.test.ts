@@ -9,7 +9,11 @@ import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { found, IDENTITY, initialized } from "#test/core/node/builders.ts";
 
 const SETTLE_MS = 10_000;
-const NOT_FOUND = { kind: "not-found", message: "no such instance", control: "i-other" } as const;
+const NOT_FOUND = {
+  kind: "not-found",
+  message: "no such instance",
+  control: { id: "i-other", account: "123456789012" },
+} as const;
 
 /** Follows one node beside a controller that does what the test says, with a clock of its own. */
 function follow(answer: InstanceAnswer) {

@@ -26,6 +26,7 @@ import { runningInstance } from "#test/clouds/memory/running-instance.ts";
 import { createLife } from "#test/functions/life.ts";
 import { stopsAfter } from "#test/functions/stops-after.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
+import { status, unreachable } from "#test/kube/apply/fake-api.ts";
 
 /** What stands between the function and the API server: answers instead of it, or lets a request through. */
 type Between = (request: ApiRequest, through: () => Promise<ApiResponse>) => Promise<ApiResponse>;
@@ -240,6 +241,41 @@ export function describeDeletion(
       expect((await state()).deletions).toMatchObject({
         [missed.metadata.uid]: { counted: true, nodes: 10 },
       });
+    });
+
+    test.each<[string, () => Promise<ApiResponse>]>([
+      ["refuses the connection", () => Promise.reject(unreachable("ConnectionRefused"))],
+      ["loses the connection", () => Promise.reject(unreachable("ConnectionLost"))],
+      ["answers 503", async () => status(503, "ServiceUnavailable", "the server is starting")],
+    ])("an API server that %s holds a deletion for seconds", async (_, answer) => {
+      const [node] = await silent(2);
+      if (node === undefined) throw new Error("there is no node");
+      become([node], { state: "terminated" });
+      const report = await invoke({
+        between: (request, through) => (request.path.includes("/configmaps/") ? answer() : through()),
+      });
+      expect(report.objects).toHaveLength(2);
+      for (const { outcome, because, afterSeconds } of report.objects) {
+        expect([outcome, because.code]).toEqual(["retry", "Unavailable"]);
+        expect(afterSeconds).toBeLessThanOrEqual(5);
+      }
+      expect(codesOf(await invoke({ atSeconds: 5 }))).toContain("Deleted");
+    });
+
+    test("a state that must not be read holds a deletion for a minute", async () => {
+      const [node] = await silent(2);
+      if (node === undefined) throw new Error("there is no node");
+      become([node], { state: "terminated" });
+      const report = await invoke({
+        between: async (request, through) =>
+          request.path.includes("/configmaps/") ? status(403, "Forbidden", "no") : through(),
+      });
+      expect(report.objects).toContainEqual(
+        expect.objectContaining({
+          because: expect.objectContaining({ code: "StateUnreadable" }),
+          afterSeconds: 60,
+        }),
+      );
     });
 
     test("a DELETE names the uid and the version of a read after the state was written", async () => {

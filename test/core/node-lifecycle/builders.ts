@@ -1,5 +1,6 @@
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
+import type { Place } from "#core/node-lifecycle/place.ts";
 import { DEFAULT_SETTINGS, NodeSettings, type Settings } from "#core/settings.ts";
 import { instance } from "#test/core/node/builders.ts";
 
@@ -22,6 +23,7 @@ export interface LifecycleNode {
   readonly since?: string;
   readonly taints?: Node["spec"]["taints"];
   readonly annotations?: Record<string, string>;
+  readonly labels?: Record<string, string>;
   readonly providerID?: string | undefined;
   readonly deletionTimestamp?: string;
   readonly resourceVersion?: string;
@@ -39,6 +41,7 @@ export function lifecycleNode(number: number, difference: LifecycleNode = {}): N
       resourceVersion: difference.resourceVersion ?? "1",
       creationTimestamp: at(-3_600).toISOString(),
       ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+      ...(difference.labels === undefined ? {} : { labels: difference.labels }),
       annotations: difference.annotations ?? { "serverless-ccm.io/instance": `${ACCOUNT}/vpc-1/i-${number}` },
     },
     spec: {
@@ -59,13 +62,20 @@ export function foundIn(
   const id = `i-${number}`;
   return {
     kind: "found",
-    instance: instance({ id, state, account: ACCOUNT, providerID: `aws:///eu-central-1a/${id}` }),
+    instance: instance({
+      id,
+      state,
+      account: ACCOUNT,
+      network: "vpc-1",
+      providerID: `aws:///eu-central-1a/${id}`,
+    }),
   };
 }
 
-/** The cloud has no such instance; with a control it shows another one of the cluster. */
-export function notFound(control?: string): InstanceAnswer {
-  return { kind: "not-found", message: "no such instance", ...(control === undefined ? {} : { control }) };
+/** The cloud has no such instance; with a control it shows another one of the cluster, where its nodes are unless told otherwise. */
+export function notFound(id?: string, place: Place = { account: ACCOUNT, network: "vpc-1" }): InstanceAnswer {
+  const message = "no such instance";
+  return { kind: "not-found", message, ...(id === undefined ? {} : { control: { id, ...place } }) };
 }
 
 export const FAILED: InstanceAnswer = { kind: "error", code: "Unavailable", message: "EC2 answered 503" };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { inWords } from "#core/cluster-events.ts";
+import { REGION_LABELS } from "#core/contracts.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import { emptyState, MAX_ABSENCES, MAX_DELETIONS } from "#core/node-lifecycle/state.ts";
@@ -65,6 +66,69 @@ const lives: readonly Life[] = [
     forSeconds: 3_600,
     deleted: 0,
     codes: ["NotReady", "DeletionUnproven"],
+  },
+  ...(
+    [
+      ["another account", { account: "999999999999", network: "vpc-1" }],
+      ["an unknown account, as earlier versions recorded it", {}],
+      ["another network", { account: ACCOUNT, network: "vpc-2" }],
+      ["another region", { account: ACCOUNT, region: "eu-west-1" }],
+      [
+        "another region, of a network that is unknown",
+        { account: ACCOUNT, network: "-", region: "eu-west-1" },
+      ],
+    ] as const
+  ).map(
+    ([elsewhere, place]): Life => ({
+      given: `living nodes, and a control in ${elsewhere}`,
+      nodes: 20,
+      node: () => ({ labels: { [REGION_LABELS.stable]: "eu-central-1" } }),
+      answer: () => notFound("i-control", place),
+      forSeconds: 3_600,
+      deleted: 0,
+      codes: ["DeletionUnproven"],
+    }),
+  ),
+  {
+    given: "nodes that were never seen, and a control in another region than their label says",
+    nodes: 20,
+    node: (number) => ({
+      annotations: {},
+      labels: { [number % 2 === 0 ? REGION_LABELS.stable : REGION_LABELS.beta]: "eu-central-1" },
+    }),
+    settings: settingsWith({ deletion: { unseen: true } }),
+    answer: () => notFound("i-control", { account: ACCOUNT, network: "vpc-1", region: "eu-west-1" }),
+    forSeconds: 3_600,
+    deleted: 0,
+    codes: ["DeletionUnproven"],
+  },
+  {
+    given: "batch mates in another network than the missed node was seen in",
+    nodes: 10,
+    answer: (number) => (number === 0 ? notFound() : foundIn(number)),
+    node: (number) =>
+      number === 0 ? { annotations: { "serverless-ccm.io/instance": `${ACCOUNT}/vpc-2/i-0` } } : {},
+    forSeconds: 600,
+    deleted: 0,
+    codes: ["DeletionUnproven", "NotReady"],
+  },
+  {
+    given:
+      "an instance that is gone, and a control of the same account, whose network and region are unknown",
+    nodes: 10,
+    node: (number) =>
+      number === 0 ? { labels: { [REGION_LABELS.stable]: "eu-central-1" } } : { ready: "True" },
+    answer: () => notFound("i-control", { account: ACCOUNT }),
+    forSeconds: 40,
+    deleted: 1,
+  },
+  {
+    given: "nodes that are missed, and whose own instances are all that is shown",
+    nodes: 10,
+    answer: (number) => notFound(`i-${number}`),
+    forSeconds: 3_600,
+    deleted: 0,
+    codes: ["DeletionUnproven"],
   },
   {
     given: "a wrong region, and one node that flaps every ten minutes",
@@ -271,6 +335,14 @@ const lives: readonly Life[] = [
     nodes: 10,
     node: (number) => (number < 8 ? { taints: [SCALE_IN] } : { ready: "True" }),
     answer: () => CONTROL,
+    forSeconds: 60,
+    deleted: 8,
+  },
+  {
+    given: "a scale-in that the cloud's record of actions shows",
+    nodes: 20,
+    node: (number) => (number < 8 ? {} : { ready: "True" }),
+    answer: () => ({ ...CONTROL, deleted: true }),
     forSeconds: 60,
     deleted: 8,
   },
@@ -668,6 +740,25 @@ describe("what people in the cluster are told", () => {
   test("of an instance that is not found, which nothing proves", () => {
     expect(told({ ...base, answer: () => notFound() })).toEqual([
       expect.stringMatching(/^Warning DeletionUnproven The cloud does not find the node's instance/),
+    ]);
+  });
+
+  test("of a control in another place, the operator alone is told where", () => {
+    const answer = () => notFound("i-control", { account: "999999999999" });
+    const { outcomes } = passed([lifecycleNode(0)], answer);
+    expect(outcomes[0]?.message).toBe(
+      `its instance is not found, and the node is not deleted: i-control, which was found, is in account 999999999999, and the node was seen in account ${ACCOUNT}: check credentials, region and network of the cluster's configuration; where the cluster has moved, remove the annotation serverless-ccm.io/instance from its nodes`,
+    );
+    expect(passed([lifecycleNode(0)], () => notFound("i-control", {})).outcomes[0]?.message).toContain(
+      "i-control, which was found, is of an unknown account",
+    );
+    const labelled = lifecycleNode(0, { labels: { [REGION_LABELS.stable]: "rack-7" } });
+    const elsewhere = () => notFound("i-control", { account: ACCOUNT, region: "eu-central-1" });
+    expect(passed([labelled], elsewhere).outcomes[0]?.message).toContain(
+      "where the label topology.kubernetes.io/region of the node says something else than its cloud, correct it",
+    );
+    expect(told({ ...base, answer })).toEqual([
+      expect.stringMatching(/^Warning DeletionUnproven The cloud does not find the node's instance[^9]*$/),
     ]);
   });
 

@@ -18,5 +18,6 @@ test.each<[string, string | undefined, string | undefined, boolean]>([
 ])("an instance that is named %s", (_, annotation, providerID, isSeen) => {
   const annotations = annotation === undefined ? {} : { "serverless-ccm.io/instance": annotation };
   const subject = node({ metadata: { annotations }, spec: providerID === undefined ? {} : { providerID } });
-  expect(seenInstance(subject)).toEqual(isSeen ? { account: "acct", id: ID } : undefined);
+  const network = annotation?.slice("acct/".length, -`/${ID}`.length);
+  expect(seenInstance(subject)).toEqual(isSeen ? { account: "acct", network, id: ID } : undefined);
 });

@@ -35,6 +35,7 @@ export interface Decider {
 /** What became of one node in a pass. */
 export interface Outcome {
   readonly code: string;
+  readonly message: string;
   readonly kind: Decision["kind"];
   readonly afterSeconds: number | undefined;
   readonly events: readonly ClusterEvent[];
@@ -223,6 +224,7 @@ export function createWorld(
     const outcome = {
       kind: decision.kind,
       code: decision.because.code,
+      message: decision.because.message,
       afterSeconds: decision.kind === "retry" ? decision.afterSeconds : undefined,
       events: "events" in decision ? decision.events : [],
     };
