@@ -49,7 +49,7 @@ export function keepFresh<Value>(
 ): KeptFresh<Value> {
   let held: Held<Value> | undefined;
   let reading: Promise<Value> | undefined;
-  let failure: { readonly error: unknown; readonly until: number } | undefined;
+  let failure: { readonly error: unknown; readonly failedAt: number; readonly until: number } | undefined;
 
   async function start(fresh: boolean): Promise<Value> {
     try {
@@ -58,6 +58,7 @@ export function keepFresh<Value>(
       const age = Math.min(maxAgeMs, (endsAt - readAt) * SHARE_OF_LIFE) * (1 - random() * JITTER);
       held = {
         value,
+        readAt,
         endsAt,
         dueAt: readAt + Math.max(age, MIN_AGE_MS),
         freshAt: fresh ? readAt : undefined,
@@ -65,7 +66,8 @@ export function keepFresh<Value>(
       failure = undefined;
       return value;
     } catch (error) {
-      failure = { error, until: now() + RETRY_MS * (1 + random()) };
+      const failedAt = now();
+      failure = { error, failedAt, until: failedAt + RETRY_MS * (1 + random()) };
       throw error;
     } finally {
       reading = undefined;
@@ -80,16 +82,18 @@ export function keepFresh<Value>(
   return {
     async get({ fresh = false } = {}) {
       const at = now();
-      const isWaiting = reading === undefined && failure !== undefined && at < failure.until;
+      // Where the machine's clock was set back, no age can be told.
+      const isWaiting =
+        reading === undefined && failure !== undefined && at >= failure.failedAt && at < failure.until;
       if (fresh) {
-        const isRead = held?.freshAt !== undefined && at - held.freshAt < SAME_REFUSAL_MS;
+        const isRead = held?.freshAt !== undefined && Math.abs(at - held.freshAt) < SAME_REFUSAL_MS;
         return isRead && held !== undefined ? held.value : join(true);
       }
       if (held === undefined || at >= held.endsAt) {
         if (isWaiting) throw failure?.error;
         return join(false);
       }
-      if (at < held.dueAt || isWaiting) return held.value;
+      if ((at >= held.readAt && at < held.dueAt) || isWaiting) return held.value;
       return patiently(join(false), held.value);
     },
   };
@@ -97,6 +101,7 @@ export function keepFresh<Value>(
 
 interface Held<Value> {
   readonly value: Value;
+  readonly readAt: number;
   readonly endsAt: number;
   /** When it is to be read again. */
   readonly dueAt: number;

@@ -28,7 +28,7 @@ export function answerOf({ code, message }: Fault): InstanceAnswer {
 export function classify(error: unknown, operation: string): Fault {
   const { name, status, message } = partsOf(error);
   const text = `${operation}: ${message}`;
-  if (THROTTLED.has(name) || status === 429) return { code: "Throttled", message: text };
+  if (isCodeIn(THROTTLED, name) || status === 429) return { code: "Throttled", message: text };
   if (name === UNAUTHORIZED) return { code: "Denied", message: text, refused: true };
   if (DENIED.has(name)) return { code: "Denied", message: text };
   if (UNSUPPORTED.has(name)) return { code: "Unavailable", message: text, refused: true };
@@ -38,19 +38,57 @@ export function classify(error: unknown, operation: string): Fault {
   return { code: "Unavailable", message: text };
 }
 
-/** The codes with which EC2 and STS say: too fast. */
+/**
+ * The codes, without `Exception` at their ends, with which AWS's services say: too fast. They are those of the SDK's own list, and those of
+ * Elastic Load Balancing's model that say the same. Several look like codes of quotas: see `QUOTA`.
+ */
 export const THROTTLED: ReadonlySet<string> = new Set([
-  "RequestLimitExceeded",
-  "Throttling",
-  "ThrottlingException",
-  "ThrottledException",
-  "RequestThrottled",
-  "RequestThrottledException",
-  "EC2ThrottledException",
-  "TooManyRequestsException",
   "BandwidthLimitExceeded",
+  "DependencyThrottle",
+  "EC2Throttled",
+  "LimitExceeded",
+  "PriorRequestNotComplete",
+  "ProvisionedThroughputExceeded",
+  "RequestLimitExceeded",
+  "RequestThrottled",
   "SlowDown",
+  "Throttled",
+  "Throttling",
+  "TooManyRequests",
+  "TransactionInProgress",
 ]);
+
+/** The codes, without `Exception` at their ends, with which EC2 and Elastic Load Balancing say that there are as many of something as may be. */
+export const QUOTA: ReadonlySet<string> = new Set([
+  "AddressLimitExceeded",
+  "NetworkInterfaceLimitExceeded",
+  "PrivateIpAddressLimitExceeded",
+  "ResourceLimitExceeded",
+  "RouteLimitExceeded",
+  "RulesPerSecurityGroupLimitExceeded",
+  "SecurityGroupLimitExceeded",
+  "SecurityGroupsPerInstanceLimitExceeded",
+  "SecurityGroupsPerInterfaceLimitExceeded",
+  "TagLimitExceeded",
+  "TargetGroupAssociationLimit",
+  "TooManyAccessPoints",
+  "TooManyActions",
+  "TooManyCertificates",
+  "TooManyListeners",
+  "TooManyLoadBalancers",
+  "TooManyPolicies",
+  "TooManyRegistrationsForTargetId",
+  "TooManyRules",
+  "TooManyTags",
+  "TooManyTargetGroups",
+  "TooManyTargets",
+  "TooManyUniqueTargetGroupsPerLoadBalancer",
+]);
+
+/** Whether an error's code or name is in one of these sets. */
+export function isCodeIn(set: ReadonlySet<string>, code: string): boolean {
+  return set.has(code.replace(/Exception$/, ""));
+}
 
 /** … you may not do this. */
 export const UNAUTHORIZED = "UnauthorizedOperation";

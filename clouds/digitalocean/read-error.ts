@@ -1,5 +1,7 @@
 import * as z from "zod";
+import { BUSY_LOAD_BALANCER, DIGITALOCEAN_ERROR_CODES } from "#clouds/digitalocean/error-codes.ts";
 import type { CloudError } from "#clouds/http/classify.ts";
+import { findMeaning } from "#clouds/http/error-meaning.ts";
 
 /** As DigitalOcean words its errors. */
 const ErrorBody = z.object({
@@ -11,5 +13,9 @@ const ErrorBody = z.object({
 /** DigitalOcean's own error in the body of an answer, where the body is one. */
 export function readError(body: unknown): CloudError | undefined {
   const { success, data } = ErrorBody.safeParse(body);
-  return success ? { id: data.id, message: data.message, requestId: data.request_id } : undefined;
+  if (!success) return undefined;
+  const { id, message, request_id: requestId } = data;
+  const isBusy = id === "forbidden" && BUSY_LOAD_BALANCER.test(message ?? "");
+  const meaning = isBusy ? "Unavailable" : findMeaning(DIGITALOCEAN_ERROR_CODES, id);
+  return { id, message, requestId, meaning };
 }

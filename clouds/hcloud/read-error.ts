@@ -1,5 +1,7 @@
 import * as z from "zod";
+import { HETZNER_ERROR_CODES } from "#clouds/hcloud/error-codes.ts";
 import type { CloudError } from "#clouds/http/classify.ts";
+import { findMeaning } from "#clouds/http/error-meaning.ts";
 
 /** As Hetzner words its errors. */
 const ErrorBody = z.object({
@@ -9,5 +11,7 @@ const ErrorBody = z.object({
 /** Hetzner's own error in the body of an answer, where the body is one. */
 export function readError(body: unknown): CloudError | undefined {
   const { success, data } = ErrorBody.safeParse(body);
-  return success ? { id: data.error.code, message: data.error.message } : undefined;
+  if (!success) return undefined;
+  const { code, message } = data.error;
+  return { id: code, message, meaning: findMeaning(HETZNER_ERROR_CODES, code) };
 }

@@ -127,14 +127,14 @@ export function createApi(parts: ApiParts): Api {
     };
     try {
       const answer = await client.send({ method, path, headers, body }, turn.signal);
-      const isThrottled = answer.status === 429;
-      if (isThrottled) turn.meter.throttled();
-      const limit = readRateLimit(answer, wallClock());
-      budget.observe(limit, isThrottled);
       // Before words are cut: half a secret would not be known as one.
       const outcome = classify(answer, request.template, (parsed, said) =>
         hushed(readError(parsed, said), signature),
       );
+      const isThrottled = outcome.kind === "fault" && outcome.fault.code === "Throttled";
+      if (isThrottled) turn.meter.throttled();
+      const limit = readRateLimit(answer, wallClock());
+      budget.observe(limit, isThrottled);
       if (outcome.kind === "fault")
         return ended(limit.retryAfterMs ? { kind: "fault", fault: forLater(outcome.fault) } : outcome);
       const { status, headers: said } = answer;

@@ -1,8 +1,8 @@
 import type { HttpAnswer } from "#clouds/http/client.ts";
+import { type ErrorMeaning, findMeaningOfStatus, INSTANCE_CODES } from "#clouds/http/error-meaning.ts";
 import { parseJson } from "#clouds/http/json.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { ok } from "#clouds/outcome.ts";
-import type { InstanceErrorCode } from "#core/instance.ts";
 import { messageOf } from "#core/message-of.ts";
 
 /** What a cloud's own error says, as far as it says it. */
@@ -10,6 +10,8 @@ export interface CloudError {
   readonly id?: string | undefined;
   readonly message?: string | undefined;
   readonly requestId?: string | undefined;
+  /** What the cloud's own code means, where the cloud lists it. It outweighs the status. */
+  readonly meaning?: ErrorMeaning | undefined;
 }
 
 /** Finds the cloud's own error in the parsed body of an answer; undefined where the body is no error of the cloud's. */
@@ -32,14 +34,19 @@ export function classify(answer: HttpAnswer, request: string, readError: ReadClo
   const error = body === undefined ? undefined : readError(body, answer);
   const what = error === undefined ? rubbish(answer) : inWords(error);
   const hint = status >= 300 && status < 400 ? "; redirects are not followed" : "";
+  // 429 is a throttle whatever code comes with it.
+  const meaning = (status === 429 ? undefined : error?.meaning) ?? findMeaningOfStatus(status);
+  const code = INSTANCE_CODES[meaning];
+  const isTransient = code === "Unavailable" && (status === 408 || status >= 500);
   return {
     kind: "fault",
     fault: {
-      code: CODES.get(status) ?? "Unavailable",
+      code,
+      meaning,
       status,
       message: `${request}: ${status}, ${what}${hint}`,
       ...(error?.id === undefined ? {} : { errorId: cut(error.id) }),
-      ...(status === 408 || status >= 500 ? { transient: true } : {}),
+      ...(isTransient ? { transient: true } : {}),
     },
   };
 }
@@ -51,15 +58,6 @@ export function unanswered(cause: unknown, request: string): Fault {
   const message = messageOf(cause) || String(code);
   return { code: "Unavailable", message: `${request}: ${cut(message)}`, transient: true };
 }
-
-/** What is not a matter of time; a request that the cloud calls wrong will be as wrong in two seconds. */
-export const CODES: ReadonlyMap<number, InstanceErrorCode> = new Map([
-  [400, "Denied"],
-  [401, "Denied"],
-  [403, "Denied"],
-  [422, "Denied"],
-  [429, "Throttled"],
-]);
 
 /** As much of a server's own words as is repeated. */
 const MAX_WORDS = 300;

@@ -1,3 +1,4 @@
+import type { ErrorMeaning } from "#clouds/http/error-meaning.ts";
 import type { CloudFault, OutcomeOf } from "#clouds/outcome.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 
@@ -5,6 +6,8 @@ import type { InstanceAnswer } from "#core/instance.ts";
 export interface Fault extends CloudFault {
   /** The HTTP status, where there was an answer. */
   readonly status?: number;
+  /** What the cloud's own code, or else the status, means. */
+  readonly meaning?: ErrorMeaning;
   /** The cloud's own name for what went wrong, where the answer was its own. */
   readonly errorId?: string;
   /** The key of the configuration that is wrong for sure, where one is. */

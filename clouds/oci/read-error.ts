@@ -1,6 +1,8 @@
 import * as z from "zod";
 import type { ReadCloudError } from "#clouds/http/classify.ts";
+import { findMeaning } from "#clouds/http/error-meaning.ts";
 import type { Fault } from "#clouds/http/outcome.ts";
+import { OCI_ERROR_CODES } from "#clouds/oci/error-codes.ts";
 
 /** As Oracle words its errors. */
 const ErrorBody = z.object({ code: z.string(), message: z.string().optional().catch(undefined) });
@@ -18,13 +20,21 @@ export function readErrorAt(wallClock: () => number): ReadCloudError {
     if (!success) return undefined;
     const clock = status === 401 ? clockTrouble(headers["date"], wallClock()) : undefined;
     const words = [clock, data.message].filter((each) => each !== undefined);
-    return { id: data.code, message: words.join("; "), requestId: headers["opc-request-id"] };
+    return {
+      ...{ id: data.code, message: words.join("; "), requestId: headers["opc-request-id"] },
+      meaning: findMeaning(OCI_ERROR_CODES, data.code),
+    };
   };
 }
 
 /** Whether Oracle itself says "not found", which is also what it says of what may not be seen; a 404 of anything in between says nothing. */
 export function isNotFound({ status, errorId }: Pick<Fault, "status" | "errorId">): boolean {
   return status === 404 && errorId === "NotAuthorizedOrNotFound";
+}
+
+/** Whether Oracle says that the user may not do this; it answers "not found" of what a user may not see. */
+export function isDenied(fault: Pick<Fault, "status" | "errorId">): boolean {
+  return isNotFound(fault) || fault.status === 403;
 }
 
 function clockTrouble(date: string | undefined, now: number): string | undefined {

@@ -1,5 +1,7 @@
 import * as z from "zod";
 import type { CloudError } from "#clouds/http/classify.ts";
+import { findMeaning } from "#clouds/http/error-meaning.ts";
+import { KUBERNETES_ERROR_CODES, RANCHER_ERROR_CODES } from "#clouds/rancher/error-codes.ts";
 
 /** As Kubernetes words its errors, and, with `type: error`, Rancher its own. */
 const Status = z.object({
@@ -16,7 +18,12 @@ const RancherError = z.object({
 /** The error in the body of an answer of a Kubernetes API or of Rancher itself, where the body is one. */
 export function readError(body: unknown): CloudError | undefined {
   const status = Status.safeParse(body).data;
-  if (status !== undefined) return { id: status.reason, message: status.message };
+  if (status !== undefined) {
+    const { reason, message } = status;
+    return { id: reason, message, meaning: findMeaning(KUBERNETES_ERROR_CODES, reason) };
+  }
   const error = RancherError.safeParse(body).data;
-  return error === undefined ? undefined : { id: error.code, message: error.message ?? undefined };
+  if (error === undefined) return undefined;
+  const { code, message } = error;
+  return { id: code, message: message ?? undefined, meaning: findMeaning(RANCHER_ERROR_CODES, code) };
 }

@@ -121,3 +121,20 @@ test("nobody who holds something waits long for a reading that does not end", as
   await never.promise;
   expect(await kept.get()).toBe("second");
 });
+
+test("is read again when the clock was set back, as its age is not known any more", async () => {
+  const world = aWorld();
+  await world.kept.get();
+  world.now -= 60 * MINUTE_MS;
+  world.next = { value: "second" };
+  expect(await world.kept.get()).toBe("second");
+});
+
+test("is not held back by a failure of before the clock was set back", async () => {
+  const world = aWorld();
+  world.next = new Error("no");
+  await expect(world.kept.get()).rejects.toThrow("no");
+  world.now -= 60 * MINUTE_MS;
+  world.next = { value: "first" };
+  expect(await world.kept.get()).toBe("first");
+});

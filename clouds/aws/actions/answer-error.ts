@@ -1,5 +1,5 @@
 import { errorOf } from "#clouds/aws/actions/error-of.ts";
-import { DENIED, THROTTLED, UNAUTHORIZED } from "#clouds/aws/errors.ts";
+import { DENIED, isCodeIn, QUOTA, THROTTLED, UNAUTHORIZED } from "#clouds/aws/errors.ts";
 import type { ActionAnswer } from "#core/capability.ts";
 
 /** What an action comes to that AWS answered with an error, or did not answer; `parameters` are its request. */
@@ -18,9 +18,9 @@ export function answerError(
     reason,
   });
   const conflict: ActionAnswer = { kind: "conflict", message, reason };
-  if (THROTTLED.has(code) || THROTTLED_ELB.has(code) || status === 429) return failed("Throttled");
+  if (isCodeIn(THROTTLED, code) || status === 429) return failed("Throttled");
   if (code === UNAUTHORIZED || DENIED.has(code)) return failed("Denied");
-  if (QUOTA.test(code)) return failed("Invalid");
+  if (isCodeIn(QUOTA, code)) return failed("Invalid");
   if (IN_USE.test(code)) return failed("Unavailable");
   if (DUPLICATE.test(code)) return isLetIn(action, parameters) ? { kind: "done", result: {} } : conflict;
   if (NOT_FOUND.test(code)) {
@@ -30,12 +30,6 @@ export function answerError(
   if (status === undefined || status >= 500) return failed("Unavailable");
   return failed("Invalid");
 }
-
-/** Too fast, in words that EC2 does not have. */
-const THROTTLED_ELB: ReadonlySet<string> = new Set(["DependencyThrottle"]);
-
-/** The account or the resource has as many as it may have; throttles, whose codes look alike, are told before. */
-const QUOTA = /^TooMany|LimitExceeded$|Limit$/;
 
 /** Something else holds it still, or it is being changed: it passes. */
 const IN_USE = /^DependencyViolation$|InUse$|^IncorrectState|^IncorrectInstanceState$|^OperationInProgress$/;
