@@ -1,11 +1,14 @@
 import { formatCidr } from "#core/cidr.ts";
-import type { ClusterObject } from "#core/cluster-object.ts";
+import { CLUSTER, type ClusterObject } from "#core/cluster-object.ts";
 import { ROUTE_EVENT_SOURCE } from "#core/contracts.ts";
-import type { Controller } from "#core/controller.ts";
+import type { Controller, Subject } from "#core/controller.ts";
 import { each } from "#core/decisions.ts";
-import { decideRoutes, type RouteAnswer } from "#core/route/decide.ts";
+import { NAMESPACES, NODES } from "#core/resources/resource.ts";
+import { decideRoutes, planWith, type RouteAnswer, type RouteSubject } from "#core/route/decide.ts";
 import { foldRoutes } from "#core/route/fold.ts";
-import { nodesIn } from "#core/route/related-node.ts";
+import { ASSUMED } from "#core/route/proof.ts";
+import { nodesIn, routeNodes } from "#core/route/related-node.ts";
+import { isStopped, namedCandidates } from "#core/route/stale.ts";
 import { type RouteQuestion, RouteState } from "#core/route/state.ts";
 import { clusterNetworks, isConfigured, wantedRoutes } from "#core/route/wanted.ts";
 import { routeWatch } from "#core/route/watch.ts";
@@ -32,11 +35,34 @@ export const routeController: Controller<ClusterObject, Answer> = {
     };
     return { capability: "routes", ask };
   },
-  decide: (batch, context) =>
-    each(batch.map(({ object, answer }) => decideRoutes(object, observed(answer), context))),
+  // A list of nodes may be old: before a route is deleted nodes are counted, and before one is taken from a live instance, listed.
+  stateOf(batch, context) {
+    const plans = batch.flatMap((subject) => planWith(ASSUMED, read(subject), context) ?? []);
+    const due = plans.flatMap(({ stale }) =>
+      stale.filter((route) => route.waitSeconds === 0 && !isStopped(route, context.stop)),
+    );
+    const isListed = due.some(({ isLive }) => isLive) || plans.some(({ hasTakeover }) => hasTakeover);
+    if (due.length === 0 && !isListed) return undefined;
+    const { apiVersion, name } = NAMESPACES;
+    return {
+      ...{ apiVersion, name, at: CLUSTER.only },
+      counted: due.length === 0 ? undefined : NODES,
+      listed: isListed ? routeNodes : undefined,
+    };
+  },
+  listCandidates(subject, context) {
+    const plan = planWith(ASSUMED, read(subject), context);
+    return plan && [...namedCandidates(plan.stale)];
+  },
+  decide: (batch, context) => each(batch.map((subject) => decideRoutes(read(subject), context))),
   fold: (subject, done) =>
     subject.answer?.kind === "observed" ? { ...subject, answer: foldRoutes(subject.answer, done) } : subject,
 };
+
+/** The subject with what the cloud says of it, parsed. */
+function read({ object, answer, hint }: Subject<ClusterObject, Answer>): RouteSubject {
+  return { object, answer: observed(answer), hint };
+}
 
 /** What a capability says is JSON until it was read. */
 function observed(answer: Answer | undefined): Answer | undefined {

@@ -1,6 +1,6 @@
 import type { ClusterObject } from "#core/cluster-object.ts";
 import { CLUSTER } from "#core/cluster-object.ts";
-import type { DecisionContext } from "#core/controller.ts";
+import type { AskContext, DecisionContext } from "#core/controller.ts";
 import type {
   Because,
   CloudAction,
@@ -10,13 +10,18 @@ import type {
   PatchWrite,
 } from "#core/decision.ts";
 import { change, referenceTo, retry, skip, unchanged } from "#core/decisions.ts";
+import type { ObjectHint } from "#core/event.ts";
 import { conditionPatch } from "#core/route/condition.ts";
-import { conditionKey, NO_PASS, type Pass, sentenceOf } from "#core/route/pass.ts";
-import { type Plan, planRoutes, type Standing, type Step } from "#core/route/plan.ts";
-import { eventOf, lastingProblem, type Problem, problemOf } from "#core/route/problems.ts";
+import { conditionKey, hasDeleted, NO_PASS, type Pass, sentenceOf } from "#core/route/pass.ts";
+import { type Plan, planRoutes, type Standing } from "#core/route/plan.ts";
+import { DELETED, eventOf, lastingProblem, type Problem, problemOf } from "#core/route/problems.ts";
+import { type NodeProof, proveNodes } from "#core/route/proof.ts";
 import { nodesIn, type RouteNode } from "#core/route/related-node.ts";
-import { QUOTA_CODE, type RouteState } from "#core/route/state.ts";
+import { isStopped } from "#core/route/stale.ts";
+import { QUOTA_CODE, type RouteState, type RouteTables } from "#core/route/state.ts";
+import type { Step } from "#core/route/step.ts";
 import { clusterNetworks, isConfigured, wantedRoutes } from "#core/route/wanted.ts";
+import { becauseOfStop, type Stop } from "#core/stop.ts";
 
 /** What is known of a cluster's routes, and what was tried since. */
 export interface RouteAnswer {
@@ -25,15 +30,21 @@ export interface RouteAnswer {
   readonly pass?: Pass;
 }
 
-/** Decides on the routes of a cluster and on what its nodes say of them. */
-export function decideRoutes(
-  cluster: ClusterObject,
-  answer:
+/** What was answered about a cluster, and what the sender of the event remembers of it. */
+export interface RouteSubject {
+  readonly object: ClusterObject;
+  readonly answer:
     | RouteAnswer
     | { readonly kind: "error"; readonly code: string; readonly message: string }
-    | undefined,
-  { related, settings: { routes }, now }: DecisionContext,
-): Decision {
+    | undefined;
+  readonly hint: ObjectHint | undefined;
+}
+
+/** Decides on the routes of a cluster and on what its nodes say of them. */
+export function decideRoutes(subject: RouteSubject, context: DecisionContext): Decision {
+  const { object: cluster, answer } = subject;
+  const { related, settings, now, stop } = context;
+  const { routes } = settings;
   const reference = referenceTo(CLUSTER.resource, cluster);
   if (!isConfigured(routes)) return skip(reference, NOT_CONFIGURED);
   const nodes = nodesIn(related);
@@ -44,10 +55,35 @@ export function decideRoutes(
     return retry(reference, { code, message }, problemOf({ code, message }).afterSeconds);
   }
   const { state, pass = NO_PASS } = answer;
-  const networks = clusterNetworks(routes);
   if (state.kind === "no-tables") return withoutTables(reference, nodes, state.message);
-  const plan = planRoutes(nodes, { state, networks, pass, wanted: wantedRoutes(nodes, networks) });
-  return decidePlan(reference, cluster, nodes, plan, pass, now);
+  const proof = proveNodes(context, clusterNetworks(routes));
+  const plan = planUnder(proof, { state, pass }, nodes, subject.hint, context);
+  return decidePlan(reference, cluster, nodes, plan, pass, { now, stop });
+}
+
+/** The plan for what is known of a cluster by now, were this the proof of its nodes; undefined where there is nothing to plan for. */
+export function planWith(
+  proof: NodeProof,
+  { answer, hint }: RouteSubject,
+  context: AskContext,
+): Plan | undefined {
+  const nodes = nodesIn(context.related);
+  if (nodes === undefined || answer?.kind !== "observed" || answer.state.kind !== "tables") return undefined;
+  const { state, pass = NO_PASS } = answer;
+  return planUnder(proof, { state, pass }, nodes, hint, context);
+}
+
+function planUnder(
+  proof: NodeProof,
+  known: { readonly state: RouteTables; readonly pass: Pass },
+  nodes: readonly RouteNode[],
+  hint: ObjectHint | undefined,
+  { settings: { routes }, reason, stop }: AskContext,
+): Plan {
+  const networks = clusterNetworks(routes);
+  const waited = new Map(hint?.candidates?.map(({ id, seconds }) => [id, seconds]));
+  const rules = { waited, isSweep: reason === "sweep", stop };
+  return planRoutes(nodes, { ...known, networks, wanted: wantedRoutes(nodes, networks), rules, proof });
 }
 
 const NOT_CONFIGURED = {
@@ -62,7 +98,7 @@ function decidePlan(
   nodes: readonly RouteNode[],
   plan: Plan,
   pass: Pass,
-  now: Date,
+  { now, stop }: Pick<DecisionContext, "now" | "stop">,
 ): Decision {
   const actions = plan.steps.map((step) => actionOf(step, cluster));
   const conditions = nodes.flatMap(
@@ -70,7 +106,9 @@ function decidePlan(
   );
   const writes = [...actions, ...conditions];
   const because = { code: "RoutesChanged", message: sentenceOf(pass, writes) };
-  return change(reference, writes, { because, independent: true }) ?? settled(reference, nodes, plan, pass);
+  return (
+    change(reference, writes, { because, independent: true }) ?? settled(reference, nodes, plan, pass, stop)
+  );
 }
 
 function actionOf({ action, target, parameters }: Step, { metadata: { uid } }: ClusterObject): CloudAction {
@@ -107,19 +145,26 @@ function settled(
   reference: ObjectReference,
   nodes: readonly RouteNode[],
   plan: Plan,
-  { failed }: Pass,
+  pass: Pass,
+  stop: Stop | undefined,
 ): Decision {
+  const { failed } = pass;
   const troubled = nodes.flatMap((node): Troubled[] => {
     const standing = plan.standings.get(node.name);
     return standing?.kind === "problem" ? [{ node, problem: standing.problem }] : [];
   });
   const unsaid = nodes.flatMap(({ name }) => failed.get(conditionKey(name)) ?? []).map(problemOf);
-  const [first, ...others] = [...troubled.map(({ problem }) => problem), ...plan.undeleted, ...unsaid];
+  const deleted = hasDeleted(pass) ? [DELETED] : [];
+  const all = [...troubled.map(({ problem }) => problem), ...plan.undeleted, ...unsaid, ...deleted];
+  const [first, ...others] = all;
   if (first !== undefined) {
     const routed = nodes.filter(({ name }) => plan.standings.get(name)?.kind === "routed");
     const afterSeconds = Math.min(...[first, ...others].map((problem) => problem.afterSeconds));
     return retry(reference, summaryOf([first, ...others]), afterSeconds, eventsOf(troubled, routed));
   }
+  const held = plan.stale.filter((route) => isStopped(route, stop)).length;
+  if (stop !== undefined && held > 0)
+    return skip(reference, becauseOfStop(stop, `${held} routes lead to no node, and stay`));
   if (plan.unproven === 0) return unchanged(reference);
   const message = `${plan.unproven} routes lead to no node, and stay: nothing shows that the nodes and tables that we see are the cluster's`;
   return skip(reference, { code: "DeletionUnproven", message });

@@ -25,6 +25,12 @@ export function conditionKey(node: string): string {
   return `condition ${node}`;
 }
 
+/** Whether a route was deleted in the pass. */
+export function hasDeleted({ done }: Pass): boolean {
+  const prefix = actionKey("delete", "");
+  return [...done].some((key) => key.startsWith(prefix));
+}
+
 /** A route, as the target of an action. */
 export function routeTarget(table: string, cidr: string): string {
   return `${table} ${cidr}`;

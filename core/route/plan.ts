@@ -1,5 +1,4 @@
-import type * as z from "zod";
-import { type Cidr, isWithin, overlaps, parseCidr } from "#core/cidr.ts";
+import { type Cidr, overlaps, parseCidr } from "#core/cidr.ts";
 import { actionKey, type Pass, routeTarget } from "#core/route/pass.ts";
 import {
   lastingProblem,
@@ -9,26 +8,24 @@ import {
   tableFull,
   UNNAMED,
 } from "#core/route/problems.ts";
+import type { NodeProof } from "#core/route/proof.ts";
 import type { RouteNode } from "#core/route/related-node.ts";
 import {
-  type ACTIONS,
+  findStaleRoutes,
+  incompleteNodes,
+  judgeStaleRoutes,
+  type StaleRoute,
+  type StaleRules,
+} from "#core/route/stale.ts";
+import {
   type Machine,
   QUOTA_CODE,
   type Route,
-  type RouteActionName,
   type RouteTable,
   type RouteTables,
 } from "#core/route/state.ts";
+import type { Step } from "#core/route/step.ts";
 import type { Wanted } from "#core/route/wanted.ts";
-
-/** One action that is to be done. */
-export type Step = {
-  readonly [Name in RouteActionName]: {
-    readonly action: Name;
-    readonly target: string;
-    readonly parameters: z.output<(typeof ACTIONS)[Name]>;
-  };
-}[RouteActionName];
 
 /** How a node stands. */
 export type Standing =
@@ -44,9 +41,13 @@ export type Standing =
 export interface Plan {
   readonly steps: readonly Step[];
   readonly standings: ReadonlyMap<string, Standing>;
+  /** Routes that no node is to have and that may go, now or after a later look. */
+  readonly stale: readonly StaleRoute[];
+  /** Whether a route is to lead elsewhere than to the live instance of the cluster that it leads to. */
+  readonly hasTakeover: boolean;
   /** Routes that no node is to have, and that stay because nothing shows that we look in the right place. */
   readonly unproven: number;
-  /** Why routes that no node is to have could not be taken away. */
+  /** Why routes that no node is to have could not be taken away, and why they are not yet. */
   readonly undeleted: readonly Problem[];
 }
 
@@ -55,6 +56,8 @@ interface Parts {
   readonly wanted: Wanted;
   readonly networks: readonly Cidr[];
   readonly pass: Pass;
+  readonly rules: StaleRules;
+  readonly proof: NodeProof;
 }
 
 /** Plans for all nodes and tables; the same for the same arguments. */
@@ -65,14 +68,20 @@ export function planRoutes(nodes: readonly RouteNode[], parts: Parts): Plan {
   const isControlled =
     each.some(({ found }) => found.some(({ kind }) => kind === "there")) ||
     Object.values(parts.state.machines).some(({ kind }) => kind === "ready");
-  const stale = tables.flatMap((table) => staleOf(table, parts));
-  const deletions = stale.map(({ step }) => step).filter((step) => step !== undefined);
+  const found = tables.map((table) => findStaleRoutes(table, parts, parts.rules));
+  const stale = found.flatMap((one) => one.stale);
+  const { deletions, waiting } = judgeStaleRoutes(isControlled ? stale : [], parts.rules, parts.proof);
   const steps = each.flatMap(({ found }) => found.flatMap((one) => (one.kind === "step" ? [one.step] : [])));
   return {
-    steps: inTurn(isControlled ? deletions : [], steps),
+    steps: inTurn(deletions, steps),
     standings: new Map(each.map(({ node, found }) => [node.name, standingOf(node, found, parts)])),
-    unproven: isControlled ? 0 : deletions.length,
-    undeleted: stale.flatMap(({ problem }) => problem ?? []),
+    stale: isControlled ? stale : [],
+    hasTakeover: [...owners].some(([cidr, name = ""]) => {
+      const machine = parts.state.machines[name];
+      return machine?.kind === "ready" && tables.some(({ routes }) => isTakenOver(routes.get(cidr), machine));
+    }),
+    unproven: isControlled ? 0 : stale.length,
+    undeleted: [...found.flatMap(({ problems }) => problems), ...waiting],
   };
 }
 
@@ -144,16 +153,17 @@ function findingOf(node: RouteNode, cidr: string, table: Table, parts: Parts): F
   if (existing?.target.kind === "unknown") return problem(openQuestion(existing.target.because));
   // Whoever is being deleted gets nothing new.
   if (node.deleting === true) return { kind: "none" };
-  return stepTo(cidr, table, existing, machine, parts.pass);
+  return stepTo(node, cidr, table, machine, parts);
 }
 
 function stepTo(
+  node: RouteNode,
   cidr: string,
   table: Table,
-  existing: Route | undefined,
   machine: Machine,
-  pass: Pass,
+  { pass, proof }: Parts,
 ): Finding {
+  const existing = table.routes.get(cidr);
   const problem = (of: Problem): Finding => ({ kind: "problem", problem: of });
   switch (machine.kind) {
     case "unnamed":
@@ -168,6 +178,8 @@ function stepTo(
       break;
   }
   const { id, target, forwards } = machine;
+  if (isTakenOver(existing, machine) && !proof.isClaimedBy(cidr, node))
+    return problem(incompleteNodes(proof));
   if (!forwards) {
     const failed = pass.failed.get(actionKey("forward", id));
     if (failed !== undefined) return problem(problemOf(failed));
@@ -178,8 +190,19 @@ function stepTo(
   const failed = pass.failed.get(actionKey(action, route));
   if (failed !== undefined) return problem(withNumber(problemOf(failed), table, pass));
   if (action === "create" && isFull(table, pass)) return problem(withNumber(tableFull(""), table, pass));
-  const parameters = { table: table.id, cidr: existing?.text ?? cidr, target };
-  return { kind: "step", step: { action, target: route, parameters } };
+  if (existing === undefined)
+    return {
+      kind: "step",
+      step: { action: "create", target: route, parameters: { table: table.id, cidr, target } },
+    };
+  const { text = cidr, leadsTo } = existing;
+  const parameters = { table: table.id, cidr: text, target, ...(leadsTo === undefined ? {} : { leadsTo }) };
+  return { kind: "step", step: { action: "replace", target: route, parameters } };
+}
+
+/** Whether the route leads to another live instance of the cluster, which may be that of a newer node. */
+export function isTakenOver(existing: Route | undefined, machine: Machine): boolean {
+  return existing?.target.kind === "machine" && !isTo(existing, machine);
 }
 
 function isTo(route: Route | undefined, machine: Machine | undefined): boolean {
@@ -200,27 +223,6 @@ function withNumber(problem: Problem, { id, size }: Table, { done }: Pass): Prob
   if ([...done].some((key) => key.startsWith(deletion)))
     return { code: "Conflict", message: `route table ${id} was full`, afterSeconds: 1 };
   return { ...problem, message: `route table ${id} has ${size} routes and takes no more (${QUOTA_CODE})` };
-}
-
-interface Stale {
-  readonly step?: Step;
-  readonly problem?: Problem;
-}
-
-/** Routes within the cluster's networks that no node is to have, and that are the cluster's to take away. */
-function staleOf(table: Table, { wanted, networks, pass }: Parts): readonly Stale[] {
-  return [...table.routes.values()].flatMap(({ cidr, text, target }): Stale[] => {
-    const network = parseCidr(cidr);
-    const isInside = network !== undefined && networks.some((each) => isWithin(network, each));
-    if (!isInside || wanted.claims.has(cidr)) return [];
-    if (target.kind === "unknown") return [{ problem: openQuestion(target.because) }];
-    if (target.kind === "foreign") return [];
-    const route = routeTarget(table.id, cidr);
-    const failed = pass.failed.get(actionKey("delete", route));
-    if (failed !== undefined) return [{ problem: problemOf(failed) }];
-    const parameters = { table: table.id, cidr: text ?? cidr };
-    return [{ step: { action: "delete", target: route, parameters } }];
-  });
 }
 
 /** Each once, and no more than is soon done: what makes room, node by node what each needs, and then the rest. */

@@ -57,6 +57,13 @@ export function lastingProblem(
   return { code, message, afterSeconds: code === "InstanceNotFound" ? 30 : 300, event: code };
 }
 
+/** DeleteRoute takes whatever the network's route is by then: what a node may have lost by it is seen, and restored, at once. */
+export const DELETED: Problem = {
+  code: "RoutesDeleted",
+  message: "routes were deleted, and their tables are observed once more",
+  afterSeconds: 1,
+};
+
 /** The node has no machine that it names: it is about to be initialized. */
 export const UNNAMED: Problem = {
   code: "NotInitialized",

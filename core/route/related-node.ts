@@ -75,8 +75,12 @@ export const routeNodes: Related = {
 /** The nodes of an event, by name; undefined where there is no list of them. */
 export function nodesIn(related: RelatedObjects): readonly RouteNode[] | undefined {
   const list = related[NODES.name];
-  if (list === undefined) return undefined;
-  return list.items
+  return list && parseNodes(list.items);
+}
+
+/** Projected nodes, by name. */
+export function parseNodes(items: readonly unknown[]): readonly RouteNode[] {
+  return items
     .flatMap((item) => RouteNode.safeParse(item).data ?? [])
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }

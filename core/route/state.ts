@@ -34,6 +34,8 @@ export const Route = z.object({
   /** As the cloud spells it, where that is otherwise. */
   text: z.string().optional(),
   target: Target,
+  /** What it leads to as the cloud has it, unread: an action that replaces or deletes the route tests that it still does. */
+  leadsTo: z.string().optional(),
   /** The cloud says that it leads nowhere. */
   blackhole: z.boolean(),
 });
@@ -86,12 +88,17 @@ export type RouteState = z.output<typeof RouteState>;
 /** With tables. */
 export type RouteTables = Extract<RouteState, { readonly kind: "tables" }>;
 
-/** Actions of the capability, with their parameters. `forward` makes a machine let through what is not addressed to itself. */
+const route = { table: z.string(), cidr: z.string() };
+const existing = { ...route, leadsTo: z.string().optional() };
+const target = z.record(z.string(), z.string());
+
+/**
+ * Actions of the capability, with their parameters. One with `leadsTo` is a conflict where the route leads elsewhere by then. `forward` makes a machine let through what is not addressed to itself. */
 export const ACTIONS = {
-  create: z.strictObject({ table: z.string(), cidr: z.string(), target: z.record(z.string(), z.string()) }),
-  replace: z.strictObject({ table: z.string(), cidr: z.string(), target: z.record(z.string(), z.string()) }),
-  delete: z.strictObject({ table: z.string(), cidr: z.string() }),
-  forward: z.strictObject({ target: z.record(z.string(), z.string()) }),
+  create: z.strictObject({ ...route, target }),
+  replace: z.strictObject({ ...existing, target }),
+  delete: z.strictObject(existing),
+  forward: z.strictObject({ target }),
 } as const;
 export type RouteActionName = keyof typeof ACTIONS;
 

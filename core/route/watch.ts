@@ -11,11 +11,15 @@ export const routeWatch: Watch<ClusterObject> = {
   onByDefault: false,
   functionName: "route",
   deletes: true,
+  // Before a route is taken away nodes are counted or listed, which comes with a state alone.
+  scope: "batch",
   related: [routeNodes],
   looks: {
     // Nothing on the namespace itself matters.
     fingerprint: () => "",
     everySeconds: ({ routes }) => routes.reconciliationSeconds,
+    // One call each while nothing changes, of the twenty a second that EC2 gives an account.
+    refreshesPerSecond: 1,
     whenRelatedChange: true,
   },
 };

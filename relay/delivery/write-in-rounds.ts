@@ -11,7 +11,7 @@ import { addClusterUsage, addUsage, NO_CLOUD_USAGE, NO_CLUSTER_USAGE } from "#co
 import type { WrittenAs } from "#core/written-by-relay.ts";
 import type { Invocation, Invoker } from "#delivery/invoker.ts";
 import { applyShared } from "#kube/apply/apply-shared.ts";
-import { countObjects, readAgain, readState } from "#kube/apply/read.ts";
+import { countObjects, readAgain, readState, type StateUnavailable } from "#kube/apply/read.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import { createSentBatch, type SentBatch } from "#relay/delivery/sent-batch.ts";
@@ -89,7 +89,7 @@ export async function writeInRounds(event: Event, rounds: WritingRounds): Promis
     const { next, moment } = handedBack;
     if (next.kind === "decisions") {
       const written = await writeDecisions(next.items, batch.objects(), event, {
-        ...{ cluster, watch, transport, signal, writtenAs: rounds.as, now: new Date(clock.now()) },
+        ...{ cluster, watch, transport, signal, writtenAs: rounds.as, now: clock.wallTime() },
         stopOf: rounds.stopOf,
       });
       usage = addClusterUsage(usage, written.usage);
@@ -115,7 +115,9 @@ export async function writeInRounds(event: Event, rounds: WritingRounds): Promis
       return refused("a shared write was handed back, and nothing was read for it");
     if (signal.aborted || clock.now() - startedMs > ASKING_MS) return due(DEADLINE_REACHED, 0);
     if (invocations === MAX_INVOCATIONS) return due(ROUNDS_EXHAUSTED, 0);
-    under = { reference, round: await readRound(reference, moment, rounds, count) };
+    const round = await readRound(reference, moment, rounds, count);
+    if ("because" in round) return due(round.because, round.afterSeconds);
+    under = { reference, round };
   }
 }
 
@@ -176,9 +178,11 @@ async function readRound(
   moment: Moment,
   { transport, signal }: WritingRounds,
   count: (more: Partial<ClusterUsage>) => void,
-): Promise<Round> {
+): Promise<Round | StateUnavailable> {
   count({ reads: counted === undefined ? 1 : 2 });
-  const state = shortened(await readState(transport, at, signal));
+  const read = await readState(transport, at, signal);
+  if (read.kind === "unavailable") return read;
+  const state = shortened(read);
   if (counted === undefined) return { moment, state };
   return { moment, state, count: shortened(await countObjects(transport, counted, signal)) };
 }

@@ -3,6 +3,7 @@ import { perform } from "#clouds/aws/actions/perform.ts";
 import { type AwsWorld, MAX_WAIT_MS } from "#clouds/aws/capability.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
 import { ROUTE_ACTIONS, ROUTE_COMMANDS, ROUTE_SERVICES } from "#clouds/aws/routes/commands.ts";
+import { type CurrentRoute, createCurrentRoutes } from "#clouds/aws/routes/current-routes.ts";
 import { observeRoutes, Question, type RouteSessions } from "#clouds/aws/routes/observe.ts";
 import { requestOf } from "#clouds/aws/routes/requests.ts";
 import { createSession, type Session } from "#clouds/aws/session.ts";
@@ -10,13 +11,14 @@ import type { ActionCall } from "#clouds/cloud.ts";
 import { createEntrance } from "#clouds/entrance.ts";
 import type { ClosableCapability } from "#clouds/loaded-capability.ts";
 import { observationOf } from "#clouds/observation.ts";
-import type { Observation } from "#core/capability.ts";
+import type { ActionAnswer, Observation } from "#core/capability.ts";
 import { messageOf } from "#core/message-of.ts";
 import { addUsage } from "#core/usage.ts";
 
 /** Routes to the pods of nodes. `ec2` is that of nodes; without `api` routes are AWS's own. */
 export function createRoutes(world: AwsWorld, ec2: Ec2, api: Api = apiOf(world)): ClosableCapability {
-  const { cluster, budget, sleep } = world;
+  const { cluster, budget, sleep, now } = world;
+  const currentRoutes = createCurrentRoutes(cluster, now);
   const enter = createEntrance(budget);
   const sessionOf = ({ signal, onRequest }: ActionCall): Session<Api> =>
     createSession({ ec2: api, budget, sleep, signal, onRequest, maxTokenWaitMs: MAX_WAIT_MS });
@@ -57,13 +59,24 @@ export function createRoutes(world: AwsWorld, ec2: Ec2, api: Api = apiOf(world))
       }
       const leave = enter(call);
       try {
-        return await perform({ capability, ...request }, ALLOWED, session);
+        const { expected, ...sent } = request;
+        const current = expected === undefined ? "same" : await currentRoutes.check(expected, session);
+        if (current === "same") return await perform({ capability, ...sent }, ALLOWED, session);
+        return { answer: answerInstead(current, action), usage: session.usage() };
       } finally {
         leave();
       }
     },
     close: () => api.close(),
   };
+}
+
+/** What an action comes to that is not sent; a route that is gone needs no deletion. */
+function answerInstead(current: Exclude<CurrentRoute, "same">, action: string): ActionAnswer {
+  if (current !== "missing") return current;
+  return action === "delete"
+    ? { kind: "done", result: undefined }
+    : { kind: "conflict", message: "the route is not there any more" };
 }
 
 const ALLOWED: ReadonlySet<string> = new Set(Object.keys(ROUTE_ACTIONS));

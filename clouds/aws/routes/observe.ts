@@ -4,7 +4,7 @@ import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
 import { instanceIdOf } from "#clouds/aws/locate-instance.ts";
 import { findMachines, type Machines, machineOf, ownerOf } from "#clouds/aws/routes/machines.ts";
-import { type FoundRoute, type FoundTable, findTables } from "#clouds/aws/routes/tables.ts";
+import { type FoundRoute, type FoundTable, findTables, routeTargetId } from "#clouds/aws/routes/tables.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { ok } from "#clouds/outcome.ts";
 import { parseCidr } from "#core/cidr.ts";
@@ -48,6 +48,7 @@ export async function observeRoutes(
       routes: table.routes.map(({ cidr, text, blackhole, to }) => ({
         cidr,
         ...(text === cidr ? {} : { text }),
+        ...leadsTo({ to }),
         blackhole,
         target: sought.isSettled(cidr, to)
           ? { kind: "machine", id: to.id }
@@ -58,6 +59,11 @@ export async function observeRoutes(
       nodes.map((node) => [node.name, machineOfNode(node, sought.nodes, machines, cluster)]),
     ),
   });
+}
+
+function leadsTo(route: Pick<FoundRoute, "to">): { readonly leadsTo?: string } {
+  const id = routeTargetId(route);
+  return id === undefined ? {} : { leadsTo: id };
 }
 
 interface AskedNode {

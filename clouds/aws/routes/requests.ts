@@ -1,5 +1,6 @@
 import type * as ec2 from "@aws-sdk/client-ec2";
 import type { AwsRequests } from "#clouds/aws/load-balancers/actions.ts";
+import type { ExpectedRoute } from "#clouds/aws/routes/current-routes.ts";
 import { isIPv6Network } from "#core/cidr.ts";
 import { ACTIONS, type RouteActionName } from "#core/route/state.ts";
 
@@ -7,6 +8,8 @@ import { ACTIONS, type RouteActionName } from "#core/route/state.ts";
 export interface RouteRequest {
   readonly action: keyof AwsRequests;
   readonly parameters: Readonly<Record<string, unknown>>;
+  /** The route that it changes, and what that has to lead to still. */
+  readonly expected?: ExpectedRoute;
 }
 
 /** What a route leads to: an instance with one network interface, or an interface of one with several, as EC2 will have it named. */
@@ -21,19 +24,31 @@ export function requestOf(
   const schema = ACTIONS[action as RouteActionName];
   const parsed = schema.safeParse(parameters);
   if (!parsed.success) return undefined;
-  const { table, cidr, target } = { table: "", cidr: "", target: {}, ...parsed.data };
+  const { table, cidr, target, leadsTo } = { ...NOTHING, ...parsed.data };
+  const expected = leadsTo === undefined ? {} : { expected: { table, cidr, leadsTo } };
   const route = { RouteTableId: table, ...destinationOf(cidr) };
   switch (action as RouteActionName) {
     case "create":
       return sent<ec2.CreateRouteRequest>("ec2:CreateRoute", { ...route, ...leadingTo(target) });
     case "replace":
-      return sent<ec2.ReplaceRouteRequest>("ec2:ReplaceRoute", { ...route, ...leadingTo(target) });
+      return {
+        ...sent<ec2.ReplaceRouteRequest>("ec2:ReplaceRoute", { ...route, ...leadingTo(target) }),
+        ...expected,
+      };
     case "delete":
-      return sent<ec2.DeleteRouteRequest>("ec2:DeleteRoute", route);
+      return { ...sent<ec2.DeleteRouteRequest>("ec2:DeleteRoute", route), ...expected };
     case "forward":
       return forwardRequest(target);
   }
 }
+
+/** What an action says that has no such parameter. */
+const NOTHING: {
+  readonly table: string;
+  readonly cidr: string;
+  readonly target: Readonly<Record<string, string>>;
+  readonly leadsTo?: string | undefined;
+} = { table: "", cidr: "", target: {} };
 
 function forwardRequest(target: Readonly<Record<string, string>>): RouteRequest {
   const SourceDestCheck = { Value: false };

@@ -32,6 +32,12 @@ export interface FoundRoute {
     | { readonly kind: "nothing" | "other" };
 }
 
+/** The id of what a route leads to, or `nothing`; undefined where the cluster has no business with it. */
+export function routeTargetId({ to }: Pick<FoundRoute, "to">): string | undefined {
+  if ("id" in to) return to.id;
+  return to.kind === "nothing" ? to.kind : undefined;
+}
+
 /** EC2's largest page of route tables. */
 const PAGE_SIZE = 100;
 

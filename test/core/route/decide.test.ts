@@ -4,16 +4,19 @@ import { inWords } from "#core/cluster-events.ts";
 import type { Because, Decision } from "#core/decision.ts";
 import { NO_PASS } from "#core/route/pass.ts";
 import { planRoutes } from "#core/route/plan.ts";
+import { ASSUMED } from "#core/route/proof.ts";
 import type { Route } from "#core/route/state.ts";
 import { wantedRoutes } from "#core/route/wanted.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import {
   actionsOf,
   carryOut,
+  confirmedSubject,
   contextOf,
   decide,
   decideOn,
   patchesOf,
+  provenContextOf,
   type RawNode,
   ROUTED,
   rawNode,
@@ -129,15 +132,17 @@ describe("a set of routes", () => {
       A,
       ...Array.from({ length: 60 }, (_, index) => rawNode(`n${index}`, `100.66.${index}.0/24`)),
     ];
-    const first = decideOn(state([table([ROUTE_TO_A, ...stale])], nodes), nodes);
+    const said = state([table([ROUTE_TO_A, ...stale])], nodes);
+    const context = provenContextOf(nodes);
+    const first = decide(confirmedSubject(said, context), context);
     const actions = first.kind === "change" ? actionsOf(first.writes) : [];
     expect(
       Object.fromEntries(
         ["delete", "create"].map((name) => [name, actions.filter((each) => each.startsWith(name)).length]),
       ),
     ).toEqual({ delete: 16, create: 16 });
-    const { keys, decision } = carryOut(state([table([ROUTE_TO_A, ...stale])], nodes), nodes);
-    expect([keys.length, decision.kind]).toEqual([60 + 60 + 60, "unchanged"]);
+    const { keys, decision } = carryOut(said, nodes);
+    expect([keys.length, decision.because.code]).toEqual([60 + 60 + 60, "RoutesDeleted"]);
   });
 });
 
@@ -153,7 +158,12 @@ describe("what no node is to have", () => {
   ])("and leads to %s", (_, stale, isDeleted) => {
     const { keys, decision } = carryOut(state([table([ROUTE_TO_A, stale])], nodes), nodes);
     expect(keys).toEqual(isDeleted ? [`delete rtb-1 ${stale.cidr}`] : []);
-    expect(decision.kind).toBe("unchanged");
+    // EC2 deletes by network alone: what a node may have lost is seen at once.
+    expect(decision).toMatchObject(
+      isDeleted
+        ? { kind: "retry", because: { code: "RoutesDeleted" }, afterSeconds: 1, events: [] }
+        : { kind: "unchanged" },
+    );
   });
 
   test("stays where nothing shows that we look in the right place", () => {
@@ -381,11 +391,11 @@ test("of what is odd nothing is made", () => {
     { name: "a", uid: "1" },
     { name: "b", uid: "2", podCIDRs: ["100.64.1.0/24"] },
   ];
+  const rules = { waited: new Map(), isSweep: false, stop: undefined };
   const plan = planRoutes(nodes, {
     state: { ...odd, tables: [...odd.tables] },
     wanted,
-    networks: [],
-    pass: NO_PASS,
+    ...{ networks: [], pass: NO_PASS, rules, proof: ASSUMED },
   });
   expect([plan.steps, plan.standings.get("a")?.kind, plan.standings.get("b")]).toMatchObject([
     [],
@@ -396,8 +406,7 @@ test("of what is odd nothing is made", () => {
     planRoutes([{ name: "x", uid: "3" }], {
       state: { ...odd, tables: [] },
       wanted,
-      networks: [],
-      pass: NO_PASS,
+      ...{ networks: [], pass: NO_PASS, rules, proof: ASSUMED },
     }).standings.get("x"),
   ).toEqual({ kind: "none" });
 });

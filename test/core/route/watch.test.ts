@@ -35,6 +35,7 @@ describe("the node-route-controller", () => {
   test("audits as often as the cluster says", () => {
     const { everySeconds } = routeWatch.looks ?? {};
     expect(typeof everySeconds === "function" && everySeconds(SETTINGS)).toBe(600);
+    expect(DEFAULT_SETTINGS.routes.reconciliationSeconds).toBe(10);
     expect(routeWatch.looks?.fingerprint(KUBE_SYSTEM)).toBe("");
   });
 

@@ -2,6 +2,7 @@ import { canonicalCidr } from "#core/cidr.ts";
 import { CLUSTER, type ClusterObject } from "#core/cluster-object.ts";
 import type { DecisionContext, DoneWrite, Subject } from "#core/controller.ts";
 import type { Because, CloudAction, Decision, PatchWrite, Write } from "#core/decision.ts";
+import type { ObjectHint } from "#core/event.ts";
 import { patched } from "#core/json-patch.ts";
 import { routeController } from "#core/route/controller.ts";
 import { keyOf } from "#core/route/pass.ts";
@@ -88,6 +89,18 @@ export function state(
   return { kind: "tables", tables: [...tables], machines: { ...known, ...machines } };
 }
 
+/** The context in which all nodes are counted and listed, as they are before a route is taken away. */
+export function provenContextOf(nodes: readonly RawNode[], settings = SETTINGS): DecisionContext {
+  const context = contextOf(nodes, settings);
+  const items = context.related["nodes"]?.items ?? [];
+  return { ...context, count: { kind: "count", count: items.length }, listed: { kind: "list", items } };
+}
+
+/** What the sender of an event remembers where every report has named these candidates for so long. */
+export function hintOf(ids: readonly string[] | undefined, seconds: number): ObjectHint {
+  return { candidates: (ids ?? []).map((id) => ({ id, seconds })) };
+}
+
 /** The context of a decision in which the cluster has these nodes; none of them are known where they are undefined. */
 export function contextOf(nodes: readonly RawNode[] | undefined, settings = SETTINGS): DecisionContext {
   const items = (nodes ?? []).flatMap((node) => routeNodes.project(node) ?? []);
@@ -101,8 +114,14 @@ export function contextOf(nodes: readonly RawNode[] | undefined, settings = SETT
 
 export type RouteSubject = Parameters<NonNullable<typeof routeController.fold>>[0];
 
-export function subjectOf(answer: unknown): RouteSubject {
-  return { object: KUBE_SYSTEM, answer, hint: undefined } as RouteSubject;
+export function subjectOf(answer: unknown, hint?: ObjectHint): RouteSubject {
+  return { object: KUBE_SYSTEM, answer, hint } as RouteSubject;
+}
+
+/** The same at a look 15 s after the first one, to which everything looked as it does now. */
+export function confirmedSubject(said: RouteState, context: DecisionContext): RouteSubject {
+  const first = subjectOf({ kind: "observed", state: said });
+  return subjectOf(first.answer, hintOf(routeController.listCandidates?.(first, context), 15));
 }
 
 export function decide(subject: RouteSubject, context: DecisionContext): Decision {
@@ -120,11 +139,19 @@ export function decideOn(said: RouteState, nodes: readonly RawNode[]): Decision 
 /** How a write is answered; undefined where it is done. */
 export type Answer = (write: Write) => Because | undefined;
 
-/** Decides, and carries out what is decided, until nothing is left: all writes by key, the last decision, and what is known then. */
-export function carryOut(said: RouteState, nodes: readonly RawNode[], answer: Answer = () => undefined) {
-  const context = contextOf(nodes);
+/**
+ * Decides, and carries out what is decided, until nothing is left: all writes by key, the last decision, and what is known then. It is the
+ * second look, with the nodes proven, unless a subject and a context are given.
+ */
+export function carryOut(
+  said: RouteState,
+  nodes: readonly RawNode[],
+  answer: Answer = () => undefined,
+  context: DecisionContext = provenContextOf(nodes),
+  first: RouteSubject = confirmedSubject(said, context),
+) {
   const writes: Write[] = [];
-  let subject = subjectOf({ kind: "observed", state: said });
+  let subject = first;
   let after: readonly RawNode[] = nodes;
   for (let round = 0; round < 200; round += 1) {
     const decision = decide(subject, context);

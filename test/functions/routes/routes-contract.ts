@@ -5,6 +5,7 @@ import {
   DeleteRouteCommand,
   DeleteTagsCommand,
   DescribeRouteTablesCommand,
+  ReplaceRouteCommand,
   RunInstancesCommand,
   StartInstancesCommand,
   StopInstancesCommand,
@@ -15,7 +16,11 @@ import { RIGHTS } from "#core/rights.ts";
 import { CONTROL_PLANE_USERS, type ControlPlane } from "#emulators/harness/control-plane.ts";
 import { IMAGE_ID } from "#test/clouds/aws/moto/make-network.ts";
 import { describeRight } from "#test/e2e/granted-rights.ts";
-import { type RoutesUnderTest, startRoutes } from "#test/functions/routes/routes-under-test.ts";
+import {
+  type Invocation,
+  type RoutesUnderTest,
+  startRoutes,
+} from "#test/functions/routes/routes-under-test.ts";
 import { stopsAfter } from "#test/functions/stops-after.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
@@ -110,7 +115,7 @@ export function describeRoutes(
       await under.removeNode("c");
       await under.aws.ec2.send(new StopInstancesCommand({ InstanceIds: [a] }));
       under.moto.forgetCalls();
-      await outcome();
+      await outcomeAfter(15);
       expect(await under.routes()).toEqual(["100.64.0.0/24 blackhole", `100.64.1.0/24 ${next}`]);
       expect(changesOf().toSorted()).toEqual([
         "ec2:DeleteRoute",
@@ -120,6 +125,148 @@ export function describeRoutes(
       await under.aws.ec2.send(new StartInstancesCommand({ InstanceIds: [a] }));
       expect(await under.routes()).toEqual([`100.64.0.0/24 ${a}`, `100.64.1.0/24 ${next}`]);
       expect([await under.condition("a"), await under.condition("b")]).toEqual([ROUTED, ROUTED]);
+    });
+
+    /** Invokes twice as a relay does: with what the first report would have deleted, found so many seconds ago. */
+    const outcomeAfter = async (seconds: number, how: Invocation = {}) => {
+      const candidates = (await outcome(how))?.candidates ?? [];
+      return outcome({ ...how, candidates: candidates.map((id) => ({ id, seconds })) });
+    };
+
+    test("a live node's route survives another actor's older list of nodes", async () => {
+      const a = await under.join("a", ["100.64.0.0/24"]);
+      const older = await under.listNodes();
+      const b = await under.join("b", ["100.64.1.0/24"]);
+      await outcome();
+      const report = await outcomeAfter(60, { nodes: older });
+      expect(await under.routes()).toEqual([`100.64.0.0/24 ${a}`, `100.64.1.0/24 ${b}`]);
+      expect(report).toMatchObject({ outcome: "retry", because: { code: "NodesIncomplete" } });
+    });
+
+    test("a live node's route survives an older list that has as many nodes as there are", async () => {
+      const a = await under.join("a", ["100.64.0.0/24"]);
+      await under.join("b", ["100.64.1.0/24"]);
+      const older = await under.listNodes();
+      await under.removeNode("b");
+      const c = await under.join("c", ["100.64.2.0/24"]);
+      await outcome();
+      await outcomeAfter(60, { nodes: older });
+      expect(await under.routes()).toEqual(
+        expect.arrayContaining([`100.64.0.0/24 ${a}`, `100.64.2.0/24 ${c}`]),
+      );
+    });
+
+    test("an older list does not turn a live node's route to a former node's instance", async () => {
+      await under.join("a", ["100.64.0.0/24"]);
+      await under.join("b", ["100.64.1.0/24"]);
+      const older = await under.listNodes();
+      await under.removeNode("b");
+      const c = await under.join("c", ["100.64.1.0/24"]);
+      await outcome();
+      expect(await under.routes()).toContain(`100.64.1.0/24 ${c}`);
+      await outcomeAfter(60, { nodes: older });
+      expect(await under.routes()).toContain(`100.64.1.0/24 ${c}`);
+    });
+
+    test.each([
+      ["lives", false],
+      ["is terminated", true],
+    ])(
+      "a stale route whose instance %s goes 15 s after the first look, and not before",
+      async (_, isGone) => {
+        const a = await under.join("a", ["100.64.0.0/24"]);
+        const b = await under.join("b", ["100.64.1.0/24"]);
+        await outcome();
+        await under.removeNode("b");
+        if (isGone) await under.aws.ec2.send(new TerminateInstancesCommand({ InstanceIds: [b] }));
+        const kept = [`100.64.0.0/24 ${a}`, `100.64.1.0/24 ${isGone ? "blackhole" : b}`];
+        expect(await outcome()).toMatchObject({
+          outcome: "retry",
+          because: { code: "StaleRoutes" },
+          afterSeconds: 15,
+        });
+        expect(await outcomeAfter(14)).toMatchObject({ outcome: "retry", afterSeconds: 1 });
+        expect(await under.routes()).toEqual(kept);
+        // A look follows at once, and restores what a node needs.
+        expect(await outcomeAfter(15)).toMatchObject({
+          outcome: "retry",
+          because: { code: "RoutesDeleted" },
+          afterSeconds: 1,
+        });
+        expect(await under.routes()).toEqual([`100.64.0.0/24 ${a}`]);
+        expect(await outcome()).toMatchObject({ outcome: "unchanged" });
+      },
+    );
+
+    test("a stale route that leads to a successor by the time of its deletion stays", async () => {
+      const a = await under.join("a", ["100.64.0.0/24"]);
+      const b = await under.join("b", ["100.64.1.0/24"]);
+      await outcome();
+      await under.removeNode("b");
+      await under.aws.ec2.send(new TerminateInstancesCommand({ InstanceIds: [b] }));
+      const [successor = ""] = await under.network.launch(1);
+      const candidates = (await outcome())?.candidates ?? [];
+      let isReplaced = false;
+      const report = await outcome({
+        candidates: candidates.map((id) => ({ id, seconds: 20 })),
+        async onStep(step) {
+          // After the observation another actor gives the network to its next node.
+          if (isReplaced || step < 2) return;
+          isReplaced = true;
+          await under.aws.ec2.send(
+            new ReplaceRouteCommand({
+              RouteTableId: under.network.routeTable,
+              DestinationCidrBlock: "100.64.1.0/24",
+              InstanceId: successor,
+            }),
+          );
+        },
+      });
+      expect(await under.routes()).toEqual([`100.64.0.0/24 ${a}`, `100.64.1.0/24 ${successor}`]);
+      expect(report).toMatchObject({ outcome: "retry", because: { code: "Conflict" } });
+    });
+
+    test("an API server that lists fewer nodes than it counts loses no route", async () => {
+      await under.join("a", ["100.64.0.0/24"]);
+      await under.join("b", ["100.64.1.0/24"]);
+      await outcome();
+      const [first] = await under.listNodes();
+      const routes = await under.routes();
+      expect(await outcomeAfter(60, { nodes: [first] })).toMatchObject({
+        because: { code: "NodesIncomplete" },
+      });
+      expect(await under.routes()).toEqual(routes);
+    });
+
+    test("an API server that lies consistently loses the routes of its own cluster alone", async () => {
+      const a = await under.join("a", ["100.64.0.0/24"]);
+      await under.join("b", ["100.64.1.0/24"]);
+      await outcome();
+      const [others = ""] = await under.network.launch(1);
+      const Tags = [{ Key: "kubernetes.io/cluster/tenant-a" }];
+      await under.aws.ec2.send(new DeleteTagsCommand({ Resources: [others], Tags }));
+      await under.addRoute({ DestinationCidrBlock: "100.64.8.0/24", InstanceId: others });
+      const [first] = await under.listNodes();
+      const body = JSON.stringify({ metadata: { resourceVersion: "1" }, items: [first] });
+      await outcomeAfter(60, {
+        nodes: [first],
+        lie: ({ path }) => (path.startsWith("/api/v1/nodes?") ? body : undefined),
+      });
+      expect(await under.routes()).toEqual([`100.64.0.0/24 ${a}`, `100.64.8.0/24 ${others}`]);
+    });
+
+    test("two actors with lists of different age at once keep every live node's route", async () => {
+      const a = await under.join("a", ["100.64.0.0/24"]);
+      const b = await under.join("b", ["100.64.1.0/24"]);
+      const older = await under.listNodes();
+      await outcome();
+      await under.removeNode("b");
+      await under.aws.ec2.send(new TerminateInstancesCommand({ InstanceIds: [b] }));
+      const c = await under.join("c", ["100.64.2.0/24"]);
+      await outcome();
+      for (let round = 0; round < 3; round += 1)
+        await Promise.all([outcomeAfter(60, { nodes: older }), outcomeAfter(60)]);
+      expect(await under.routes()).toEqual([`100.64.0.0/24 ${a}`, `100.64.2.0/24 ${c}`]);
     });
 
     test("that are not the cluster's stop nothing, and stay as they are", async () => {
@@ -188,16 +335,17 @@ export function describeRoutes(
         const b = await under.join("b", ["100.64.1.0/24"]);
         await outcome();
         await under.removeNode("b");
+        const candidates = [{ id: `${under.network.routeTable} 100.64.1.0/24 ${b}`, seconds: 15 }];
         const c = await under.join("c", ["100.64.2.0/24"]);
         under.moto.forgetCalls();
-        await outcome({ stopOf: stopsAfter(looks, "deletes") });
+        await outcome({ stopOf: stopsAfter(looks, "deletes"), candidates });
         expect(changesOf().filter((name) => name === "ec2:DeleteRoute")).toEqual([]);
         expect(await under.routes()).toEqual([
           `100.64.0.0/24 ${a}`,
           `100.64.1.0/24 ${b}`,
           `100.64.2.0/24 ${c}`,
         ]);
-        await outcome();
+        await outcome({ candidates });
         expect(await under.routes()).toEqual([`100.64.0.0/24 ${a}`, `100.64.2.0/24 ${c}`]);
       },
     );
@@ -290,21 +438,22 @@ export function describeRoutes(
     });
 
     test("are the same in the end wherever the process was killed", async () => {
-      const setUp = async (): Promise<readonly string[]> => {
+      const setUp = async () => {
         const [a, b] = [await under.join("a", ["100.64.0.0/24"]), await under.join("b", ["100.64.1.0/24"])];
         const [gone = ""] = await under.network.launch(1);
         await under.addRoute({ DestinationCidrBlock: "100.64.1.0/24", InstanceId: gone });
         await under.addRoute({ DestinationCidrBlock: "100.64.2.0/24", InstanceId: gone });
-        return [`100.64.0.0/24 ${a}`, `100.64.1.0/24 ${b}`];
+        const candidates = [{ id: `${under.network.routeTable} 100.64.2.0/24 ${gone}`, seconds: 20 }];
+        return { expected: [`100.64.0.0/24 ${a}`, `100.64.1.0/24 ${b}`], candidates };
       };
-      await setUp();
-      const whole = await under.invoke();
-      expect(whole.steps).toBeGreaterThan(8);
+      const { candidates: first } = await setUp();
+      const whole = await under.invoke({ candidates: first });
+      expect(whole.steps).toBeGreaterThan(10);
       for (let steps = 0; steps < whole.steps; steps += 1) {
         await under.reset();
-        const expected = await setUp();
-        await under.invoke({ steps });
-        await vi.waitFor(async () => expect((await outcome())?.outcome).toBe("unchanged"), {
+        const { expected, candidates } = await setUp();
+        await under.invoke({ steps, candidates });
+        await vi.waitFor(async () => expect((await outcomeAfter(20))?.outcome).toBe("unchanged"), {
           timeout: 10_000,
         });
         expect([steps, await under.routes()]).toEqual([steps, expected]);
@@ -338,7 +487,10 @@ export function describeRoutes(
     test("take exactly the rights that are granted for them", async () => {
       await under.join("a", ["10.9.0.0/24"]);
       await under.join("b", ["100.64.0.0/24"]);
+      await under.join("c", ["100.64.1.0/24"]);
       await outcome();
+      await under.removeNode("c");
+      await outcomeAfter(15);
       const used = rightsUsed(await cluster.plane.record(), CONTROL_PLANE_USERS.route.name);
       expect(used).toEqual(RIGHTS.route.map(describeRight).toSorted());
     });

@@ -12,11 +12,13 @@ import { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import type { Capability, Cloud } from "#clouds/cloud.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { Controller } from "#core/controller.ts";
+import type { EventReason } from "#core/event.ts";
 import type { Report } from "#core/report.ts";
 import { routeController } from "#core/route/controller.ts";
 import { routeNodes } from "#core/route/related-node.ts";
 import type { Stop } from "#core/stop.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
+import type { Transport } from "#kube/client/transport.ts";
 import { type Clients, clientsOf, REGION } from "#test/clouds/aws/moto/clients.ts";
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
 import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
@@ -47,6 +49,11 @@ export interface Invocation {
   /** Instead of the nodes that there are. */
   readonly nodes?: readonly unknown[];
   readonly stopOf?: (cluster: string) => Promise<Stop | undefined>;
+  /** Deletion candidates of the report before, as a relay hands them back. */
+  readonly candidates?: readonly { readonly id: string; readonly seconds: number }[];
+  readonly reason?: EventReason;
+  /** Answers in place of the API server where it answers with something. */
+  readonly lie?: (request: { readonly path: string }) => string | undefined;
 }
 
 /** One cluster of a mended moto and one API server, and the function as its own identity. */
@@ -61,6 +68,8 @@ export interface RoutesUnderTest {
   join(name: string, podCIDRs: readonly string[], providerID?: string): Promise<string>;
   removeNode(name: string): Promise<void>;
   node(name: string): Promise<StoredNode>;
+  /** All nodes, as the API server has them now. */
+  listNodes(): Promise<readonly unknown[]>;
   /** Its condition, as `status reason`. */
   condition(name: string): Promise<string | undefined>;
   invoke(how?: Invocation): Promise<{ readonly report: Report | undefined; readonly steps: number }>;
@@ -169,7 +178,10 @@ export async function startRoutes(cluster: ClusterUnderTest, program: MotoProgra
         ? undefined
         : found.map((each) => `${each["status"]} ${each["reason"]}`).join();
     },
-    async invoke({ steps, onStep, nodes, stopOf } = {}) {
+    async listNodes() {
+      return (await done("GET", "/api/v1/nodes")).items;
+    },
+    async invoke({ steps, onStep, nodes, stopOf, candidates, reason = "watch", lie } = {}) {
       const life = createLife(steps, onStep);
       const entry = entryOf();
       // What a killed process had in memory is gone with it.
@@ -178,11 +190,12 @@ export async function startRoutes(cluster: ClusterUnderTest, program: MotoProgra
       const run = controllerFunction(routeController as unknown as Controller, {
         clusters: async () => entry,
         cloud: async () => steppingCloud(cloud, life.step, life.landed),
-        api: async () => life.transport(api),
+        api: async () => life.transport(lie === undefined ? api : lyingTransport(api, lie)),
         now: () => new Date(),
         ...(stopOf === undefined ? {} : { stopOf }),
       });
       const list = await done("GET", "/api/v1/nodes");
+      const namespace = await done("GET", "/api/v1/namespaces/kube-system");
       const report = await run(
         {
           version: 1,
@@ -190,8 +203,9 @@ export async function startRoutes(cluster: ClusterUnderTest, program: MotoProgra
           cluster: entry.name,
           clusterHash: entry.hash,
           controller: routeController.name,
-          reason: "watch",
-          objects: [await done("GET", "/api/v1/namespaces/kube-system")],
+          reason,
+          objects: [namespace],
+          ...(candidates === undefined ? {} : { hints: { [namespace.metadata.uid]: { candidates } } }),
           related: {
             nodes: {
               resourceVersion: list.metadata.resourceVersion,
@@ -249,6 +263,16 @@ export async function startRoutes(cluster: ClusterUnderTest, program: MotoProgra
     },
   };
   return under;
+}
+
+function lyingTransport(api: Transport, lie: NonNullable<Invocation["lie"]>): Transport {
+  return {
+    ...api,
+    async send(request) {
+      const body = lie(request);
+      return body === undefined ? api.send(request) : { ...(await api.send(request)), status: 200, body };
+    },
+  };
 }
 
 function steppingCloud(cloud: Cloud, step: () => Promise<void>, landed: () => void): Cloud {

@@ -59,6 +59,7 @@ function world(
   const failures: Error[] = [];
   let isClosed = false;
   let nowMs = 0;
+  const clock = { ms: 0 };
   const api: Api = {
     async call(operation, request) {
       sent.push({ operation, request });
@@ -90,7 +91,7 @@ function world(
       sleep: async (delayMs) => {
         nowMs += delayMs;
       },
-      now: () => 0,
+      now: () => clock.ms,
       wallClock: () => 0,
       credentials: () => undefined,
     },
@@ -116,7 +117,7 @@ function world(
       } satisfies CloudAction,
       call,
     );
-  return { routes, ec2, sent, failures, call, observe, stateOf, act, isClosed: () => isClosed };
+  return { routes, ec2, sent, failures, call, observe, stateOf, act, clock, isClosed: () => isClosed };
 }
 
 describe("an observation of routes", () => {
@@ -271,6 +272,9 @@ describe("an observation of routes", () => {
     const { stateOf } = world([[table("rtb-1", [routeTo(9, difference)])]], instances);
     const state = await stateOf(question(1));
     expect(state.kind === "tables" && state.tables[0]?.routes).toMatchObject([{ cidr: cidrOf(9), target }]);
+    const [found] = state.kind === "tables" ? (state.tables[0]?.routes ?? []) : [];
+    if (target === undefined || (target as { kind: string }).kind !== "foreign")
+      expect(found?.leadsTo).toBeDefined();
   });
 
   test("leaves out whatever is beyond the cluster's networks, and prefix lists", async () => {
@@ -410,6 +414,82 @@ describe("an action on routes", () => {
       requestId: "id-1",
     });
     expect(sent).toEqual([{ operation: `ec2:${operation}`, request }]);
+  });
+
+  describe("that replaces or deletes a route", () => {
+    const expected = { table: "rtb-1", cidr: cidrOf(9), leadsTo: idOf(9) };
+    const replacing = { ...expected, target: { instance: "i-1" } };
+    const changes = (sent: readonly { readonly operation: string }[]) =>
+      sent.map(({ operation }) => operation).filter((name) => name !== "ec2:DescribeRouteTables");
+
+    test.each<[string, Record<string, unknown>, string]>([
+      ["delete", expected, "DeleteRoute"],
+      ["replace", replacing, "ReplaceRoute"],
+    ])(
+      "%s is sent where the route leads where it did, right after that was seen",
+      async (action, parameters, operation) => {
+        const { act, sent } = world([[table("rtb-1", [routeTo(9)])]]);
+        expect(await act(action, parameters)).toMatchObject({
+          answer: { kind: "done" },
+          usage: { calls: { DescribeRouteTables: 1, [operation]: 1 } },
+        });
+        expect(sent.map((each) => each.operation)).toEqual(["ec2:DescribeRouteTables", `ec2:${operation}`]);
+      },
+    );
+
+    test.each<[string, readonly RouteTable[], object]>([
+      ["leads to a successor", [table("rtb-1", [routeTo(9, { InstanceId: idOf(7) })])], { kind: "conflict" }],
+      [
+        "leads to a gateway",
+        [table("rtb-1", [{ DestinationCidrBlock: cidrOf(9), GatewayId: "igw-1", State: "active" }])],
+        { kind: "conflict", message: expect.stringContaining("leads to something else by now") },
+      ],
+      [
+        "is in a table that is not the cluster's any more",
+        [table("rtb-2", [routeTo(9)])],
+        { kind: "conflict" },
+      ],
+      ["is in no table, as none is the cluster's", [], { kind: "conflict" }],
+    ])("is not sent where the route %s", async (_, tables, answer) => {
+      for (const [action, parameters] of [
+        ["delete", expected],
+        ["replace", replacing],
+      ] as const) {
+        const { act, sent } = world([tables]);
+        expect(await act(action, parameters)).toMatchObject({ answer });
+        expect(changes(sent)).toEqual([]);
+      }
+    });
+
+    test("has nothing to delete, and something to decide anew, where the route is gone", async () => {
+      const { act, sent } = world([[table("rtb-1", [])]]);
+      expect(await act("delete", expected)).toMatchObject({ answer: { kind: "done" } });
+      expect(await act("replace", replacing)).toMatchObject({ answer: { kind: "conflict" } });
+      expect(changes(sent)).toEqual([]);
+    });
+
+    test("is not sent where the tables cannot be described, and the next one looks for itself", async () => {
+      const { act, sent, failures } = world([[table("rtb-1", [routeTo(9)])]]);
+      failures.push(awsError("UnauthorizedOperation", 403));
+      expect(await act("delete", expected)).toMatchObject({ answer: { kind: "error", code: "Denied" } });
+      expect(changes(sent)).toEqual([]);
+      expect(await act("delete", expected)).toMatchObject({ answer: { kind: "done" } });
+    });
+
+    test("shares its look with those that begin within a quarter of a second", async () => {
+      const all = Array.from({ length: 8 }, (_, index) => routeTo(index));
+      const { act, sent, clock } = world([[table("rtb-1", all)]]);
+      const deletion = (index: number) =>
+        act("delete", { table: "rtb-1", cidr: cidrOf(index), leadsTo: idOf(index) });
+      await Promise.all([0, 1, 2, 3, 4, 5].map(deletion));
+      clock.ms = 250;
+      await deletion(6);
+      const described = () => sent.filter(({ operation }) => operation === "ec2:DescribeRouteTables").length;
+      expect(described()).toBe(1);
+      clock.ms = 251;
+      await deletion(7);
+      expect([described(), changes(sent).length]).toEqual([2, 8]);
+    });
   });
 
   test.each<[string, Record<string, unknown>]>([
