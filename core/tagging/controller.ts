@@ -7,6 +7,7 @@ import { decideTags, type TagsAnswer } from "#core/tagging/decide.ts";
 import { TAGS, type TaggingModel, type TagsState } from "#core/tagging/model.ts";
 import { leftBehind } from "#core/tagging/plan.ts";
 import { type Standing, standingOf } from "#core/tagging/standing.ts";
+import { relatedNodes } from "#core/tagging/tagged-node.ts";
 import { taggingWatch } from "#core/tagging/watch.ts";
 import { worldOf } from "#core/tagging/world.ts";
 
@@ -29,12 +30,14 @@ export function createTaggingController(models: TaggingModels): Controller<Clust
       if (standing.kind === "idle") return undefined;
       return { capability: TAGS, ask: standing.question };
     },
-    // Whether all nodes are known matters to what is left of a node that is gone, and to nothing else.
+    // The event's list of nodes may be old: before tags are taken from a resource without a node, the nodes are listed anew.
     stateOf(batch, context) {
       const standing = standingOf(modelOf(context), context);
       const isAnyLeft = batch.some((subject) => hasLeft(subject, standing, context));
       const { apiVersion, name } = NAMESPACES;
-      return isAnyLeft ? { apiVersion, name, at: CLUSTER.only, counted: NODES } : undefined;
+      return isAnyLeft
+        ? { apiVersion, name, at: CLUSTER.only, counted: NODES, listed: relatedNodes }
+        : undefined;
     },
     decide: (batch, context) => each(batch.map((subject) => decideTags(subject, modelOf(context), context))),
     // Which cloud it is does not matter yet: what was done is kept, and looked at when the rest is decided on.

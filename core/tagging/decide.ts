@@ -7,6 +7,7 @@ import { NAMESPACES, NODES } from "#core/resources/resource.ts";
 import type { TaggingModel, TagsState } from "#core/tagging/model.ts";
 import { leftBehind, planTags, type TaggingParts, type TaggingPlan } from "#core/tagging/plan.ts";
 import { isStale, standingOf } from "#core/tagging/standing.ts";
+import { parseNodes } from "#core/tagging/tagged-node.ts";
 import { worldOf } from "#core/tagging/world.ts";
 
 /** What the cloud says of a cluster's tags, and what we have done since. */
@@ -38,8 +39,8 @@ export function decideTags(
     world: worldOf(answer.state as TagsState, answer.done ?? []),
   };
   const left = leftBehind(parts);
-  // A node that is left out of the list is not a node that is gone.
-  const isComplete = left.size === 0 || hasAllNodes(context);
+  // A node that is left out of the event's list is not a node that is gone.
+  const isComplete = left.size === 0 || areNodesGone(left, standing, context);
   const plan = planTags(parts, isComplete ? left : new Map());
   const changing = change(reference, [...plan.untag, ...plan.tag, ...plan.labels], {
     because: { code: "Tagging", message: sentenceOf(plan) },
@@ -65,9 +66,22 @@ export function decideTags(
   }
 }
 
-/** Whether the nodes that came with the event are as many as there are. */
-function hasAllNodes({ related, count }: DecisionContext): boolean {
-  return count?.kind === "count" && count.count === related[NODES.name]?.items.length;
+/**
+ * Whether the nodes of these resources are gone: the API server lists none of them now. A relay that writes in the functions' stead only
+ * counts nodes: then there have to be as many as the event brings.
+ */
+function areNodesGone(
+  resources: ReadonlyMap<string, unknown>,
+  { model }: TaggingParts["standing"],
+  { listed, count, related }: DecisionContext,
+): boolean {
+  if (listed === undefined)
+    return count?.kind === "count" && count.count === related[NODES.name]?.items.length;
+  if (listed.kind === "unknown") return false;
+  return parseNodes(listed.items).every(({ spec: { providerID = "" } }) => {
+    const id = model.resourceOf(providerID);
+    return id === undefined || !resources.has(id);
+  });
 }
 
 function youngUnseen({ standing, world }: TaggingParts, now: Date): number {
@@ -104,5 +118,6 @@ const NOT_ASKED: Because = { code: "NoAnswer", message: "the cloud said nothing 
 
 const INCOMPLETE: Because = {
   code: "NodesIncomplete",
-  message: "the API server has another number of nodes than are known: nothing is untagged before they agree",
+  message:
+    "no list of nodes shows that the nodes of tagged resources are gone: nothing is untagged before one does",
 };

@@ -45,6 +45,9 @@ export interface TaggingModel {
   mark(settings: Settings): string;
   /** These tags, and the one that says that they are ours. */
   marked(tags: Tags, settings: Settings): Tags;
-  /** The keys of those tags of a resource that are ours, the mark included; none where it has no mark. */
+  /**
+   * The keys of those tags of a resource that are ours, the mark included; none where it has no mark. A tag whose value somebody else has set
+   * is not ours any more.
+   */
   owned(tags: Tags, settings: Settings): readonly string[];
 }

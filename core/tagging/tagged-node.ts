@@ -56,7 +56,13 @@ function project(object: unknown): TaggedNode | undefined {
 
 /** The nodes that came with an event; undefined where none of them did, which says nothing of how many there are. */
 export function nodesOf(related: RelatedObjects): readonly TaggedNode[] | undefined {
-  return related[NODES.name]?.items.flatMap((item) => TaggedNode.safeParse(item).data ?? []);
+  const items = related[NODES.name]?.items;
+  return items && parseNodes(items);
+}
+
+/** Returns the nodes of a list of projections, without those that are malformed. */
+export function parseNodes(items: readonly unknown[]): readonly TaggedNode[] {
+  return items.flatMap((item) => TaggedNode.safeParse(item).data ?? []);
 }
 
 /** What the label of a node says. */

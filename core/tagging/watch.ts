@@ -10,7 +10,7 @@ export const taggingWatch: Watch<ClusterObject> = {
   // As upstream's: it needs tags, and rights that nothing else does.
   onByDefault: false,
   functionName: "tagging",
-  // What is left of a node that is gone is told from the number of nodes there are, which is read with a state alone.
+  // Whether a node is gone is told from a list of nodes that is read right before, which only a batch can have.
   scope: "batch",
   related: [relatedNodes],
   looks: {

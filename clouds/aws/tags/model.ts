@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { parseProviderID } from "#clouds/aws/provider-id.ts";
-import { keysOfMark, markKey, markOf } from "#clouds/aws/tags/mark.ts";
+import { markKey, readMark, writeMark } from "#clouds/aws/tags/mark.ts";
 import type { Settings } from "#core/settings.ts";
 import type { TaggingModel } from "#core/tagging/model.ts";
 
@@ -13,11 +13,11 @@ export const awsTags: TaggingModel = {
   checksum: (tags) =>
     createHash("md5").update(Object.entries(tags).map(pairOf).toSorted(byBytes).join(",")).digest("hex"),
   mark: (settings) => markKey(clusterOf(settings)),
-  marked: (tags, settings) => ({ ...tags, [markKey(clusterOf(settings))]: markOf(Object.keys(tags)) }),
+  marked: (tags, settings) => ({ ...tags, [markKey(clusterOf(settings))]: writeMark(tags) }),
   owned(tags, settings) {
     const key = markKey(clusterOf(settings));
     const mark = Object.hasOwn(tags, key) ? tags[key] : undefined;
-    return mark === undefined ? [] : [...keysOfMark(mark, Object.keys(tags)), key];
+    return mark === undefined ? [] : [...readMark(mark, tags, settings.tagging.tags), key];
   },
 };
 

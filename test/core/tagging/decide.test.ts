@@ -146,6 +146,28 @@ describe("a node that is gone", () => {
     expect(world.done).toEqual(["tag r-4", "label node-4"]);
   });
 
+  test("is found by the number of nodes if the relay writes and only counts them", () => {
+    const world = tagged(2);
+    world.nodes.delete("node-1");
+    const options: Pass = { listed: "not listed", count: { kind: "count", count: 1 } };
+    expect(pass(world, options)).toMatchObject({ kind: "unchanged" });
+    expect(world.done).toEqual(["untag r-1"]);
+  });
+
+  test("is not told from one that an older list of as many nodes leaves out", () => {
+    const world = tagged(3);
+    const metadata = { name: "starting", uid: "1", creationTimestamp: NOW.toISOString() };
+    const foreign = { metadata, spec: { providerID: "other://r-1" } };
+    const items = [...world.nodes.values(), { metadata }, foreign].map((node) => relatedNodes.project(node));
+    world.unlisted.add("node-1");
+    join(world, 4);
+    expect(pass(world, { listed: { kind: "list", items } })).toMatchObject({
+      kind: "retry",
+      because: { code: "NodesIncomplete" },
+    });
+    expect(world.done).toEqual(["tag r-4", "label node-4"]);
+  });
+
   test.each<EventReason>(["watch", "refresh", "sweep"])("is found by a %s alike", (reason) => {
     const world = tagged(2);
     world.nodes.delete("node-1");
@@ -154,8 +176,17 @@ describe("a node that is gone", () => {
   });
 
   test.each<{ what: string; options: Pass }>([
-    { what: "there are more nodes than are known", options: { count: { kind: "count", count: 3 } } },
-    { what: "nobody knows how many there are", options: { count: { kind: "unknown", message: "no" } } },
+    { what: "the API server lists it", options: {} },
+    { what: "the nodes cannot be listed", options: { listed: { kind: "unknown", message: "no" } } },
+    { what: "nodes are neither listed nor counted", options: { listed: "not listed" } },
+    {
+      what: "there are more nodes than are known",
+      options: { listed: "not listed", count: { kind: "count", count: 3 } },
+    },
+    {
+      what: "the nodes cannot be counted",
+      options: { listed: "not listed", count: { kind: "unknown", message: "no" } },
+    },
   ])("is not told from one that is left out, where $what", ({ options }) => {
     const world = tagged(3);
     world.unlisted.add("node-1");
@@ -166,7 +197,7 @@ describe("a node that is gone", () => {
     expect(world.done).toEqual([]);
   });
 
-  test("is looked for while others are tagged, and the nodes are counted where there is one", () => {
+  test("is looked for while others are tagged, and the nodes are listed if there is one", () => {
     const world = tagged(2);
     world.nodes.delete("node-1");
     join(world, 4);
@@ -176,7 +207,7 @@ describe("a node that is gone", () => {
     const related = { nodes: { resourceVersion: "1", items: [] } };
     expect(controller.stateOf?.([UNANSWERED], { ...CONTEXT, related })).toBeUndefined();
     expect(controller.stateOf?.([UNANSWERED], { ...CONTEXT, related: {} })).toBeUndefined();
-    // What is no node is one that is left out: it counts in the API server alone.
+    // A malformed node names no resource.
     const broken = { nodes: { resourceVersion: "1", items: [{}] } };
     expect(controller.asks(namespace, { ...CONTEXT, related: broken })).toMatchObject({ ask: { ids: [] } });
   });

@@ -105,14 +105,16 @@ export interface Pass {
   readonly answer?: TagsAnswer;
   /** So many writes are carried out before the process ends. */
   readonly steps?: number;
+  /** What the API server lists; all nodes without it, and nothing if nodes are only counted. */
+  readonly listed?: DecisionContext["listed"] | "not listed";
   readonly count?: DecisionContext["count"];
 }
 
 /** One invocation: asks, decides and carries out, until nothing follows; undefined where the process ended before that. */
 export function pass(world: TagsUnderTest, options: Pass = {}): Decision | undefined {
   const { reason = "watch", settings = settingsOf(world), steps = Number.POSITIVE_INFINITY } = options;
-  const listed = [...world.nodes.values()].filter(({ metadata: { name } }) => !world.unlisted.has(name));
-  const items = listed.map((node) => relatedNodes.project(node));
+  const known = [...world.nodes.values()].filter(({ metadata: { name } }) => !world.unlisted.has(name));
+  const items = known.map((node) => relatedNodes.project(node));
   const related = { nodes: { resourceVersion: "1", items } };
   const context = { reason, now: NOW, related, settings };
   const question = controller.asks(namespace, context);
@@ -124,11 +126,12 @@ export function pass(world: TagsUnderTest, options: Pass = {}): Decision | undef
   }
   let subject = { object: namespace, answer, hint: undefined };
   const state = controller.stateOf?.([subject], context);
-  const counted = options.count ?? ({ kind: "count", count: world.nodes.size } as const);
-  const count = state === undefined ? undefined : counted;
+  const all = [...world.nodes.values()].map((node) => relatedNodes.project(node));
+  const { count, listed: answered = { kind: "list", items: all } } = options;
+  const listed = state === undefined || answered === "not listed" ? undefined : answered;
   let taken = 0;
   for (let round = 0; round < 6; round += 1) {
-    const plan = controller.decide([subject], { ...context, count });
+    const plan = controller.decide([subject], { ...context, listed, count });
     const [decision] = plan.kind === "each" ? plan.decisions : [];
     if (decision?.kind !== "change") return decision;
     for (const write of decision.writes) {

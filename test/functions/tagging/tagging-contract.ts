@@ -36,7 +36,7 @@ export function describeTagging(title: string, start: (folder: string) => Promis
       // Before the first action the namespace is read.
       expect(first.report?.usage.cluster).toMatchObject({ writes: 3, reads: 1, conflicts: 0 });
       for (const { name, id } of nodes) {
-        expect(ours(id)).toEqual({ team: "a", [MARK]: expect.stringMatching(/^.{6}$/) });
+        expect(ours(id)).toEqual({ team: "a", [MARK]: expect.stringMatching(/^=value.{12}$/) });
         expect(await under.labelOf(name)).toBe(awsTags.checksum({ team: "a" }));
       }
       const second = await under.invoke();
@@ -56,6 +56,20 @@ export function describeTagging(title: string, start: (folder: string) => Promis
       expect(outcomes(await under.invoke())).toEqual(["changed Tagging"]);
       expect(under.instances.get(goes.id)).toEqual({ Name: goes.name });
       expect(Object.keys(ours(stays.id))).toEqual(["team", MARK]);
+    });
+
+    test("leaves a tag whose value somebody else has set, if its node goes or it is wanted no more", async () => {
+      under.configure({ team: "a", cost: "b" });
+      const [stays, goes] = [await under.join(), await under.join()];
+      await under.invoke();
+      for (const { id } of [stays, goes])
+        under.instances.set(id, { ...under.instances.get(id), team: "theirs" });
+      await under.remove(goes.name);
+      await under.invoke();
+      expect(under.instances.get(goes.id)).toEqual({ Name: goes.name, team: "theirs" });
+      under.configure({ cost: "b" });
+      await under.invoke({ reason: "refresh" });
+      expect(ours(stays.id)).toEqual({ team: "theirs", cost: "b", [MARK]: expect.any(String) });
     });
 
     test("takes them as well where nobody but the sweep tells of it", async () => {

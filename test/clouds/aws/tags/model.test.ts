@@ -28,23 +28,55 @@ test("the checksum is the stock controller's: MD5 of the pairs, sorted as bytes 
   expect(awsTags.checksum({ "\u{1f600}": "1", "\u{ff5e}": "1" })).toBe(bytes);
 });
 
-test("a resource's mark tells our tags from all others, whatever their values are by now", () => {
+test("a resource's mark tells our tags from all others, and from those whose value somebody else has set", () => {
   const cluster = settings("tenant-a");
   const marked = awsTags.marked({ team: "a", cost: "b" }, cluster);
   expect(Object.keys(marked)).toEqual(["team", "cost", "serverless-ccm.io/tags/tenant-a"]);
-  const changed = { ...marked, team: "x", Name: "mine", "kubernetes.io/cluster/tenant-a": "owned" };
-  expect(awsTags.owned(changed, cluster)).toEqual(["team", "cost", awsTags.mark(cluster)]);
-  const { cost: _, ...rest }: Tags = changed;
+  const more = { ...marked, Name: "mine", "kubernetes.io/cluster/tenant-a": "owned" };
+  expect(awsTags.owned(more, cluster)).toEqual(["team", "cost", awsTags.mark(cluster)]);
+  expect(awsTags.owned({ ...more, team: "x" }, cluster)).toEqual(["cost", awsTags.mark(cluster)]);
+  const { cost: _, ...rest }: Tags = more;
   expect(awsTags.owned(rest, cluster)).toEqual(["team", awsTags.mark(cluster)]);
   expect(awsTags.owned({ team: "a" }, cluster)).toEqual([]);
   expect(awsTags.owned(marked, settings("tenant-b"))).toEqual([]);
 });
 
-test("forty keys of any length fit into a mark", () => {
-  const keys = Array.from({ length: 40 }, (_, index) => `${index}-${"k".repeat(120)}`);
-  const marked = awsTags.marked(Object.fromEntries(keys.map((key) => [key, ""])), settings("a"));
-  expect(marked[awsTags.mark(settings("a"))]?.length).toBe(240);
-  expect(awsTags.owned(marked, settings("a"))).toHaveLength(41);
+/** What versions before this one wrote, and how they read it: six characters of the hash of each key. */
+const digestOf = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 6);
+const previousMark = (keys: readonly string[]): string => keys.map(digestOf).toSorted().join("");
+const readPreviously = (mark: string, keys: readonly string[]): readonly string[] => {
+  const digests = new Set(mark.match(/.{6}/gs) ?? []);
+  return keys.filter((key) => digests.has(digestOf(key)));
+};
+
+test.each([1, 20, 21, 40])(
+  "%i tags of any length fit into a mark, and each is known by key and value",
+  (count) => {
+    const keys = Array.from({ length: count }, (_, index) => `${index}-${"k".repeat(120)}`);
+    const cluster = settings("a");
+    const marked = awsTags.marked(Object.fromEntries(keys.map((key) => [key, ""])), cluster);
+    const mark = marked[awsTags.mark(cluster)] ?? "";
+    // EC2 takes 256 characters of these.
+    expect(mark).toMatch(/^[A-Za-z0-9_=-]{1,256}$/);
+    expect(awsTags.owned(marked, cluster)).toHaveLength(count + 1);
+    const changed = Object.fromEntries(keys.map((key) => [key, "theirs"]));
+    expect(awsTags.owned({ ...marked, ...changed }, cluster)).toEqual([awsTags.mark(cluster)]);
+    // A version before this one knows its tags by the same mark; of more than twenty it marks the instance anew first.
+    expect(readPreviously(mark, keys)).toHaveLength(count <= 20 ? count : 0);
+  },
+);
+
+test("the mark of a version before this one names its keys; a value that is configured otherwise is somebody else's", () => {
+  const cluster = { ...settings("a"), tagging: { tags: { team: "a" }, resources: ["instance" as const] } };
+  const mark = { [awsTags.mark(cluster)]: previousMark(["team", "cost"]) };
+  expect(awsTags.owned({ team: "a", cost: "b", Name: "n", ...mark }, cluster)).toEqual([
+    ...["team", "cost"],
+    awsTags.mark(cluster),
+  ]);
+  expect(awsTags.owned({ team: "theirs", cost: "b", ...mark }, cluster)).toEqual([
+    "cost",
+    awsTags.mark(cluster),
+  ]);
 });
 
 test.each([
