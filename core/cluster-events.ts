@@ -23,6 +23,8 @@ interface EventsOfReason {
   readonly on: string;
   /** In ten minutes one of them is recorded on an object, whatever its code. */
   readonly once?: true;
+  /** By kind: how many of them are recorded in a cluster in ten minutes, where there may be objects without end. */
+  readonly atMost?: Readonly<Record<string, number>>;
   /** By code, which tells them apart and goes into their names. */
   readonly says: Readonly<Record<string, Saying>>;
 }
@@ -199,7 +201,7 @@ export const EVENTS = {
     says: {
       NoControl: {
         sentence:
-          "The cloud does not find the node's instance, and shows no other one of this cluster either: the node is not deleted. If its instance is gone, delete the node; else ask whoever runs the cloud controller, whose log says more.",
+          "The cloud does not find the node's instance, and shows no other one of this cluster where the node was seen: the node is not deleted. If its instance is gone, delete the node; else ask whoever runs the cloud controller, whose log says more.",
         when: "At once.",
       },
     },
@@ -267,7 +269,8 @@ export const EVENTS = {
   ...FIREWALL_EVENTS,
   ServingCertificate: {
     type: "Warning",
-    on: "Node",
+    on: "Node, CertificateSigningRequest",
+    atMost: { CertificateSigningRequest: 1_000 },
     says: {
       ...DENIALS,
       InstanceNotFound: {
@@ -339,6 +342,12 @@ export function isTold({ reason, code }: Pick<Told, "reason" | "code">): boolean
 /** Whether one Event of this reason is enough on an object, whatever its code. */
 export function isSaidOnce(reason: ClusterEventReason): boolean {
   return "once" in EVENTS[reason];
+}
+
+/** Returns how many Events of a reason a cluster gets in ten minutes on objects of a kind; undefined where each object may have its own. */
+export function limitOnKind(reason: ClusterEventReason, kind: string): number | undefined {
+  const { atMost = {} }: EventsOfReason = EVENTS[reason];
+  return Object.hasOwn(atMost, kind) ? atMost[kind] : undefined;
 }
 
 /** Tells an Event of the catalogue; of facts that its sentence has no room for nothing is kept. */

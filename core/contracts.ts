@@ -87,3 +87,13 @@ export const ROUTE_EVENT_SOURCE = "route_controller";
 
 /** Label of a node whose instance was tagged: a checksum of the tags; the stock controller's of AWS. */
 export const TAGS_LABEL = "k8s.io/cloud-provider-aws";
+
+/** Other names of controllers, as `--controllers` and a cluster's entry take them: the same as in the watch halves. */
+export const CONTROLLER_ALIASES: Readonly<Record<string, string>> = {
+  "cloud-node": "cloud-node-controller",
+  "cloud-node-lifecycle": "cloud-node-lifecycle-controller",
+  csr: "csr-approver",
+  service: "service-lb-controller",
+  route: "node-route-controller",
+  "tagging-controller": "tagging",
+};

@@ -18,6 +18,7 @@ export interface ApiObject {
     readonly uid: string;
     readonly resourceVersion: string;
     readonly creationTimestamp: string;
+    readonly deletionTimestamp?: string | undefined;
   };
 }
 
@@ -77,6 +78,11 @@ export interface Watch<T extends ApiObject = ApiObject> {
   snapshot(object: T, context: WatchContext): T;
   /** Whether an object, by what it is now, has something to be done on it; level-triggered. */
   needsWork(object: T, context: WatchContext): boolean;
+  /**
+   * What the owner of an object asks for, as one text: a wait for another try ends where it changes. Without it nothing but the
+   * fingerprint of `looks` ends such a wait.
+   */
+  demand?(object: T, context: WatchContext): string;
   /** Objects of other resources that decisions read. */
   readonly related: readonly Related<T>[];
   /** Looks at objects that need no work; without it there are none. */
@@ -149,6 +155,11 @@ export interface Looks<T extends ApiObject = ApiObject> {
   readonly againSeconds?: readonly [from: number, to: number];
   /** Seconds between two refreshes, where it is not `--node-status-update-frequency`; of some the cluster says it. */
   readonly everySeconds?: number | ((settings: Settings) => number);
+  /**
+   * Refreshes a second, at most, of all clusters of a cloud account together, in each thread of a relay; a cluster that had none for ten
+   * minutes has its turn in any case. Without it there is no such bound.
+   */
+  readonly refreshesPerSecond?: number;
   /** An object that needs no work is looked at when what it reads of related objects changes, too. */
   readonly whenRelatedChange?: true;
 }
@@ -172,10 +183,17 @@ export interface Controller<T extends ApiObject = ApiObject, A = unknown> extend
   load?(provider: string): Promise<void>;
   /** What the cloud is to be asked about an object; undefined where the decision does not depend on the cloud. */
   asks(object: T, context: AskContext): Question | undefined;
-  /** What of the cluster a batch is decided under, beside its objects; read in each round, before deciding. Scope `batch` alone. */
+  /** What of the cluster a batch is decided under, beside its objects; read in each round of shared writes, before deciding. */
   stateOf?(batch: readonly Subject<T, A>[], context: AskContext): StateReference | undefined;
+  /**
+   * A text that is equal as long as nothing of an object has changed that its actions of the cloud were decided on. An action whose
+   * precondition names it is carried out on such an object alone.
+   */
+  contentHash?(object: T): string;
   /** What of the cloud was found on an object's account that nothing has a use for; undefined where nobody knows. */
   orphansOf?(subject: Subject<T, A>, context: AskContext): ObjectReport["orphans"];
+  /** Names what is deleted once a later look finds it unused, too; undefined where the cloud was not observed. */
+  listCandidates?(subject: Subject<T, A>, context: AskContext): ObjectReport["candidates"];
   /** A plan for the batch; the same for the same arguments, and one decision for each subject, in their order. */
   decide(batch: readonly Subject<T, A>[], context: DecisionContext): Plan;
   /**
@@ -209,6 +227,16 @@ export interface AskContext {
   readonly settings: Settings;
   /** What operators have stopped; nothing without it. */
   readonly stop?: Stop | undefined;
+  /** Nine digits that name this invocation among others that work on the same objects. */
+  readonly actor?: string | undefined;
+  /** The object was found changed by another actor in the course of this invocation. */
+  readonly conflict?: Conflict | undefined;
+}
+
+/** What this invocation had done when it found that an object had changed. */
+export interface Conflict {
+  /** It had sent changes to the cloud: another actor's record of what was applied may be older than these. */
+  readonly hasWritten: boolean;
 }
 
 /** A question to a capability of the cloud; all questions of a batch to one capability are one call. */
@@ -240,6 +268,8 @@ export interface DecisionContext extends AskContext {
   readonly count?: ObjectCount | undefined;
   /** Names the process whose clock `now` is of: times that several of them wrote are not compared to the second. */
   readonly clock?: string | undefined;
+  /** The objects that `stateOf` had listed, projected, right after the state was read. */
+  readonly listed?: ListedObjects | undefined;
   /** What the brake of the fleet has let and held so far; undefined where there is none. */
   readonly fleet?: FleetStanding | undefined;
 }
@@ -254,7 +284,14 @@ export type StateReference = Pick<Resource, "apiVersion" | "name"> & {
   readonly at: ObjectName;
   /** A resource whose objects are counted, too. */
   readonly counted?: Pick<Resource, "apiVersion" | "name"> | undefined;
+  /** Objects of another resource that are listed, too: for decisions that must not rest on a list that the event brings. */
+  readonly listed?: Pick<Related, "resource" | "project"> | undefined;
 };
+
+/** All objects of a resource as the API server lists them now, projected; or why they cannot be listed. */
+export type ListedObjects =
+  | { readonly kind: "list"; readonly items: readonly unknown[] }
+  | { readonly kind: "unknown"; readonly message: string };
 
 /** How many objects of a resource the API server has, or why that cannot be said. */
 export type ObjectCount =

@@ -104,8 +104,8 @@ const Absent = z.strictObject({
 
 /**
  * One action of a capability of the cloud. It refers to no other action's result, and its precondition is about the object of
- * the decision: before the first action of a round that is read again, and where it is another one, has another generation or
- * is being deleted where it was not, the round ends there and the object is decided on anew.
+ * the decision: before an action that is read again, unless it was read within the last second. Where it is another object, has another
+ * content or generation, or is being deleted where it was not, the round ends there and the object is decided on anew.
  */
 export const CloudAction = z.strictObject({
   on: z.literal("cloud"),
@@ -118,6 +118,8 @@ export const CloudAction = z.strictObject({
   precondition: z.strictObject({
     uid: z.string().min(1),
     generation: z.int().optional(),
+    /** The controller's `contentHash` of the object, with all that this decision has written on it by then. */
+    content: z.string().optional(),
     /** Whether it was being deleted when this was decided. */
     deleting: z.boolean(),
     /** An object that must not be there; it is looked for right before this action, whatever was read before others. */

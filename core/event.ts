@@ -21,6 +21,12 @@ export const MAX_EVENT_BYTES = 5_000_000;
 /** Of one object, Warnings that are remembered as recorded. */
 export const MAX_SAID = 8;
 
+/** Of one object, deletion candidates that are remembered. */
+export const MAX_CANDIDATES = 64;
+
+/** The name of a deletion candidate: what is compared from one report to the next, and never read. */
+export const CandidateId = z.string().min(1).max(128);
+
 /** A controller by its canonical name; which there are, `core/watches.ts` knows. */
 export const ControllerName = z
   .string()
@@ -53,6 +59,11 @@ export const ObjectHint = z.object({
   undoneBy: z.string().min(1).max(128).optional(),
   /** `said` of its last report: Warnings that need not be recorded once more. */
   said: z.array(z.string().min(1).max(64)).max(MAX_SAID).optional(),
+  /** `candidates` of its last report, each with the seconds for which every report has named it. */
+  candidates: z
+    .array(z.object({ id: CandidateId, seconds: z.number().min(0) }))
+    .max(MAX_CANDIDATES)
+    .optional(),
 });
 export type ObjectHint = z.output<typeof ObjectHint>;
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { Because, Decision } from "#core/decision.ts";
-import { ClusterName, ControllerName, MAX_SAID } from "#core/event.ts";
+import { CandidateId, ClusterName, ControllerName, MAX_CANDIDATES, MAX_SAID } from "#core/event.ts";
 import { HandedBack } from "#core/handed-back.ts";
 
 /** Something in the cloud that nothing in the cluster has a use for any more. */
@@ -38,6 +38,11 @@ export const ObjectReport = z.object({
   seen: z.string().optional(),
   /** Warnings that are recorded for it, by what tells them apart in their ten minutes; the sender hands them back as a hint. */
   said: z.array(z.string()).max(MAX_SAID).optional(),
+  /**
+   * What in the cloud nothing in the cluster uses, and is deleted once a later look finds it unused, too; the sender hands them back as a
+   * hint. Without it there are none.
+   */
+  candidates: z.array(CandidateId).max(MAX_CANDIDATES).optional(),
   warnings: z.array(Because).optional(),
   /** Where they were looked for, and the cloud told: how many there are, and some of them. */
   orphans: z.object({ count: z.int().min(0), named: z.array(Orphan).max(MAX_NAMED_ORPHANS) }).optional(),

@@ -61,6 +61,8 @@ const SERVICES: What = { group: "", resource: "services", controller: "service-l
 const CLUSTER: What = { group: "", resource: "namespaces", name: SYSTEM_NAMESPACE };
 /** It stands for the cluster where load balancers are looked for whose Service has gone, too. */
 const SERVED_CLUSTER: What = { ...CLUSTER, controller: "service-lb-controller" };
+/** They are listed before a load balancer loses its last target. */
+const SERVED_NODES: What = { ...NODES, controller: "service-lb-controller" };
 const ROUTES = { controller: "node-route-controller" } as const;
 /** Events on what has a namespace stand there, and Services are in all of them. */
 const EVENTS_ANYWHERE: What = { group: "", resource: "events", controller: "service-lb-controller" };
@@ -110,15 +112,18 @@ export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
   service: [
     ...verbs(SERVICES, "get", "list"),
     ...verbs(SERVED_CLUSTER, "get"),
+    ...verbs(SERVED_NODES, "list"),
     ...verbs({ ...SERVICES, subresource: "status" }, "patch"),
     ...verbs(EVENTS_ANYWHERE, "create"),
     ...verbs(poolOf("keepalived", "vip-configmap"), "get", "patch"),
     ...verbs({ ...SERVICES, cloud: "kubevip" }, "patch"),
     ...verbs(poolOf("kubevip", "kubevip"), "get"),
   ],
-  // Of a node the condition alone, which is part of its status.
+  // Of a node the condition alone, which is part of its status. Nodes are counted before a route is deleted, and listed before one is taken
+  // from an instance that lives.
   route: [
     ...verbs({ ...CLUSTER, ...ROUTES }, "get"),
+    ...verbs({ ...NODES, ...ROUTES }, "list"),
     ...verbs({ ...NODES, ...ROUTES, subresource: "status" }, "patch"),
     ...verbs({ ...EVENTS, ...ROUTES }, "create"),
   ],

@@ -58,7 +58,7 @@ export const RouteSettings = z
     /** `--cluster-cidr`: one network, or one of each family; without any no route is ever made. */
     clusterCIDRs: z.array(Cidr).max(2).prefault([]),
     /** `--route-reconciliation-period`: between two comparisons of all routes that no change of nodes has brought about. */
-    reconciliationSeconds: z.number().min(10).max(86_400).prefault(600),
+    reconciliationSeconds: z.number().min(10).max(86_400).prefault(10),
   })
   .refine(({ clusterCIDRs }) => new Set(clusterCIDRs.map(isIPv6Network)).size === clusterCIDRs.length, {
     message: "two networks are one of IPv4 and one of IPv6",

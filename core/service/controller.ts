@@ -3,6 +3,7 @@ import { SERVICE_EVENT_SOURCE } from "#core/contracts.ts";
 import type {
   AskContext,
   Controller,
+  DecisionContext,
   DoneWrite,
   Question,
   RefusedAction,
@@ -13,7 +14,9 @@ import { each, referenceTo, skip } from "#core/decisions.ts";
 import { patched } from "#core/json-patch.ts";
 import { SERVICES } from "#core/resources/resource.ts";
 import { decideService } from "#core/service/decide.ts";
+import { losesLastTarget, NODES_FOR_PROOF } from "#core/service/empty-targets.ts";
 import { LOAD_BALANCERS, type LoadBalancerAction, type LoadBalancerModel } from "#core/service/model.ts";
+import { hashContent } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
 import { standingOf } from "#core/service/standing.ts";
 import { refusal, unanswered } from "#core/service/trouble.ts";
@@ -50,6 +53,8 @@ export function createServiceController(models: LoadBalancerModels): Controller<
       switch (standing.kind) {
         case "asking":
           return { capability: LOAD_BALANCERS, ask: standing.wish.question };
+        case "refused":
+          return standing.wish && { capability: LOAD_BALANCERS, ask: standing.wish.question };
         case "leaving":
         case "undoing":
           return { capability: LOAD_BALANCERS, ask: standing.question };
@@ -57,8 +62,18 @@ export function createServiceController(models: LoadBalancerModels): Controller<
           return undefined;
       }
     },
+    stateOf(batch, context) {
+      const model = modelOf(context);
+      const isNeeded = (service: Service): boolean => {
+        if (model === undefined) return false;
+        const standing = standingOf(service, model, context);
+        return standing.kind === "asking" && losesLastTarget(service, standing.wish, model);
+      };
+      return batch.some(({ object }) => isNeeded(object)) ? NODES_FOR_PROOF : undefined;
+    },
     decide: (batch, context) =>
       each(batch.map((subject) => decideSubject(subject, modelOf(context), context))),
+    contentHash: hashContent,
     fold: folded,
     foldOther: (subject, done, context) => foldedOther(subject, done, modelOf(context)),
     refused: (subject, refusal, context) => refusedAction(subject, refusal, modelOf(context), context),
@@ -68,7 +83,7 @@ export function createServiceController(models: LoadBalancerModels): Controller<
 function decideSubject(
   { object, answer }: Subject<Service, Answer>,
   model: LoadBalancerModel | undefined,
-  context: AskContext,
+  context: DecisionContext,
 ): Decision {
   if (model !== undefined) {
     const seen = answer?.kind === "observed" ? answer.state : undefined;
@@ -86,6 +101,9 @@ function refusedAction(
   context: AskContext,
 ): Decision | undefined {
   const { kind, reason, message } = answer;
+  // Whatever the cloud's word for it looks like: a throttle passes, and so does what we gave up ourselves.
+  if (answer.kind === "error" && (answer.code === "Throttled" || answer.code === "Aborted"))
+    return unanswered(service, answer, context.now);
   const problem = model?.problemOf?.(action, { kind, reason }, service);
   if (problem === undefined) {
     if (answer.kind === "conflict") return undefined;

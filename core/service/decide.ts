@@ -1,10 +1,13 @@
 import { tell } from "#core/cluster-events.ts";
-import type { AskContext } from "#core/controller.ts";
-import type { Because, CloudAction, ClusterEvent, Decision, Write } from "#core/decision.ts";
+import type { DecisionContext } from "#core/controller.ts";
+import type { Because, CloudAction, ClusterEvent, Decision, PatchWrite, Write } from "#core/decision.ts";
 import { type About, change, referenceTo, retry, skip, unchanged } from "#core/decisions.ts";
+import { patched } from "#core/json-patch.ts";
 import { SERVICES } from "#core/resources/resource.ts";
+import { type Claimant, endClaim } from "#core/service/claims.ts";
 import { type Doubt, doubtOf, secondsOfMaking } from "#core/service/doubt.ts";
-import { type Mark, markOf } from "#core/service/mark.ts";
+import { keepLastTarget, losesLastTarget } from "#core/service/empty-targets.ts";
+import { awaitedTargets, type Mark, markOf } from "#core/service/mark.ts";
 import {
   LOAD_BALANCERS,
   type LoadBalancerAction,
@@ -13,20 +16,31 @@ import {
   type LoadBalancerStep,
   type Problem,
 } from "#core/service/model.ts";
-import { hashOfIngress, ingressOf } from "#core/service/needs-work.ts";
+import { hashContent, hashOfIngress, ingressOf } from "#core/service/needs-work.ts";
 import { IN_PROGRESS, LIMIT_REACHED } from "#core/service/problems.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
-import { standingOf, type Wish } from "#core/service/standing.ts";
-import { refusal, sentenceOf, unanswered, warningOf } from "#core/service/trouble.ts";
+import { canFollowNodes, claimantIn, type Standing, standingOf, type Wish } from "#core/service/standing.ts";
+import {
+  awaitingTargets,
+  type Retry,
+  refusal,
+  sentenceOf,
+  unanswered,
+  warningOf,
+} from "#core/service/trouble.ts";
 import {
   claim,
+  claimLeaving,
   claimTargets,
+  claimTargetsOnly,
   edited,
   giveUp,
   leave,
   letGo,
   type MarkFacts,
+  recordTargets,
   release,
+  rest,
   settle,
 } from "#core/service/writes.ts";
 
@@ -37,7 +51,7 @@ export interface ServiceFacts {
   readonly answer: LoadBalancerAnswer | undefined;
   /** What the cloud itself answered. */
   readonly seen: unknown;
-  readonly context: AskContext;
+  readonly context: DecisionContext;
 }
 
 /**
@@ -46,6 +60,7 @@ export interface ServiceFacts {
  */
 export function decideService(service: Service, { model, answer, seen, context }: ServiceFacts): Decision {
   const { settings, now } = context;
+  const claimant = claimantIn(context);
   const reference = referenceTo(SERVICES, service);
   const standing = standingOf(service, model, context);
   switch (standing.kind) {
@@ -59,70 +74,126 @@ export function decideService(service: Service, { model, answer, seen, context }
       return retry(reference, NODES_STALE, 2);
     case "no-turn":
       return retry(reference, noTurn(settings.loadBalancers.max), 60, [LIMIT]);
+    case "yielding":
+      return retry(reference, YIELDED, YIELDED_SECONDS);
+    case "rechecking":
+      return retry(reference, TO_BE_RECHECKED, standing.afterSeconds);
     case "refused":
-      return refusal(service, standing.problem, now);
+      return refuse(service, standing, { model, answer, seen, context });
     case "applied":
-      return settled(service, standing.wish, { ingress: ingressOf(service), warnings: [] }, now);
+      return settled(service, standing.wish, { ingress: ingressOf(service), warnings: [] }, claimant);
     case "asking": {
-      if (answer?.kind !== "observed") return unanswered(service, answer, now);
       const { wish } = standing;
-      return ensure(service, wish, model.next(wish.question, answer.state, settings), now);
+      if (standing.needsPlace === true) {
+        if (answer?.kind !== "observed") return unanswered(service, answer, now, wish);
+        // A load balancer that the cloud shows as the cluster's holds a place, whoever made it.
+        if (model.shows?.(wish.question, seen, settings) !== true)
+          return retry(reference, noTurn(settings.loadBalancers.max), 60, [LIMIT]);
+      }
+      const kept = losesLastTarget(service, wish, model)
+        ? keepLastTarget(service, model, context)
+        : undefined;
+      if (kept !== undefined) return kept;
+      if (answer?.kind !== "observed") return unanswered(service, answer, now, wish);
+      const step = model.next(wish.question, answer.state, settings);
+      if (step.kind !== "refused") return ensure(service, wish, step, claimant);
+      return refuse(service, { wish, problem: step.problem }, { model, answer, seen, context });
     }
     case "leaving": {
       if (answer?.kind !== "observed") return unanswered(service, answer, now);
       const { question } = standing;
       const isShown = model.shows?.(question, seen, settings) ?? true;
-      const doubt: Doubt = model.showsAtOnce === true ? CERTAIN : doubtOf(service, isShown, now);
-      return clear(service, model.next(question, answer.state, settings), { doubt, now });
+      const doubt = doubtOf(service, { isShown, showsAtOnce: model.showsAtOnce === true }, claimant);
+      return clear(service, model.next(question, answer.state, settings), { doubt, claimant });
     }
     case "undoing": {
       if (answer?.kind !== "observed") return unanswered(service, answer, now);
-      return undo(service, standing.mark, model.next(standing.question, answer.state, settings), now);
+      return undo(service, standing.mark, model.next(standing.question, answer.state, settings), claimant);
     }
   }
 }
 
-function ensure(service: Service, wish: Wish, step: LoadBalancerStep, now: Date): Decision {
+/** Tells what is refused of a Service, and lets a load balancer that is there follow the nodes all the same. */
+function refuse(
+  service: Service,
+  { problem, wish, dueInSeconds }: Omit<Extract<Standing, { readonly kind: "refused" }>, "kind">,
+  { model, answer, context }: ServiceFacts,
+): Decision {
+  const { settings, now } = context;
+  const claimant = claimantIn(context);
+  const refused = refusal(service, problem, now);
+  const afterSeconds = Math.min(refused.afterSeconds, dueInSeconds ?? refused.afterSeconds);
+  const told = { ...refused, afterSeconds };
+  if (wish === undefined || !canFollowNodes(wish.question, model)) return told;
+  if (answer?.kind !== "observed") return sooner(told, unanswered(service, answer, now));
+  const question = { ...wish.question, onlyTargets: true } as const;
+  const actions = model.followNodes?.(question, answer.state, settings);
+  if (actions === undefined) return told;
+  const facts = factsOf(wish, ingressOf(service), now);
+  const isDone = actions.length === 0;
+  const claimed = isDone
+    ? recordTargets(service, facts, claimant)
+    : claimTargetsOnly(service, facts, claimant);
+  const writes = [claimed, ...actionsOf(service, claimed, actions)];
+  return changeOr(service, writes, { because: FOLLOWING, warnings: [becauseOf(problem)] }, told);
+}
+
+/** The first retry, due when the sooner of the two is. */
+function sooner(one: Retry, other: Retry): Decision {
+  return { ...one, afterSeconds: Math.min(one.afterSeconds, other.afterSeconds) };
+}
+
+type Step = Exclude<LoadBalancerStep, { readonly kind: "refused" }>;
+
+function ensure(service: Service, wish: Wish, step: Step, claimant: Claimant): Decision {
   const reference = referenceTo(SERVICES, service);
+  const { now } = claimant;
   const facts = factsOf(wish, ingressOf(service), now);
   switch (step.kind) {
     case "act": {
       const afterSeconds = step.once === true ? secondsOfMaking(service, now) : undefined;
       if (afterSeconds !== undefined) return retry(reference, MAYBE_MADE, afterSeconds);
-      const making = step.once === true ? { making: now.toISOString() } : {};
       const claimed =
-        step.onlyTargets === true ? claimTargets(service, facts) : claim(service, { ...facts, ...making });
-      const writes = [claimed, ...actionsOf(service, step.actions)];
+        step.onlyTargets === true
+          ? claimTargets(service, facts, claimant)
+          : claim(service, facts, claimant, step.once);
+      const writes = [claimed, ...actionsOf(service, claimed, step.actions)];
       return changeOr(service, writes, { because: step.because, events: [ENSURING] }, unchanged(reference));
     }
     case "write": {
       // One after the other: what the second one changes the first one may have made.
-      const next = claim(service, facts) ?? edited(service, step.edit);
+      const next = claim(service, facts, claimant) ?? edited(service, step.edit);
       return changeOr(service, [next], { because: step.because }, waiting(service, step));
     }
     case "wait":
-      return changeOr(service, [claim(service, facts)], { because: step.because }, waiting(service, step));
+      return changeOr(
+        service,
+        [rest(service, facts, claimant)],
+        { because: step.because },
+        waiting(service, step),
+      );
     case "handed-over":
-      return settled(service, wish, { ingress: ingressOf(service), warnings: step.warnings }, now);
-    case "refused":
-      return refusal(service, step.problem, now);
+      return settled(service, wish, { ingress: ingressOf(service), warnings: step.warnings }, claimant);
     case "elsewhere":
       return skip(reference, ELSEWHERE);
     case "settled":
       // A load balancer without an address is none yet, and what stands in the status is not cleared for it.
       return step.ingress.length === 0
         ? retry(reference, NO_ADDRESS, NO_ADDRESS_SECONDS)
-        : settled(service, wish, { ...step, ingress: step.ingress.map(explicit) }, now);
+        : settled(service, wish, { ...step, ingress: step.ingress.map(explicit) }, claimant);
   }
 }
 
 function settled(
   service: Service,
   wish: Wish,
-  { ingress, warnings }: Pick<Extract<LoadBalancerStep, { kind: "settled" }>, "ingress" | "warnings">,
-  now: Date,
+  { ingress, warnings, awaits }: Omit<Extract<LoadBalancerStep, { kind: "settled" }>, "kind">,
+  claimant: Claimant,
 ): Decision {
-  const facts = factsOf(wish, ingress, now);
+  const making = endClaim(markOf(service), claimant);
+  const whole = factsOf(wish, ingress, claimant.now);
+  const targets = awaits === undefined ? whole.targets : awaitedTargets(whole.targets);
+  const facts = { ...whole, targets, ...(making === undefined ? {} : { making }) };
   const events = [
     ...eventsOf(service, wish, facts),
     ...warnings.map((problem) => warningOf(service, problem)),
@@ -133,7 +204,9 @@ function settled(
     service,
     [settle(service, ingress, facts)],
     about,
-    unchanged(referenceTo(SERVICES, service)),
+    awaits === undefined
+      ? unchanged(referenceTo(SERVICES, service))
+      : awaitingTargets(service, awaits, claimant.now),
   );
 }
 
@@ -141,16 +214,18 @@ const CERTAIN: Doubt = { kind: "none" };
 
 interface Leaving {
   readonly doubt: Doubt;
-  readonly now: Date;
+  readonly claimant: Claimant;
 }
 
-function clear(service: Service, step: LoadBalancerStep, { doubt, now }: Leaving): Decision {
+function clear(service: Service, step: LoadBalancerStep, { doubt, claimant }: Leaving): Decision {
+  const { now } = claimant;
   const reference = referenceTo(SERVICES, service);
   const otherwise = unchanged(reference);
   switch (step.kind) {
     case "act": {
       const about = { because: step.because, events: [DELETING] };
-      return changeOr(service, actionsOf(service, step.actions), about, otherwise);
+      const claimed = claimLeaving(service, claimant);
+      return changeOr(service, [claimed, ...actionsOf(service, claimed, step.actions)], about, otherwise);
     }
     case "write": {
       const writes = [edited(service, step.edit)];
@@ -161,10 +236,8 @@ function clear(service: Service, step: LoadBalancerStep, { doubt, now }: Leaving
     case "refused":
       return refusal(service, step.problem, now);
     case "elsewhere":
-      // What is ours by our annotation is let go: nothing of it is there, or it would not be another's.
-      return markOf(service) === undefined
-        ? skip(reference, ELSEWHERE)
-        : changeOr(service, [release(service)], { because: RELEASED }, otherwise);
+      // Nothing of ours is there, or it would not be another's.
+      return changeOr(service, [release(service)], { because: RELEASED }, otherwise);
     case "handed-over":
     case "settled":
       if (step.kind === "settled" && step.ingress.length > 0)
@@ -182,11 +255,11 @@ function clear(service: Service, step: LoadBalancerStep, { doubt, now }: Leaving
 }
 
 /** Takes away what was made of a Service that wants a load balancer and cannot have it. */
-function undo(service: Service, mark: Mark, step: LoadBalancerStep, now: Date): Decision {
+function undo(service: Service, mark: Mark, step: LoadBalancerStep, claimant: Claimant): Decision {
   const isGone = step.kind === "handed-over" || (step.kind === "settled" && step.ingress.length === 0);
-  if (!isGone) return clear(service, step, { doubt: CERTAIN, now });
+  if (!isGone) return clear(service, step, { doubt: CERTAIN, claimant });
   const { version: _, uid: __, ...facts } = mark;
-  const given = giveUp(service, { ...facts, state: "refused", at: now.toISOString() });
+  const given = giveUp(service, { ...facts, state: "refused", at: claimant.now.toISOString() });
   return changeOr(service, [given], { because: UNDONE }, unchanged(referenceTo(SERVICES, service)));
 }
 
@@ -215,14 +288,17 @@ function waiting(service: Service, step: Extract<LoadBalancerStep, { kind: "wait
   return retry(referenceTo(SERVICES, service), because, afterSeconds);
 }
 
-/** Each is guarded by what the Service was when it was decided. */
+/** Each is guarded by what the Service was when it was decided, and by the claim that was written on it then. */
 function actionsOf(
-  { metadata: { uid, generation, deletionTimestamp } }: Service,
+  service: Service,
+  claimed: PatchWrite | undefined,
   actions: readonly LoadBalancerAction[],
 ): CloudAction[] {
+  const { uid, generation, deletionTimestamp } = service.metadata;
   const precondition = {
     uid,
     ...(generation === undefined ? {} : { generation }),
+    content: hashContent(claimed === undefined ? service : patched(service, claimed.patch)),
     deleting: deletionTimestamp !== undefined,
   };
   return actions.map(({ action, target, parameters }) => ({
@@ -271,6 +347,10 @@ const LIMIT = tell("SyncLoadBalancerFailed", "LoadBalancerLimit", {});
 const NOTHING_WRITTEN_SECONDS = 30;
 const NO_ADDRESS_SECONDS = 5;
 const NO_ADDRESS: Because = { code: IN_PROGRESS, message: "the load balancer has no address yet" };
+const FOLLOWING: Because = {
+  code: "FollowingNodes",
+  message: "the targets follow the nodes; something else that the Service asks for is refused",
+};
 const SOMETHING_LEFT_SECONDS = 10;
 const SOMETHING_LEFT: Because = { code: IN_PROGRESS, message: "something of the load balancer is left" };
 const LOOKED_FOR: Because = {
@@ -287,6 +367,16 @@ const UNDONE: Because = {
   message: "nothing is left of what was made before the cloud refused the rest",
 };
 const ELSEWHERE: Because = { code: "Elsewhere", message: "the load balancer is another controller's" };
+/** By then the other actor is done, or has died with its requests. */
+const YIELDED_SECONDS = 45;
+const YIELDED: Because = {
+  code: IN_PROGRESS,
+  message: "another actor has claimed the Service in the meantime, and goes on with it",
+};
+const TO_BE_RECHECKED: Because = {
+  code: IN_PROGRESS,
+  message: "all is applied; another actor was at it before, and the cloud is observed once more",
+};
 const NODES_UNKNOWN: Because = {
   code: "NodesUnknown",
   message: "the event came without the cluster's nodes",

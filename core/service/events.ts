@@ -44,6 +44,11 @@ export const SERVICE_EVENTS = {
         sentence: "There are no available nodes for LoadBalancer",
         when: "The load balancer is there, and has no node to send to.",
       },
+      TargetsKept: {
+        sentence:
+          "There are no available nodes for LoadBalancer: it keeps its targets until the API server has listed no eligible node twice, 30 seconds apart",
+        when: "The last node that it may send to seems to be gone: deleted, excluded by its label, or about to go by the autoscaler's taint.",
+      },
     },
   },
   DeletingLoadBalancer: {
@@ -78,8 +83,17 @@ export const SERVICE_EVENTS = {
       },
       CloudUnavailable: {
         sentence: `The cloud does not do at present what the load balancer needs, and ${LASTS}`,
-        when: "The Service waits for a minute and longer: the cloud throttles, fails, denies, or was not asked.",
+        when: "Within ten seconds where the cloud throttles, fails or was not asked, and at once where it denies. Not where an audit alone fails.",
       },
+    },
+  },
+  /** As DigitalOcean's controller has it, beside `SyncLoadBalancerFailed`. */
+  LoadBalancerConfigError: {
+    type: "Warning",
+    on: "Service",
+    says: {
+      NodesWithoutPublicAddress: PROBLEMS.NodesWithoutPublicAddress,
+      InvalidAnnotation: PROBLEMS.InvalidAnnotation,
     },
   },
   DeleteLoadBalancerFailed: {
@@ -98,7 +112,7 @@ export const SERVICE_EVENTS = {
       },
       CloudUnavailable: {
         sentence: `The cloud does not delete the load balancer at present, and ${LASTS}`,
-        when: "The Service waits for a minute and longer: the cloud throttles, fails, denies, or was not asked.",
+        when: "Within ten seconds where the cloud throttles, fails or was not asked, and at once where it denies.",
       },
     },
   },

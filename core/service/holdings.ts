@@ -31,6 +31,8 @@ export type Holding = z.output<typeof Holding>;
 /** The `state` of such an observation: all there is, or the observation is an error. */
 export const HoldingsState = z.strictObject({
   holdings: z.array(Holding),
+  /** Of an audit: what `OrphanModel.tidyShared` reads of what several load balancers share. */
+  shared: z.unknown().optional(),
   /** Of an audit: the holding that may be removed now, as far as marks tell, and what `OrphanModel.next` reads of it. */
   removable: z.strictObject({ id: z.string(), state: z.unknown() }).optional(),
 });

@@ -45,6 +45,8 @@ export interface Problem {
   readonly allowed?: string | undefined;
   /** For the operator: the log line and `explain`. */
   readonly detail?: string | undefined;
+  /** A second Warning with the reason that the cloud's stock controller has for it, beside `SyncLoadBalancerFailed`. */
+  readonly stockReason?: "LoadBalancerConfigError" | undefined;
 }
 
 /** An action without what the controller adds to it: the capability and the guard. */
@@ -82,7 +84,13 @@ export type LoadBalancerStep =
   /** Nothing is done until somebody mends it; what is there stays as it is. */
   | { readonly kind: "refused"; readonly problem: Problem }
   /** All is as it is to be. `ingress` is empty where nothing is wanted and nothing of ours is left. */
-  | { readonly kind: "settled"; readonly ingress: readonly Ingress[]; readonly warnings: readonly Problem[] }
+  | {
+      readonly kind: "settled";
+      readonly ingress: readonly Ingress[];
+      readonly warnings: readonly Problem[];
+      /** Some nodes cannot be targets yet and may become some: the addresses are published, and the targets are looked at again. */
+      readonly awaits?: Because | undefined;
+    }
   /** The same where somebody in the cluster writes the status by what we have written on the Service: it stays as it is, also where nothing is wanted. */
   | { readonly kind: "handed-over"; readonly warnings: readonly Problem[] }
   /** Another controller's (`aws-load-balancer-type: external`): nothing is done, nothing is said. */
@@ -100,6 +108,12 @@ interface MarkedOrphans {
 
 /** Orphans that are what an account pays for, and what clients may still use: one at a time, and only where the operator wants it. */
 export interface RemovedOrphans extends MarkedOrphans {
+  /**
+   * Returns what an audit does about that which several load balancers share, by the `shared` that came with it: what none of them uses
+   * is marked as unused since `now`, and removed when it has been unused for a period of grace. Nobody else removes it, because a load
+   * balancer that goes cannot know which ones come. Actions do not depend on one another.
+   */
+  tidyShared?(shared: unknown, now: Date, settings: Settings): readonly LoadBalancerAction[];
   /**
    * What is next for it to go, with all that belongs to it, by the `state` that came with the audit and that `fold` has kept. What is cut
    * short at any point is found by the next audit, the rest included.
@@ -127,6 +141,17 @@ export interface LoadBalancerModel {
   ): Extract<LoadBalancerStep, { readonly kind: "refused" | "elsewhere" }> | undefined;
   /** Deciding again on the folded results of an `act` comes nearer to `settled` each time. */
   next(question: LoadBalancerQuestion, observed: unknown, settings: Settings): LoadBalancerStep;
+  /**
+   * Returns the actions by which the load balancer that is there comes to send to the question's nodes, while something else that the
+   * Service asks for is refused: targets are registered and deregistered, and what new targets need in order to be reached is opened.
+   * All else stays as it is. Returns undefined where the cloud shows no load balancer of the Service, or where its targets cannot be told.
+   * `question.onlyTargets` is set, but the observation may hold more. Without this function the targets stay as well.
+   */
+  followNodes?(
+    question: LoadBalancerQuestion,
+    observed: unknown,
+    settings: Settings,
+  ): readonly LoadBalancerAction[] | undefined;
   /** What was made is seen from then on, by whoever asks: then "there is none" is believed at once. */
   readonly showsAtOnce?: true;
   /** Whether the load balancer that a Service asks for by now is among what the cloud was seen to have; so without it. */
@@ -156,6 +181,8 @@ export interface LoadBalancerModel {
    * until somebody mends something; `observed` is what there was before the first of them. Without it all stays.
    */
   undoes?(action: LoadBalancerAction, observed: unknown): boolean;
+  /** Its load balancers send to no nodes of their own choice: whoever is elected, or announces the address, takes the requests. */
+  readonly hasNoTargets?: true;
   /** The part of a node that targets depend on, such as the id of its instance; undefined where the node cannot be a target of the Service. */
   targetOf(node: TargetNode, service: Service): string | undefined;
 }

@@ -1,6 +1,6 @@
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_CLASS, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
 import { canonicalJson, hashOf } from "#core/hash.ts";
-import { markOf, UNKNOWN_TARGETS } from "#core/service/mark.ts";
+import { hasAppliedTargets, markOf } from "#core/service/mark.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
 import { snapshotOf } from "#core/service/snapshot.ts";
 import type { Settings } from "#core/settings.ts";
@@ -19,12 +19,18 @@ export function asksForLoadBalancer({ metadata, spec }: Service): boolean {
 }
 
 /**
- * Whether a Service that wants none may still have a load balancer of ours. The finalizer alone does not tell, as other controllers
- * write the same: our annotation does, or that the Service is of the class whose controller we are.
+ * Whether a Service that wants none may still have a load balancer of ours. As in the stock controller the finalizer of one that is being
+ * deleted, or is of another type, is reason enough to ask the cloud: our annotation is a cache, and whoever replaces the Service drops it.
+ * A living Service of another controller's class has that controller's finalizer, and is ours by our annotation alone.
  */
 export function needsCleanup(service: Service, settings: ClassSettings = {}): boolean {
   if (wantsLoadBalancer(service, settings) || !hasFinalizer(service)) return false;
-  return isMarked(service) || isOfOurClass(service, settings);
+  return !asksForLoadBalancer(service) || isMarked(service);
+}
+
+/** Whether it lives and is of another type than LoadBalancer. */
+export function hasLostType({ metadata, spec }: Service): boolean {
+  return spec.type !== LOAD_BALANCER && metadata.deletionTimestamp === undefined;
 }
 
 /** Whether there is something to do on a Service as it is now, for whoever watches; `settings` are the cluster's. */
@@ -34,7 +40,8 @@ export function needsWork(service: Service, settings: Settings): boolean {
   return (
     !hasFinalizer(service) ||
     mark?.state !== "applied" ||
-    mark.targets === UNKNOWN_TARGETS ||
+    mark.making !== undefined ||
+    !hasAppliedTargets(mark) ||
     mark.ingress !== hashOfIngress(ingressOf(service)) ||
     mark.seen !== seenHash(service, settings)
   );
@@ -65,6 +72,16 @@ export function seenHash(service: Service, { cluster, cloud }: Settings): string
   const { metadata, spec } = snapshotOf(service);
   const { [LOAD_BALANCER_ANNOTATION]: _, ...annotations } = metadata.annotations ?? {};
   return hashOf(canonicalJson({ annotations, spec, cluster, cloud }));
+}
+
+/**
+ * Stands for all of a Service that its owner says of it, our annotation included: what an action of the cloud is guarded by. Finalizers and
+ * status are left out.
+ */
+export function hashContent(service: Service): string {
+  const { metadata, spec } = snapshotOf(service);
+  const { uid, annotations, labels } = metadata;
+  return hashOf(canonicalJson({ uid, annotations, labels, spec }));
 }
 
 const LOAD_BALANCER = "LoadBalancer";

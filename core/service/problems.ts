@@ -94,6 +94,9 @@ export const PROBLEMS = {
   TooManyRules: refused(
     "The Service's ports and source ranges make more rules than a security group may have. Name fewer networks, or fewer ports.",
   ),
+  TooManyNodeRules: refused(
+    `The security group of the cluster's nodes has as many rules as it may have, those of all Services of the cluster together: this Service's do not fit. It is tried again every few minutes. Delete a Service, or ask whoever runs the cloud controller to raise the quota of rules of a security group.`,
+  ),
   TooManyPorts: refused("The Service has more ports than a load balancer may have listeners."),
   TooManyTargets: refused(
     "The cluster has more nodes than a load balancer may have targets: some of them get nothing of it.",
@@ -117,7 +120,7 @@ export const PROBLEMS = {
     `A node names an instance that cannot be told to be this cluster's, and the load balancer does not send to it. ${ASK}`,
   ),
   QuotaExceeded: refused(
-    `The cloud account has as many load balancers, or parts of them, as it may have. ${ASK}`,
+    `The cloud account has as many load balancers, or parts of them, as it may have, those of all its clusters together. It is tried again every few minutes. ${ASK}`,
   ),
   DeletionProtected: refused(
     `The load balancer that the Service had before is protected from deletion in the cloud, by somebody else than this controller, and stays until the protection is taken away. ${ASK}`,
@@ -145,6 +148,18 @@ export type ProblemCode = keyof typeof PROBLEMS;
 /** The code under which a problem is told. */
 export function toldCodeOf({ code }: { readonly code: string }): ProblemCode {
   return Object.hasOwn(PROBLEMS, code) ? (code as ProblemCode) : "LoadBalancerRefused";
+}
+
+/** Problems that time mends, or the end of another Service: limits that several Services share. */
+const SHARED_LIMITS: ReadonlySet<ProblemCode> = new Set([
+  "PoolExhausted",
+  "QuotaExceeded",
+  "TooManyNodeRules",
+]);
+
+/** Whether a problem is a limit that the Service shares with others, so that it may fit in without being changed. */
+export function isSharedLimit(problem: { readonly code: string }): boolean {
+  return SHARED_LIMITS.has(toldCodeOf(problem));
 }
 
 /** The code of a Service whose load balancer the cloud is still at. */

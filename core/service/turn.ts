@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Related, RelatedObjects } from "#core/controller.ts";
 import { SERVICES } from "#core/resources/resource.ts";
+import { isGivenUp, markOf } from "#core/service/mark.ts";
 import {
   asksForLoadBalancer,
   type ClassSettings,
@@ -23,7 +24,8 @@ type Claim = z.output<typeof Claim>;
 
 /**
  * All Services with a load balancer, which those that wait for their first one read: a cluster has so many and no more. Whoever has
- * one is not asked to give it up, and does not read them.
+ * one is not asked to give it up, and does not read them. A Service that the cloud has refused reads them: where another one goes, it is
+ * tried again.
  */
 export const relatedServices: Related<Service> = {
   resource: SERVICES,
@@ -38,8 +40,21 @@ export const relatedServices: Related<Service> = {
     const ofClass = loadBalancerClass === undefined ? {} : { class: loadBalancerClass };
     return { uid, created: creationTimestamp, holds, ...ofClass } satisfies Claim;
   },
-  reads: (service) => (asksForLoadBalancer(service) && !holdsPlace(service) ? "all" : []),
+  reads: (service) =>
+    asksForLoadBalancer(service) && (!holdsPlace(service) || isRefused(service)) ? "all" : [],
 };
+
+function isRefused(service: Service): boolean {
+  const mark = markOf(service);
+  return mark !== undefined && isGivenUp(mark);
+}
+
+/** Returns how many other Services have a load balancer; undefined where the event came without them. */
+export function countHolders({ metadata: { uid } }: Service, related: RelatedObjects): number | undefined {
+  const list = related[SERVICES.name];
+  if (list === undefined) return undefined;
+  return claimsOf(list.items).filter((claim) => claim.holds && claim.uid !== uid).length;
+}
 
 /**
  * Whether it is a Service's turn to get its first load balancer: those that hold one come first, then the older ones, and `max` of

@@ -2,12 +2,13 @@ import type { AskContext } from "#core/controller.ts";
 import type { Decision } from "#core/decision.ts";
 import { change, referenceTo } from "#core/decisions.ts";
 import { SERVICES } from "#core/resources/resource.ts";
-import { markOf } from "#core/service/mark.ts";
+import { holdersThen, markOf } from "#core/service/mark.ts";
 import type { LoadBalancerModel, Problem } from "#core/service/model.ts";
 import { hashOfIngress, ingressOf } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
 import { standingOf } from "#core/service/standing.ts";
 import { sentenceOf, warningOf } from "#core/service/trouble.ts";
+import { countHolders } from "#core/service/turn.ts";
 import { giveUp } from "#core/service/writes.ts";
 
 /**
@@ -26,8 +27,10 @@ export function startUndoing(
   if (standing?.kind !== "asking") return undefined;
   const { hashes, nodes } = standing.wish;
   const { code, field } = problem;
+  const holders = countHolders(service, context.related);
   const given = giveUp(service, {
     ...hashes,
+    ...(holders === undefined ? {} : { targets: holdersThen(holders) }),
     state: "undoing",
     refused: { code, ...(field === undefined ? {} : { field }) },
     ingress: hashOfIngress([]),

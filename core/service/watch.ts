@@ -1,6 +1,12 @@
 import type { Watch } from "#core/controller.ts";
 import { SERVICES } from "#core/resources/resource.ts";
-import { type ClassSettings, ingressOf, needsWork, wantsLoadBalancer } from "#core/service/needs-work.ts";
+import {
+  type ClassSettings,
+  ingressOf,
+  needsWork,
+  seenHash,
+  wantsLoadBalancer,
+} from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
 import { parseService, snapshotOf } from "#core/service/snapshot.ts";
 import { relatedNodes } from "#core/service/target-nodes.ts";
@@ -20,6 +26,7 @@ export const serviceWatch: Watch<Service> = {
   parse: parseService,
   snapshot: snapshotOf,
   needsWork: (service, { settings }) => needsWork(service, settings),
+  demand: (service, { settings }) => seenHash(service, settings),
   related: [relatedNodes, relatedServices],
   looks: {
     // What somebody writes on a Service that matters makes it need work: no drift is left to be looked for.

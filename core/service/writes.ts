@@ -3,16 +3,27 @@ import type { PatchWrite } from "#core/decision.ts";
 import { patchObject } from "#core/decisions.ts";
 import { add, type Edit, NO_EDIT, pointer, remove, setEntries, test } from "#core/json-patch.ts";
 import { SERVICES } from "#core/resources/resource.ts";
+import { type Claimant, endClaim, restClaim, takeClaim } from "#core/service/claims.ts";
 import {
+  blankMark,
   isGivenUp,
   isSameMark,
   type Mark,
   markOf,
+  NO_TARGETS,
+  readNoNodeSince,
   UNKNOWN_TARGETS,
   writtenMark,
 } from "#core/service/mark.ts";
 import type { ServiceEdit } from "#core/service/model.ts";
-import { hasFinalizer, hashOfIngress, ingressOf, isOfOurClass } from "#core/service/needs-work.ts";
+import {
+  asksForLoadBalancer,
+  hasFinalizer,
+  hashOfIngress,
+  hasLostType,
+  ingressOf,
+  isOfOurClass,
+} from "#core/service/needs-work.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
 
 const FINALIZERS = "/metadata/finalizers";
@@ -29,23 +40,81 @@ export type MarkFacts = Omit<Mark, "version" | "uid">;
  * Takes a Service on: the finalizer, and in our annotation that something is under way. It comes before the first change of the
  * cloud; undefined where both stand there.
  */
-export function claim(service: Service, facts: MarkFacts): PatchWrite | undefined {
-  const { seen, desired, targets } = appliedBefore(service);
-  const making = facts.making ?? markOf(service)?.making;
-  const mark = setMark(service, {
-    ...facts,
-    ...{ seen, desired, targets, state: "applying" },
-    ...(making === undefined ? {} : { making }),
-    at: sinceWhen(service, facts),
-  });
+export function claim(
+  service: Service,
+  facts: MarkFacts,
+  claimant: Claimant,
+  isCreating = false,
+): PatchWrite | undefined {
+  const making = takeClaim(markOf(service), claimant, isCreating);
+  const mark = setMark(service, applying(service, { ...facts, making }));
   return patch(service, [asWanted(service), addFinalizer(service), mark]);
 }
 
-/** The same where nothing but targets is changed: all else stays as it was applied, and need not be looked at for these. */
-export function claimTargets(service: Service, facts: MarkFacts): PatchWrite | undefined {
-  const { seen, desired } = appliedBefore(service);
-  const mark = setMark(service, { ...facts, seen, desired, targets: UNKNOWN_TARGETS });
+/** Says that something is under way, and that this actor waits for it: none of its requests is on its way any more. */
+export function rest(service: Service, facts: MarkFacts, claimant: Claimant): PatchWrite | undefined {
+  const before = markOf(service);
+  const making = restClaim(before, claimant);
+  const isResting = before?.state === "applying" && before.making === making;
+  const mark = isResting ? NO_EDIT : setMark(service, applying(service, { ...facts, making }));
   return patch(service, [asWanted(service), addFinalizer(service), mark]);
+}
+
+/**
+ * Claims a Service that has come to be of another type: were it to become one with a load balancer again, what this actor has sent may
+ * still arrive. One that is being deleted never does.
+ */
+export function claimLeaving(service: Service, claimant: Claimant): PatchWrite | undefined {
+  if (!hasLostType(service)) return undefined;
+  // Whoever took the annotation away took with it who was at work.
+  const before: Mark = markOf(service) ?? { ...blankMark(service), state: "applying" };
+  const { version: _, uid: __, ...facts } = before;
+  const making = takeClaim(before, claimant, false);
+  return patch(service, [asItIs(service), asHeld(service), setMark(service, { ...facts, making })]);
+}
+
+/** The same where nothing but targets is changed: all else stays as it was applied, and need not be looked at for these. */
+export function claimTargets(service: Service, facts: MarkFacts, claimant: Claimant): PatchWrite | undefined {
+  const { seen, desired } = appliedBefore(service);
+  const making = takeClaim(markOf(service), claimant, false);
+  const targets = targetsWhileClaimed(service, facts);
+  const mark = setMark(service, { ...facts, seen, desired, targets, making });
+  return patch(service, [asWanted(service), addFinalizer(service), mark]);
+}
+
+/**
+ * Records in our annotation which targets a load balancer has while something else that its Service asks for is refused. What was applied,
+ * and what is under way, stays recorded as it is.
+ */
+export function recordTargets(
+  service: Service,
+  facts: MarkFacts,
+  claimant: Claimant,
+): PatchWrite | undefined {
+  const before = markOf(service);
+  const isUnderWay = before?.state === "applying";
+  const making = isUnderWay ? restClaim(before, claimant) : endClaim(before, claimant);
+  return patch(service, [asWanted(service), addFinalizer(service), setTargets(service, facts, making)]);
+}
+
+/** Claims a Service before targets are changed in that case. */
+export function claimTargetsOnly(
+  service: Service,
+  facts: MarkFacts,
+  claimant: Claimant,
+): PatchWrite | undefined {
+  const making = takeClaim(markOf(service), claimant, false);
+  const mark = setTargets(service, { ...facts, targets: UNKNOWN_TARGETS }, making);
+  return patch(service, [asWanted(service), addFinalizer(service), mark]);
+}
+
+/** Says since when the API server has listed no node to send to, or that the targets are not known; all else stays as it was said. */
+export function recordNoNode(
+  service: Service,
+  targets: string,
+  facts: Omit<MarkFacts, "targets">,
+): PatchWrite | undefined {
+  return patch(service, [asWanted(service), setMark(service, { ...facts, targets })]);
 }
 
 /** What a cloud's model wants to stand on the Service itself; undefined where it stands there. */
@@ -55,6 +124,7 @@ export function edited(
 ): PatchWrite | undefined {
   const edits = [
     asItIs(service),
+    asClaimed(service),
     setMap(ANNOTATIONS, service.metadata.annotations, annotations),
     setMap(LABELS, service.metadata.labels, labels),
   ];
@@ -89,6 +159,7 @@ export function leave(
 ): PatchWrite | undefined {
   return patch(service, [
     asItIs(service),
+    asHeld(service),
     setMark(service, { ...facts, state: "leaving", at: now.toISOString() }),
   ]);
 }
@@ -105,8 +176,10 @@ export function letGo(service: Service): PatchWrite | undefined {
 
 const NOTHING = { seen: "", desired: "", targets: "" };
 
+/** The finalizer of a living Service with a load balancer of another class is by now that controller's. */
 function withoutOurs(service: Service): Edit[] {
-  return [asItIs(service), removeFinalizer(service), removeMark(service)];
+  const finalizer = asksForLoadBalancer(service) ? NO_EDIT : removeFinalizer(service);
+  return [asItIs(service), finalizer, removeMark(service)];
 }
 
 /** Nothing is written for the sake of a guard alone. */
@@ -143,22 +216,54 @@ function addFinalizer(service: Service): Edit {
   };
 }
 
-/** Only ours goes, wherever it stands; those of others stay. */
-function removeFinalizer({ metadata: { finalizers = [] } }: Service): Edit {
+/** The finalizer is on it still: another actor has not let it go since. */
+function asHeld({ metadata: { finalizers = [] } }: Service): Edit {
   const path = `${FINALIZERS}/${finalizers.indexOf(LOAD_BALANCER_FINALIZER)}`;
-  return { tests: [test(path, LOAD_BALANCER_FINALIZER)], operations: [remove(path)] };
+  return { tests: [test(path, LOAD_BALANCER_FINALIZER)], operations: [] };
+}
+
+/** Only ours goes, wherever it stands; those of others stay. */
+function removeFinalizer(service: Service): Edit {
+  const { tests } = asHeld(service);
+  return { tests, operations: tests.map(({ path }) => remove(path)) };
+}
+
+/** Our annotation is as it was read: no other actor has claimed the Service since. */
+function asClaimed({ metadata: { annotations } }: Service): Edit {
+  const text = annotations?.[LOAD_BALANCER_ANNOTATION];
+  return text === undefined ? NO_EDIT : { tests: [test(ANNOTATION, text)], operations: [] };
 }
 
 /** What is tried once more has been under way since it was tried first. */
-function sinceWhen(service: Service, { making, at }: MarkFacts): string {
+function applying(service: Service, facts: MarkFacts): MarkFacts {
+  const { seen, desired, targets } = appliedBefore(service);
   const before = markOf(service);
-  return making !== undefined && before?.state === "applying" ? before.at : at;
+  const at = before?.state === "applying" ? before.at : facts.at;
+  return { ...facts, seen, desired, targets, state: "applying", at };
+}
+
+/** They are not known, but for how long no node was listed, which lets the last of them go. */
+function targetsWhileClaimed(service: Service, { targets }: MarkFacts): string {
+  const before = markOf(service);
+  const isGoing = targets === NO_TARGETS && before !== undefined && readNoNodeSince(before) !== undefined;
+  return isGoing ? before.targets : UNKNOWN_TARGETS;
 }
 
 /** What was applied last, which stays to be compared with; what was refused never was. */
 function appliedBefore(service: Service): Pick<Mark, "seen" | "desired" | "targets"> {
   const before = markOf(service);
   return before === undefined || isGivenUp(before) ? NOTHING : before;
+}
+
+function setTargets(service: Service, facts: MarkFacts, making: Mark["making"]): Edit {
+  const { targets, nodes, at } = facts;
+  const {
+    version: _,
+    uid: __,
+    making: ___,
+    ...before
+  } = markOf(service) ?? { ...facts, ...NOTHING, version: 1, uid: "" };
+  return setMark(service, { ...before, targets, nodes, at, ...(making === undefined ? {} : { making }) });
 }
 
 function setMark(service: Service, facts: MarkFacts): Edit {

@@ -115,12 +115,10 @@ const ROUNDS_EXHAUSTED: Stop = {
 /** Sends the writes of a change in order, each only if the one before succeeded; `stop` says why not all were sent. */
 async function carryOut(change: Change, progress: Progress, context: ApplyContext): Promise<CarriedOut> {
   const done: DoneWrite[] = [];
-  let guarded = false;
   for (const write of change.writes) {
     if (write.on === "cloud") {
-      const stop = guarded ? undefined : await guard(write, progress, context);
+      const stop = await guard(write, progress, context);
       if (stop !== undefined) return { stop, done };
-      guarded = true;
     }
     const held = await context.held(write);
     if (held !== undefined) return { stop: { kind: "skip", because: held }, done };

@@ -25,6 +25,8 @@ export interface ApplyOptions {
   /** Names this function or process in Events. */
   readonly reportingInstance: string;
   readonly now: Date;
+  /** Milliseconds of a clock that never steps; the process's own without it. */
+  readonly monotonicMs?: (() => number) | undefined;
   /** Whether other objects wait for the same server: dispensable Events are dropped then, as a patch of a node is worth more. */
   readonly busy?: boolean;
   /** Requests in flight at a time. */
@@ -58,6 +60,7 @@ export async function applyDecisions(options: ApplyOptions): Promise<Applied> {
     deadline: options.signal,
     giveUp: AbortSignal.any([grace.signal, halting.signal]),
     now: options.now,
+    monotonicMs: options.monotonicMs ?? (() => performance.now()),
     usage: { writes: 0, reads: 0, conflicts: 0, throttled: 0, events: 0, eventsDropped: 0 },
     halted: undefined,
     halt(stop) {

@@ -33,7 +33,10 @@ export interface Decider {
 }
 
 /** Of a controller, what the writer needs. */
-export type AppliedController = Pick<Controller, "resource" | "parse" | "looks" | "eventSource">;
+export type AppliedController = Pick<
+  Controller,
+  "resource" | "parse" | "looks" | "eventSource" | "contentHash"
+>;
 
 /** What all objects of a batch share. */
 export interface ApplyContext {
@@ -52,6 +55,8 @@ export interface ApplyContext {
   /** Once aborted the requests in flight are given up. */
   readonly giveUp: AbortSignal;
   readonly now: Date;
+  /** Milliseconds of a clock that never steps. */
+  readonly monotonicMs: () => number;
   /** Counted up. */
   readonly usage: { -readonly [Count in keyof ClusterUsage]: ClusterUsage[Count] };
   /** Set once it is clear that no object of this batch can be written … */
@@ -68,6 +73,8 @@ export interface Progress {
   /** The change that the last successful write belongs to. */
   change: Change | undefined;
   resourceVersion: string | undefined;
+  /** Which precondition the object last met when it was read, and when that was, by the clock that never steps. */
+  guarded?: { readonly precondition: CloudAction["precondition"]; readonly atMs: number };
   /** Changes all of whose writes were sent, of earlier rounds too. */
   complete: readonly Change[];
 }

@@ -1,12 +1,23 @@
 import * as z from "zod";
-import type { ApiObject, ObjectCount, ReadState, StateReference, Watch } from "#core/controller.ts";
+import type {
+  ApiObject,
+  ListedObjects,
+  ObjectCount,
+  ReadState,
+  Related,
+  StateReference,
+  Watch,
+} from "#core/controller.ts";
+import type { Because } from "#core/decision.ts";
 import type { ObjectReport } from "#core/report.ts";
 import { collectionPath, type Resource } from "#core/resources/resource.ts";
 import { readObject } from "#kube/apply/requests.ts";
 import { classifyAnswer, classifyFailure, parseJson } from "#kube/client/answer.ts";
+import type { UnreachableCode } from "#kube/client/errors.ts";
 import { untilAborted } from "#kube/client/on-abort.ts";
 import { createSlots } from "#kube/client/slots.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import { listAll } from "#kube/follow/list.ts";
 
 /** An object of a batch; `index` is its place in the event. */
 export interface BatchEntry {
@@ -29,14 +40,39 @@ export interface ReadEntry {
 
 const MAX_AT_ONCE = 32;
 
+/** The API server is away for the moment: nothing is known of the state, and a batch that needs it is tried again soon. */
+export interface StateUnavailable {
+  readonly kind: "unavailable";
+  readonly because: Because;
+  readonly afterSeconds: number;
+}
+
+/** A cluster whose API server is away costs a call to its cloud each time. */
+const AWAY_SECONDS = 5;
+
+/** What time mends: the server restarts, or the network is gone for a moment. The rest is a matter for an operator. */
+const PASSING: ReadonlySet<UnreachableCode | undefined> = new Set([
+  "ConnectionRefused",
+  "ConnectFailed",
+  "ConnectTimedOut",
+  "ConnectionLost",
+  "TimedOut",
+  // An answer of 5xx.
+  undefined,
+]);
+
 /** Reads the object that a batch is decided under. */
 export async function readState(
   transport: Transport,
-  { at, ...resource }: Omit<StateReference, "counted">,
+  { at, ...resource }: Omit<StateReference, "counted" | "listed">,
   signal: AbortSignal,
-): Promise<ReadState> {
+): Promise<ReadState | StateUnavailable> {
   const read = await readObject(transport, resource, at, parseAny, signal);
   if (read.kind === "object") return { kind: "object", object: read.raw };
+  if (read.kind === "unavailable" && PASSING.has(read.code)) {
+    const message = `${resource.name} ${at.name} cannot be read: ${read.message}`;
+    return { kind: "unavailable", because: { code: "Unavailable", message }, afterSeconds: AWAY_SECONDS };
+  }
   return read.kind === "gone" ? { kind: "absent" } : { kind: "unreadable", message: read.message };
 }
 
@@ -58,10 +94,22 @@ export async function countObjects(
     // With more to come it has to say how much.
     if (metadata.remainingItemCount === undefined && (metadata.continue ?? "") !== "")
       return unknown("the list does not say how many more there are");
-    return { kind: "count", count: items.length + (metadata.remainingItemCount ?? 0) };
+    return { kind: "count", count: (items?.length ?? 0) + (metadata.remainingItemCount ?? 0) };
   } catch (error) {
     return unknown(classifyFailure(error).message);
   }
+}
+
+/** Lists all objects of a resource, page by page, and keeps of each what `project` answers. */
+export async function listObjects(
+  transport: Transport,
+  { resource, project }: Pick<Related, "resource" | "project">,
+  signal: AbortSignal,
+): Promise<ListedObjects> {
+  const list = await listAll(transport, collectionPath(resource), project, signal);
+  if (list.kind !== "list") return { kind: "unknown", message: list.message };
+  if (!list.complete) return { kind: "unknown", message: `there are more ${resource.name} than are listed` };
+  return { kind: "list", items: list.items };
 }
 
 const METADATA_ONLY_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
@@ -71,7 +119,8 @@ const CountedList = z.looseObject({
     continue: z.string().optional(),
     remainingItemCount: z.int().min(0).optional(),
   }),
-  items: z.array(z.unknown()),
+  // An empty list of metadata has null here.
+  items: z.array(z.unknown()).nullable(),
 });
 
 /** Reads the objects of a batch again, after a write that they all had to wait for. */

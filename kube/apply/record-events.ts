@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { inWords, isSaidOnce } from "#core/cluster-events.ts";
+import { inWords, isSaidOnce, limitOnKind } from "#core/cluster-events.ts";
 import type { ClusterEvent, ObjectReference } from "#core/decision.ts";
 import { MAX_SAID } from "#core/event.ts";
 import { classifyAnswer } from "#kube/client/answer.ts";
@@ -73,24 +73,34 @@ export async function recordEvents(
 }
 
 /**
- * The name of an Event: the object's and a hash of uid, reason, code and a 10-minute window (without the code where one of the reason is enough), so that whoever says the same again
- * meets `AlreadyExists`, without any memory. A DNS subdomain, at most 253 characters.
+ * Returns the name of an Event: the object's, and a hash of uid, reason, code and a 10-minute window (without the code where one of
+ * the reason is enough). Whoever records the same Event again gets `AlreadyExists`, without any memory. Where a cluster has a limit
+ * on Events of the kind, the window has so many names for them, and the object's uid chooses one. A DNS subdomain of at most 253
+ * characters.
  */
 export function eventName(event: ObjectEvent, now: Date): string {
   const key = keyOf(event, now);
-  const prefix = aboutOf(event)
-    .name.slice(0, MAX_NAME - key.length - 1)
-    .replace(/[^a-z0-9]+$/, "");
+  const { kind, name } = aboutOf(event);
+  const named = limitOnKind(event.event.reason, kind) === undefined ? name : kind.toLowerCase();
+  const prefix = named.slice(0, MAX_NAME - key.length - 1).replace(/[^a-z0-9]+$/, "");
   return `${prefix}.${key}`;
 }
 
 function keyOf(objectEvent: ObjectEvent, now: Date): string {
   const { event } = objectEvent;
+  const { kind, uid } = aboutOf(objectEvent);
   const code = isSaidOnce(event.reason) ? "" : event.code;
   const { reason } = inWords(objectEvent.event);
   const window = Math.floor(now.getTime() / WINDOW_MS);
-  const facts = JSON.stringify([aboutOf(objectEvent).uid, reason, code, window]);
-  return createHash("sha256").update(facts).digest("hex").slice(0, 16);
+  const own = [uid, reason, code, window];
+  const limit = limitOnKind(event.reason, kind);
+  return hash(
+    limit === undefined ? own : [kind, reason, window, Number.parseInt(hash(own).slice(0, 8), 16) % limit],
+  );
+}
+
+function hash(facts: readonly unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16);
 }
 
 function aboutOf({ object, event }: ObjectEvent): ObjectReference {

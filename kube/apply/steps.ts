@@ -1,6 +1,6 @@
 import type { ApiObject, RefusedAction } from "#core/controller.ts";
 import type { CloudAction, ClusterWrite } from "#core/decision.ts";
-import { differsAt, patched } from "#core/json-patch.ts";
+import { differsAt, isSameJson, patched } from "#core/json-patch.ts";
 import { keyOfName } from "#core/resources/resource.ts";
 import type { ApplyContext, Progress } from "#kube/apply/context.ts";
 import { guardOf } from "#kube/apply/guard.ts";
@@ -59,16 +59,27 @@ export async function act(action: CloudAction, context: ApplyContext): Promise<S
 /** Seconds after which an action that failed is tried again: soon what passes by itself, late what somebody has to mend. */
 const ACTION_WAIT_SECONDS = { Throttled: 3, Unavailable: 2, Aborted: 0.5, Denied: 30, Invalid: 30 } as const;
 
-/** Reads the object before the first action of a round; a stop where it is not what the action presupposes. */
+/** An object that was read so lately is not read again before the next action. */
+const GUARDED_MS = 1_000;
+
+/** Reads the object before an action, unless that was done a moment ago; a stop where it is not what the action presupposes. */
 export async function guard(
   action: CloudAction,
   progress: Progress,
   context: ApplyContext,
 ): Promise<Stop | undefined> {
+  const nowMs = context.monotonicMs();
+  if (progress.guarded?.precondition !== undefined && nowMs - progress.guarded.atMs < GUARDED_MS) {
+    if (isSameJson(progress.guarded.precondition, action.precondition)) return undefined;
+  }
   const read = await readNow(progress.object, context);
   if (read.kind === "stop") return read.stop;
-  const difference = guardOf(read.raw, action.precondition);
-  return difference === undefined ? undefined : conflict(difference);
+  const content =
+    action.precondition.content === undefined ? undefined : context.controller.contentHash?.(read.object);
+  const difference = guardOf({ raw: read.raw, content }, action.precondition);
+  if (difference !== undefined) return conflict(difference);
+  progress.guarded = { precondition: action.precondition, atMs: nowMs };
+  return undefined;
 }
 
 /** Looks for what must not be there: only the API server's own word that there is no such object lets the action be carried out. */

@@ -1,9 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { findWatch, WATCHES } from "#core/watches.ts";
+import { CONTROLLER_ALIASES } from "#core/contracts.ts";
+import { findWatch, NAMED_WATCHES, WATCHES } from "#core/watches.ts";
 
 test("names and aliases are of one controller each", () => {
   const names = WATCHES.flatMap(({ name, aliases }) => [name, ...aliases]);
   expect(new Set(names).size).toBe(names.length);
+});
+
+test("the aliases that entries take are those of the controllers", () => {
+  const aliases = NAMED_WATCHES.flatMap((watch) => watch.aliases.map((alias) => [alias, watch.name]));
+  expect(CONTROLLER_ALIASES).toEqual(Object.fromEntries(aliases));
 });
 
 describe.each(WATCHES.map(({ name }) => name))("%s", (name) => {

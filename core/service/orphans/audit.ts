@@ -4,7 +4,7 @@ import type { Because, CloudAction } from "#core/decision.ts";
 import { type Holding, HoldingsState } from "#core/service/holdings.ts";
 import type { LoadBalancerModel } from "#core/service/model.ts";
 import { type FoundOrphans, findOrphans } from "#core/service/orphans/find-orphans.ts";
-import { livingIn } from "#core/service/orphans/living-services.ts";
+import { isHolder, livingIn } from "#core/service/orphans/living-services.ts";
 
 /** What the cloud answers, and what we have done since. */
 export type OrphanAnswer = Observation & { readonly done?: readonly DoneWrite[] };
@@ -17,6 +17,8 @@ export type Audit =
 export interface KnownAudit {
   readonly kind: "known";
   readonly found: FoundOrphans;
+  /** What several load balancers share, as the cloud's model reads it. */
+  readonly shared?: unknown;
   /** The one whose turn it is, and what there is of it by now. */
   readonly removable: { readonly holding: Holding; readonly state: unknown } | undefined;
   /** What was tried to be done, such as marks that were to be written or taken off, by `keyOfAction`. */
@@ -40,15 +42,17 @@ export function auditOf(
   const read = HoldingsState.safeParse(answer.state);
   if (!read.success)
     return unknown("Invalid", "what the cloud says of load balancers cannot be read", UNANSWERED_SECONDS);
-  const { holdings, removable } = read.data;
-  // A load balancer costs clients their connections: only of a line it matters what type the Service is of by now.
-  const found = findOrphans(holdings, isDropping(model) ? living.filter(({ isPlain }) => !isPlain) : living);
+  const { holdings, removable, shared } = read.data;
+  // A Service of another type holds a load balancer only while something on it says so, and a line not even then.
+  const holders = isDropping(model) ? living.filter(({ isPlain }) => !isPlain) : living.filter(isHolder);
+  const found = findOrphans(holdings, holders);
   const holding = found.gone.find(({ id }) => id === removable?.id);
   const done = (answer.done ?? []).flatMap(ofCloud);
   const failed = done.find(({ failed: because }) => because !== undefined);
   return {
     kind: "known",
     found,
+    shared,
     removable:
       holding === undefined
         ? undefined

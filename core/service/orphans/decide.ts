@@ -2,9 +2,15 @@ import type { ClusterObject } from "#core/cluster-object.ts";
 import type { DecisionContext } from "#core/controller.ts";
 import type { Because, Change, CloudAction, Decision } from "#core/decision.ts";
 import { change, referenceTo, retry, skip, unchanged } from "#core/decisions.ts";
+import { test } from "#core/json-patch.ts";
 import { NAMESPACES, SERVICES } from "#core/resources/resource.ts";
 import type { Holding } from "#core/service/holdings.ts";
-import { LOAD_BALANCERS, type LoadBalancerAction, type LoadBalancerModel } from "#core/service/model.ts";
+import {
+  LOAD_BALANCERS,
+  type LoadBalancerAction,
+  type LoadBalancerModel,
+  type RemovedOrphans,
+} from "#core/service/model.ts";
 import { auditOf, type KnownAudit, keyOfAction, type OrphanAnswer } from "#core/service/orphans/audit.ts";
 import { areAllKnown, INCOMPLETE, INCOMPLETE_SECONDS } from "#core/service/orphans/complete.ts";
 import { decideDrops } from "#core/service/orphans/drop.ts";
@@ -26,7 +32,10 @@ export function decideOrphans(
   const audit = auditOf(answer, model, context);
   if (audit.kind === "unknown") return retry(reference, audit.because, audit.afterSeconds);
   if ("drop" in model.orphans) return decideDrops(object, audit, model.orphans, context);
-  if (!context.settings.loadBalancers.deleteOrphaned) return unchanged(reference);
+  const tidying = tidyShared(object, audit, model.orphans, context);
+  if (tidying !== undefined) return tidying;
+  if (!context.settings.loadBalancers.deleteOrphaned)
+    return audit.failure === undefined ? unchanged(reference) : skip(reference, audit.failure);
   const doubt = audit.found.gone.length === 0 ? undefined : doubtOf(audit, context);
   const marks = planMarks(audit.found, model.orphans, { now: context.now, isProven: doubt === undefined });
   const open = marks.filter((action) => !audit.tried.has(keyOfAction(action)));
@@ -68,6 +77,23 @@ export function decideOrphans(
   }
 }
 
+/** What several load balancers share and none uses is nobody's orphan: it goes whether or not the operator has orphans deleted. */
+function tidyShared(
+  object: ClusterObject,
+  { shared, tried }: KnownAudit,
+  orphans: RemovedOrphans,
+  { now, settings }: DecisionContext,
+): Decision | undefined {
+  const actions = shared === undefined ? [] : (orphans.tidyShared?.(shared, now, settings) ?? []);
+  const open = actions.filter((action) => !tried.has(keyOfAction(action)));
+  const message = `${open.length} changes of what several load balancers share, or have shared`;
+  return change(
+    referenceTo(NAMESPACES, object),
+    open.map((each) => actionOf(object, each)),
+    { because: { code: "TidyingShared", message }, independent: true },
+  );
+}
+
 /** Seconds after which what the cloud still holds on to is tried again. */
 export const LEFT_SECONDS = 60;
 
@@ -77,7 +103,7 @@ function doubtOf({ found }: KnownAudit, context: DecisionContext): Because | und
   return found.control === undefined ? UNPROVEN : undefined;
 }
 
-/** One about a holding is carried out only while there is no Service of its name. */
+/** One about a holding is carried out only while there is no Service of its name that has or may have a load balancer. */
 function actionOf(
   { metadata: { uid } }: ClusterObject,
   { action, target, parameters }: LoadBalancerAction,
@@ -90,7 +116,8 @@ function actionOf(
 
 function serviceNamed(service: string): NonNullable<CloudAction["precondition"]["absent"]> {
   const [namespace = "", name = ""] = service.split("/");
-  return { apiVersion: SERVICES.apiVersion, resource: SERVICES.name, namespace, name };
+  const having = [test("/spec/type", "LoadBalancer")];
+  return { apiVersion: SERVICES.apiVersion, resource: SERVICES.name, namespace, name, having };
 }
 
 const NOT_SUPPORTED: Because = {

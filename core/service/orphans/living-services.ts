@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
 import type { Related, RelatedObjects } from "#core/controller.ts";
 import { ANNOTATIONS } from "#core/firewall/exposed-service.ts";
 import { keyOfName, SERVICES } from "#core/resources/resource.ts";
@@ -13,6 +14,8 @@ export const LivingService = z.object({
   loadBalancerID: z.string().optional(),
   /** It is of another type than LoadBalancer. */
   isPlain: z.literal(true).optional(),
+  /** And nothing on it says that it has had a load balancer: neither the finalizer nor our annotation. */
+  isBare: z.literal(true).optional(),
 });
 export type LivingService = z.output<typeof LivingService>;
 
@@ -45,6 +48,7 @@ export const livingServices: Related = {
       ...{ key: keyOfName(metadata), uid: plainUid(metadata.uid) },
       ...(loadBalancerID === "" ? {} : { loadBalancerID }),
       ...(isPlain ? { isPlain } : {}),
+      ...(isPlain && isBare(object) ? { isBare: true as const } : {}),
     } satisfies LivingService;
   },
   reads: () => "all",
@@ -53,6 +57,28 @@ export const livingServices: Related = {
 /** The Services of an event; undefined where it came without them, which says nothing of how many there are. */
 export function livingIn(related: RelatedObjects): readonly LivingService[] | undefined {
   return related[SERVICES.name]?.items.flatMap((item) => LivingService.safeParse(item).data ?? []);
+}
+
+/** Whether a Service holds a load balancer, or is to have one, as far as what is written on it tells. */
+export function isHolder({ isBare }: LivingService): boolean {
+  return isBare !== true;
+}
+
+const Marked = z.object({
+  metadata: z.object({
+    finalizers: z.array(z.unknown()).optional(),
+    annotations: z.record(z.string(), z.unknown()).optional(),
+  }),
+});
+
+/** What cannot be read is no proof that nothing is there. */
+function isBare(object: unknown): boolean {
+  const { data } = Marked.safeParse(object);
+  if (data === undefined) return false;
+  const { finalizers = [], annotations = {} } = data.metadata;
+  return (
+    !finalizers.includes(LOAD_BALANCER_FINALIZER) && !Object.hasOwn(annotations, LOAD_BALANCER_ANNOTATION)
+  );
 }
 
 /** A uid as names of the cloud have it. */

@@ -1,5 +1,5 @@
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
-import type { AskContext, Controller, RelatedObjects, Subject } from "#core/controller.ts";
+import type { AskContext, Controller, DecisionContext, RelatedObjects, Subject } from "#core/controller.ts";
 import type { Decision } from "#core/decision.ts";
 import { createServiceController } from "#core/service/controller.ts";
 import type {
@@ -60,6 +60,9 @@ export interface Script {
   shows?: boolean | "at once" | undefined;
   problem?: ReturnType<NonNullable<LoadBalancerModel["problemOf"]>>;
   isShared?: boolean;
+  hasNoTargets?: true;
+  /** Whether targets follow the nodes while something else is refused; they stay without it. */
+  follows?: boolean;
   /** Whether what was made goes again, where there was nothing before. */
   isUndone?: boolean;
 }
@@ -93,6 +96,19 @@ export function shelfModel(script: Script = {}): LoadBalancerModel {
     next: (question, observed) => script.next ?? next(question, observed),
     fold: (_observed, action, result) => (action.action === "TakeDown" ? null : result),
     ...(script.isShared === undefined ? {} : { isShared: () => script.isShared === true }),
+    ...(script.follows === true
+      ? {
+          followNodes: ({ service, nodes }: LoadBalancerQuestion, observed: unknown) => {
+            const shelf = observed as Shelf | null;
+            if (shelf === null) return undefined;
+            const targets = nodes.flatMap((node) => targetOf(node, service) ?? []);
+            const parameters = { wish: shelf.wish, targets };
+            const isSame = shelf.targets.join() === targets.join();
+            return isSame ? [] : [{ action: "Fill", target: service.metadata.uid, parameters }];
+          },
+        }
+      : {}),
+    ...(script.hasNoTargets === true ? { hasNoTargets: true } : {}),
     ...(script.shows === "at once" ? { showsAtOnce: true } : {}),
     ...(typeof script.shows === "boolean" ? { shows: () => script.shows === true } : {}),
     problemOf: () => script.problem,
@@ -122,8 +138,23 @@ export function related(
 }
 
 /** What a decision is made under, with the difference. */
-export function context(difference: Partial<AskContext> = {}): AskContext {
+export function context(difference: Partial<DecisionContext> = {}): DecisionContext {
   return { reason: "watch", now: NOW, related: related(), settings: SETTINGS, ...difference };
+}
+
+/** The same so many seconds later, and where the API server lists these nodes and no others. */
+export function listing(
+  nodes: readonly TargetNode[],
+  seconds = 0,
+  difference: Partial<DecisionContext> = {},
+): DecisionContext {
+  return context({
+    now: new Date(NOW.getTime() + seconds * 1_000),
+    related: related(nodes),
+    listed: { kind: "list", items: nodes.map((target) => ({ target })) },
+    count: { kind: "count", count: nodes.length },
+    ...difference,
+  });
 }
 
 export type ServiceController = ReturnType<typeof createServiceController>;

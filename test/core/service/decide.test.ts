@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
 import type { Decision } from "#core/decision.ts";
 import { patched } from "#core/json-patch.ts";
+import { markOf } from "#core/service/mark.ts";
 import type { LoadBalancerQuestion, LoadBalancerStep, Problem } from "#core/service/model.ts";
 import { needsWork } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
@@ -13,6 +14,7 @@ import {
   decideOn,
   FINALIZERS,
   HOSTNAME,
+  listing,
   NOW,
   related,
   type Script,
@@ -171,7 +173,8 @@ describe("a Service that wants a load balancer", () => {
   });
 
   test("keeps its load balancer where there is no node, with a Warning", async () => {
-    const { object, shelf, decisions } = await converged(SERVED, SHELF, context({ related: related([]) }));
+    const first = await converged(SERVED, SHELF, listing([]));
+    const { object, shelf, decisions } = await converged(first.object, first.shelf, listing([], 30));
     expect(shelf).toEqual({ wish: WISH, targets: [] });
     expect(object.status).toEqual(SERVED.status);
     expect(decisions.flatMap((each) => ("events" in each ? reasons(each.events) : []))).toContain(
@@ -338,7 +341,8 @@ describe("a Service that wants no load balancer any more", () => {
   ])("is let go when nothing is left, %s", async (_, object) => {
     const { shelf, object: after, decisions } = await converged(object, SHELF);
     expect(shelf).toBeNull();
-    expect(after.metadata.finalizers).toEqual([]);
+    // The controller of the other class has the same finalizer.
+    expect(after.metadata.finalizers).toEqual(object.spec.loadBalancerClass === "a/b" ? FINALIZERS : []);
     expect(after.metadata.annotations).toEqual({});
     expect(after.status?.loadBalancer?.ingress).toBeUndefined();
     expect(decisions.map(({ kind }) => kind)).toEqual(["change", "change", "unchanged"]);
@@ -378,8 +382,8 @@ describe("a Service that wants no load balancer any more", () => {
     ["what nobody can tell to be seen counts as seen", leaving("applied", 1), undefined, "let go"],
     ["but may be more where it was under way", leaving("applying", 3_600), undefined, "leaving"],
     ["a cloud that shows at once what it made is believed", leaving("applied", 1), "at once", "let go"],
-    ["also of what was under way", leaving("applying", 1), "at once", "let go"],
-    ["and of what is looked for since a moment ago", leaving("leaving", 1), "at once", "let go"],
+    ["but not where another actor was at it", leaving("applying", 1), "at once", "leaving"],
+    ["nor where that is looked for since a moment ago", leaving("leaving", 1), "at once", "retry in 10 s"],
   ])("%s", async (_, object, shows, expected) => {
     const controller = await controllerWith({ shows });
     const decision = decideOn(controller, { object, answer: observed(null) });
@@ -429,10 +433,12 @@ describe("a Service that wants no load balancer any more", () => {
     expect((await converged(object, null)).object.status).toEqual(status);
   });
 
-  test("that the stock controller has served is cleared away as well", async () => {
+  test("that the stock controller has served, or whose annotation was taken away, is let go half a minute later", async () => {
     const metadata = { finalizers: FINALIZERS, deletionTimestamp: secondsAgo(1) };
     const { shelf, object } = await converged(service({ metadata }), SHELF);
-    expect([shelf, object.metadata.finalizers]).toEqual([null, []]);
+    expect([shelf, object.metadata.finalizers, markOf(object)?.state]).toEqual([null, FINALIZERS, "leaving"]);
+    const later = await converged(object, null, context({ now: new Date(NOW.getTime() + 31_000) }));
+    expect([later.shelf, later.object.metadata.finalizers]).toEqual([null, []]);
   });
 
   test.each<[string, LoadBalancerStep, object]>([
@@ -453,17 +459,17 @@ describe("a Service that wants no load balancer any more", () => {
     expect(await decide(DELETED, observed(null), context(), { next })).toMatchObject(decision);
   });
 
-  test("is left alone where it was never ours and is another's", async () => {
+  test("is released when it was never ours, is being deleted and the cloud has nothing of it", async () => {
     const metadata = { finalizers: FINALIZERS, deletionTimestamp: secondsAgo(1) };
     const stock = service({ metadata });
     const script = { next: { kind: "elsewhere" } } as const;
-    expect(await decide(stock, observed(null), context(), script)).toMatchObject({ kind: "skip" });
+    expect(await decide(stock, observed(null), context(), script)).toMatchObject({ kind: "change" });
     const before = { before: { kind: "elsewhere" } } as const;
-    expect((await controllerWith(before)).asks(stock, context())).toBeUndefined();
-    expect(await decide(stock, undefined, context(), before)).toMatchObject({ kind: "skip" });
-    expect((await controllerWith(before)).asks(DELETED, context())).toMatchObject({
-      ask: { wanted: false, nodes: [] },
-    });
+    for (const object of [stock, DELETED])
+      expect((await controllerWith(before)).asks(object, context())).toMatchObject({
+        ask: { wanted: false, nodes: [] },
+      });
+    expect(await decide(stock, undefined, context(), before)).toMatchObject({ kind: "retry" });
   });
 
   test("keeps what it has while the cloud does not answer", async () => {

@@ -53,13 +53,18 @@ describe("needs to be cleaned up", () => {
       true,
     ],
     [
-      "another controller's of the same finalizer",
+      "one of another class that is being deleted with the finalizer",
       service({ metadata: { ...DELETED, finalizers: FINALIZERS }, spec: { loadBalancerClass: "a/b" } }),
-      false,
+      true,
     ],
     [
-      "whoever's it was, of another type by now and not ours by its annotation",
+      "one of another type by now that has lost our annotation",
       service({ metadata: { finalizers: FINALIZERS }, spec: { type: "ClusterIP" } }),
+      true,
+    ],
+    [
+      "a living one of another class with that controller's finalizer",
+      service({ metadata: { finalizers: FINALIZERS }, spec: { loadBalancerClass: "a/b" } }),
       false,
     ],
     [
@@ -148,6 +153,8 @@ describe("where the cluster's load balancers are those of one class", () => {
       ...object,
       metadata: { ...object.metadata, deletionTimestamp: "2026-03-01T12:00:00Z", finalizers: FINALIZERS },
     };
-    expect(needsCleanup(left, settings)).toBe(wants);
+    expect(needsCleanup(left, settings)).toBe(true);
+    const living = { ...object, metadata: { ...object.metadata, finalizers: FINALIZERS } };
+    expect(needsCleanup(living, settings)).toBe(false);
   });
 });

@@ -27,10 +27,13 @@ const WAIT: LoadBalancerStep = {
 
 const markOf = (object: Service) => JSON.parse(annotationOf(object) ?? "null");
 
+/** The claim of an actor at a time, or of one that has rested since, under which something is created. */
+const creating = (at: string, actor = "000000000"): string => `${at.slice(0, -1)}${actor}1Z`;
+
 /** A Service for which so many seconds ago somebody asked, and who has been at it since an hour. */
 async function asked(secondsBefore: number, difference: object = {}): Promise<Service> {
   const { object } = await converged(service(), null, context(), { next: WAIT });
-  const mark = { ...markOf(object), at: secondsAgo(3_600), making: secondsAgo(secondsBefore) };
+  const mark = { ...markOf(object), at: secondsAgo(3_600), making: creating(secondsAgo(secondsBefore)) };
   return withAnnotation(object, JSON.stringify({ ...mark, ...difference }));
 }
 
@@ -50,7 +53,8 @@ describe("what a cloud makes twice that is asked twice", () => {
   test("is asked for when that is written down, with the time", async () => {
     const { decision, after } = await decide(service(), PUT_UP);
     expect(decision).toMatchObject({ kind: "change", writes: [{ on: "cluster" }, { action: "PutUp" }] });
-    expect(after).toMatchObject({ state: "applying", making: NOW.toISOString(), at: NOW.toISOString() });
+    const making = creating(NOW.toISOString(), "000000001");
+    expect(after).toMatchObject({ state: "applying", making, at: NOW.toISOString() });
   });
 
   test.each([
@@ -72,14 +76,15 @@ describe("what a cloud makes twice that is asked twice", () => {
     }
     expect(decision).toMatchObject({ kind: "change", writes: [{ on: "cluster" }, { action: "PutUp" }] });
     // Waits grow with the time for which it has been tried.
-    expect(after).toMatchObject({ making: NOW.toISOString(), at: secondsAgo(3_600) });
+    const making = creating(NOW.toISOString(), "000000001");
+    expect(after).toMatchObject({ making, at: secondsAgo(3_600) });
   });
 
   test("is not asked for by two at once: who comes second finds another text than he has read", async () => {
     const [one, two] = [await decide(await asked(60), PUT_UP), await decide(await asked(60), PUT_UP)];
     for (const { decision } of [one, two]) {
       const [claim] = decision.kind === "change" ? decision.writes : [];
-      expect(JSON.stringify(claim)).toContain(secondsAgo(60));
+      expect(JSON.stringify(claim)).toContain(creating(secondsAgo(60)));
     }
     const { decision } = await decide(await asked(0), PUT_UP);
     expect(decision.kind).toBe("retry");

@@ -2,12 +2,13 @@ import { describe, expect, test } from "vitest";
 import { inWords } from "#core/cluster-events.ts";
 import type { RefusedAction } from "#core/controller.ts";
 import { PROBLEMS, toldCodeOf } from "#core/service/problems.ts";
-import { sentenceOf, unanswered, warningOf } from "#core/service/trouble.ts";
+import { refusal, sentenceOf, unanswered, warningOf } from "#core/service/trouble.ts";
 import {
   annotationOf,
   context,
   controllerWith,
   NOW,
+  related,
   type Script,
   secondsAgo,
   served,
@@ -55,6 +56,22 @@ describe("a Warning", () => {
     expect(message.startsWith(field)).toBe(isField);
   });
 
+  test.each([
+    ["NodesWithoutPublicAddress", /^No node has a public IPv4 address/],
+    ["InvalidAnnotation", new RegExp(`^The annotation ${FIELD} is`)],
+  ])("has a second one with the stock controller's reason where it has one: %s", (code, sentence) => {
+    const problem = {
+      code,
+      field: FIELD,
+      value: '7 "days"',
+      stockReason: "LoadBalancerConfigError",
+    } as const;
+    expect(refusal(SAID, problem, NOW).events?.map(inWords)).toEqual([
+      { type: "Warning", reason: "SyncLoadBalancerFailed", message: expect.stringMatching(sentence) },
+      { type: "Warning", reason: "LoadBalancerConfigError", message: expect.stringMatching(sentence) },
+    ]);
+  });
+
   test("has a code of the catalogue, whatever the problem's is", () => {
     expect(Object.keys(PROBLEMS).map((code) => toldCodeOf({ code }))).toEqual(Object.keys(PROBLEMS));
     expect(toldCodeOf({ code: "toString" })).toBe("LoadBalancerRefused");
@@ -79,23 +96,25 @@ describe("without an answer of the cloud", () => {
   const deleted = (seconds: number) => service({ metadata: { deletionTimestamp: secondsAgo(seconds) } });
 
   test.each([
-    ["a throttle", error("Throttled"), aged(1_000), 3, []],
+    ["a throttle at first", error("Throttled"), aged(4), 3, []],
+    ["a throttle that lasts", error("Throttled"), aged(5), 3, ["SyncLoadBalancerFailed"]],
     ["what was given up", error("Aborted"), aged(1_000), 0.5, []],
-    ["a failure at first", error("Unavailable"), aged(59), 3, []],
-    ["a failure that lasts", error("Unavailable"), aged(60), 3, ["SyncLoadBalancerFailed"]],
-    ["nothing at all", undefined, aged(60), 3, ["SyncLoadBalancerFailed"]],
-    ["a denial at first", error("Denied"), aged(5), 30, []],
+    ["a failure at first", error("Unavailable"), aged(4), 3, []],
+    ["a failure that lasts", error("Unavailable"), aged(5), 3, ["SyncLoadBalancerFailed"]],
+    ["nothing at all", undefined, aged(5), 3, ["SyncLoadBalancerFailed"]],
+    ["a denial at first", error("Denied"), aged(0), 30, ["SyncLoadBalancerFailed"]],
     ["a denial that lasts", error("Denied"), aged(120), 120, ["SyncLoadBalancerFailed"]],
     ["a denial for days", error("Denied"), aged(100_000), 300, ["SyncLoadBalancerFailed"]],
     ["what cannot be asked", error("Invalid"), aged(90), 90, ["SyncLoadBalancerFailed"]],
     ["a denial of a deletion", error("Denied"), deleted(60), 60, ["DeleteLoadBalancerFailed"]],
-    ["one that was made in the future", error("Denied"), aged(-60), 30, []],
+    ["one that was made in the future", error("Denied"), aged(-60), 30, ["SyncLoadBalancerFailed"]],
+    ["a failure of one that was made in the future", error("Unavailable"), aged(-60), 3, []],
     [
       "one whose creation is unreadable",
       error("Denied"),
       service({ metadata: { creationTimestamp: "?" } }),
       30,
-      [],
+      ["SyncLoadBalancerFailed"],
     ],
   ])("%s", (_, answer, object, afterSeconds, reasons) => {
     const decision = unanswered(object, answer, NOW);
@@ -107,6 +126,31 @@ describe("without an answer of the cloud", () => {
     expect(unanswered(await SERVED_LONG_AGO, error("Denied"), NOW)).toMatchObject({
       afterSeconds: 30,
       events: [],
+    });
+  });
+
+  test.each([
+    ["a change of its ports", { ports: [{ port: 81, nodePort: 30_081, protocol: "TCP" }] }, {}],
+    ["a node more", {}, { related: related([{ name: "z", providerID: "i-z" }]) }],
+  ])("one that is served is told at once that %s cannot be applied", async (_, spec, facts) => {
+    const before = await SERVED_LONG_AGO;
+    const object = { ...before, spec: { ...before.spec, ...spec } };
+    const controller = await controllerWith();
+    const answer = { kind: "error", ...error("Throttled") } as const;
+    const plan = controller.decide([{ object, answer, hint: undefined }], context(facts));
+    expect(plan).toMatchObject({
+      decisions: [
+        { kind: "retry", events: [{ reason: "SyncLoadBalancerFailed", code: "CloudUnavailable" }] },
+      ],
+    });
+  });
+
+  test("one whose targets were being changed is told at once", async () => {
+    const object = await SERVED_LONG_AGO;
+    const mark = JSON.parse(annotationOf(object) ?? "") as object;
+    const changing = withAnnotation(object, JSON.stringify({ ...mark, targets: "" }));
+    expect(unanswered(changing, error("Throttled"), NOW)).toMatchObject({
+      events: [{ reason: "SyncLoadBalancerFailed", code: "CloudUnavailable" }],
     });
   });
 

@@ -1,10 +1,28 @@
 import { describe, expect, test } from "vitest";
 import { hasTurn, relatedServices } from "#core/service/turn.ts";
-import { FINALIZERS, related, secondsAgo, served, service } from "#test/core/service/builders.ts";
+import {
+  annotationOf,
+  context,
+  controllerWith,
+  converged,
+  decideOn,
+  FINALIZERS,
+  related,
+  SETTINGS,
+  secondsAgo,
+  served,
+  service,
+  withAnnotation,
+} from "#test/core/service/builders.ts";
 
 const SERVED = await served({ metadata: { uid: "uid-served" } });
 const aged = (uid: string, seconds: number) =>
   service({ metadata: { uid, creationTimestamp: secondsAgo(seconds) } });
+
+const REFUSED = withAnnotation(
+  SERVED,
+  (annotationOf(SERVED) ?? "").replace('"state":"applied"', '"state":"refused"'),
+);
 
 describe("of others a Service reads", () => {
   test.each([
@@ -31,9 +49,47 @@ describe("of others a Service reads", () => {
   test.each([
     ["a new one all", service(), "all"],
     ["one that has one none", SERVED, []],
+    ["one that the cloud has refused all", REFUSED, "all"],
     ["one that wants none none", service({ spec: { type: "ClusterIP" } }), []],
   ])("%s", (_, object, reads) => {
     expect(relatedServices.reads(object)).toEqual(reads);
+  });
+});
+
+describe("beyond the limit of load balancers", () => {
+  const SETTINGS_OF_ONE = { ...SETTINGS, loadBalancers: { ...SETTINGS.loadBalancers, max: 1 } };
+  const FULL = context({ settings: SETTINGS_OF_ONE, related: related(undefined, [SERVED]) });
+  const SHELF = { wish: JSON.stringify([{ protocol: "TCP", port: 80, nodePort: 30_080 }]), targets: [] };
+  /** As the stock controller leaves it: the finalizer and an address, and no annotation of ours. */
+  const OF_STOCK = service({ metadata: { finalizers: FINALIZERS }, status: SERVED.status });
+
+  test("a load balancer of another controller that the cloud shows is taken over, and follows the nodes", async () => {
+    const { object, shelf, decisions } = await converged(OF_STOCK, SHELF, FULL, { shows: true });
+    expect(decisions.at(-1)?.kind).toBe("unchanged");
+    expect(shelf?.targets).toEqual(["i-a"]);
+    expect(hasTurn(object, FULL.related, 1)).toBe(true);
+  });
+
+  test("a Service that only says so gets none", async () => {
+    const { shelf, decisions } = await converged(OF_STOCK, null, FULL, { shows: false });
+    expect(shelf).toBeNull();
+    expect(decisions).toMatchObject([
+      { kind: "retry", because: { code: "LoadBalancerLimit" }, afterSeconds: 60 },
+    ]);
+  });
+
+  test("nothing is done while the cloud does not answer", async () => {
+    const controller = await controllerWith({ shows: true });
+    expect(controller.asks(OF_STOCK, FULL)).toBeDefined();
+    expect(decideOn(controller, { object: OF_STOCK }, FULL)).toMatchObject({
+      kind: "retry",
+      because: { code: "Unavailable" },
+    });
+  });
+
+  test("a new Service does not ask the cloud", async () => {
+    const controller = await controllerWith({ shows: true });
+    expect(controller.asks(service(), FULL)).toBeUndefined();
   });
 });
 

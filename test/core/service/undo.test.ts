@@ -12,6 +12,7 @@ import {
   decideOn,
   done,
   NOW,
+  related,
   type Script,
   type Shelf,
   served,
@@ -21,6 +22,7 @@ import {
 const FIELD = "service.beta.kubernetes.io/aws-load-balancer-ssl-cert";
 const PROBLEM = { code: "CertificateNotUsable", field: FIELD, value: "arn:1" };
 const OF = service({ metadata: { annotations: { [FIELD]: "arn:1" } } });
+const OTHER = await served({ metadata: { name: "other", uid: "uid-other" } });
 const UNDONE: Script = { problem: PROBLEM, isUndone: true };
 
 interface Lived {
@@ -240,5 +242,61 @@ describe("while it is undone", () => {
   test("a problem that names no field is kept without one", async () => {
     const { decisions } = await live(OF, null, { problem: { code: "QuotaExceeded" }, isUndone: true });
     expect(decisions.at(-1)).toMatchObject({ because: { code: "QuotaExceeded", message: "QuotaExceeded" } });
+  });
+});
+
+describe("a limit that the Service shares with others", () => {
+  const LIMIT: Script = { problem: { code: "QuotaExceeded" }, isUndone: true };
+  const withOther = (asked = context()) => ({ ...asked, related: related(undefined, [OTHER]) });
+
+  test("is tried again within five minutes", async () => {
+    const { object, actions, decisions } = await live(OF, null, LIMIT);
+    expect(actions).toEqual(["PutUp", "TakeDown"]);
+    expect(decisions.at(-1)).toMatchObject({ kind: "retry", because: { code: "QuotaExceeded" } });
+    expect(await asksOf(object, later(230))).toBeUndefined();
+    const [decision] = (await live(object, null, LIMIT, later(230))).decisions;
+    expect(decision).toMatchObject({ kind: "retry", afterSeconds: 10 });
+    expect((await live(object, null, LIMIT, later(240))).actions).toEqual(["PutUp", "TakeDown"]);
+  });
+
+  test("is tried again when another Service has lost its load balancer", async () => {
+    const { object } = await live(OF, null, LIMIT, withOther());
+    expect(await asksOf(object, withOther(later(1)))).toBeUndefined();
+    expect(await asksOf(object, later(1))).toMatchObject({ ask: { wanted: true } });
+    const again = await live(object, null, LIMIT, later(1));
+    expect(again.actions).toEqual(["PutUp", "TakeDown"]);
+    expect(await asksOf(again.object, later(2))).toBeUndefined();
+  });
+
+  test("is not tried again for the end of another Service where the Service alone can mend it", async () => {
+    const { object } = await live(OF, null, UNDONE, withOther());
+    expect(await asksOf(object, later(1))).toBeUndefined();
+  });
+
+  test("is tried again in time where the others are not known", async () => {
+    const { nodes } = context().related;
+    const unknown = (asked = context()) => ({ ...asked, related: nodes === undefined ? {} : { nodes } });
+    const { object } = await live(OF, null, LIMIT, withOther());
+    expect(await asksOf(object, unknown(later(1)))).toBeUndefined();
+    expect(await asksOf(object, unknown(later(240)))).toBeDefined();
+    const claimed = await live(OF, null, LIMIT, withOther(), 1);
+    const undone = await live(claimed.object, null, LIMIT, unknown());
+    expect(stateOf(undone.object)).toBe("refused");
+    expect(await asksOf(undone.object, later(1))).toBeUndefined();
+  });
+});
+
+test.each([
+  ["a throttle", "Throttled", { problem: { code: "QuotaExceeded" }, isUndone: true }],
+  ["what we gave up", "Aborted", { problem: { code: "QuotaExceeded" }, isUndone: true }],
+  ["what passes", "Unavailable", { isUndone: true }],
+] as const)("%s undoes nothing, whatever its code is taken for", async (_, code, script) => {
+  const controller = await controllerWith(script);
+  const subject = { object: OF, hint: undefined, answer: { kind: "observed", state: null } } as const;
+  const action = { action: "Fill", target: "uid-web", parameters: {} } as never;
+  const answer = { kind: "error", code, message: "slow down", reason: "RequestLimitExceeded" } as const;
+  expect(controller.refused?.(subject, { action, answer }, context())).toMatchObject({
+    kind: "retry",
+    because: { code },
   });
 });

@@ -22,7 +22,7 @@ export interface ClusterUnderTest {
   patch(path: string, operations: readonly unknown[]): Promise<void>;
   remove(name: string): Promise<void>;
   /** The Events recorded on a node. */
-  events(node: Node): Promise<readonly RecordedEvent[]>;
+  events(object: { readonly metadata: { readonly uid: string } }): Promise<readonly RecordedEvent[]>;
   close(): Promise<void>;
 }
 
@@ -68,10 +68,10 @@ export async function startCluster(
     remove: async (name) => {
       await ask({ method: "DELETE", path: `/api/v1/nodes/${name}` });
     },
-    events: async (node) => {
+    events: async ({ metadata }) => {
       const list = await ask({ method: "GET", path: "/api/v1/namespaces/default/events" });
       const { items } = list as { items: readonly RecordedEvent[] };
-      return items.filter((event) => event.involvedObject["uid"] === node.metadata.uid);
+      return items.filter((event) => event.involvedObject["uid"] === metadata.uid);
     },
     close: async () => {
       await Promise.all(open.map((transport) => transport.close()));

@@ -28,6 +28,8 @@ export interface FakeApi extends Transport {
   endWatches(): void;
   /** … or the connection breaks. */
   breakWatches(): void;
+  /** Streams that are opened from now on are on another connection. */
+  reconnect(): void;
   /** History before now is forgotten: watches from before are answered 410, at the door or in the stream. */
   compact(form: "connect" | "stream"): void;
   /** The store is another one, whose version is this; the objects are as given by later puts. */
@@ -63,6 +65,7 @@ export function createFakeApi(): FakeApi {
   let goneForm: "connect" | "stream" = "connect";
   let tokens = 0;
   let held = false;
+  let connection = {};
   const withheld: string[] = [];
 
   function record(type: string, object: FakeObject): void {
@@ -92,7 +95,7 @@ export function createFakeApi(): FakeApi {
     const end = (start ?? 0) + Number(query.get("limit"));
     const metadata = {
       resourceVersion: String(version),
-      ...(end < all.length ? { continue: `${tokens}:${end}` } : {}),
+      ...(end < all.length ? { continue: `${tokens}:${end}`, remainingItemCount: all.length - end } : {}),
     };
     return { status: 200, headers: {}, body: JSON.stringify({ items: all.slice(start, end), metadata }) };
   }
@@ -149,6 +152,9 @@ export function createFakeApi(): FakeApi {
     breakWatches() {
       for (const watch of watches) watch.fail(unreachable("ConnectionLost"));
     },
+    reconnect() {
+      connection = {};
+    },
     compact(form) {
       history = [];
       compacted = version;
@@ -188,6 +194,7 @@ export function createFakeApi(): FakeApi {
         status: opening,
         headers: answer?.headers ?? {},
         body,
+        connection,
         close: body.end,
       });
       if (answer !== undefined) {

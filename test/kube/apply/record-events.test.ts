@@ -47,6 +47,29 @@ describe("the name of an Event", () => {
     expect(eventName(said, now)).not.toBe(eventName(SAID, NOW));
   });
 
+  it("is one of 1,000 in ten minutes on CertificateSigningRequests, whatever their names, uids and codes", () => {
+    const names = (codes: readonly ("NoNames" | "URIForbidden")[], now: Date) =>
+      Array.from({ length: 20_000 }, (_, index) => {
+        const name = `csr-${index}`;
+        const object = {
+          apiVersion: "certificates.k8s.io/v1",
+          kind: "CertificateSigningRequest",
+          name,
+          uid: name,
+        };
+        const code = codes[index % codes.length] ?? "NoNames";
+        return eventName(
+          { object, event: tell("ServingCertificate", code, { request: nameOf({ metadata: { name } }) }) },
+          now,
+        );
+      });
+    expect(new Set(names(["NoNames", "URIForbidden"], NOW)).size).toBe(1_000);
+    expect(names(["NoNames"], NOW).slice(0, 5)).toEqual(names(["NoNames"], NOW).slice(0, 5));
+    expect(new Set(names(["NoNames"], NOW).slice(0, 5)).size).toBe(5);
+    const later = new Date(NOW.getTime() + 600_000);
+    expect(names(["NoNames"], later)[0]).not.toBe(names(["NoNames"], NOW)[0]);
+  });
+
   it.each([
     { given: "a usual name", name: "ip-10-0-0-1.ec2.internal" },
     { given: "the longest name", name: "n".repeat(253) },

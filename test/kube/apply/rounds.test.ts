@@ -42,6 +42,56 @@ function due(about: Node, code: string, events: readonly (typeof FIRST)[] = []) 
   return retry(referenceTo(NODES, about), { code, message: "" }, 7, events);
 }
 
+describe("an action of the cloud", () => {
+  /** Carries two actions out on a node whose content is its label `edit`; the first takes so many milliseconds. */
+  async function carryTwo(tookMs: number, edit: boolean) {
+    const node = await join();
+    const contentHash = (object: Node) => object.metadata.labels?.["edit"] ?? "none";
+    const guarded = (target: string): CloudAction => {
+      const { precondition, ...rest } = action(node, target);
+      return { ...rest, precondition: { ...precondition, content: "none" } };
+    };
+    let nowMs = 0;
+    const acted: string[] = [];
+    const applied = await applyDecisions({
+      transport: cluster.functions,
+      controller: { ...nodeController, contentHash } as unknown as typeof nodeController,
+      items: [{ index: 0, object: node, decision: act(node, [guarded("a"), guarded("b")]), said: undefined }],
+      decide: { again: (object) => due(object as Node, "Again"), next: () => undefined },
+      act: async ({ target }) => {
+        acted.push(target);
+        nowMs += tookMs;
+        if (edit)
+          await cluster.patch(node.metadata.name, [{ op: "add", path: "/metadata/labels/edit", value: "b" }]);
+        return { kind: "done", result: {} };
+      },
+      signal: new AbortController().signal,
+      reportingInstance: "test",
+      now: new Date(),
+      monotonicMs: () => nowMs,
+    });
+    return { acted, applied };
+  }
+
+  it("is not carried out on other content than it was decided on, a second after the object was read", async () => {
+    const { acted, applied } = await carryTwo(1_000, true);
+    expect(acted).toEqual(["a"]);
+    expect(applied.objects).toMatchObject([{ outcome: "retry", because: { code: "Again" } }]);
+  });
+
+  it("is carried out without another read within a second", async () => {
+    const { acted, applied } = await carryTwo(999, false);
+    expect(acted).toEqual(["a", "b"]);
+    expect(applied.usage).toMatchObject({ reads: 1 });
+  });
+
+  it("is carried out after a second where the content is the same", async () => {
+    const { acted, applied } = await carryTwo(1_000, false);
+    expect(acted).toEqual(["a", "b"]);
+    expect(applied.usage).toMatchObject({ reads: 2 });
+  });
+});
+
 /** Carries a decision out on a cloud that answers so. */
 function carry(
   about: Node,

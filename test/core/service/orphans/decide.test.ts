@@ -31,6 +31,43 @@ const done = ({ done }: OrphansUnderTest) => done.map(({ what }) => what);
 const because = (found: Awaited<ReturnType<typeof pass>>) =>
   `${found.decision?.kind} ${found.decision?.because.code}`;
 
+describe("a load balancer whose Service is of another type, with nothing of ours on it", () => {
+  test("is told, and deleted when its turn has come", async () => {
+    const world = orphaned();
+    serve(world, "plain");
+    lose(world, "gone");
+    world.held.delete("lb-gone");
+    world.plain.add("default/plain");
+    expect((await pass(world)).told?.named).toMatchObject([{ id: "lb-plain", code: "ServiceGone" }]);
+    later(world, 16);
+    await pass(world);
+    expect(done(world)).toContain("Delete lb-plain");
+  });
+
+  test("proves of no other one that cloud and Services belong together", async () => {
+    const world = createWorld();
+    serve(world, "plain");
+    world.plain.add("default/plain");
+    serve(world, "gone");
+    lose(world, "gone");
+    expect(because(await pass(world))).toBe("skip DeletionUnproven");
+    expect(done(world)).toEqual([]);
+  });
+
+  test("is left alone where the Service is of type LoadBalancer again by then", async () => {
+    const world = orphaned();
+    serve(world, "plain");
+    world.plain.add("default/plain");
+    await pass(world);
+    later(world, 16);
+    const listed = await pass(world, { steps: 0 });
+    expect(listed.decision).toBeUndefined();
+    world.plain.delete("default/plain");
+    await pass(world);
+    expect(done(world)).not.toContain("Delete lb-plain");
+  });
+});
+
 describe("a load balancer whose Service has gone", () => {
   test("is told, and left alone, where nothing else is configured", async () => {
     const world = orphaned(false);

@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
+import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
 import { ANNOTATIONS } from "#core/firewall/exposed-service.ts";
 import { findOrphans } from "#core/service/orphans/find-orphans.ts";
-import { livingIn, livingServices } from "#core/service/orphans/living-services.ts";
+import {
+  isHolder,
+  type LivingService,
+  livingIn,
+  livingServices,
+} from "#core/service/orphans/living-services.ts";
 import { orphanWatch } from "#core/service/orphans/watch.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 import { NAMED_WATCHES, WATCHES, watchesOf } from "#core/watches.ts";
@@ -59,8 +65,24 @@ describe("the audit of orphaned load balancers", () => {
   test("knows of one that it is of another type", () => {
     const metadata = { namespace: "default", name: "web", uid: "u-1" };
     const projected = livingServices.project({ metadata, spec: { type: "ClusterIP" } });
-    expect(projected).toEqual({ key: "default/web", uid: "u1", isPlain: true });
+    expect(projected).toEqual({ key: "default/web", uid: "u1", isPlain: true, isBare: true });
     expect(livingIn({ services: { resourceVersion: "1", items: [projected] } })).toEqual([projected]);
+  });
+
+  test.each<[string, object, boolean]>([
+    ["the finalizer", { finalizers: [LOAD_BALANCER_FINALIZER] }, true],
+    ["our annotation", { annotations: { [LOAD_BALANCER_ANNOTATION]: "{}" } }, true],
+    ["finalizers that are none", { finalizers: 7 }, true],
+    ["neither", { finalizers: ["example.com/a"], annotations: { a: "b" } }, false],
+  ])("takes a Service of another type for a holder by what is on it: %s", (_given, more, holds) => {
+    const metadata = { namespace: "default", name: "web", uid: "u-1", ...more };
+    const [living] = livingIn({
+      services: {
+        resourceVersion: "1",
+        items: [livingServices.project({ metadata, spec: { type: "ClusterIP" } })],
+      },
+    }) as [LivingService];
+    expect(isHolder(living)).toBe(holds);
   });
 
   test("leaves out what has no name, of which the number of Services then tells", () => {

@@ -38,6 +38,10 @@ export interface OrphansUnderTest {
   readonly unlisted: Set<string>;
   /** What a step comes to in place of what it is. */
   step: LoadBalancerStep | undefined;
+  /** What load balancers share and none uses. */
+  unused: readonly string[];
+  /** The model of the cloud knows nothing of what load balancers share. */
+  cannotTidy: boolean;
   /** What actions of these names come to in place of being done. */
   readonly failing: Map<string, Because>;
   /** Actions done, as `action target`, and when. */
@@ -54,6 +58,8 @@ export function createWorld(isDeleting = true): OrphansUnderTest {
     plain: new Set(),
     unlisted: new Set(),
     step: undefined,
+    unused: [],
+    cannotTidy: false,
     failing: new Map(),
     done: [],
   };
@@ -102,6 +108,12 @@ function modelOf(world: OrphansUnderTest): LoadBalancerModel {
     ...shelfModel(),
     orphans: {
       ...marks,
+      ...(world.cannotTidy
+        ? {}
+        : {
+            tidyShared: (shared: unknown) =>
+              (shared as readonly string[]).map((target) => ({ action: "Tidy", target, parameters: {} })),
+          }),
       next({ id, isPart }, observed) {
         if (world.step !== undefined) return world.step;
         const { isThere, parts } = observed as { readonly isThere: boolean; readonly parts: number };
@@ -190,7 +202,7 @@ function observed(world: OrphansUnderTest): OrphanAnswer {
     return { kind: isPart ? "part" : "load balancer", id, name: id, service, ...traits };
   });
   const next = inTurn(holdings, world.nowMs);
-  const state: HoldingsState = { holdings };
+  const state: HoldingsState = { holdings, ...(world.unused.length === 0 ? {} : { shared: world.unused }) };
   if (next !== undefined) {
     const { isPart, parts } = world.held.get(next.id) ?? { parts: 0 };
     state.removable = { id: next.id, state: { isThere: isPart === undefined, parts } };
@@ -203,9 +215,15 @@ function carryOut(world: OrphansUnderTest, write: CloudAction): DoneWrite {
   const { absent } = precondition;
   const failed = world.failing.get(action);
   if (failed !== undefined) return { write, result: undefined, failed };
-  const there = absent === undefined ? undefined : world.services.get(`${absent.namespace}/${absent.name}`);
-  if (there !== undefined && (absent?.having?.some(({ value }) => value === there) ?? true))
+  const key = `${absent?.namespace}/${absent?.name}`;
+  const there = absent === undefined ? undefined : world.services.get(key);
+  const stored: Record<string, unknown> = {
+    "/metadata/uid": there,
+    "/spec/type": world.plain.has(key) ? "ClusterIP" : "LoadBalancer",
+  };
+  if (there !== undefined && (absent?.having?.every(({ path, value }) => value === stored[path]) ?? true))
     return { write, result: undefined, failed: { code: "Present", message: "it is there" } };
+  if (action === "Tidy") world.done.push({ what: `${action} ${target}`, atMs: world.nowMs });
   const before = world.held.get(target);
   if (before === undefined) return { write, result: {} };
   world.done.push({ what: `${action} ${target}`, atMs: world.nowMs });
