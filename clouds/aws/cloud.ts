@@ -1,7 +1,7 @@
 import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import { createBudget } from "#clouds/aws/budget.ts";
 import type { AwsWorld } from "#clouds/aws/capability.ts";
-import { findControl } from "#clouds/aws/control.ts";
+import { findControls } from "#clouds/aws/control.ts";
 import { roleCredentials } from "#clouds/aws/credentials.ts";
 import { createEc2, type Ec2 } from "#clouds/aws/ec2.ts";
 import { answerOf } from "#clouds/aws/errors.ts";
@@ -18,7 +18,7 @@ import { createZones } from "#clouds/aws/zones.ts";
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
 import { loadedCapability } from "#clouds/loaded-capability.ts";
 import { type Sleep, sleepFor } from "#clouds/sleep.ts";
-import type { InstanceAnswer } from "#core/instance.ts";
+import type { InstanceAnswer, PositiveControl } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 
 /** The world of an AWS cloud, where it is not the real one. */
@@ -116,16 +116,19 @@ async function answer(
     if (described.kind === "ok") facts.set(node, described.value);
     else answers.set(node, answerOf(described.fault));
   }
-  const [labelled, successors, control] = await Promise.all([
+  const [labelled, successors, controls] = await Promise.all([
     withLabels(facts, session, sources, wanted),
     findSuccessors(resolutions, session, cluster),
-    isControlWanted ? findControl(resolutions, session, cluster) : undefined,
+    isControlWanted ? findControls(resolutions, session, cluster) : undefined,
   ]);
   for (const [node, found] of labelled) answers.set(node, found);
   // That an instance is gone is half of an answer: a node that lives on in another machine must not be taken for a dead one.
   for (const [node, fault] of successors.faults) answers.set(node, answerOf(fault));
   return nodes.map((node) =>
-    withEvidence(answers.get(node) ?? UNANSWERED, { control, takenOverBy: successors.found.get(node) }),
+    withEvidence(answers.get(node) ?? UNANSWERED, {
+      control: controls?.get(node),
+      takenOverBy: successors.found.get(node),
+    }),
   );
 }
 
@@ -135,7 +138,7 @@ function withEvidence(
   {
     control,
     takenOverBy,
-  }: { readonly control: string | undefined; readonly takenOverBy: string | undefined },
+  }: { readonly control: PositiveControl | undefined; readonly takenOverBy: string | undefined },
 ): InstanceAnswer {
   const isTakenOver = takenOverBy === undefined ? {} : { takenOverBy };
   switch (answer.kind) {

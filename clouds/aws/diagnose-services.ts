@@ -67,7 +67,9 @@ export function diagnoseNetworkOnAws(
         id: vpc ?? "",
         subnets: [],
         groups: groups.value,
-        instances: instances.value.instances,
+        instances: Object.fromEntries(
+          Object.entries(instances.value.instances).filter(([, { state: of }]) => of !== "terminated"),
+        ),
       };
       return nodeGroupsFinding(state, clusterTag);
     },

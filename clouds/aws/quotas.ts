@@ -23,6 +23,7 @@ export type Ec2Write =
   | "DeleteSecurityGroup"
   | "AuthorizeSecurityGroupIngress"
   | "RevokeSecurityGroupIngress"
+  | "UpdateSecurityGroupRuleDescriptionsIngress"
   | "CreateTags"
   | "DeleteTags"
   | "CreateRoute"
@@ -87,6 +88,7 @@ function ec2QuotaOf(operation: Ec2Read | Ec2Write): QuotaName {
   switch (operation) {
     case "AuthorizeSecurityGroupIngress":
     case "RevokeSecurityGroupIngress":
+    case "UpdateSecurityGroupRuleDescriptionsIngress":
       return "ec2 resource-intensive";
     case "CreateSecurityGroup":
     case "DeleteSecurityGroup":

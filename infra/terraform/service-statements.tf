@@ -101,6 +101,7 @@ locals {
         "ec2:DeleteSecurityGroup",
         "ec2:DeleteTags",
         "ec2:RevokeSecurityGroupIngress",
+        "ec2:UpdateSecurityGroupRuleDescriptionsIngress",
       ]
       Resource = "arn:${local.partition}:ec2:${local.region}:${local.account}:security-group/*"
     },

@@ -24,8 +24,8 @@ locals {
     }]
     stop-switch = [{
       Effect   = "Allow"
-      Action   = "ssm:GetParameters"
-      Resource = "arn:${local.partition}:ssm:${local.region}:${local.account}:parameter${coalesce(local.stop_switch_path, "/none")}/*"
+      Action   = ["ssm:GetParameters", "ssm:GetParametersByPath"]
+      Resource = [local.stops_arn, "${local.stops_arn}/*"]
     }]
     fleet-brake = [{
       Effect   = "Allow"
@@ -121,6 +121,7 @@ locals {
     var.stop_switch_path != null ? var.stop_switch_path : var.clusters_path == null ? null : "${var.clusters_path}-stop"
   )
 
+  stops_arn    = "arn:${local.partition}:ssm:${local.region}:${local.account}:parameter${coalesce(local.stop_switch_path, "/none")}"
   clusters_arn = "arn:${local.partition}:ssm:${local.region}:${local.account}:parameter${coalesce(var.clusters_path, "/none")}"
 
   # The sweep asks no cloud and admission none of AWS, admission reaches no cluster, and the sweep and ec2-events are about all of them.

@@ -12,6 +12,7 @@ export interface AwsRequests {
   "ec2:DeleteSecurityGroup": ec2.DeleteSecurityGroupRequest;
   "ec2:AuthorizeSecurityGroupIngress": ec2.AuthorizeSecurityGroupIngressRequest;
   "ec2:RevokeSecurityGroupIngress": ec2.RevokeSecurityGroupIngressRequest;
+  "ec2:UpdateSecurityGroupRuleDescriptionsIngress": ec2.UpdateSecurityGroupRuleDescriptionsIngressRequest;
   "ec2:CreateTags": ec2.CreateTagsRequest;
   "ec2:DeleteTags": ec2.DeleteTagsRequest;
   "ec2:CreateRoute": ec2.CreateRouteRequest;

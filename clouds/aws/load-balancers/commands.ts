@@ -11,6 +11,7 @@ export const LOAD_BALANCER_ACTIONS = {
   "ec2:DeleteSecurityGroup": ec2.DeleteSecurityGroupCommand,
   "ec2:AuthorizeSecurityGroupIngress": ec2.AuthorizeSecurityGroupIngressCommand,
   "ec2:RevokeSecurityGroupIngress": ec2.RevokeSecurityGroupIngressCommand,
+  "ec2:UpdateSecurityGroupRuleDescriptionsIngress": ec2.UpdateSecurityGroupRuleDescriptionsIngressCommand,
   "ec2:CreateTags": ec2.CreateTagsCommand,
   "ec2:DeleteTags": ec2.DeleteTagsCommand,
   "elbv2:CreateLoadBalancer": elbv2.CreateLoadBalancerCommand,

@@ -6,6 +6,7 @@ import { planClassic } from "#clouds/aws/load-balancers/classic/plan.ts";
 import { isOurs } from "#clouds/aws/load-balancers/classic/remove.ts";
 import { configurationOf } from "#clouds/aws/load-balancers/configuration.ts";
 import { desiredOf } from "#clouds/aws/load-balancers/desired.ts";
+import { followNodesOnAws } from "#clouds/aws/load-balancers/follow-nodes.ts";
 import { kindOf, TYPE } from "#clouds/aws/load-balancers/kind.ts";
 import { foldNetwork } from "#clouds/aws/load-balancers/network/fold.ts";
 import { isOwnBalancer } from "#clouds/aws/load-balancers/network/own-balancer.ts";
@@ -30,6 +31,7 @@ export const awsLoadBalancerModel: LoadBalancerModel = {
     const kind = kindOf(question.service);
     return kind === "elsewhere" ? { kind } : ensure(kind, asked);
   },
+  followNodes: followNodesOnAws,
   shows(question, observed, settings) {
     const kind = kindOf(question.service);
     const asked = { question, state: observed as AwsLoadBalancerState, settings };
@@ -46,8 +48,8 @@ export const awsLoadBalancerModel: LoadBalancerModel = {
         return foldNetwork(state, action, result);
     }
   },
-  // Of the VPC all Services of a batch have one state, and the last network load balancer of several that go takes with it what they share.
-  isShared: ({ action }) => action.startsWith("ec2:") || action === "elbv2:DeleteLoadBalancer",
+  // Of the VPC all Services of a batch have one state.
+  isShared: ({ action }) => action.startsWith("ec2:"),
   problemOf,
   orphans: createOrphanModel((question, state, settings) => removal({ question, state, settings })),
   undoes: undoesRefused,

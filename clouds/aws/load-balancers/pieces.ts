@@ -81,10 +81,15 @@ export interface NodeRulesWanted {
   readonly instanceIds: readonly string[];
   readonly openings: readonly Opening[];
   /**
-   * Rules of this load balancer by their description, or by the group that they let everything in from. Rules described
-   * `kubernetes.io/rule/nlb/mtu` are all load balancers' together: they stay while a client's rule for the same network does.
+   * Rules of this load balancer by their description, or by the group that they let everything in from. Rules for health checks are among
+   * them at `ownPorts` and at its clients' ports alone: at other ports several load balancers may be checked. What several share is
+   * taken away by the audit (`orphans/unused-rules.ts`).
    */
-  readonly mine: { readonly descriptions: readonly string[]; readonly groupIds: readonly string[] };
+  readonly mine: {
+    readonly descriptions: readonly string[];
+    readonly groupIds: readonly string[];
+    readonly ownPorts?: readonly number[] | undefined;
+  };
 }
 /** Answers with warnings, of instances whose group cannot be told: those are left out. */
 export type PlanNodeRules = (wanted: NodeRulesWanted, vpc: VpcState) => Piece<readonly Problem[]>;

@@ -1,5 +1,8 @@
+import type { IpPermission } from "@aws-sdk/client-ec2";
+import { isCodeIn, QUOTA } from "#clouds/aws/errors.ts";
 import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import type { AnnotationSuffix } from "#clouds/aws/load-balancers/annotations/table.ts";
+import { rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
 import type { ProblemCode } from "#core/service/problems.ts";
 import type { Service } from "#core/service/service.ts";
@@ -35,30 +38,37 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
     of: /ModifyLoadBalancerAttributes$/,
   },
   RulesPerSecurityGroupLimitExceeded: { code: "TooManyRules" },
-  SecurityGroupLimitExceeded: { code: "QuotaExceeded" },
-  SecurityGroupsPerInterfaceLimitExceeded: { code: "QuotaExceeded" },
   TooManyTargets: { code: "TooManyTargets" },
-  TooManyRegistrationsForTargetId: { code: "QuotaExceeded" },
   OperationNotPermitted: { code: "DeletionProtected", of: /^elbv2:DeleteLoadBalancer$/ },
   TooManyListeners: { code: "TooManyPorts" },
 };
 
-/** The account has as many of something as it may have. */
-const QUOTA = /^TooMany|LimitExceeded$/;
-
-/** What it means that AWS refused an action; undefined where it is no matter of somebody's mending something. */
+/** Returns what it means that AWS refused an action; undefined where it is no matter of somebody's mending something. */
 export function problemOf(
-  { action }: LoadBalancerAction,
-  { reason = "" }: { readonly reason: string | undefined },
+  { action, parameters }: LoadBalancerAction,
+  { reason: given = "" }: { readonly reason: string | undefined },
   { metadata: { annotations } }: Service,
 ): Problem | undefined {
+  const reason = given.replace(/Exception$/, "");
   const meaning = Object.hasOwn(MEANINGS, reason) ? MEANINGS[reason] : undefined;
-  if (meaning === undefined) return QUOTA.test(reason) ? { code: "QuotaExceeded" } : undefined;
+  if (meaning === undefined) return isCodeIn(QUOTA, reason) ? { code: "QuotaExceeded" } : undefined;
   const { code, says, of } = meaning;
   if (of?.test(action) === false) return undefined;
+  if (code === "TooManyRules" && areNodeRules(parameters)) return { code: "TooManyNodeRules" };
   if (says === undefined) return { code };
   const field = annotationName(says);
   const value = annotations?.[field];
   // Nobody has named one: it is ours, and is to be seen soon.
   return value === undefined ? undefined : { code, field, value };
+}
+
+/**
+ * Whether rules are for the security group of nodes, which holds those of all Services: they let a group in, or say by their description
+ * which load balancer they are for. Rules of a load balancer's own group are for networks, and say nothing.
+ */
+function areNodeRules({ IpPermissions: permissions }: LoadBalancerAction["parameters"]): boolean {
+  if (!Array.isArray(permissions)) return false;
+  return rulesOf(permissions as readonly IpPermission[]).some(
+    ({ from, description }) => from === "group" || description !== undefined,
+  );
 }

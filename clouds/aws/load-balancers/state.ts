@@ -72,13 +72,6 @@ export interface VpcState {
    * Service's own, those that annotations and the configuration name, and those on instances of targets.
    */
   readonly groups: readonly SecurityGroupState[];
-  /**
-   * ARNs of the load balancers that have the security group which the cluster's share; absent where there is no such group, or
-   * nothing depends on who has it.
-   */
-  readonly sharedGroupUsers?: readonly string[] | undefined;
-  /** One of them was deleted since they were looked at: whoever had the group besides may have gone by then, too. */
-  readonly hasLostUser?: true | undefined;
   /** Instances of the asked nodes that are the cluster's, by id; one that is not here is no target. */
   readonly instances: Readonly<Record<string, TargetInstance>>;
 }

@@ -1,6 +1,7 @@
 import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import { hasLabels, targetNodeLabels } from "#clouds/aws/load-balancers/annotations/target-node-labels.ts";
 import { parseProviderID } from "#clouds/aws/provider-id.ts";
+import type { Because } from "#core/decision.ts";
 import type { TargetNode } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 
@@ -15,4 +16,14 @@ export function targetOf({ providerID }: TargetNode): string | undefined {
 export function targetOfService(node: TargetNode, { metadata }: Service): string | undefined {
   const read = targetNodeLabels(metadata.annotations?.[annotationName("target-node-labels")] ?? "");
   return hasLabels(node.labels, read.ok ? read.value : undefined) ? targetOf(node) : undefined;
+}
+
+const MAX_NAMED = 5;
+
+/** Returns the part of a settled step that says which nodes' instances are waited for; nothing where none is. */
+export function awaitTargets(nodes: readonly string[]): { readonly awaits?: Because } {
+  if (nodes.length === 0) return {};
+  const named = nodes.toSorted().slice(0, MAX_NAMED).join(", ");
+  const message = `${nodes.length} nodes are no targets yet: AWS does not show their instances as running and tagged with the cluster's tag: ${named}`;
+  return { awaits: { code: "TargetsAwaited", message } };
 }

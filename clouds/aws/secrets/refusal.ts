@@ -1,4 +1,4 @@
-import { DENIED, THROTTLED, UNAUTHORIZED } from "#clouds/aws/errors.ts";
+import { DENIED, isCodeIn, THROTTLED, UNAUTHORIZED } from "#clouds/aws/errors.ts";
 import { type SecretCode, SecretError } from "#clouds/secrets/secret-error.ts";
 
 /** What was asked for, as messages say it, and which code it is where AWS refuses it, or does not answer. */
@@ -19,7 +19,7 @@ export function refusalOf(error: unknown, { what, needs, denied, unavailable }: 
     return new SecretError("NoAwsCredentials", `${what}: this process has no credentials of AWS; ${CHAIN}`);
   if (MISSING.has(name))
     return new SecretError("SecretNotFound", `${what} is not there (${words}); ${needs}`);
-  if (THROTTLED.has(name))
+  if (isCodeIn(THROTTLED, name))
     return new SecretError(unavailable, `${what}: AWS has too many requests (${words}); it is tried again`);
   if (name === UNAUTHORIZED || DENIED.has(name) || KEY_REFUSED.has(name))
     return new SecretError(denied, `${what} is refused by AWS (${words}); ${needs}`);

@@ -56,7 +56,11 @@ describe("the control of what is not found", () => {
   ])("%s", async (_, instances, config, control) => {
     const { answers, requests } = await ask(instances, [GONE], { config, ...CONTROL });
     expect(answers).toEqual([
-      { kind: "not-found", message: expect.any(String), ...(control === undefined ? {} : { control }) },
+      {
+        kind: "not-found",
+        message: expect.any(String),
+        ...(control === undefined ? {} : { control: expect.objectContaining({ id: control }) }),
+      },
     ]);
     expect(requests).toBe(2);
   });
@@ -75,6 +79,66 @@ describe("the control of what is not found", () => {
     const { answers } = await ask([ended], [GONE, { name: "node", providerID: idOf(1) }], CONTROL);
     expect(answers.map(summary)).toEqual(["not-found", idOf(1)]);
     expect(answers[0]).not.toHaveProperty("control");
+  });
+
+  describe("of a node that was seen with an instance", () => {
+    const seen = (place: string): NodeTraits => ({
+      ...GONE,
+      annotations: { "serverless-ccm.io/instance": `${place}/${idOf(9)}` },
+    });
+    const OTHER = "vpc-2";
+    const apart = [
+      ...Array.from({ length: 30 }, (_, index) => anInstance(20 + index)),
+      anInstance(1, { VpcId: OTHER }),
+    ];
+    const tagged = { config: { vpc: undefined }, ...CONTROL };
+    const controlOf = async (nodes: readonly NodeTraits[], asked: Asked) => {
+      const world = new Ec2World();
+      world.pageSize = 20;
+      const { answers, requests } = await ask(apart, nodes, { ...asked, world });
+      return { control: (answers[0] as { readonly control?: unknown }).control, requests };
+    };
+
+    test("is in the VPC that it was seen in, of a cluster that is in several", async () => {
+      const region = "eu-central-1";
+      expect(await controlOf([seen(`${ACCOUNT}/${OTHER}`)], tagged)).toEqual({
+        control: { id: idOf(1), account: ACCOUNT, network: OTHER, region },
+        requests: 3,
+      });
+      expect(await controlOf([seen(`${ACCOUNT}/${VPC}`)], tagged)).toEqual({
+        control: { id: idOf(20), account: ACCOUNT, network: VPC, region },
+        requests: 2,
+      });
+    });
+
+    test("is one of the batch where that has one there, at no cost", async () => {
+      const mates = [1, 20].map((number) => ({ name: `mate-${number}`, providerID: idOf(number) }));
+      for (const [vpc, id] of [
+        [OTHER, idOf(1)],
+        [VPC, idOf(20)],
+      ] as const)
+        expect(await controlOf([seen(`${ACCOUNT}/${vpc}`), ...mates], tagged)).toMatchObject({
+          control: { id, network: vpc },
+          requests: 1,
+        });
+    });
+
+    test.each([
+      ["another account", `999999999999/${VPC}`, tagged, 2],
+      ["a VPC that has none", `${ACCOUNT}/vpc-3`, tagged, 3],
+      ["what is no VPC", `${ACCOUNT}/*`, tagged, 2],
+      ["another VPC than the configured one", `${ACCOUNT}/${OTHER}`, CONTROL, 2],
+    ])("is one that proves nothing where it was seen in %s", async (_, place, asked, requests) => {
+      expect(await controlOf([seen(place)], asked)).toMatchObject({
+        control: { account: ACCOUNT, network: VPC },
+        requests,
+      });
+    });
+
+    test("is looked for in three VPCs at the most", async () => {
+      const nodes = Array.from({ length: 10 }, (_, index) => seen(`${ACCOUNT}/vpc-9${index}`));
+      expect((await controlOf(nodes, tagged)).requests).toBe(2 + 3);
+    });
   });
 
   test.each([
@@ -107,7 +171,10 @@ describe("the control of what is not found", () => {
     });
     const fargate = { name: "fargate", providerID: "aws:///eu-central-1a/x/fargate-10.0.0.7" };
     const { answers, requests } = await ask([], [GONE, fargate], { world, ...CONTROL });
-    expect(answers[0]).toMatchObject({ kind: "not-found", control: "eni-1" });
+    expect(answers[0]).toMatchObject({
+      kind: "not-found",
+      control: { id: "eni-1", account: ACCOUNT, network: VPC, region: "eu-central-1" },
+    });
     expect(requests).toBe(1);
   });
 });

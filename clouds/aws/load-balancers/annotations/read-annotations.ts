@@ -32,8 +32,38 @@ export function readAnnotations(
   kind: LoadBalancerKind,
   all: Readonly<Record<string, string>> | undefined,
 ): ReadAnnotations {
+  const { annotations, warnings, problems } = readEach(kind, all);
+  const problem = problems[0] ?? faultOfAccessLogs(annotations);
+  return problem === undefined ? { kind: "read", annotations, warnings } : { kind: "refused", problem };
+}
+
+/** Annotations of a Service of which others may be refused. */
+export interface ValidAnnotations {
+  readonly annotations: Annotations;
+  /** The names of those that are written and cannot be read. */
+  readonly invalid: ReadonlySet<string>;
+}
+
+/** Reads those of a Service's annotations that can be read. */
+export function readValidAnnotations(
+  kind: LoadBalancerKind,
+  all: Readonly<Record<string, string>> | undefined,
+): ValidAnnotations {
+  const { annotations, problems } = readEach(kind, all);
+  return { annotations, invalid: new Set(problems.map(({ field }) => field)) };
+}
+
+interface ReadEach {
+  readonly annotations: Annotations;
+  readonly warnings: readonly Problem[];
+  /** In the order of the annotations' names. */
+  readonly problems: readonly (Problem & { readonly field: string })[];
+}
+
+function readEach(kind: LoadBalancerKind, all: Readonly<Record<string, string>> | undefined): ReadEach {
   const said: Record<string, unknown> = {};
   const warnings: Problem[] = [];
+  const problems: (Problem & { readonly field: string })[] = [];
   let unknown = 0;
   for (const [name, written] of inOrder(all)) {
     if (!name.startsWith(ANNOTATION_PREFIX)) continue;
@@ -48,21 +78,16 @@ export function readAnnotations(
     const read = annotation[kind]?.(written);
     if (read === undefined) {
       const problem = ofOtherKind(kind, name, written);
-      if (annotation.refusedElsewhere) return { kind: "refused", problem };
-      warnings.push(problem);
+      if (annotation.refusedElsewhere) problems.push(problem);
+      else warnings.push(problem);
     } else if (read.ok) {
       if (read.value !== undefined) said[suffix] = read.value;
     } else {
-      return {
-        kind: "refused",
-        problem: { code: read.code, field: name, value: written, allowed: read.allowed },
-      };
+      problems.push({ code: read.code, field: name, value: written, allowed: read.allowed });
     }
   }
   // Each value was read by the reader that stands under its suffix.
-  const annotations = said as Annotations;
-  const problem = faultOfAccessLogs(annotations);
-  return problem === undefined ? { kind: "read", annotations, warnings } : { kind: "refused", problem };
+  return { annotations: said as Annotations, warnings, problems };
 }
 
 /** That an annotation says what it may not. */
@@ -83,7 +108,7 @@ function meant(suffix: string): string | undefined {
   return known && `${ANNOTATION_PREFIX}${known}`;
 }
 
-function ofOtherKind(kind: LoadBalancerKind, field: string, value: string): Problem {
+function ofOtherKind(kind: LoadBalancerKind, field: string, value: string) {
   const allowed =
     kind === "classic"
       ? `nothing, unless ${annotationName("type")} is nlb: it is for network load balancers`

@@ -7,14 +7,19 @@ import { ownGroupIds } from "#clouds/aws/load-balancers/classic/groups.ts";
 import { planHealthCheck } from "#clouds/aws/load-balancers/classic/health-check.ts";
 import { chooseInstances, planInstances } from "#clouds/aws/load-balancers/classic/instances.ts";
 import { planListeners } from "#clouds/aws/load-balancers/classic/listeners.ts";
-import { planProxyProtocol, planTlsPolicy } from "#clouds/aws/load-balancers/classic/policies.ts";
+import {
+  planProxyProtocol,
+  planTlsPolicy,
+  planUnservedPorts,
+} from "#clouds/aws/load-balancers/classic/policies.ts";
 import { planSubnets } from "#clouds/aws/load-balancers/classic/subnets.ts";
 import { planTags } from "#clouds/aws/load-balancers/classic/tags.ts";
 import type { ClassicWanted } from "#clouds/aws/load-balancers/classic/wanted.ts";
 import type { Piece } from "#clouds/aws/load-balancers/pieces.ts";
 import type { ClassicLoadBalancerState, SubnetState } from "#clouds/aws/load-balancers/state.ts";
 import { wantedTags } from "#clouds/aws/load-balancers/tags.ts";
-import { planNodeRules } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
+import { awaitTargets } from "#clouds/aws/load-balancers/target-of.ts";
+import { planNodeRules, SHARED_CLASSIC_RULE } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/remove-groups.ts";
 import type { LoadBalancerAction, LoadBalancerStep, Problem } from "#core/service/model.ts";
 
@@ -68,7 +73,7 @@ export function changeClassic(change: ClassicChange, classic: ClassicLoadBalance
       afterSeconds: 5,
     };
   const warnings = [...wanted.warnings, ...instances.warnings, ...(rules.value ?? [])];
-  return { kind: "settled", ingress: [{ hostname }], warnings };
+  return { kind: "settled", ingress: [{ hostname }], ...awaitTargets(instances.awaited), warnings };
 }
 
 /** A load balancer on its way, and what was done for it. */
@@ -108,6 +113,8 @@ function parts(
     ...Array<Part>(5).fill(move),
     (state) => planAttributes(state, wanted.attributes),
     (state) => planTags(state, wantedTags({ ...context.owner, additionalTags })),
+    // Last, as no client depends on it.
+    (state) => planUnservedPorts(state, listeners),
   ];
 }
 
@@ -124,7 +131,12 @@ function planRules(
       disabled: context.configuration.disableSecurityGroupIngress === true,
       clusterTag: context.owner.clusterTag,
       instanceIds,
-      openings: [...groupIds.slice(0, 1), ...leaving].map((id) => ({ protocol: "-1", groupIds: [id] })),
+      openings: [...groupIds.slice(0, 1), ...leaving].map((id) => ({
+        protocol: "-1",
+        groupIds: [id],
+        // Other load balancers may have it, too.
+        ...(own.includes(id) ? {} : { description: SHARED_CLASSIC_RULE }),
+      })),
       mine: { descriptions: [], groupIds: own },
     },
     context.state.vpc,

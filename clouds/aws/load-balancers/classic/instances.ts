@@ -10,6 +10,8 @@ import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
 /** Which instances a load balancer is to send to. */
 export interface InstancesWanted {
   readonly ids: readonly string[];
+  /** Names of nodes whose instances AWS does not show yet, or shows without the cluster's tag. */
+  readonly awaited: readonly string[];
   readonly warnings: readonly Problem[];
 }
 
@@ -26,13 +28,15 @@ export function chooseInstances(
   )
     return labelsUnknown();
   const ids = new Set<string>();
+  const awaited: string[] = [];
   for (const node of question.nodes) {
     const id = targetOf(node);
     if (id === undefined || !hasLabels(node.labels, labels)) continue;
     const instance = Object.hasOwn(state.vpc.instances, id) ? state.vpc.instances[id] : undefined;
-    if (instance !== undefined && !GONE.has(instance.state)) ids.add(id);
+    if (instance === undefined) awaited.push(node.name);
+    else if (!GONE.has(instance.state)) ids.add(id);
   }
-  if (ids.size <= MAX_INSTANCES) return { ids: [...ids].sort(), warnings: [] };
+  if (ids.size <= MAX_INSTANCES) return { ids: [...ids].sort(), awaited, warnings: [] };
   const registered = registeredOf(state.classic);
   const ranked = [...ids].sort().toSorted((a, b) => rank(a, registered) - rank(b, registered));
   const tooMany: Problem = {
@@ -41,7 +45,7 @@ export function chooseInstances(
     allowed: `at most ${MAX_INSTANCES} nodes; ${annotationName("target-node-labels")} chooses among them`,
     detail: `${MAX_INSTANCES} of ${ids.size} instances are targets`,
   };
-  return { ids: ranked.slice(0, MAX_INSTANCES).sort(), warnings: [tooMany] };
+  return { ids: ranked.slice(0, MAX_INSTANCES).sort(), awaited, warnings: [tooMany] };
 }
 
 /** Registers what is lacking, then takes away what is no target any more. */

@@ -13,24 +13,18 @@ export const TLS_POLICY_PREFIX = "k8s-SSLNegotiationPolicy-";
 /** What AWS gives a listener of TLS for which nothing is asked. */
 export const DEFAULT_TLS_POLICY = "ELBSecurityPolicy-2016-08";
 
-/** Has instances told the client's address by the proxy protocol on all ports, or on none. Other policies stay. */
+/** Has instances told the client's address by the proxy protocol on all ports that are served, or on none. Other policies stay. */
 export function planProxyProtocol(
   state: ClassicLoadBalancerState,
   listeners: readonly Listener[],
   isWanted: boolean,
 ): readonly LoadBalancerAction[] {
   const name = state.loadBalancer.LoadBalancerName ?? "";
-  const actual = new Map(
-    (state.loadBalancer.BackendServerDescriptions ?? []).map(
-      ({ InstancePort: port = 0, PolicyNames: names = [] }) => [port, names],
-    ),
+  const actual = readBackendPolicies(state);
+  const changed = [...listInstancePorts(listeners)].filter(
+    (port) => isWanted !== (actual.get(port) ?? []).includes(PROXY_PROTOCOL_POLICY),
   );
-  const wanted = isWanted ? new Set(listeners.map(({ InstancePort: port = 0 }) => port)) : new Set<number>();
-  // What is left of ports that are served no more would come back with them.
-  const changed = [...new Set([...wanted, ...actual.keys()])].filter(
-    (port) => wanted.has(port) !== (actual.get(port) ?? []).includes(PROXY_PROTOCOL_POLICY),
-  );
-  const needsPolicy = changed.some((port) => wanted.has(port)) && !has(state.policies, PROXY_PROTOCOL_POLICY);
+  const needsPolicy = isWanted && changed.length > 0 && !has(state.policies, PROXY_PROTOCOL_POLICY);
   return [
     ...(needsPolicy
       ? [
@@ -47,10 +41,45 @@ export function planProxyProtocol(
       return awsAction("elb:SetLoadBalancerPoliciesForBackendServer", name, {
         LoadBalancerName: name,
         InstancePort: port,
-        PolicyNames: wanted.has(port) ? [...others, PROXY_PROTOCOL_POLICY] : others,
+        PolicyNames: isWanted ? [...others, PROXY_PROTOCOL_POLICY] : others,
       });
     }),
   ];
+}
+
+/**
+ * Takes the proxy protocol off ports that have no listener any more, with which it would come back. AWS keeps the policies of such a
+ * port and lets them be taken off; whether it accepts a list of others there is not known, so a port with others is left alone.
+ */
+export function planUnservedPorts(
+  state: ClassicLoadBalancerState,
+  listeners: readonly Listener[],
+): readonly LoadBalancerAction[] {
+  const name = state.loadBalancer.LoadBalancerName ?? "";
+  const served = listInstancePorts(listeners);
+  return [...readBackendPolicies(state)]
+    .filter(([port, names]) => !served.has(port) && names.length === 1 && names[0] === PROXY_PROTOCOL_POLICY)
+    .map(([port]) =>
+      awsAction("elb:SetLoadBalancerPoliciesForBackendServer", name, {
+        LoadBalancerName: name,
+        InstancePort: port,
+        PolicyNames: [],
+      }),
+    );
+}
+
+function readBackendPolicies({
+  loadBalancer,
+}: ClassicLoadBalancerState): ReadonlyMap<number, readonly string[]> {
+  return new Map(
+    (loadBalancer.BackendServerDescriptions ?? []).map(
+      ({ InstancePort: port = 0, PolicyNames: names = [] }) => [port, names],
+    ),
+  );
+}
+
+function listInstancePorts(listeners: readonly Listener[]): ReadonlySet<number> {
+  return new Set(listeners.map(({ InstancePort: port = 0 }) => port));
 }
 
 /**

@@ -37,13 +37,7 @@ export function foldNetwork(
     case "elbv2:DeleteLoadBalancer": {
       const { LoadBalancerArn } = requestOf(action, "elbv2:DeleteLoadBalancer");
       const targetGroups = state.targetGroups.map((each) => detached(each, LoadBalancerArn));
-      const before = state.vpc.sharedGroupUsers ?? [];
-      const users = before.filter((arn) => arn !== LoadBalancerArn);
-      const hasLost = users.length < before.length;
-      const vpc = hasLost ? { ...state.vpc, sharedGroupUsers: users, hasLostUser: true as const } : state.vpc;
-      // Another Service's is folded in for the sake of what all of them share.
-      const isOwn = state.network?.loadBalancer.LoadBalancerArn === LoadBalancerArn;
-      return { ...state, network: isOwn ? undefined : state.network, targetGroups, vpc };
+      return { ...state, network: undefined, targetGroups };
     }
     case "elbv2:SetSecurityGroups": {
       const { SecurityGroups } = requestOf(action, "elbv2:SetSecurityGroups");

@@ -11,10 +11,14 @@ import {
   HEALTH_RULE,
   MTU_RULE,
   planNodeRules,
+  SHARED_HEALTH_RULE,
+  SHARED_RULE,
+  spreadNodeRules,
 } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
+import { type Rule, rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
 import { isIPv6Network } from "#core/cidr.ts";
-import type { Problem } from "#core/service/model.ts";
+import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
 
 /** From where a load balancer's traffic comes. */
 export interface Sender {
@@ -33,18 +37,41 @@ export function planRules(
   const { sharedId } = sender;
   const openings =
     sharedId === undefined ? openingsOf(sender, context) : openingsFromShared(sharedId, context);
-  return plan(instanceIds, openings, context);
+  return plan(instanceIds, openings, context, context.wanted.ownPorts);
+}
+
+/** Lets a load balancer in on groups of nodes that are new to it, by the rules that it has on others. */
+export function spreadRules(instanceIds: readonly string[], whose: Whose): readonly LoadBalancerAction[] {
+  const { name, owner, configuration, state } = whose;
+  const own = [`${CLIENT_RULE}=${name}`, `${HEALTH_RULE}=${name}`];
+  const fronts = new Set(state.network?.loadBalancer.SecurityGroups);
+  const clients = new Set(
+    state.vpc.groups
+      .flatMap(({ ingress }) => rulesOf(ingress))
+      .flatMap(({ description, peer }) => (description === own[0] ? [peer] : [])),
+  );
+  const checked = state.targetGroups.map(({ group: { HealthCheckPort } }) => Number(HealthCheckPort));
+  const isChecked = (ports: Rule["ports"]): boolean =>
+    ports !== undefined && checked.some((port) => ports[0] <= port && port <= ports[1]);
+  const isNeeded = ({ description = "", from, peer, ports }: Rule): boolean =>
+    own.includes(description) ||
+    (description === MTU_RULE && clients.has(peer)) ||
+    (description === SHARED_HEALTH_RULE && isChecked(ports)) ||
+    (from === "group" && fronts.has(peer) && description === SHARED_RULE);
+  const disabled = configuration.disableSecurityGroupIngress === true;
+  return spreadNodeRules({ disabled, clusterTag: owner.clusterTag, instanceIds, isNeeded }, state.vpc);
 }
 
 /** Takes everything away that was let in for a load balancer. */
-export function removeRules(whose: Whose): Piece<readonly Problem[]> {
-  return plan([], [], whose);
+export function removeRules(whose: Whose, ownPorts: readonly number[]): Piece<readonly Problem[]> {
+  return plan([], [], whose, ownPorts);
 }
 
 function plan(
   instanceIds: readonly string[],
   openings: readonly Opening[],
   { name, owner, configuration, state }: Whose,
+  ownPorts: readonly number[],
 ): Piece<readonly Problem[]> {
   return planNodeRules(
     {
@@ -52,7 +79,7 @@ function plan(
       disabled: configuration.disableSecurityGroupIngress === true,
       instanceIds,
       openings,
-      mine: { descriptions: [`${CLIENT_RULE}=${name}`, `${HEALTH_RULE}=${name}`, MTU_RULE], groupIds: [] },
+      mine: { descriptions: [`${CLIENT_RULE}=${name}`, `${HEALTH_RULE}=${name}`], groupIds: [], ownPorts },
     },
     state.vpc,
   );
@@ -89,7 +116,7 @@ function openingsOf({ subnets, families }: Sender, { wanted, name }: NetworkCont
             protocol: "tcp",
             ports: [port, port],
             cidrs: own,
-            description: `${HEALTH_RULE}=${name}`,
+            description: healthRule(port, wanted, name),
           }),
         )),
     ...tooLarge(clients).map((opening): Opening => ({ ...opening, description: MTU_RULE })),
@@ -107,8 +134,13 @@ function openingsFromShared(id: string, { wanted, name, configuration }: Network
     ...portsOf(wanted).flatMap(({ protocol, port }) => from(protocol, port, `${CLIENT_RULE}=${name}`)),
     ...[...healthPortsOf(wanted)]
       .filter((port) => !(isProbed && port === probed))
-      .flatMap((port) => from("tcp", port, `${HEALTH_RULE}=${name}`)),
+      .flatMap((port) => from("tcp", port, healthRule(port, wanted, name))),
   ];
+}
+
+/** Returns how a rule for health checks is described: by its load balancer at ports that are one Service's alone. */
+function healthRule(port: number, { ownPorts }: NetworkWanted, name: string): string {
+  return ownPorts.includes(port) ? `${HEALTH_RULE}=${name}` : SHARED_HEALTH_RULE;
 }
 
 /** Each once. */

@@ -1,6 +1,5 @@
 import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
 import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
-import { kindOf } from "#clouds/aws/load-balancers/kind.ts";
 import {
   changeAttributes,
   changeTags,
@@ -18,7 +17,6 @@ import { planListeners } from "#clouds/aws/load-balancers/network/listeners.ts";
 import { planRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
 import { isOwnBalancer, nameTaken } from "#clouds/aws/load-balancers/network/own-balancer.ts";
 import { planRemoval } from "#clouds/aws/load-balancers/network/remove.ts";
-import { removeSharedGroup } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import { type Placement, placeBalancer } from "#clouds/aws/load-balancers/network/subnets.ts";
 import {
   arnOf,
@@ -34,10 +32,12 @@ import {
   deregisterTargets,
   faultOfLabels,
   registerTargets,
+  targetRulesFor,
 } from "#clouds/aws/load-balancers/network/targets.ts";
 import { readNetwork } from "#clouds/aws/load-balancers/network/wanted.ts";
 import type { Piece } from "#clouds/aws/load-balancers/pieces.ts";
 import type { NetworkLoadBalancerState, SubnetState } from "#clouds/aws/load-balancers/state.ts";
+import { awaitTargets } from "#clouds/aws/load-balancers/target-of.ts";
 import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/remove-groups.ts";
 import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
 import type {
@@ -49,7 +49,7 @@ import type {
 
 /** What is next for a Service's network load balancer. */
 export function planNetwork(question: LoadBalancerQuestion, whose: Whose): LoadBalancerStep {
-  if (!question.wanted) return planRemoval(whose, kindOf(question.service));
+  if (!question.wanted) return planRemoval(whose, question.service);
   const read = readNetwork(question.service, whose.settings);
   if (read.kind === "refused") return read;
   const context: NetworkContext = { ...whose, wanted: read.wanted };
@@ -68,7 +68,7 @@ function planCreation(question: LoadBalancerQuestion, context: NetworkContext): 
   const groups = planFrontGroups(context, placement.families);
   if (groups.kind === "refused") return groups;
   const of: NetworkContext = { ...context, wanted: { ...context.wanted, families: placement.families } };
-  const targets = chooseTargets(question.nodes, of);
+  const targets = chooseTargets(question.nodes, targetRulesFor(of), of);
   const sender = { subnets: placement.subnets, families: placement.families, sharedId: groups.sharedId };
   // Before its groups are known it is not made, and nothing comes from it.
   const rules = groups.ids === undefined ? NOTHING : planRules(targets.ids, sender, of);
@@ -100,7 +100,7 @@ function planChange(
     groups.kind === "planned"
       ? groups
       : ({ kind: "planned", actions: [], ids: undefined, obsolete: [], warnings: [] } as const);
-  const targets = chooseTargets(question.nodes, of);
+  const targets = chooseTargets(question.nodes, targetRulesFor(of), of);
   const matched = matchPorts(of);
   const listeners = planListeners(matched, balancer, of);
   const isShared =
@@ -140,7 +140,6 @@ function planChange(
     // What AWS may refuse for a while, or until somebody mends a bucket, keeps nothing else back.
     ...changeAttributes(balancer, of),
     ...removeGroups(planned.obsolete, of),
-    ...(of.configuration.sharedBackendSecurityGroup === true ? [] : removeSharedGroup(of)),
   ];
   // Nothing else was asked about; or where it is to be cannot be said, and it stays as it is, but for nodes that come and go.
   const isWhole = isSeen && placement.kind === "placed";
@@ -154,18 +153,10 @@ function planChange(
     return waiting("TargetGroupMissing", "a port has no target group that is shown: all is looked at anew");
   if (loadBalancer.DNSName === undefined || loadBalancer.DNSName === "")
     return waiting("Nameless", "AWS has not told the load balancer's name yet");
-  const { status } = question.service;
-  const isPublished = status?.loadBalancer?.ingress?.some(
-    ({ hostname }) => hostname === loadBalancer.DNSName,
-  );
-  if (targets.isStarting && isPublished === true)
-    return waiting(
-      "TargetsStarting",
-      "instances of nodes are starting, which cannot be targets before they run",
-    );
   return {
     kind: "settled",
     ingress: [{ hostname: loadBalancer.DNSName }],
+    ...awaitTargets(targets.awaited),
     warnings: [
       ...of.wanted.warnings,
       ...(placement.kind === "placed" ? placement.warnings : []),

@@ -6,9 +6,7 @@ import type { Opening, Piece } from "#clouds/aws/load-balancers/pieces.ts";
 import type { SecurityGroupState, VpcState } from "#clouds/aws/load-balancers/state.ts";
 import { tagList } from "#clouds/aws/load-balancers/tags.ts";
 import { SHARED_RULE } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
-import { permissionsOf, rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
-import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
-import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
+import type { Problem } from "#core/service/model.ts";
 
 /** The node ports of an API server that was not told others. */
 const NODE_PORTS = [30_000, 32_767] as const;
@@ -60,36 +58,6 @@ export function sharedGroupId(clusterTag: string, groups: VpcState["groups"]): s
   const name = sharedGroupName(clusterTag);
   return groups.find(({ group, tags }) => group.GroupName === name && isOwned(tags, clusterTag))?.group
     .GroupId;
-}
-
-/**
- * What is to be done for nothing of the group to be left; nothing as long as any load balancer has it, whoever looks after that by
- * now. AWS deletes no group that rules name, so that these go first: one that was made at the same time is let in again by its next audit.
- */
-export function removeSharedGroup({ owner, state, configuration }: Whose): readonly LoadBalancerAction[] {
-  const { network, vpc } = state;
-  const id = sharedGroupId(owner.clusterTag, vpc.groups);
-  // Rules on the nodes' groups are not ours to take away then, and hold it.
-  if (id === undefined || configuration.disableSecurityGroupIngress === true) return [];
-  const own = network?.loadBalancer;
-  const others = vpc.sharedGroupUsers?.filter((arn) => arn !== own?.LoadBalancerArn);
-  if (others === undefined || others.length > 0 || own?.SecurityGroups?.includes(id) === true) return [];
-  const revoked = vpc.groups.flatMap(({ group, ingress }) => {
-    const rules = rulesOf(ingress).filter(({ from, peer }) => from === "group" && peer === id);
-    const request = { GroupId: group.GroupId, IpPermissions: permissionsOf(rules) };
-    return rules.length === 0
-      ? []
-      : [awsAction("ec2:RevokeSecurityGroupIngress", group.GroupId ?? "", request)];
-  });
-  return [...revoked, awsAction("ec2:DeleteSecurityGroup", id, { GroupId: id })];
-}
-
-/**
- * Whether the group is to be looked at once more before a Service that has left is let go: each of several that leave at the same time
- * has seen the others. The last of them that looks after its own load balancer has gone sees none, and takes the group with it.
- */
-export function isSharedGroupInDoubt({ state: { vpc } }: Whose): boolean {
-  return vpc.hasLostUser === true && (vpc.sharedGroupUsers ?? []).length > 0;
 }
 
 /** The name of the group, whatever the cluster is called. */

@@ -2,46 +2,84 @@ import { createHash } from "node:crypto";
 import type { TargetDescription } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
 import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
-import { hasLabels } from "#clouds/aws/load-balancers/annotations/target-node-labels.ts";
+import {
+  hasLabels,
+  type TargetNodeLabels,
+} from "#clouds/aws/load-balancers/annotations/target-node-labels.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
+import type { Families } from "#clouds/aws/load-balancers/network/families.ts";
 import { arnOf } from "#clouds/aws/load-balancers/network/target-groups.ts";
-import type { TargetGroupState, TargetInstance } from "#clouds/aws/load-balancers/state.ts";
+import type {
+  AwsLoadBalancerState,
+  TargetGroupState,
+  TargetInstance,
+} from "#clouds/aws/load-balancers/state.ts";
 import { targetOf } from "#clouds/aws/load-balancers/target-of.ts";
+import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
 import type { LoadBalancerAction, Problem, TargetNode } from "#core/service/model.ts";
 
 /** Which instances a load balancer is to send to. */
 export interface TargetsWanted {
   readonly ids: readonly string[];
-  /** Some are starting, and become targets soon. */
-  readonly isStarting: boolean;
+  /** Names of nodes whose instances may become targets later: they are not shown yet, not tagged yet, or do not run. */
+  readonly awaited: readonly string[];
   readonly warnings: readonly Problem[];
+}
+
+/** What decides, beside the nodes, which instances are targets. */
+export interface TargetRules {
+  /** What a node must be labelled with. */
+  readonly labels: TargetNodeLabels | undefined;
+  readonly family: Families["targets"];
+  /** Of target groups, each of which every target is registered with. */
+  readonly groupCount: number;
+  readonly isAcrossZones: boolean;
+}
+
+/** Returns what decides on the targets of a Service whose annotations have been read. */
+export function targetRulesFor({ wanted }: NetworkContext): TargetRules {
+  return {
+    labels: wanted.annotations["target-node-labels"],
+    family: wanted.families.targets,
+    groupCount: wanted.ports.length,
+    isAcrossZones: wanted.attributes["load_balancing.cross_zone.enabled"] === "true",
+  };
 }
 
 /**
  * Instances of nodes that can be targets now: AWS takes running ones alone, and what runs no more stays registered as long as its
  * node is there, because it may run again. Of more than AWS takes, those that are registered stay, and each Service takes others.
  */
-export function chooseTargets(nodes: readonly TargetNode[], context: NetworkContext): TargetsWanted {
-  const { wanted, state } = context;
-  const registered = registeredIds(context);
+export function chooseTargets(
+  nodes: readonly TargetNode[],
+  rules: TargetRules,
+  { state, name }: Whose,
+): TargetsWanted {
+  const registered = registeredIds(state);
   const warnings: Problem[] = [];
+  const awaited: string[] = [];
   const candidates = new Map<string, TargetInstance>();
-  let isStarting = false;
   for (const node of nodes) {
     const id = targetOf(node);
-    if (id === undefined || !hasLabels(node.labels, wanted.annotations["target-node-labels"])) continue;
+    if (id === undefined || !hasLabels(node.labels, rules.labels)) continue;
     const instance = Object.hasOwn(state.vpc.instances, id) ? state.vpc.instances[id] : undefined;
-    if (instance === undefined) continue;
-    if (wanted.families.targets === "ipv6" && instance.primaryIpv6 === undefined) {
+    if (isAwaited(instance, registered.has(id))) awaited.push(node.name);
+    if (instance === undefined || instance.state === "terminated") continue;
+    if (rules.family === "ipv6" && instance.primaryIpv6 === undefined) {
       warnings.push(noIPv6(node));
       continue;
     }
-    if (instance.state === "pending") isStarting = true;
     if (instance.state === "running" || registered.has(id)) candidates.set(id, instance);
   }
-  const ids = withinLimits(candidates, registered, context);
+  const ids = withinLimits(candidates, registered, rules, name);
   if (ids.length < candidates.size) warnings.push(tooMany(ids.length, candidates.size));
-  return { ids, isStarting, warnings: warnings.slice(0, MAX_WARNINGS) };
+  return { ids, awaited, warnings: warnings.slice(0, MAX_WARNINGS) };
+}
+
+/** Whether an instance may become a target although it is none now; one that AWS does not show, or that lacks the cluster's tag, is unknown. */
+function isAwaited(instance: TargetInstance | undefined, isRegistered: boolean): boolean {
+  if (instance === undefined) return true;
+  return !isRegistered && (instance.state === "pending" || /^stopp(ing|ed)$/.test(instance.state));
 }
 
 /** Nodes whose labels nobody has told are not taken for nodes without any: then all targets would go. */
@@ -110,19 +148,18 @@ function isAt({ Port }: TargetDescription, { group }: TargetGroupState): boolean
   return Port === undefined || Port === group.Port;
 }
 
-function registeredIds({ state }: NetworkContext): ReadonlySet<string> {
+function registeredIds(state: AwsLoadBalancerState): ReadonlySet<string> {
   return new Set(state.targetGroups.flatMap(({ targets }) => targets.map(({ Id }) => Id ?? "")));
 }
 
 function withinLimits(
   candidates: ReadonlyMap<string, TargetInstance>,
   registered: ReadonlySet<string>,
-  { wanted, name }: NetworkContext,
+  { groupCount: count, isAcrossZones }: TargetRules,
+  name: string,
 ): readonly string[] {
-  const count = wanted.ports.length;
   const ofZone = Math.floor(MAX_IN_ZONE / count);
-  const isAcross = wanted.attributes["load_balancing.cross_zone.enabled"] === "true";
-  const ofAll = isAcross ? ofZone : Math.min(MAX_IN_GROUP, Math.floor(MAX_IN_ALL / count));
+  const ofAll = isAcrossZones ? ofZone : Math.min(MAX_IN_GROUP, Math.floor(MAX_IN_ALL / count));
   const zones = [...Map.groupBy(candidates, ([, { zone = "" }]) => zone).values()];
   const limit = evenLimit(
     zones.map(({ length }) => length),

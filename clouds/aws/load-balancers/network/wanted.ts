@@ -18,6 +18,8 @@ export interface NetworkWanted {
   readonly families: Families;
   readonly ports: readonly PortWanted[];
   readonly healthCheck: HealthCheck;
+  /** Ports of nodes that no other Service has: its node ports, and the one at which kube-proxy tells of its endpoints. */
+  readonly ownPorts: readonly number[];
   /** In canonical form; undefined is everybody. */
   readonly sourceRanges: readonly string[] | undefined;
   /** Of the load balancer; others stay as they are. */
@@ -55,6 +57,7 @@ export function readNetwork(service: Service, settings: Settings): ReadNetwork {
     families: familiesOf(service),
     ports,
     healthCheck,
+    ownPorts: listOwnPorts(service),
     sourceRanges: ranges.ranges,
     attributes: attributesOf(annotations),
     targetGroupAttributes: Object.fromEntries(
@@ -66,6 +69,13 @@ export function readNetwork(service: Service, settings: Settings): ReadNetwork {
     warnings: [...said.warnings, ...read.warnings],
   };
   return { kind: "read", wanted };
+}
+
+/** Returns the ports of nodes that a Service has alone, of type LoadBalancer or not any more. */
+export function listOwnPorts({ spec }: Service): readonly number[] {
+  const { ports = [], healthCheckNodePort } = spec;
+  const nodePorts = ports.flatMap(({ nodePort }) => (nodePort ? [nodePort] : []));
+  return healthCheckNodePort ? [...nodePorts, healthCheckNodePort] : nodePorts;
 }
 
 /** Faults of what annotations say together. */

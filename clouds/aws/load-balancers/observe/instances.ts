@@ -1,5 +1,5 @@
 import type { Instance } from "@aws-sdk/client-ec2";
-import { type AwsCluster, foreignBecause } from "#clouds/aws/belonging.ts";
+import { type AwsCluster, foreignBecause, isNobodys } from "#clouds/aws/belonging.ts";
 import { chunksOf } from "#clouds/aws/describe-instances.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
 import { allPages, type Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
@@ -15,7 +15,10 @@ export interface TargetInstances {
   readonly vpc: string | undefined;
 }
 
-/** Those of the instances that there are and that are the cluster's: a provider ID is the tenant's word. One that has ended is none. */
+/**
+ * Those of the instances that there are and that are the cluster's: a provider ID is the tenant's word. An instance that has ended is among
+ * them as long as its tags tell that it was the cluster's.
+ */
 export async function targetInstances(
   ids: readonly string[],
   cluster: AwsCluster,
@@ -44,10 +47,10 @@ export async function targetInstances(
     all.push(...listing.value);
   }
   const ours = all
-    .filter(
-      ({ VpcId: vpc, Tags: tags, State: state }) =>
-        state?.Name !== "terminated" && foreignBecause(cluster, { vpc, tags }) === undefined,
-    )
+    .filter(({ VpcId: vpc, Tags: tags, State: state }) => {
+      const belongings = { vpc, tags, terminated: state?.Name === "terminated" };
+      return foreignBecause(cluster, belongings) === undefined && !isNobodys(cluster, belongings);
+    })
     .toSorted((a, b) => ((a.InstanceId ?? "") < (b.InstanceId ?? "") ? -1 : 1));
   return ok({
     instances: Object.fromEntries(

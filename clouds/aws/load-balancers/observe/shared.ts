@@ -2,9 +2,7 @@ import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balan
 import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
 import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
-import { sharedGroupId } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import { addressesOf } from "#clouds/aws/load-balancers/observe/addresses.ts";
-import { allNetwork } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
 import { type ByName, classicByName, networkByName } from "#clouds/aws/load-balancers/observe/by-name.ts";
 import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
 import { type TargetInstances, targetInstances } from "#clouds/aws/load-balancers/observe/instances.ts";
@@ -103,35 +101,10 @@ async function lookAtVpc(
     instances,
   ]);
   const vpc = { id: id ?? "", subnets: [], instances: {} };
-  const users = await usersOfShared(sought, groups, cluster, read);
-  const leaving = gathered<[readonly SecurityGroupState[], Users]>([groups, users]);
   return {
-    vpcOfLeaving:
-      leaving.kind === "fault" ? leaving : ok({ ...vpc, groups: leaving.value[0], ...leaving.value[1] }),
-    vpc:
-      all.kind === "fault"
-        ? all
-        : ok({ ...vpc, ...parts(...all.value), ...(users.kind === "ok" ? users.value : {}) }),
+    vpcOfLeaving: groups.kind === "fault" ? groups : ok({ ...vpc, groups: groups.value }),
+    vpc: all.kind === "fault" ? all : ok({ ...vpc, ...parts(...all.value) }),
   };
-}
-
-type Users = Pick<VpcState, "sharedGroupUsers">;
-
-/** Who has the security group that the cluster's load balancers share: asked where it is wanted no more, or somebody leaves who may be the last. */
-async function usersOfShared(
-  sought: readonly Sought[],
-  groups: Outcome<readonly SecurityGroupState[]>,
-  cluster: AwsCluster,
-  read: Reader,
-): Promise<Outcome<Users>> {
-  const clusterTag = cluster.clusterTag ?? cluster.clusterName ?? "";
-  const id = groups.kind === "ok" ? sharedGroupId(clusterTag, groups.value) : undefined;
-  const matters = cluster.sharedBackendSecurityGroup !== true || sought.some(({ wanted }) => !wanted);
-  if (id === undefined || !matters) return ok({});
-  const all = await allNetwork(read);
-  if (all.kind === "fault") return all;
-  const users = all.value.filter(({ SecurityGroups }) => SecurityGroups?.includes(id));
-  return ok({ sharedGroupUsers: users.flatMap(({ LoadBalancerArn }) => LoadBalancerArn ?? []) });
 }
 
 /** Where no VPC is configured: that of the targets, else that of the load balancers. */

@@ -8,6 +8,7 @@ import {
   withLastDigit,
 } from "#clouds/aws/load-balancers/orphans/orphaned-service.ts";
 import { ORPHANED_TAG } from "#clouds/aws/load-balancers/orphans/tag.ts";
+import { planUnusedRules } from "#clouds/aws/load-balancers/orphans/unused-rules.ts";
 import type { AwsLoadBalancerState, Pairs } from "#clouds/aws/load-balancers/state.ts";
 import { tagList } from "#clouds/aws/load-balancers/tags.ts";
 import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/remove-groups.ts";
@@ -41,6 +42,7 @@ export function createOrphanModel(removal: Removal): OrphanModel {
         return awsAction("elb:RemoveTags", id, { LoadBalancerNames: [id], Tags: tags });
       return awsAction("elbv2:RemoveTags", id, { ResourceArns: [id], TagKeys: [ORPHANED_TAG] });
     },
+    tidyShared: planUnusedRules,
     next(holding, observed, settings) {
       // The observation is our own capability's, which has parsed what AWS answered.
       const state = tagged(observed as AwsLoadBalancerState, holding, settings);

@@ -12,6 +12,7 @@ import {
   uidInGroupName,
   uidInName,
 } from "#clouds/aws/load-balancers/orphans/orphaned-service.ts";
+import { readSharedRules, type SharedRulesState } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
 import { ORPHANED_TAG } from "#clouds/aws/load-balancers/orphans/tag.ts";
 import type { SecurityGroupState } from "#clouds/aws/load-balancers/state.ts";
 import { SERVICE_TAG } from "#clouds/aws/load-balancers/vpc/tags.ts";
@@ -27,20 +28,25 @@ import { inTurn } from "#core/service/orphans/mark.ts";
  * for its tags, as an account may hold the load balancers of hundreds of clusters.
  */
 export async function observeOrphans(observing: Observing, at: string): Promise<Observation> {
-  const listed = await holdingsOf(observing);
+  const listed = await listAll(observing);
   if (listed.kind === "fault") return failureOf(listed.fault);
-  const holdings = listed.value;
+  const { holdings, shared } = listed.value;
   const candidate = inTurn(holdings, Date.parse(at));
   if (candidate === undefined)
-    return { kind: "observed", state: { holdings: [...holdings] } satisfies HoldingsState };
+    return { kind: "observed", state: { holdings: [...holdings], shared } satisfies HoldingsState };
   const question = { service: orphanedService(candidate), wanted: false, nodes: [], orphaned: true };
   const [answer] = await observeLoadBalancers([question], observing);
   if (answer?.kind !== "observed") return answer ?? NOTHING_SAID;
   const removable = { id: candidate.id, state: answer.state };
-  return { kind: "observed", state: { holdings: [...holdings], removable } satisfies HoldingsState };
+  return { kind: "observed", state: { holdings: [...holdings], shared, removable } satisfies HoldingsState };
 }
 
-async function holdingsOf({ cluster, read }: Observing): Promise<Outcome<readonly Holding[]>> {
+interface Listed {
+  readonly holdings: readonly Holding[];
+  readonly shared: SharedRulesState;
+}
+
+async function listAll({ cluster, read }: Observing): Promise<Outcome<Listed>> {
   const { vpc, clusterTag, clusterName } = cluster;
   const tag = clusterTag ?? clusterName ?? "";
   const isThere = (id: string | undefined): boolean => vpc === undefined || id === vpc;
@@ -84,7 +90,16 @@ async function holdingsOf({ cluster, read }: Observing): Promise<Outcome<readonl
     ours(inClassic, ofClassic, tag),
     ours(groups.map(foundGroup), tagsOfGroups(groups), tag),
   ]);
-  return all.kind === "fault" ? all : ok(withoutPartsInUse(all.value.flat()));
+  if (all.kind === "fault") return all;
+  const shared = readSharedRules({
+    clusterTag: tag,
+    groups: valuesOf(securityGroups),
+    networks: valuesOf(network),
+    classics: valuesOf(classic),
+    targetGroups: valuesOf(targetGroups),
+    ownClassics: new Set(all.value[1]?.map(({ id }) => id)),
+  });
+  return ok({ holdings: withoutPartsInUse(all.value.flat()), shared });
 }
 
 type Found = Omit<Holding, "service" | "mark">;

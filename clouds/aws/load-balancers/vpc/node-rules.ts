@@ -3,7 +3,6 @@ import { isOfCluster } from "#clouds/aws/load-balancers/allowed.ts";
 import type { NodeRulesWanted, PlanNodeRules } from "#clouds/aws/load-balancers/pieces.ts";
 import type { SecurityGroupState, VpcState } from "#clouds/aws/load-balancers/state.ts";
 import {
-  keyOf,
   merged,
   permissionsOf,
   type Rule,
@@ -20,6 +19,10 @@ export const MTU_RULE = "kubernetes.io/rule/nlb/mtu";
 
 /** What rules for the group that all network load balancers of a cluster share are described by. */
 export const SHARED_RULE = "serverless-ccm.io/rule/nlb/backend";
+/** What rules for health checks are described by at ports at which several load balancers may be checked. */
+export const SHARED_HEALTH_RULE = "serverless-ccm.io/rule/nlb/health";
+/** What rules for a group are described by that classic load balancers have, and that was made for none of them. */
+export const SHARED_CLASSIC_RULE = "serverless-ccm.io/rule/elb/backend";
 
 /** Lets a load balancer's traffic in on the groups of its targets, and takes away what it does not need any more, there and elsewhere. */
 export const planNodeRules: PlanNodeRules = (wanted, vpc) => {
@@ -33,6 +36,28 @@ export const planNodeRules: PlanNodeRules = (wanted, vpc) => {
     ? { kind: "ready", value: warnings }
     : { kind: "act", actions: [first, ...more], value: warnings };
 };
+
+/** Which of the rules on nodes' groups a load balancer depends on, while it is not known which ones it is to have. */
+export interface SpreadRules {
+  readonly disabled: boolean;
+  readonly clusterTag: string;
+  /** Of the targets. */
+  readonly instanceIds: readonly string[];
+  readonly isNeeded: (rule: Rule) => boolean;
+}
+
+/** Lets a load balancer in on the groups of all its targets as it is let in on some of them. Takes nothing away. */
+export function spreadNodeRules(
+  { isNeeded, ...targets }: SpreadRules,
+  vpc: VpcState,
+): readonly LoadBalancerAction[] {
+  if (targets.disabled) return [];
+  const { groupIds } = groupsOfTargets(targets, vpc);
+  const needed = vpc.groups.flatMap(({ ingress }) => rulesOf(ingress)).filter(isNeeded);
+  return vpc.groups.flatMap(({ group: { GroupId: id = "" }, ingress }) =>
+    groupIds.has(id) ? apart(without(needed, rulesOf(ingress)), (rules) => authorize(id, rules)) : [],
+  );
+}
 
 interface Change {
   readonly add: readonly LoadBalancerAction[];
@@ -49,13 +74,10 @@ function changeOf(
   const actual = rulesOf(ingress);
   const wanted = groupIds.has(id) ? asThereOrMerged(rules, actual) : [];
   const missing = without(wanted, actual);
-  const surplus = without(actual, wanted).filter((rule) => isMine(rule, mine));
-  const gone = new Set(surplus.filter(({ description }) => description !== MTU_RULE).map(keyOf));
-  const left = [...actual.filter((rule) => !gone.has(keyOf(rule))), ...missing];
-  const removed = surplus.filter((rule) => rule.description !== MTU_RULE || !hasClient(left, rule.peer));
+  const surplus = without(actual, wanted).filter((rule) => isMine(rule, mine, actual));
   return {
     add: apart(missing, (rules) => authorize(id, rules)),
-    remove: apart(removed, (rules) => revoke(id, rules)),
+    remove: surplus.length === 0 ? [] : [revoke(id, surplus)],
   };
 }
 
@@ -67,8 +89,7 @@ function apart(
   rules: readonly Rule[],
   request: (rules: readonly Rule[]) => LoadBalancerAction,
 ): readonly LoadBalancerAction[] {
-  const isShared = ({ description }: Rule): boolean =>
-    description === MTU_RULE || description === SHARED_RULE;
+  const isShared = ({ description = "" }: Rule): boolean => SHARED_RULES.has(description);
   const own = rules.filter((rule) => !isShared(rule));
   const shared = rules.filter(isShared);
   return [...(own.length === 0 ? [] : [own]), ...shared.map((rule) => [rule])].map(request);
@@ -93,22 +114,41 @@ function revoke(id: string, rules: readonly Rule[]): LoadBalancerAction {
   });
 }
 
-/** Whether we, or the stock controller, made a rule for this load balancer. */
-function isMine(rule: Rule, { descriptions, groupIds }: NodeRulesWanted["mine"]): boolean {
-  if (rule.description !== undefined && descriptions.includes(rule.description)) return true;
-  return rule.from === "group" && rule.protocol === "-1" && groupIds.includes(rule.peer);
+const SHARED_RULES: ReadonlySet<string> = new Set([
+  MTU_RULE,
+  SHARED_RULE,
+  SHARED_HEALTH_RULE,
+  SHARED_CLASSIC_RULE,
+]);
+
+/** Whether we, or the stock controller, made a rule for this load balancer and for no other one. */
+function isMine(rule: Rule, mine: NodeRulesWanted["mine"], actual: readonly Rule[]): boolean {
+  const { descriptions, groupIds } = mine;
+  if (rule.description === undefined || !descriptions.includes(rule.description))
+    return rule.from === "group" && rule.protocol === "-1" && groupIds.includes(rule.peer);
+  return !rule.description.startsWith(`${HEALTH_RULE}=`) || isAtOwnPorts(rule, mine, actual);
 }
 
-/** Whether any network load balancer lets clients of a network in. */
-function hasClient(rules: readonly Rule[], network: string): boolean {
-  return rules.some(
-    ({ peer, description }) => peer === network && description?.startsWith(`${CLIENT_RULE}=`) === true,
+/** Whether nothing but this load balancer's targets is checked at the ports of a rule: node ports are one Service's alone. */
+function isAtOwnPorts(
+  { ports }: Rule,
+  { descriptions, ownPorts = [] }: NodeRulesWanted["mine"],
+  actual: readonly Rule[],
+): boolean {
+  if (ports === undefined) return false;
+  const clients = actual.flatMap(({ description = "", ports: of }) =>
+    of !== undefined && description.startsWith(`${CLIENT_RULE}=`) && descriptions.includes(description)
+      ? [of]
+      : [],
   );
+  const isOwn = (port: number): boolean =>
+    ownPorts.includes(port) || clients.some(([from, to]) => from <= port && port <= to);
+  return Array.from({ length: ports[1] - ports[0] + 1 }, (_, at) => ports[0] + at).every(isOwn);
 }
 
 /** An instance's group: the only one of its groups with the cluster's tag, or where none has it, its only group. */
 function groupsOfTargets(
-  { clusterTag, instanceIds }: NodeRulesWanted,
+  { clusterTag, instanceIds }: Pick<NodeRulesWanted, "clusterTag" | "instanceIds">,
   vpc: VpcState,
 ): { readonly groupIds: ReadonlySet<string>; readonly warnings: readonly Problem[] } {
   const tagged = new Set(

@@ -5,7 +5,6 @@ import type {
   TargetGroup,
 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import type { AwsActionName, AwsRequests } from "#clouds/aws/load-balancers/actions.ts";
-import { sharedGroupId } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import type {
   AddressState,
   AwsLoadBalancerState,
@@ -16,7 +15,7 @@ import type {
   VpcState,
 } from "#clouds/aws/load-balancers/state.ts";
 import { foldVpc } from "#clouds/aws/load-balancers/vpc/fold.ts";
-import { rulesOf, without } from "#clouds/aws/load-balancers/vpc/rules.ts";
+import { permissionsOf, rulesOf, without } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
 
 /** An error as AWS words it. */
@@ -96,14 +95,7 @@ export class FakeElbv2 {
           (tags["kubernetes.io/service-name"] === service &&
             tags[`kubernetes.io/cluster/${clusterTag}`] === "owned"),
       ) satisfies TargetGroupState[];
-    const shared = sharedGroupId(clusterTag, this.vpc.groups);
-    const users = [...this.balancers.values()].flatMap(({ loadBalancer }) =>
-      shared !== undefined && loadBalancer.SecurityGroups?.includes(shared) === true
-        ? (loadBalancer.LoadBalancerArn ?? [])
-        : [],
-    );
-    const vpc = { ...this.vpc, ...(shared === undefined ? {} : { sharedGroupUsers: users }) };
-    const { addresses } = this;
+    const { addresses, vpc } = this;
     return structuredClone({
       ...(network === undefined ? {} : { network }),
       ...{ targetGroups, vpc, addresses },
@@ -154,9 +146,25 @@ export class FakeElbv2 {
       );
       if (isUsed || isNamed) throw new AwsError("DependencyViolation", `${parameters.GroupId}`);
     }
+    if (action.action === "ec2:UpdateSecurityGroupRuleDescriptionsIngress")
+      this.#describe(action.parameters as never);
     this.vpc = foldVpc(this.vpc, action, result);
     this.done.push(action);
     return result;
+  }
+
+  #describe({ GroupId, IpPermissions = [] }: AwsRequests["ec2:UpdateSecurityGroupRuleDescriptionsIngress"]) {
+    const changed = rulesOf(IpPermissions);
+    this.vpc = {
+      ...this.vpc,
+      groups: this.vpc.groups.map((of) => {
+        if (of.group.GroupId !== GroupId) return of;
+        const kept = without(rulesOf(of.ingress), changed);
+        if (kept.length + changed.length !== rulesOf(of.ingress).length)
+          throw new AwsError("InvalidPermission.NotFound", `${GroupId}`);
+        return { ...of, ingress: permissionsOf([...kept, ...changed]) };
+      }),
+    };
   }
 }
 

@@ -65,6 +65,32 @@ test.each([
   ["elbv2:CreateListener", "toString"],
   ["elbv2:ModifyLoadBalancerAttributes", "OperationNotPermitted"],
   ["elbv2:CreateListener", undefined],
+  // Throttles, whose codes look like those of quotas.
+  ["ec2:AuthorizeSecurityGroupIngress", "RequestLimitExceeded"],
+  ["ec2:CreateSecurityGroup", "BandwidthLimitExceeded"],
+  ["elbv2:CreateLoadBalancer", "TooManyRequestsException"],
+  ["elbv2:CreateLoadBalancer", "TooManySomethingsNew"],
 ])("%s: %s has nobody to mend it", (action, reason) => {
   expect(problemOf({ action, target: "web", parameters: {} }, { reason }, service({}))).toBeUndefined();
+});
+
+test.each([
+  [
+    "a rule for one load balancer's clients",
+    { IpRanges: [{ CidrIp: "0.0.0.0/0", Description: "kubernetes.io/rule/nlb/client=a1" }] },
+    "TooManyNodeRules",
+  ],
+  [
+    "a rule for the group of a classic load balancer",
+    { UserIdGroupPairs: [{ GroupId: "sg-1" }] },
+    "TooManyNodeRules",
+  ],
+  ["a rule of the load balancer's own group", { IpRanges: [{ CidrIp: "0.0.0.0/0" }] }, "TooManyRules"],
+])("no room for %s is told as whose limit it is", (_, peers, code) => {
+  const parameters = {
+    GroupId: "sg-nodes",
+    IpPermissions: [{ IpProtocol: "tcp", FromPort: 1, ToPort: 1, ...peers }],
+  };
+  const action = { action: "ec2:AuthorizeSecurityGroupIngress", target: "sg-nodes", parameters };
+  expect(problemOf(action, { reason: "RulesPerSecurityGroupLimitExceeded" }, service({}))).toEqual({ code });
 });

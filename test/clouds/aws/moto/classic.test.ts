@@ -176,6 +176,29 @@ describeWithPart("moto", "classic load balancers on mended moto", (program) => {
     expect(await codeOf(set(1, "proxy"))).toBe("InvalidConfigurationRequest");
   });
 
+  test("keep policies of an instance port whose listener is gone until they are taken off", async () => {
+    const { LoadBalancerName } = await load({ Listeners: [listener(80), listener(81)] });
+    const set = (InstancePort: number, ...PolicyNames: string[]) =>
+      aws.elb.send(
+        new SetLoadBalancerPoliciesForBackendServerCommand({ LoadBalancerName, InstancePort, PolicyNames }),
+      );
+    const policy = new CreateLoadBalancerPolicyCommand({
+      LoadBalancerName,
+      PolicyName: "proxy",
+      PolicyTypeName: "ProxyProtocolPolicyType",
+      PolicyAttributes: [{ AttributeName: "ProxyProtocol", AttributeValue: "true" }],
+    });
+    await aws.elb.send(policy);
+    await set(30_081, "proxy");
+    await aws.elb.send(new DeleteLoadBalancerListenersCommand({ LoadBalancerName, LoadBalancerPorts: [81] }));
+    expect((await describe(LoadBalancerName))?.BackendServerDescriptions).toEqual([
+      { InstancePort: 30_081, PolicyNames: ["proxy"] },
+    ]);
+    await set(30_081);
+    expect((await describe(LoadBalancerName))?.BackendServerDescriptions).toEqual([]);
+    expect(await codeOf(set(30_081, "proxy"))).toBe("InvalidConfigurationRequest");
+  });
+
   test("have an instance once, and none of a call with one that is not there", async () => {
     const { LoadBalancerName } = await load();
     const [one = "", other = ""] = await network.launch(2);
@@ -224,6 +247,7 @@ describeWithPart("moto", "classic load balancers on mended moto", (program) => {
       ConnectionSettings: { IdleTimeout: 60 },
       CrossZoneLoadBalancing: { Enabled: false },
       AccessLog: { Enabled: false },
+      AdditionalAttributes: [{ Key: "elb.http.desyncmitigationmode", Value: "defensive" }],
     });
     const modify = new ModifyLoadBalancerAttributesCommand({
       LoadBalancerName,

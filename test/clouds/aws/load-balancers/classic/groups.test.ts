@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
+import { readSharedRules } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
+import { planUnusedRules } from "#clouds/aws/load-balancers/orphans/unused-rules.ts";
+import { permissionsOf, rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import {
   converge,
   HOSTNAME,
@@ -135,7 +137,7 @@ test("nodes of another group: it is opened, and the one that no node has any mor
   converge(elb, question({}));
 
   elb.instances = { "i-1": { state: "running", groupIds: ["sg-other"] } };
-  expect(converge(elb, question({}))).toEqual(SETTLED);
+  expect(converge(elb, question({ nodes: ["i-1"] }))).toEqual(SETTLED);
 
   expect(rulesOf(elb.security.groups.get("sg-other")?.ingress ?? [])).toHaveLength(1);
   expect(rulesOf(elb.security.groups.get("sg-nodes")?.ingress ?? [])).toHaveLength(0);
@@ -179,4 +181,37 @@ test("more than five groups in all are refused", () => {
 
   expect(step).toMatchObject({ kind: "refused", problem: { field: `${PREFIX}extra-security-groups` } });
   expect(elb.done).toEqual([]);
+});
+
+test("a group that others may have is let in by a rule that says so, and that the audit takes away", () => {
+  const elb = world();
+  const asked = question({ annotations: said({ "security-groups": "sg-byo" }) });
+  converge(elb, asked);
+  const rules = () => rulesOf(elb.security.groups.get("sg-nodes")?.ingress ?? []);
+  expect(rules()).toMatchObject([{ peer: "sg-byo", description: "serverless-ccm.io/rule/elb/backend" }]);
+  const audit = (at: string, on: readonly string[]): readonly string[] => {
+    const groups = [...elb.security.groups.values()];
+    const classics = on.map((id) => ({ LoadBalancerName: NAME, SecurityGroups: [id] }));
+    const shared = { clusterTag: "prod", groups, networks: [], classics, targetGroups: [] };
+    const state = readSharedRules({ ...shared, ownClassics: new Set([NAME]) });
+    const actions = planUnusedRules(state, new Date(at), settings());
+    for (const action of actions) if (action.action.includes("Revoke")) elb.act(action);
+    return actions.map(({ action, parameters }) => {
+      const [rule] = rulesOf(parameters["IpPermissions"] as never);
+      return `${action} ${rule?.description}`;
+    });
+  };
+  expect(audit("2026-03-01T12:00:00Z", ["sg-byo"])).toEqual([]);
+  converge(elb, { ...asked, wanted: false, nodes: [] });
+  expect(rules()).toHaveLength(1);
+  const [described = ""] = audit("2026-03-01T12:00:00Z", []);
+  expect(described).toMatch(/^ec2:UpdateSecurityGroupRuleDescriptionsIngress .* unused since 2026-03-01T12/);
+  elb.security.groups.set("sg-nodes", {
+    ...elb.security.groups.get("sg-nodes"),
+    ingress: permissionsOf(rules().map((rule) => ({ ...rule, description: described.split("Ingress ")[1] }))),
+  } as never);
+  expect(audit("2026-03-01T12:10:00Z", [])).toEqual([
+    expect.stringContaining("ec2:RevokeSecurityGroupIngress"),
+  ]);
+  expect(rules()).toEqual([]);
 });

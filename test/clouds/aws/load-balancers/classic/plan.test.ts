@@ -13,6 +13,7 @@ import {
   world,
 } from "#test/clouds/aws/load-balancers/classic/classic-world.ts";
 import { CERTIFICATES, type FakeElb } from "#test/clouds/aws/load-balancers/classic/fake-elb.ts";
+import { Refusal } from "#test/clouds/aws/load-balancers/classic/fake-groups.ts";
 
 const [ONE = "", TWO = ""] = CERTIFICATES;
 const SETTLED = { kind: "settled", ingress: [{ hostname: HOSTNAME }], warnings: [] };
@@ -319,6 +320,62 @@ test("the proxy protocol on all ports, on new ones, and on none again; other pol
   expect(backends()).toEqual([{ InstancePort: 30_080, PolicyNames: ["theirs"] }]);
 });
 
+test("the proxy protocol leaves a port without listener last, so that a refusal of it holds nothing else up", () => {
+  const annotations = said({ "proxy-protocol": "*" });
+  const { elb } = made({ annotations });
+  const act = elb.act.bind(elb);
+  elb.act = (action) => {
+    if (
+      action.action === "elb:SetLoadBalancerPoliciesForBackendServer" &&
+      action.parameters["InstancePort"] === 30_080
+    )
+      throw new Refusal("InvalidConfigurationRequest", "no listener");
+    return act(action);
+  };
+  const asked = question({
+    annotations: { ...annotations, ...said({ "connection-idle-timeout": "90" }) },
+    spec: { ports: [{ name: "http", port: 80, nodePort: 30_081 }] },
+  });
+
+  expect(() => converge(elb, asked)).toThrow("no listener");
+  expect(described(elb)).toMatchObject({
+    loadBalancer: {
+      HealthCheck: { Target: "TCP:30081" },
+      BackendServerDescriptions: [
+        { InstancePort: 30_080, PolicyNames: ["k8s-proxyprotocol-enabled"] },
+        { InstancePort: 30_081, PolicyNames: ["k8s-proxyprotocol-enabled"] },
+      ],
+    },
+    attributes: { ConnectionSettings: { IdleTimeout: 90 } },
+  });
+
+  elb.act = act;
+  expect(converge(elb, asked)).toEqual(SETTLED);
+  expect(described(elb).loadBalancer?.BackendServerDescriptions).toEqual([
+    { InstancePort: 30_081, PolicyNames: ["k8s-proxyprotocol-enabled"] },
+  ]);
+});
+
+test("a port without listener that has another policy, too, keeps both until it has a listener again", () => {
+  const annotations = said({ "proxy-protocol": "*" });
+  const { elb } = made({ annotations });
+  const state = elb.classics.get(NAME);
+  if (state === undefined) throw new Error("gone");
+  const both = [{ InstancePort: 30_080, PolicyNames: ["theirs", "k8s-proxyprotocol-enabled"] }];
+  elb.classics.set(NAME, {
+    ...state,
+    policies: [...state.policies, { PolicyName: "theirs", PolicyTypeName: "ProxyProtocolPolicyType" }],
+    loadBalancer: { ...state.loadBalancer, BackendServerDescriptions: both },
+  });
+  const backends = () => elb.classics.get(NAME)?.loadBalancer.BackendServerDescriptions;
+
+  const moved = question({ spec: { ports: [{ name: "http", port: 80, nodePort: 30_081 }] } });
+  expect(converge(elb, moved)).toEqual(SETTLED);
+  expect(backends()).toEqual(both);
+  expect(converge(elb, question({}))).toEqual(SETTLED);
+  expect(backends()).toEqual([{ InstancePort: 30_080, PolicyNames: ["theirs"] }]);
+});
+
 test("a policy of TLS on all listeners of TLS, another one, and AWS's default again", () => {
   const tls = { "ssl-cert": ONE, "ssl-ports": "443" };
   const policies = (elb: FakeElb) =>
@@ -419,7 +476,10 @@ test("nodes that come and go are registered, then deregistered; instances that a
   elb.done.length = 0;
   elb.instances = { ...elb.instances, "i-4": { state: "terminated", groupIds: ["sg-nodes"] } };
 
-  expect(converge(elb, question({ nodes: ["i-2", "i-3", "i-4", "i-unknown"] }))).toEqual(SETTLED);
+  expect(converge(elb, question({ nodes: ["i-2", "i-3", "i-4", "i-unknown"] }))).toEqual({
+    ...SETTLED,
+    awaits: { code: "TargetsAwaited", message: expect.stringMatching(/^1 nodes .* node-i-unknown$/) },
+  });
   expect(described(elb).loadBalancer?.Instances).toEqual([{ InstanceId: "i-2" }, { InstanceId: "i-3" }]);
   expect(elb.done).toEqual([
     "elb:RegisterInstancesWithLoadBalancer",

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { awsLoadBalancerModel as model } from "#clouds/aws/load-balancers/model.ts";
+import { auditForAnHour } from "#test/clouds/aws/load-balancers/network/audit.ts";
 import {
   converge,
   gone,
@@ -80,5 +81,6 @@ test("nothing is left of a Service that is gone, and nothing else is touched", (
   expect(aws.vpc).not.toEqual(before);
   expect(converge(aws, gone(service()))).toEqual({ kind: "settled", ingress: [], warnings: [] });
   expect([aws.balancers.size, aws.groups.size, aws.listeners.size]).toEqual([0, 0, 0]);
+  auditForAnHour(aws);
   expect(aws.vpc).toEqual(before);
 });

@@ -4,6 +4,7 @@ import { sharedGroupName } from "#clouds/aws/load-balancers/network/shared-group
 import { rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import type { LoadBalancerQuestion } from "#core/service/model.ts";
 import type { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
+import { audit, auditForAnHour } from "#test/clouds/aws/load-balancers/network/audit.ts";
 import {
   converge,
   gone,
@@ -158,7 +159,7 @@ describe("the group that all load balancers of a cluster share", () => {
     expect(rules(aws, name)).toEqual([]);
   });
 
-  test("has rules of single Services for ports that are no node ports, which go with them", () => {
+  test("has rules of single Services for ports that are no node ports, which go with them; health checks may be shared", () => {
     const aws = world();
     const of = service(
       { ports: [{ protocol: "TCP", port: 80, nodePort: 8080 }] },
@@ -167,8 +168,10 @@ describe("the group that all load balancers of a cluster share", () => {
     converge(aws, question(other), SHARED);
     converge(aws, question(of), SHARED);
     expect(rules(aws)).toContain(`tcp 8080-8080 ${name} kubernetes.io/rule/nlb/client=${NAME}`);
-    expect(rules(aws)).toContain(`tcp 9000-9000 ${name} kubernetes.io/rule/nlb/health=${NAME}`);
+    expect(rules(aws)).toContain(`tcp 9000-9000 ${name} serverless-ccm.io/rule/nlb/health`);
     converge(aws, gone(of), SHARED);
+    expect(rules(aws)).toHaveLength(3);
+    auditForAnHour(aws);
     expect(rules(aws)).toHaveLength(2);
   });
 
@@ -184,7 +187,11 @@ describe("the group that all load balancers of a cluster share", () => {
     expect(rules(aws)).toContain(`tcp 30080-30080 0.0.0.0/0 kubernetes.io/rule/nlb/client=${NAME}`);
     // The other one still comes in by it.
     expect(rules(aws)).toContain(`tcp 30000-32767 ${name} serverless-ccm.io/rule/nlb/backend`);
+    auditForAnHour(aws);
+    expect(rules(aws)).toContain(`tcp 30000-32767 ${name} serverless-ccm.io/rule/nlb/backend`);
     converge(aws, question(other));
+    expect(names(aws)).toContain(name);
+    auditForAnHour(aws);
     expect(names(aws)).toEqual(["k8s-default-api-979c6fb159", "k8s-default-web-a306cb4688", "nodes"]);
     expect(rules(aws).join()).not.toContain("backend");
     const before = aws.done.length;
@@ -202,8 +209,6 @@ describe("the group that all load balancers of a cluster share", () => {
       "ec2:AuthorizeSecurityGroupIngress",
       "ec2:AuthorizeSecurityGroupIngress",
       "elbv2:SetSecurityGroups",
-      "ec2:RevokeSecurityGroupIngress",
-      "ec2:DeleteSecurityGroup",
     ]);
   });
 
@@ -214,66 +219,53 @@ describe("the group that all load balancers of a cluster share", () => {
     expect(groupsOf(aws)).toEqual(["nodes", name]);
     converge(aws, question(of));
     expect(groupsOf(aws)).toEqual(["nodes"]);
+    auditForAnHour(aws);
     expect(names(aws)).toEqual(["nodes"]);
   });
 
-  test("goes with the last load balancer, and no earlier", () => {
+  test("goes by the audit once it has been unused for ten minutes, after the rules that let it in", () => {
     const aws = world();
     converge(aws, question(service()), SHARED);
     converge(aws, question(other), SHARED);
     converge(aws, gone(other), SHARED);
-    expect(names(aws)).toEqual([name, "k8s-default-web-a306cb4688", "nodes"].sort());
-    expect(rules(aws)).toHaveLength(2);
+    expect(audit(aws, 0, SHARED)).toEqual([]);
     converge(aws, gone(service()), SHARED);
+    expect(names(aws)).toEqual([name, "nodes"].sort());
+    expect(rules(aws)).toHaveLength(2);
+    const described = "ec2:UpdateSecurityGroupRuleDescriptionsIngress";
+    expect(audit(aws, 0, SHARED)).toEqual([described, described, "ec2:CreateTags"]);
+    expect(audit(aws, 9, SHARED)).toEqual([]);
+    expect(audit(aws, 10, SHARED)).toEqual([
+      "ec2:RevokeSecurityGroupIngress",
+      "ec2:RevokeSecurityGroupIngress",
+    ]);
+    expect(audit(aws, 20, SHARED)).toEqual(["ec2:DeleteSecurityGroup"]);
     expect(names(aws)).toEqual(["nodes"]);
     expect(rules(aws)).toEqual([]);
   });
 
-  test.each([Number.POSITIVE_INFINITY, 0, 1, 2, 3, 4])(
-    "goes with two that leave at the same time, of which the first is cut short after %d actions",
-    (most) => {
-      const aws = world();
-      const leaving = [service(), other].map((of) => {
-        converge(aws, question(of), SHARED);
-        return gone(of);
-      });
-      // Each looks before any of them does something, and sees the other one.
-      const processes = leaving.map((asked) => ({ asked, seen: observe(aws, asked, SHARED) }));
-      const settled = new Set(
-        processes.flatMap(({ asked, seen }, index) => {
-          const step = carryOut(aws, asked, seen, index === 0 ? most : Number.POSITIVE_INFINITY);
-          return step?.kind === "settled" ? [asked] : [];
-        }),
-      );
-      // Whoever is not settled is due again.
-      for (const asked of leaving)
-        if (!settled.has(asked)) expect(converge(aws, asked, SHARED).kind).toBe("settled");
-      expect(names(aws)).toEqual(["nodes"]);
-      expect(rules(aws)).toEqual([]);
-    },
-  );
-
-  test.each([
-    ["who has it was not looked at", gone(service()), SHARED, undefined],
-    ["a load balancer that another controller looks after has it", gone(service()), SHARED, ["arn:theirs"]],
-    ["a load balancer has it still", question(service()), settings(), ["arn:theirs"]],
-    ["who leaves has never had one of its kind", gone(service({}, { type: "" })), SHARED, []],
-    [
-      "rules of nodes are not ours to change",
-      gone(service()),
-      settings({ disableSecurityGroupIngress: true }),
-      [],
-    ],
-  ])("stays where %s", (_, asked, of, sharedGroupUsers) => {
+  test("stays, with its rules, for one that comes while the last one goes", () => {
     const aws = world();
-    converge(aws, question(other), SHARED);
-    converge(aws, gone(other), settings({ disableSecurityGroupIngress: true }));
-    expect(names(aws)).toContain(name);
-    const { vpc: seen, ...rest } = observe(aws, asked, of);
-    const step = model.next(asked, { ...rest, vpc: { ...seen, sharedGroupUsers } }, of);
-    const actions = step.kind === "act" ? step.actions.map(({ action }) => action) : [];
-    expect(actions).not.toContain("ec2:DeleteSecurityGroup");
-    expect(actions).not.toContain("ec2:RevokeSecurityGroupIngress");
+    converge(aws, question(service()), SHARED);
+    // The one that comes sees the group and its rules before the other one goes.
+    const coming = question(other);
+    const seen = observe(aws, coming, SHARED);
+    converge(aws, gone(service()), SHARED);
+    audit(aws, 0, SHARED);
+    expect(carryOut(aws, coming, seen, Number.POSITIVE_INFINITY)).toMatchObject({ kind: "settled" });
+    expect(groupsOf(aws, other)).toContain(name);
+    auditForAnHour(aws);
+    expect(rules(aws)).toEqual([
+      `tcp 30000-32767 ${name} serverless-ccm.io/rule/nlb/backend`,
+      `udp 30000-32767 ${name} serverless-ccm.io/rule/nlb/backend`,
+    ]);
+  });
+
+  test("stays, with its rules, where rules of nodes are not ours to change", () => {
+    const aws = world();
+    converge(aws, question(service()), SHARED);
+    converge(aws, gone(service()), SHARED);
+    expect(audit(aws, 0, settings({ disableSecurityGroupIngress: true }))).toEqual([]);
   });
 
   test("is not taken for ours where it is another's", () => {

@@ -4,6 +4,7 @@ import { awsLoadBalancerModel as model } from "#clouds/aws/load-balancers/model.
 import type { LoadBalancerQuestion } from "#core/service/model.ts";
 import type { Settings } from "#core/settings.ts";
 import type { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
+import { auditForAnHour } from "#test/clouds/aws/load-balancers/network/audit.ts";
 import {
   converge,
   gone,
@@ -178,6 +179,7 @@ test("whatever is wanted one after the other, and whatever others do in between,
       expect([aws.balancers.size, aws.groups.size, aws.listeners.size]).toEqual([0, 0, 0]);
       const left = aws.vpc.groups.map(({ group }) => group.GroupName ?? "");
       expect(left.filter((name) => !name.startsWith("k8s-backend-")).sort()).toEqual(["nodes", "own"]);
+      auditForAnHour(aws);
       const described = JSON.stringify(aws.vpc.groups.flatMap(({ ingress }) => ingress));
       expect(described).not.toMatch(/rule\/nlb\/(client|health|mtu)/);
     }),

@@ -8,7 +8,6 @@ import {
   observe,
   question,
   service,
-  settings,
   world,
 } from "#test/clouds/aws/load-balancers/network/world.ts";
 
@@ -59,13 +58,36 @@ test("one that stops stays, as it may run again while its node is there", () => 
   expect(observe(aws, asked).targetGroups[0]?.targets).toHaveLength(2);
 });
 
-test("one that is starting is waited for, but not with the hostname", () => {
-  const aws = world({ instances: { ...running(["i-1"]), "i-2": instance({ state: "pending" }) } });
-  const end = converge(aws, question(service(), nodes("i-1", "i-2")));
-  expect(end.kind).toBe("settled");
-  const published = { loadBalancer: { ingress: (end as { ingress: readonly unknown[] }).ingress } };
-  const again = question(service({}, {}, {}, published), nodes("i-1", "i-2"));
-  expect(model.next(again, observe(aws, again), settings())).toMatchObject({ kind: "wait", afterSeconds: 5 });
+test.each([
+  ["is starting", "pending"],
+  ["is stopped", "stopped"],
+  ["is not shown, or lacks the tag", undefined],
+])("an instance that %s is waited for, but not with the hostname", (_, state) => {
+  const other = state === undefined ? {} : { "i-2": instance({ state }) };
+  const aws = world({ instances: { ...running(["i-1"]), ...other } });
+  const asked = question(service(), nodes("i-1", "i-2"));
+  expect(converge(aws, asked)).toMatchObject({
+    kind: "settled",
+    ingress: [{ hostname: expect.any(String) }],
+    awaits: { code: "TargetsAwaited", message: expect.stringContaining("node-i-2") },
+  });
+  aws.vpc = { ...aws.vpc, instances: running(["i-1", "i-2"]) };
+  const end = converge(aws, asked);
+  expect(end).toMatchObject({ kind: "settled" });
+  expect(end).not.toHaveProperty("awaits");
+});
+
+test.each([
+  ["has ended", "terminated", false],
+  ["is about to end", "shutting-down", false],
+  ["is stopped and registered", "stopped", true],
+])("an instance that %s is not waited for", (_, state, isRegistered) => {
+  const aws = world({ instances: running(["i-1", "i-2"]) });
+  const asked = question(service(), nodes("i-1", "i-2"));
+  converge(aws, isRegistered ? asked : question(service(), nodes("i-1")));
+  aws.vpc = { ...aws.vpc, instances: { ...running(["i-1"]), "i-2": instance({ state }) } };
+  expect(converge(aws, asked)).not.toHaveProperty("awaits");
+  expect(observe(aws, asked).targetGroups[0]?.targets).toHaveLength(isRegistered ? 2 : 1);
 });
 
 test("of more than AWS takes in a zone a subset stays, the same for all ports, and what leaves is replaced", () => {

@@ -1,8 +1,9 @@
 import { AllocateAddressCommand, AssociateAddressCommand } from "@aws-sdk/client-ec2";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
-import { sharedGroupName } from "#clouds/aws/load-balancers/network/shared-group.ts";
+import type { SharedRulesState } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
+import { rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import { aQuestion, type MotoWorld, motoWorld } from "#test/clouds/aws/load-balancers/moto-world.ts";
 import { type Moto, startMoto } from "#test/setup/moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
@@ -183,34 +184,30 @@ describeWithPart("moto", "load balancers on moto", (program) => {
       expect(usage.calls).not.toHaveProperty(call);
   });
 
-  test.each([
-    ["not, while the setting is on and nobody leaves", true, [true], undefined],
-    ["where somebody leaves", true, [true, false], 1],
-    ["where the setting is off", false, [true], 1],
-  ])("who has the group that all share is asked %s", async (_, isOn, wanted, users) => {
-    world.close();
-    world = await motoWorld(moto.url, true, { sharedBackendSecurityGroup: isOn });
-    const Tags = [{ Key: "kubernetes.io/cluster/demo", Value: "owned" }];
-    const made = await world.act("ec2:CreateSecurityGroup", {
-      GroupName: sharedGroupName("demo"),
-      Description: "x",
-      VpcId: world.vpc,
-      TagSpecifications: [{ ResourceType: "security-group", Tags }],
+  test("a rule that load balancers share is described anew in place, and an audit shows who uses it", async () => {
+    const id = await world.addInstance();
+    await aNetworkLoadBalancer(id);
+    const rule = (Description: string) => ({
+      GroupId: world.group,
+      IpPermissions: [
+        {
+          IpProtocol: "tcp",
+          FromPort: 30001,
+          ToPort: 30001,
+          IpRanges: [{ CidrIp: "10.9.0.0/20", Description }],
+        },
+      ],
     });
-    const { GroupId = "" } = (made.answer.kind === "done" ? made.answer.result : {}) as { GroupId?: string };
-    const balancer = { Type: "network" as const, Subnets: [...world.subnets] };
-    await world.act("elbv2:CreateLoadBalancer", { ...balancer, Name: "theirs", SecurityGroups: [GroupId] });
-    await world.act("elbv2:CreateLoadBalancer", { ...balancer, Name: "none", SecurityGroups: [world.group] });
-    const { answers } = await world.observe(
-      ...wanted.map((each, index) =>
-        aQuestion(`00000000-0000-4000-8000-00000000000${index}`, { wanted: each }),
-      ),
-    );
-    for (const answer of answers) {
-      const { vpc } = (answer.kind === "observed" ? answer.state : {}) as AwsLoadBalancerState;
-      expect(vpc.sharedGroupUsers?.length).toBe(users);
-      if (users !== undefined) expect(vpc.sharedGroupUsers?.[0]).toContain("/theirs/");
-    }
+    await world.act("ec2:AuthorizeSecurityGroupIngress", rule("serverless-ccm.io/rule/nlb/health"));
+    const since = "serverless-ccm.io/rule/nlb/health unused since 2026-03-01T12:00:00.000Z";
+    const described = await world.act("ec2:UpdateSecurityGroupRuleDescriptionsIngress", rule(since));
+    expect(described.answer.kind).toBe("done");
+    const { answers } = await world.observe({ holdings: true, auditAt: "2026-03-01T12:00:00Z" });
+    const [answer] = answers;
+    const { shared } = (answer?.kind === "observed" ? answer.state : {}) as { shared: SharedRulesState };
+    const nodes = shared.groups.find(({ group }) => group.GroupId === world.group);
+    expect(rulesOf(nodes?.ingress ?? [])).toMatchObject([{ ports: [30001, 30001], description: since }]);
+    expect(shared.checkedPorts).toEqual([{ port: 30001, users: [expect.stringContaining("loadbalancer")] }]);
   });
 
   test("Elastic IP addresses that a Service names are looked at, and nobody else's; one that is not there is left out", async () => {

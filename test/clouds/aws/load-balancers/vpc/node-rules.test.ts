@@ -23,7 +23,7 @@ function wanted(traits: Partial<NodeRulesWanted> = {}): NodeRulesWanted {
       { protocol: "tcp", ports: [30001, 30001], cidrs: ["10.9.0.0/20"], description: HEALTH },
       { protocol: "icmp", ports: [3, 4], cidrs: ["10.0.0.0/8"], description: MTU_RULE },
     ],
-    mine: { descriptions: [CLIENT, HEALTH, MTU_RULE], groupIds: [] },
+    mine: { descriptions: [CLIENT, HEALTH], groupIds: [], ownPorts: [30001, 30002] },
     ...traits,
   };
 }
@@ -104,21 +104,37 @@ test("what somebody else has let in already is not let in again, and is not ours
   expect(linesOf(vpc, "sg-nodes")).toContain("tcp 30001-30001 10.9.0.0/20 by hand");
   expect(linesOf(vpc, "sg-nodes")).toHaveLength(4);
   const gone = planned({ openings: [], instanceIds: [] }, vpc);
-  expect(linesOf(gone.vpc, "sg-nodes")).toEqual(["tcp 30001-30001 10.9.0.0/20 by hand"]);
+  expect(linesOf(gone.vpc, "sg-nodes")).toEqual([
+    `icmp 3-4 10.0.0.0/8 ${MTU_RULE}`,
+    "tcp 30001-30001 10.9.0.0/20 by hand",
+  ]);
+});
+
+test("the rule that all load balancers share stays for the audit, whoever goes", () => {
+  const groups = [aGroup("sg-nodes", { tags: OURS })];
+  const { vpc } = planned({}, aVpc({ groups, instances: { "i-1": aTarget("sg-nodes") } }));
+  const gone = planned({ openings: [], instanceIds: [] }, vpc);
+  expect(linesOf(gone.vpc, "sg-nodes")).toEqual([`icmp 3-4 10.0.0.0/8 ${MTU_RULE}`]);
 });
 
 test.each([
-  ["goes with the last client of its network", [], []],
+  ["goes where its clients come to the same port", [30001], [], []],
+  ["goes where the port is the Service's own", [31000], [31000], []],
   [
-    "stays for another load balancer's clients of the network",
-    [aRule("tcp", [30005, 30005], "10.0.0.0/8", `${CLIENT_RULE}=a2`)],
-    [`icmp 3-4 10.0.0.0/8 ${MTU_RULE}`, `tcp 30005-30005 10.0.0.0/8 ${CLIENT_RULE}=a2`],
+    "stays where others may be checked at the port",
+    [10256],
+    [31000],
+    [`tcp 10256-10256 10.9.0.0/20 ${HEALTH}`],
   ],
-])("the rule that all load balancers share %s", (_, others, expected) => {
-  const groups = [aGroup("sg-nodes", { tags: OURS, ingress: others })];
-  const { vpc } = planned({}, aVpc({ groups, instances: { "i-1": aTarget("sg-nodes") } }));
-  const gone = planned({ openings: [], instanceIds: [] }, vpc);
-  expect(linesOf(gone.vpc, "sg-nodes")).toEqual(expected);
+])("a rule for health checks %s", (_, [port = 0], ownPorts, left) => {
+  const ingress = [
+    aRule("tcp", [30001, 30001], "10.0.0.0/8", CLIENT),
+    aRule("tcp", [port, port], "10.9.0.0/20", HEALTH),
+  ];
+  const groups = [aGroup("sg-nodes", { tags: OURS, ingress })];
+  const mine = { descriptions: [CLIENT, HEALTH], groupIds: [], ownPorts };
+  const gone = planned({ openings: [], instanceIds: [], mine }, aVpc({ groups }));
+  expect(linesOf(gone.vpc, "sg-nodes")).toEqual(left);
 });
 
 test("ports that follow each other need one rule of each network", () => {

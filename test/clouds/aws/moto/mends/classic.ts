@@ -107,9 +107,12 @@ export function classicLoadBalancers(): Mends {
     if (missing !== undefined) return missingPolicyFault(call, missing);
     const port = call.parameters.text("InstancePort") ?? "";
     const listeners = listOf(await described(name, behind), "ListenerDescriptions");
-    if (!listeners.some((each) => textOf(child(each, "Listener"), "InstancePort") === port))
+    const known = remembered.get(name)?.backendPolicies;
+    const isServed = listeners.some((each) => textOf(child(each, "Listener"), "InstancePort") === port);
+    // Policies outlive the last listener of their port, and can be taken off: the stock controller relies on both.
+    if (!isServed && (policies.length > 0 || known?.get(port) === undefined))
       return faultOf(call, "InvalidConfigurationRequest", `There is no listener with instance port ${port}`);
-    remembered.get(name)?.backendPolicies.set(port, policies);
+    known?.set(port, policies);
     return next(call);
   };
 
@@ -239,10 +242,16 @@ const describeAttributes: Mend = async (call, next) => {
   if (draining !== undefined && child(draining, "Timeout") === undefined)
     setChild(draining, "Timeout", "300");
   const additional = listOf(attributes, "AdditionalAttributes");
-  const byKey = new Map(additional.map((each) => [textOf(each, "Key"), each]));
+  // AWS shows the default of what was never set; moto shows it once anything has been modified.
+  const byKey = new Map([DEFAULT_DESYNC_MODE, ...additional].map((each) => [textOf(each, "Key"), each]));
   if (attributes !== undefined) setChild(attributes, "AdditionalAttributes", [...byKey.values()]);
   return answer;
 };
+
+const DEFAULT_DESYNC_MODE = element("member", [
+  element("Key", "elb.http.desyncmitigationmode"),
+  element("Value", "defensive"),
+]);
 
 function rememberProtocols({ parameters }: Call, { instanceProtocols }: Remembered): void {
   for (const listener of parameters.structures("Listeners.member")) {

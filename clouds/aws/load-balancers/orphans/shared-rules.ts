@@ -1,0 +1,52 @@
+import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balancing";
+import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
+import { hasClusterTag, isOfCluster } from "#clouds/aws/load-balancers/allowed.ts";
+import type { SecurityGroupState } from "#clouds/aws/load-balancers/state.ts";
+
+/** What an audit reads about rules that several load balancers share, as JSON. */
+export interface SharedRulesState {
+  /** Security groups of the VPC but for those of other clusters. */
+  readonly groups: readonly SecurityGroupState[];
+  /** Ports at which target groups are checked, each with the load balancers whose targets are. */
+  readonly checkedPorts: readonly { readonly port: number; readonly users: readonly string[] }[];
+  /** Security groups on load balancers of ELBv2. */
+  readonly networkGroups: readonly string[];
+  /** Security groups on classic load balancers. */
+  readonly classicGroups: readonly string[];
+  /** Those of them on classic load balancers of the cluster's Services. */
+  readonly ownClassicGroups: readonly string[];
+}
+
+/** What was listed in the account and region. */
+export interface ListedForRules {
+  readonly clusterTag: string;
+  readonly groups: readonly SecurityGroupState[];
+  readonly networks: readonly LoadBalancer[];
+  readonly classics: readonly LoadBalancerDescription[];
+  readonly targetGroups: readonly TargetGroup[];
+  /** Names of the classic load balancers of the cluster's Services. */
+  readonly ownClassics: ReadonlySet<string>;
+}
+
+/** Returns who uses what load balancers share: any load balancer counts, whoever looks after it. */
+export function readSharedRules(listed: ListedForRules): SharedRulesState {
+  const { clusterTag, groups, networks, classics, targetGroups, ownClassics } = listed;
+  const users = new Map<number, Set<string>>();
+  for (const { HealthCheckPort, Port, TargetGroupArn = "", LoadBalancerArns = [] } of targetGroups) {
+    const port = HealthCheckPort === "traffic-port" ? Port : Number(HealthCheckPort);
+    if (port === undefined || !Number.isInteger(port)) continue;
+    const of = users.get(port) ?? new Set();
+    users.set(port, of);
+    for (const user of LoadBalancerArns.length === 0 ? [TargetGroupArn] : LoadBalancerArns) of.add(user);
+  }
+  const groupsOn = (all: readonly LoadBalancerDescription[]): string[] => [
+    ...new Set(all.flatMap(({ SecurityGroups = [] }) => SecurityGroups)),
+  ];
+  return {
+    groups: groups.filter(({ tags }) => isOfCluster(tags, clusterTag) || !hasClusterTag(tags)),
+    checkedPorts: [...users].map(([port, of]) => ({ port, users: [...of] })),
+    networkGroups: [...new Set(networks.flatMap(({ SecurityGroups = [] }) => SecurityGroups))],
+    classicGroups: groupsOn(classics),
+    ownClassicGroups: groupsOn(classics.filter(({ LoadBalancerName: name = "" }) => ownClassics.has(name))),
+  };
+}

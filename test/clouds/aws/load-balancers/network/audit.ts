@@ -1,0 +1,36 @@
+import { readSharedRules } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
+import { planUnusedRules } from "#clouds/aws/load-balancers/orphans/unused-rules.ts";
+import type { LoadBalancerAction } from "#core/service/model.ts";
+import type { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
+import { settings } from "#test/clouds/aws/load-balancers/network/world.ts";
+
+const NOON_MS = Date.parse("2026-03-01T12:00:00Z");
+
+/** What an audit so many minutes after noon does about that which load balancers share. */
+export function planAudit(aws: FakeElbv2, minutes: number, of = settings()): readonly LoadBalancerAction[] {
+  const shared = readSharedRules({
+    clusterTag: "prod",
+    groups: aws.vpc.groups,
+    networks: [...aws.balancers.values()].map(({ loadBalancer }) => loadBalancer),
+    classics: [],
+    targetGroups: [...aws.groups.values()].map(({ group }) => ({
+      ...group,
+      LoadBalancerArns: aws.usersOf(group),
+    })),
+    ownClassics: new Set(),
+  });
+  const now = new Date(NOON_MS + minutes * 60_000);
+  return planUnusedRules(JSON.parse(JSON.stringify(shared)), now, of);
+}
+
+/** An audit so many minutes after noon; answers with the names of its actions. */
+export function audit(aws: FakeElbv2, minutes: number, of = settings()): readonly string[] {
+  const actions = planAudit(aws, minutes, of);
+  for (const action of actions) aws.apply(action);
+  return actions.map(({ action }) => action);
+}
+
+/** Audits of an hour. */
+export function auditForAnHour(aws: FakeElbv2): void {
+  for (let minutes = 0; minutes <= 60; minutes += 10) audit(aws, minutes);
+}

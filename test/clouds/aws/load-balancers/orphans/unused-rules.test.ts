@@ -1,0 +1,223 @@
+import { describe, expect, test } from "vitest";
+import { awsLoadBalancerModel as model } from "#clouds/aws/load-balancers/model.ts";
+import { GRACE_MS, planUnusedRules } from "#clouds/aws/load-balancers/orphans/unused-rules.ts";
+import { permissionsOf, rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
+import type { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
+import { audit, auditForAnHour, planAudit } from "#test/clouds/aws/load-balancers/network/audit.ts";
+import {
+  converge,
+  gone,
+  NAME,
+  observe,
+  question,
+  service,
+  settings,
+  world,
+} from "#test/clouds/aws/load-balancers/network/world.ts";
+
+const PROBED = settings({ clusterServiceLoadBalancerHealthProbeMode: "Shared" });
+const RANGES = ["192.0.2.0/24"];
+const web = service({ loadBalancerSourceRanges: RANGES });
+const api = service(
+  { loadBalancerSourceRanges: RANGES, ports: [{ protocol: "TCP", port: 443, nodePort: 31443 }] },
+  {},
+  { name: "api", uid: "00000000-8d1b-4c7e-9a44-0b1c2d3e4f50" },
+);
+const DESCRIBE = "ec2:UpdateSecurityGroupRuleDescriptionsIngress";
+
+function rules(aws: FakeElbv2): string[] {
+  const found = aws.vpc.groups.find(({ group }) => group.GroupName === "nodes");
+  return rulesOf(found?.ingress ?? [])
+    .map(({ protocol, ports, peer, description }) => `${protocol} ${ports?.join("-")} ${peer} ${description}`)
+    .sort();
+}
+
+const health = (aws: FakeElbv2) => rules(aws).filter((rule) => rule.includes("10256"));
+const mtu = (aws: FakeElbv2) => rules(aws).filter((rule) => rule.startsWith("icmp"));
+
+/** As older versions and the stock controller describe the rules for a shared health check: by one of the load balancers. */
+function describeAsBefore(aws: FakeElbv2, name = NAME): void {
+  aws.vpc = {
+    ...aws.vpc,
+    groups: aws.vpc.groups.map((of) => ({
+      ...of,
+      ingress: permissionsOf(
+        rulesOf(of.ingress).map((rule) =>
+          rule.ports?.[0] === 10_256
+            ? { ...rule, description: `kubernetes.io/rule/nlb/health=${name}` }
+            : rule,
+        ),
+      ),
+    })),
+  };
+}
+
+describe("the rules for a health check that Services share", () => {
+  test("are described as shared, and stay while any Service is checked there", () => {
+    const aws = world();
+    converge(aws, question(web), PROBED);
+    converge(aws, question(api), PROBED);
+    expect(health(aws)).toEqual([
+      "tcp 10256-10256 10.0.1.0/24 serverless-ccm.io/rule/nlb/health",
+      "tcp 10256-10256 10.0.2.0/24 serverless-ccm.io/rule/nlb/health",
+    ]);
+    converge(aws, gone(web), PROBED);
+    auditForAnHour(aws);
+    expect(health(aws)).toHaveLength(2);
+    converge(aws, gone(api), PROBED);
+    expect(health(aws)).toHaveLength(2);
+    auditForAnHour(aws);
+    expect(rules(aws)).toEqual([]);
+  });
+
+  test("stay for others where they are described by the one that goes, as older versions have it", () => {
+    const aws = world();
+    converge(aws, question(web), PROBED);
+    converge(aws, question(api), PROBED);
+    describeAsBefore(aws);
+    converge(aws, gone(web), PROBED);
+    expect(health(aws)).toHaveLength(2);
+    auditForAnHour(aws);
+    expect(health(aws)).toHaveLength(2);
+    converge(aws, gone(api), PROBED);
+    auditForAnHour(aws);
+    expect(rules(aws)).toEqual([]);
+  });
+
+  test("come to be described as shared by the audit, in place", () => {
+    const aws = world();
+    converge(aws, question(web), PROBED);
+    converge(aws, question(api), PROBED);
+    describeAsBefore(aws);
+    expect(audit(aws, 0)).toEqual([DESCRIBE, DESCRIBE]);
+    expect(health(aws)[0]).toMatch(/ serverless-ccm\.io\/rule\/nlb\/health$/);
+    expect(audit(aws, 10)).toEqual([]);
+    const before = aws.done.length;
+    converge(aws, question(web), PROBED);
+    expect(aws.done.length).toBe(before);
+  });
+
+  test("of equal ports by annotation stay as well", () => {
+    const aws = world();
+    const named = { "healthcheck-port": "9000" };
+    const [one, other] = [web, api].map((of) =>
+      service(of.spec, named, { name: of.metadata.name, uid: of.metadata.uid }),
+    );
+    if (one === undefined || other === undefined) throw new Error("two Services");
+    converge(aws, question(one));
+    converge(aws, question(other));
+    converge(aws, gone(one));
+    auditForAnHour(aws);
+    expect(rules(aws).filter((rule) => rule.includes("9000"))).toHaveLength(2);
+  });
+});
+
+describe("the rule about packets that are too large", () => {
+  test("stays for a load balancer that comes while another one goes", () => {
+    const aws = world();
+    converge(aws, question(web));
+    const coming = question(api);
+    let seen: unknown = observe(aws, coming);
+    converge(aws, gone(web));
+    audit(aws, 0);
+    for (let step = model.next(coming, seen, settings()); step.kind === "act"; ) {
+      for (const action of step.actions) seen = model.fold(seen, action, aws.apply(action));
+      step = model.next(coming, seen, settings());
+    }
+    expect(mtu(aws)).toHaveLength(1);
+    auditForAnHour(aws);
+    expect(mtu(aws)).toEqual(["icmp 3-4 192.0.2.0/24 kubernetes.io/rule/nlb/mtu"]);
+  });
+
+  test("goes when no client of its network has been let in for ten minutes", () => {
+    const aws = world();
+    converge(aws, question(web));
+    converge(aws, gone(web));
+    expect(audit(aws, 0)).toEqual([DESCRIBE]);
+    expect(mtu(aws)).toEqual([
+      "icmp 3-4 192.0.2.0/24 kubernetes.io/rule/nlb/mtu unused since 2026-03-01T12:00:00.000Z",
+    ]);
+    expect(audit(aws, GRACE_MS / 60_000 - 1)).toEqual([]);
+    expect(audit(aws, GRACE_MS / 60_000)).toEqual(["ec2:RevokeSecurityGroupIngress"]);
+    expect(rules(aws)).toEqual([]);
+  });
+});
+
+test("rules of others, and those of groups of other clusters, stay as they are", () => {
+  const aws = world();
+  const rule = (description: string | undefined, from: "ipv4" | "group" = "ipv4", peer = "192.0.2.0/24") =>
+    ({ protocol: "tcp", ports: [10_256, 10_256], from, peer, description }) as const;
+  const ingress = permissionsOf([rule("by hand"), rule(undefined, "group", "sg-bastion")]);
+  const theirs = permissionsOf([
+    rule("kubernetes.io/rule/nlb/mtu"),
+    rule("kubernetes.io/rule/nlb/health=a1", "group", "sg-1"),
+  ]);
+  const [nodes] = aws.vpc.groups;
+  if (nodes === undefined) throw new Error("no group of nodes");
+  const foreign = {
+    group: { GroupId: "sg-f", GroupName: "f" },
+    tags: { "kubernetes.io/cluster/other": "owned" },
+  };
+  aws.vpc = {
+    ...aws.vpc,
+    groups: [
+      { ...nodes, ingress },
+      { ...foreign, ingress: theirs },
+    ],
+  };
+  expect(planAudit(aws, 0)).toEqual([]);
+});
+
+describe("the rule for a group that classic load balancers share", () => {
+  const NOW = new Date("2026-03-01T12:00:00Z");
+  const state = (description: string | undefined, on: readonly string[], own = on) => ({
+    groups: [
+      {
+        group: { GroupId: "sg-nodes", GroupName: "nodes" },
+        tags: {},
+        ingress: permissionsOf([
+          { protocol: "-1", ports: undefined, from: "group", peer: "sg-byo", description },
+          { protocol: "-1", ports: undefined, from: "group", peer: "sg-own", description: undefined },
+        ]),
+      },
+      { group: { GroupId: "sg-own", GroupName: "k8s-elb-a1" }, tags: {}, ingress: [] },
+    ],
+    checkedPorts: [],
+    networkGroups: [],
+    classicGroups: on,
+    ownClassicGroups: own,
+  });
+  const SHARED = "serverless-ccm.io/rule/elb/backend";
+  const told = (given: ReturnType<typeof state>) =>
+    planUnusedRules(given, NOW, settings()).map(({ action, parameters }) => [
+      action.replace("ec2:", "").replace("SecurityGroup", ""),
+      rulesOf(parameters["IpPermissions"] as never)[0]?.description,
+    ]);
+
+  test.each([
+    ["stays while one of them has it", state(SHARED, ["sg-byo"]), []],
+    [
+      "is described as unused when none has it",
+      state(SHARED, []),
+      [["UpdateRuleDescriptionsIngress", `${SHARED} unused since ${NOW.toISOString()}`]],
+    ],
+    [
+      "goes after a while",
+      state(`${SHARED} unused since 2026-03-01T11:50:00.000Z`, []),
+      [["RevokeIngress", `${SHARED} unused since 2026-03-01T11:50:00.000Z`]],
+    ],
+    [
+      "is described as before when one has it again",
+      state(`${SHARED} unused since 2026-03-01T11:50:00.000Z`, ["sg-byo"]),
+      [["UpdateRuleDescriptionsIngress", SHARED]],
+    ],
+    [
+      "of an older version is taken on while a load balancer of the cluster has it",
+      state(undefined, ["sg-byo", "sg-own"]),
+      [["UpdateRuleDescriptionsIngress", SHARED]],
+    ],
+    ["by hand stays as it is", state(undefined, ["sg-byo"], []), []],
+  ])("%s", (_, given, expected) => {
+    expect(told(given)).toEqual(expected);
+  });
+});
