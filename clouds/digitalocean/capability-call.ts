@@ -17,10 +17,10 @@ export function callsWithin(budget: Budget, times?: number): CapabilityCalls {
 /** What came of a request, as the answer to an action. */
 export function actionAnswerOf(outcome: Outcome<unknown>): ActionAnswer {
   if (outcome.kind === "ok") return { kind: "done", result: outcome.value ?? null };
-  const { status, errorId, message } = outcome.fault;
+  const { meaning, errorId, message } = outcome.fault;
   const reason = errorId === undefined ? {} : { reason: errorId };
   // It is gone, or there is one by now, or something else is being done with it.
-  if (status === 404 || status === 409) return { kind: "conflict", message, ...reason };
-  if (status === 400 || status === 422) return { kind: "error", code: "Invalid", message, ...reason };
+  if (meaning === "NotFound" || meaning === "Conflict") return { kind: "conflict", message, ...reason };
+  if (meaning === "Invalid") return { kind: "error", code: "Invalid", message, ...reason };
   return { ...failureOf(outcome.fault), ...reason };
 }

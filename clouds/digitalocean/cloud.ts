@@ -2,8 +2,9 @@ import type { Cloud } from "#clouds/cloud.ts";
 import { notOurs } from "#clouds/digitalocean/belonging.ts";
 import { checkRegion } from "#clouds/digitalocean/check-region.ts";
 import type { Droplet } from "#clouds/digitalocean/droplet.ts";
-import { instanceOf } from "#clouds/digitalocean/instance.ts";
+import { ACCOUNT, formatNetwork, instanceOf } from "#clouds/digitalocean/instance.ts";
 import { DEFAULT_API_URL, type DigitalOceanCloudConfig, TOKEN_VARIABLE } from "#clouds/digitalocean/kind.ts";
+import { listDestroyed } from "#clouds/digitalocean/list-destroyed.ts";
 import { listDroplets, listFew } from "#clouds/digitalocean/list-droplets.ts";
 import { parseProviderID } from "#clouds/digitalocean/provider-id.ts";
 import { readDroplet } from "#clouds/digitalocean/read-droplet.ts";
@@ -84,6 +85,13 @@ export function createDigitalOceanCloud(
     // One that is powered off is there as well.
     isAlive: () => true,
     instanceOf,
+    locate: (droplet) => ({
+      id: droplet.id,
+      account: ACCOUNT,
+      network: formatNetwork(droplet),
+      region: droplet.region?.slug,
+    }),
+    listDeleted: (turn) => listDestroyed(api, turn),
     check: (turn) => checkRegion(api, config.region, turn),
     close: () => client.close(),
   });

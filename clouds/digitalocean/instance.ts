@@ -6,9 +6,17 @@ import { canonicalIp } from "#core/cidr.ts";
 import type { Instance } from "#core/instance.ts";
 import type { NodeAddress } from "#core/node/node.ts";
 
+/** DigitalOcean shows no number of the account, and ids of droplets are unique over all of them. */
+export const ACCOUNT = "digitalocean";
+
+/** The network of a droplet, as annotations of nodes have it. */
+export function formatNetwork({ region, vpc_uuid: vpc }: Droplet): string {
+  return `${region?.slug || "-"}/${vpc || "-"}`;
+}
+
 /** Puts a droplet in the words of all clouds; one that lacks what no usable droplet lacks is `Unavailable`. */
 export function instanceOf(droplet: Droplet): Outcome<Instance> {
-  const { id, status, size_slug: size, region, vpc_uuid: vpc } = droplet;
+  const { id, status, size_slug: size, region } = droplet;
   if (!status) return lacking(id, "status");
   if (!size) return lacking(id, "size");
   if (!region?.slug) return lacking(id, "region");
@@ -16,9 +24,8 @@ export function instanceOf(droplet: Droplet): Outcome<Instance> {
   if (addresses.kind === "fault") return addresses;
   return ok({
     id,
-    // DigitalOcean shows no number of the account, and ids of droplets are unique over all of them.
-    account: "digitalocean",
-    network: `${region.slug}/${vpc || "-"}`,
+    account: ACCOUNT,
+    network: formatNetwork(droplet),
     // Nothing follows from words that are not known: neither that a droplet is gone nor that it stands still.
     state: status === "off" ? "stopped" : "running",
     providerID: formatProviderID(id),

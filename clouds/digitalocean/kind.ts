@@ -87,6 +87,8 @@ export const digitalocean = cloudKind({
   // Quotas are a token's, and where it comes from tells tokens apart without holding one.
   quotaKey: ({ tokenFile, credentials, apiURL = DEFAULT_API_URL }) =>
     `digitalocean ${apiURL} ${credentials === undefined ? (tokenFile ?? `$${TOKEN_VARIABLE}`) : referenceWords(credentials)}`,
+  scaleIn:
+    "without the autoscaler's taint it counts, unless the latest 200 actions of the account show it and the token has actions:read",
   labelPrefixes: [],
   async load(config, options) {
     const { loadDigitalOceanCloud } = await import("#clouds/digitalocean/cloud.ts");

@@ -13,6 +13,8 @@ export const Allow = z.strictObject({
   ips: named(),
   /** By id. */
   subnets: named(),
+  /** By id or by name: load balancers without the cluster's tag that Services name in annotations, as after a take-over. */
+  loadBalancers: named(),
 });
 export type Allow = z.output<typeof Allow>;
 

@@ -82,3 +82,6 @@ export type LoadBalancerRequest = z.output<typeof LoadBalancerRequest>;
 
 /** Making one may name its address, which changing it may not. */
 export const CreateRequest = z.strictObject({ ...LoadBalancerRequest.shape, ip: z.string().optional() });
+
+/** The droplets that are added to a load balancer, or removed from it. */
+export const DropletsRequest = z.strictObject({ droplet_ids: z.array(DropletId).min(1) });

@@ -12,7 +12,11 @@ import {
 import type { FakeCertificate } from "#emulators/digitalocean/certificates.ts";
 import type { FakeDroplet } from "#emulators/digitalocean/droplets.ts";
 import { faultOf } from "#emulators/digitalocean/load-balancer-fault.ts";
-import { CreateRequest, LoadBalancerRequest } from "#emulators/digitalocean/load-balancer-request.ts";
+import {
+  CreateRequest,
+  DropletsRequest,
+  LoadBalancerRequest,
+} from "#emulators/digitalocean/load-balancer-request.ts";
 import { REGION, VPC } from "#emulators/digitalocean/names.ts";
 import { pageOf } from "#emulators/digitalocean/page.ts";
 
@@ -48,10 +52,12 @@ export interface LoadBalancersWorld {
   hideNew: number;
 }
 
-/** `/v2/load_balancers`: made at once and active after a few looks, replaced as a whole by PUT. */
+/** `/v2/load_balancers`: made at once and active after a few looks, replaced as a whole by PUT, droplets added and removed alone. */
 export function createLoadBalancers(world: LoadBalancersWorld): Resource {
   return (request, refuse) => {
     const { method, path, query } = request;
+    const ofDroplets = /^\/v2\/load_balancers\/([^/]+)\/droplets$/.exec(path)?.[1];
+    if (ofDroplets !== undefined) return changeDroplets(ofDroplets, request, refuse);
     const one = /^\/v2\/load_balancers\/([^/]+)$/.exec(path)?.[1];
     if (one === undefined && path !== "/v2/load_balancers") return undefined;
     const scope = SCOPES[method];
@@ -73,6 +79,22 @@ export function createLoadBalancers(world: LoadBalancersWorld): Resource {
       ? jsonAnswer(200, { load_balancer: seen(found) })
       : replace(found, request, refuse);
   };
+
+  function changeDroplets(id: string, { method, body }: FakeRequest, refuse: Refuse): Answer {
+    if (method !== "POST" && method !== "DELETE") return refuse(405, "method_not_allowed");
+    if (!world.scopes.has("load_balancer:update")) return FORBIDDEN;
+    const found = world.loadBalancers.get(id);
+    if (found === undefined) return NOT_FOUND;
+    const { success, data, error } = DropletsRequest.safeParse(body);
+    if (!success) return refuse(422, "unprocessable_entity", JSON.stringify(error.issues));
+    const ids = new Set(data.droplet_ids);
+    const others = found.droplet_ids.filter((each) => !ids.has(each));
+    const next = { ...found, droplet_ids: method === "POST" ? [...others, ...ids] : others };
+    const fault = faultOf(next, world);
+    if (method === "POST" && fault !== undefined) return invalid(fault);
+    world.loadBalancers.set(id, next);
+    return { status: 204, body: "" };
+  }
 
   function list(request: FakeRequest, refuse: Refuse): Answer {
     const items = [...world.loadBalancers.values()].filter((balancer) => !isHidden(balancer));

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { anAccount, createAccount, type FakeAccount } from "#emulators/digitalocean/account.ts";
+import { createActions } from "#emulators/digitalocean/actions.ts";
 import {
   type Answer,
   errorAnswer,
@@ -30,6 +31,8 @@ export interface FakeDigitalOcean {
   readonly url: string;
   readonly account: FakeAccount;
   readonly droplets: Map<string, FakeDroplet>;
+  /** Ids of droplets whose deletion is among the account's actions, in the order of these. */
+  readonly destroyed: Set<string>;
   readonly loadBalancers: Map<string, FakeLoadBalancer>;
   readonly certificates: Map<string, FakeCertificate>;
   readonly firewalls: Map<string, FakeFirewall>;
@@ -74,6 +77,7 @@ export async function startFakeDigitalOcean(): Promise<FakeDigitalOcean> {
     url: "",
     account: anAccount(),
     droplets: new Map(),
+    destroyed: new Set(),
     loadBalancers: new Map(),
     certificates: new Map(),
     firewalls: new Map(),
@@ -164,6 +168,7 @@ export async function startFakeDigitalOcean(): Promise<FakeDigitalOcean> {
 
   const resources: readonly Resource[] = [
     createAccount(fake),
+    createActions(fake.destroyed, fake.scopes),
     createCertificates(fake.certificates, fake.scopes),
     createDroplets(fake.droplets, fake.scopes),
     createLoadBalancers(fake),
@@ -177,6 +182,7 @@ export async function startFakeDigitalOcean(): Promise<FakeDigitalOcean> {
 
 const ALL_SCOPES = [
   "account:read",
+  "actions:read",
   "regions:read",
   "droplet:read",
   "vpc:read",

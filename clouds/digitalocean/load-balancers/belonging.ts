@@ -1,15 +1,21 @@
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
-import type { LoadBalancerConfiguration } from "#clouds/digitalocean/load-balancers/configuration.ts";
+import {
+  isAllowed,
+  type LoadBalancerConfiguration,
+} from "#clouds/digitalocean/load-balancers/configuration.ts";
 import type { Service } from "#core/service/service.ts";
 
 /**
- * Whose a load balancer is. Only what tenants cannot write counts: its tags, its region and network, and a name that holds the uid of the
- * Service. `cluster`: it is the cluster's, by its tag; `other`: it may be anybody's in the account.
+ * Whose a load balancer is. Only what tenants cannot write counts: its tags, its region and network, a name that holds the uid of the
+ * Service, and what the operator lists. `cluster`: it is the cluster's, by its tag or as `allow.loadBalancers` lists it; `other`: it may
+ * be anybody's in the account.
  */
 export type Belonging = "service" | "cluster" | "other";
 
 /** By what a load balancer is known. */
-export type Owner = Pick<LoadBalancerConfiguration, "region" | "vpc" | "clusterID">;
+export type Owner = Pick<LoadBalancerConfiguration, "region" | "vpc" | "clusterID"> & {
+  readonly allow?: Pick<LoadBalancerConfiguration["allow"], "loadBalancers">;
+};
 
 /** Whose a load balancer is, as seen by a Service. */
 export function belongingOf(balancer: LoadBalancer, service: Service, owner: Owner): Belonging {
@@ -19,7 +25,16 @@ export function belongingOf(balancer: LoadBalancer, service: Service, owner: Own
   if (balancer.tags.includes(serviceTagOf(service))) return "service";
   // Whoever chooses a name must not choose that of somebody else's.
   if (isNamedByUid(balancer.name, service) && !isOfSomeService(balancer)) return "service";
-  return ofCluster ? "cluster" : "other";
+  return ofCluster || isListed(balancer, owner) ? "cluster" : "other";
+}
+
+/**
+ * Whether the operator lets the cluster's Services name a load balancer that carries no cluster's tag. A name that is made of another
+ * Service's uid is not matched by names, which may end in `*`: such a load balancer is listed by its id.
+ */
+function isListed({ id, name }: LoadBalancer, { allow }: Owner): boolean {
+  const allowed = allow?.loadBalancers ?? [];
+  return allowed.includes(id) || (!isDefaultName(name) && isAllowed(allowed, id, name));
 }
 
 /** Whether it is in the cluster's region, and in its network where that is configured. */

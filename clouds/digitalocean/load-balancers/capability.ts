@@ -7,6 +7,7 @@ import { observeHoldings } from "#clouds/digitalocean/load-balancers/holdings.ts
 import { observeAll } from "#clouds/digitalocean/load-balancers/observe.ts";
 import { performTagging } from "#clouds/digitalocean/load-balancers/orphans/tagging.ts";
 import {
+  changeDroplets,
   createLoadBalancer,
   deleteLoadBalancer,
   replaceLoadBalancer,
@@ -65,6 +66,11 @@ async function perform(cloudAction: CloudAction, api: Api, turn: Turn): Promise<
   if (!UUID.test(target)) return invalid(`"${target}" is not the id of a load balancer`);
   if (action === "ReplaceLoadBalancer" && body !== undefined)
     return actionAnswerOf(await replaceLoadBalancer(api, target, body, turn));
+  const droplets = DropletIds.safeParse(parameters["dropletIds"]).data;
+  if (action === "AddDroplets" && droplets !== undefined)
+    return actionAnswerOf(await changeDroplets(api, "POST", { id: target, droplets }, turn));
+  if (action === "RemoveDroplets" && droplets !== undefined)
+    return actionAnswerOf(await changeDroplets(api, "DELETE", { id: target, droplets }, turn));
   if (action === "DeleteLoadBalancer") return actionAnswerOf(await deleteLoadBalancer(api, target, turn));
   return invalid(`loadBalancers has no action ${action} with these parameters`);
 }
@@ -75,6 +81,8 @@ const Question = z.object({
   wanted: z.boolean(),
   nodes: z.array(z.object({ name: z.string(), providerID: z.string().optional() })),
 });
+
+const DropletIds = z.array(z.string().refine(isDropletId)).min(1);
 
 /** The body of a request; its ids become numbers. */
 const Sent = z.looseObject({

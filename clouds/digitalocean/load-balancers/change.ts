@@ -28,7 +28,7 @@ export function bringAbout(
   there: LoadBalancer,
 ): LoadBalancerStep {
   if (there.status === "new") return PROVISIONING;
-  const targets = targetsOf(state.targets, kind, there);
+  const targets = chooseTargets(state.targets, kind, there);
   if (targets.length === 0 && state.targets.length > 0)
     return nobodyReached(state.targets, kind) ?? NODES_UNKNOWN;
   const name = nameFor(reading, there, configuration);
@@ -60,8 +60,12 @@ export function bringAbout(
   return there.ip === "" ? PROVISIONING : { kind: "settled", ingress, warnings };
 }
 
-/** What cannot be told stays where it is, and comes nowhere new. */
-function targetsOf(targets: readonly TargetDroplet[], kind: Kind, there: LoadBalancer): readonly string[] {
+/** Returns the droplets to send to. A droplet that cannot be told stays if it is there, and is not added. */
+export function chooseTargets(
+  targets: readonly TargetDroplet[],
+  kind: Kind,
+  there: LoadBalancer,
+): readonly string[] {
   const present = new Set(there.droplet_ids);
   const kept = targets.flatMap((target) =>
     target.kind === "unknown" && target.id !== undefined && present.has(target.id) ? [target.id] : [],

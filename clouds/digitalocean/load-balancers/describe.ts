@@ -44,6 +44,6 @@ function linesOf(balancer: LoadBalancer): string[] {
 
 const WHOSE = {
   service: "its name or its tag says that it is this Service's",
-  cluster: "its tag says that it is the cluster's",
+  cluster: "its tag, or allow.loadBalancers, says that it is the cluster's",
   other: "nothing that a tenant could not have written says that it is the cluster's",
 } as const;

@@ -1,5 +1,6 @@
 import { invalidAnnotation } from "#clouds/digitalocean/load-balancers/annotations/read-annotations.ts";
 import type { LoadBalancerType } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
+import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
 import type { TargetDroplet } from "#clouds/digitalocean/load-balancers/state.ts";
 import type { Problem } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
@@ -14,6 +15,14 @@ export type NetworkStack = "IPV4" | "DUALSTACK";
 
 type Droplet = Extract<TargetDroplet, { readonly kind: "droplet" }>;
 
+/** Reads the kind of a load balancer that is there. */
+export function readKind({ type, network }: LoadBalancer): Kind {
+  return {
+    type: type === "REGIONAL_NETWORK" ? "REGIONAL_NETWORK" : "REGIONAL",
+    network: network === "INTERNAL" ? "INTERNAL" : "EXTERNAL",
+  };
+}
+
 /** Of all targets those that a load balancer of a kind can reach. */
 export function eligibleOf(targets: readonly TargetDroplet[], kind: Kind): readonly Droplet[] {
   return dropletsOf(targets).filter((target) => isReachable(target, kind));
@@ -23,7 +32,7 @@ export function eligibleOf(targets: readonly TargetDroplet[], kind: Kind): reado
 export function noneReachable(targets: readonly TargetDroplet[], kind: Kind): Problem | undefined {
   if (kind.network !== "EXTERNAL" || kind.type !== "REGIONAL_NETWORK") return undefined;
   const isSolved = dropletsOf(targets).some((target) => isReachable(target, { ...kind, type: "REGIONAL" }));
-  return isSolved ? { code: "NodesWithoutPublicAddress" } : undefined;
+  return isSolved ? { code: "NodesWithoutPublicAddress", stockReason: "LoadBalancerConfigError" } : undefined;
 }
 
 /** By which families a load balancer that is to be made is reached: as its Service says, or as far as its kind and its nodes let it. */
@@ -37,6 +46,7 @@ export function stackOf(
     problem: {
       ...invalidAnnotation("network-stack", metadata.annotations, allowed),
       ...(detail === undefined ? {} : { detail }),
+      stockReason: "LoadBalancerConfigError" as const,
     },
   });
   if (network === "INTERNAL")

@@ -2,6 +2,7 @@ import { isDisowned } from "#clouds/digitalocean/load-balancers/annotations/name
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
 import { configurationOf } from "#clouds/digitalocean/load-balancers/configuration.ts";
 import { desiredOf } from "#clouds/digitalocean/load-balancers/desired.ts";
+import { followNodesOnDigitalOcean } from "#clouds/digitalocean/load-balancers/follow-nodes.ts";
 import { orphanModel } from "#clouds/digitalocean/load-balancers/orphans/model.ts";
 import { allOwnOf } from "#clouds/digitalocean/load-balancers/own.ts";
 import { planEnsure, planRemoval } from "#clouds/digitalocean/load-balancers/plan.ts";
@@ -28,8 +29,9 @@ export const digitalOceanLoadBalancerModel: LoadBalancerModel = {
     // The observation is our own capability's, which has parsed what the API answered.
     const state = observed as DigitalOceanState;
     const planning = { service, state, configuration: configurationOf(settings) };
-    return wanted ? planEnsure(planning) : planRemoval(planning);
+    return wanted ? planEnsure(planning) : planRemoval(planning, settings.loadBalancers.deleteOrphaned);
   },
+  followNodes: followNodesOnDigitalOcean,
   shows({ service }, observed, settings) {
     const { balancers } = observed as DigitalOceanState;
     return isDisowned(service) || allOwnOf(service, balancers, configurationOf(settings)).length > 0;
@@ -40,6 +42,14 @@ export const digitalOceanLoadBalancerModel: LoadBalancerModel = {
     switch (action) {
       case "DeleteLoadBalancer":
         return { ...state, balancers: others };
+      case "AddDroplets":
+      case "RemoveDroplets": {
+        const ids = parameters["dropletIds"] as readonly string[];
+        const balancers = state.balancers.map((each) =>
+          each.id === target ? sending(each, action, ids) : each,
+        );
+        return { ...state, balancers };
+      }
       case "DeleteTag":
       case "UnmarkLoadBalancer":
         return { ...state, balancers: state.balancers.map((each) => without(target, each)) };
@@ -62,6 +72,11 @@ export const digitalOceanLoadBalancerModel: LoadBalancerModel = {
     return parsed.kind === "id" ? parsed.id : undefined;
   },
 };
+
+function sending(balancer: LoadBalancer, action: string, ids: readonly string[]): LoadBalancer {
+  const others = balancer.droplet_ids.filter((id) => !ids.includes(id));
+  return { ...balancer, droplet_ids: action === "AddDroplets" ? [...others, ...ids] : others };
+}
 
 function without(tag: string, balancer: LoadBalancer): LoadBalancer {
   return { ...balancer, tags: balancer.tags.filter((each) => each !== tag) };

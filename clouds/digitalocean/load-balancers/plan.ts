@@ -11,7 +11,7 @@ import { certificateOf } from "#clouds/digitalocean/load-balancers/certificate.t
 import { bringAbout } from "#clouds/digitalocean/load-balancers/change.ts";
 import type { LoadBalancerConfiguration } from "#clouds/digitalocean/load-balancers/configuration.ts";
 import { create } from "#clouds/digitalocean/load-balancers/create.ts";
-import type { Kind } from "#clouds/digitalocean/load-balancers/eligible.ts";
+import { type Kind, readKind } from "#clouds/digitalocean/load-balancers/eligible.ts";
 import { nameTagOf } from "#clouds/digitalocean/load-balancers/orphans/tags.ts";
 import { allOwnOf, ownOf } from "#clouds/digitalocean/load-balancers/own.ts";
 import type { Planned } from "#clouds/digitalocean/load-balancers/planned.ts";
@@ -49,10 +49,13 @@ export function planEnsure({ service, state, configuration }: Planning): LoadBal
 }
 
 /** What is next for a Service that wants none. */
-export function planRemoval({ service, state, configuration }: Planning): LoadBalancerStep {
+export function planRemoval(
+  { service, state, configuration }: Planning,
+  deletesOrphans: boolean,
+): LoadBalancerStep {
   const disowned = readDisowned(service);
   if (disowned === undefined) return { kind: "refused", problem: unreadable(service) };
-  if (disowned) return letGo({ service, state, configuration });
+  if (disowned) return letGo({ service, state, configuration }, deletesOrphans);
   const [first, ...more] = allOwnOf(service, state.balancers, configuration);
   if (first === undefined) return { kind: "settled", ingress: [], warnings: [] };
   const deletion = ({ id }: LoadBalancer) => ({ action: "DeleteLoadBalancer", target: id, parameters: {} });
@@ -60,15 +63,17 @@ export function planRemoval({ service, state, configuration }: Planning): LoadBa
   return { kind: "act", because, actions: [deletion(first), ...more.map(deletion)] };
 }
 
-/** What is disowned stays, and is nobody's orphan: it says no more for which Service it was made. Nothing else is changed about it. */
-function letGo({ service, state, configuration }: Planning): LoadBalancerStep {
+/**
+ * Lets go of what is disowned: it stays, and says no more for which Service it was made. Nothing else is changed about it. The Service
+ * waits for that only where orphans are deleted: elsewhere a tag that cannot be taken off costs a report of an orphan and nothing else.
+ */
+function letGo({ service, state, configuration }: Planning, deletesOrphans: boolean): LoadBalancerStep {
   const tag = nameTagOf(service);
   const tagged = state.balancers.filter(
     (balancer) => isTagged(balancer, configuration) && tag !== undefined && balancer.tags.includes(tag),
   );
-  const untagging = ({ id }: LoadBalancer) => ({
-    ...{ action: "UntagLoadBalancer", target: id, parameters: { tag } },
-  });
+  const parameters = { tag, ...(deletesOrphans ? {} : { optional: true }) };
+  const untagging = ({ id }: LoadBalancer) => ({ action: "UntagLoadBalancer", target: id, parameters });
   const [first, ...more] = tagged;
   if (first === undefined) return { kind: "settled", ingress: [], warnings: [] };
   const because = { code: "LetGoOfLoadBalancer", message: tagged.map(({ id }) => id).join(", ") };
@@ -89,11 +94,7 @@ function kindOf(
   there: LoadBalancer | undefined,
   configuration: LoadBalancerConfiguration,
 ): Kind {
-  if (there !== undefined)
-    return {
-      type: there.type === "REGIONAL_NETWORK" ? "REGIONAL_NETWORK" : "REGIONAL",
-      network: there.network === "INTERNAL" ? "INTERNAL" : "EXTERNAL",
-    };
+  if (there !== undefined) return readKind(there);
   const type: LoadBalancerType = annotations.type ?? configuration.defaultLoadBalancerType;
   return { type, network: annotations.network ?? "EXTERNAL" };
 }

@@ -119,6 +119,21 @@ export async function deleteLoadBalancer(api: Api, id: string, turn: Turn): Prom
   return answer;
 }
 
+/** Adds droplets to a load balancer, or removes them, and changes nothing else about it. */
+export async function changeDroplets(
+  api: Api,
+  method: "POST" | "DELETE",
+  { id, droplets }: { readonly id: string; readonly droplets: readonly string[] },
+  turn: Turn,
+): Promise<Outcome<undefined>> {
+  const operation = method === "POST" ? "loadBalancers_add_droplets" : "loadBalancers_remove_droplets";
+  const template = `${method} /v2/load_balancers/{id}/droplets`;
+  const path = `/v2/load_balancers/${id}/droplets`;
+  const body = sent({ droplet_ids: droplets });
+  const answer = await api.send({ method, operation, template, path, body }, turn);
+  return answer.kind === "ok" ? ok(undefined) : answer;
+}
+
 async function change(api: Api, request: ApiRequest, turn: Turn): Promise<Outcome<LoadBalancer>> {
   const answer = await api.send(request, turn);
   if (answer.kind === "fault") return answer;

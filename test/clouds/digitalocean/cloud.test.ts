@@ -13,6 +13,7 @@ import {
 import { aConfig } from "#test/clouds/digitalocean/world.ts";
 
 cloudConformance("digitalocean", digitalOceanWorld, {
+  recordsDeletions: true,
   cannotPlay: [
     { row: "zones", because: "DigitalOcean has regions and no zones" },
     {

@@ -25,7 +25,15 @@ const nodeOf = ({ id }: FakeDroplet, isLeaving: boolean): Node =>
   });
 
 /** Thirty nodes of which all but three lose their droplets, and a look every half minute of the night at those that are not Ready. */
-async function night({ atOnce, isMarked }: { readonly atOnce: number; readonly isMarked: boolean }) {
+async function night({
+  atOnce,
+  isMarked,
+  isRecorded = false,
+}: {
+  readonly atOnce: number;
+  readonly isMarked: boolean;
+  readonly isRecorded?: boolean;
+}) {
   const droplets = Array.from({ length: 30 }, () => world.fake.add());
   const leaving = droplets.slice(3);
   const cluster = createWorld(droplets.map((each) => nodeOf(each, isMarked && leaving.includes(each))));
@@ -33,7 +41,10 @@ async function night({ atOnce, isMarked }: { readonly atOnce: number; readonly i
   for (let half = 0; half < 2 * MINUTES_OF_NIGHT; half += 1) {
     // Some leave every ten minutes.
     const left = leaving.slice(0, atOnce * (1 + Math.floor(half / 20)));
-    for (const { id } of left) world.fake.droplets.delete(id);
+    for (const { id } of left) {
+      world.fake.droplets.delete(id);
+      if (isRecorded) world.fake.destroyed.add(id);
+    }
     const ids = new Set(left.map(({ id }) => `digitalocean://${id}`));
     const silent = [...cluster.listed.values()].filter(({ spec }) => ids.has(spec.providerID ?? ""));
     const { answers } = await cloud.instances(silent, aCall({ control: true }));
@@ -61,6 +72,21 @@ test.for([3, 9, 27])(
     expect(cluster.state().brake).toBeUndefined();
   },
 );
+
+test.for([9, 27])(
+  "a scale-in without the autoscaler's taint goes through where the account's actions show it, %i at a time",
+  async (atOnce) => {
+    const { cluster } = await night({ atOnce, isMarked: false, isRecorded: true });
+    expect(cluster.listed.size).toBe(3);
+    expect(cluster.state().brake).toBeUndefined();
+  },
+);
+
+test("the brake counts where the token may not read actions", async () => {
+  world.fake.scopes.delete("actions:read");
+  const { cluster } = await night({ atOnce: 27, isMarked: false, isRecorded: true });
+  expect(cluster.state().brake).toMatchObject({ nodes: expect.any(Number) });
+});
 
 test("where nothing says that it is one, the brake stops it: a third of the nodes are gone at the most", async () => {
   const { cluster } = await night({ atOnce: 27, isMarked: false });

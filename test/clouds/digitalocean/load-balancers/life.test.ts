@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { errorAnswer } from "#emulators/digitalocean/answer.ts";
 import {
   aService,
   bringAbout,
@@ -154,6 +155,7 @@ describe("no second one is made", () => {
 });
 
 describe("a load balancer that is disowned", () => {
+  const CLUSTER = { clusterID: "c1" };
   const disowned = { "service.kubernetes.io/do-loadbalancer-disown": "true" };
 
   test("is left alone without a request, and the Service is let go", async () => {
@@ -180,6 +182,22 @@ describe("a load balancer that is disowned", () => {
     const { last } = await bringAbout(world.cloud(config), settingsWith(config), service, { wanted: false });
     expect(last).toEqual({ kind: "settled", ingress: [], warnings: [] });
     expect(balancers()).toMatchObject([{ id: there.id, tags: left }]);
+  });
+
+  test.each([500, 429, 401])("lets its Service go while the tag API answers %i", async (status) => {
+    const there = world.fake.addLoadBalancer({ tags: ["k8s:c1", "k8s-service-name:default:web"] });
+    world.fake.fault = ({ path }) => (path.startsWith("/v2/tags/") ? errorAnswer(status, "any") : undefined);
+    const service = aService({ annotations: { ...disowned, [ID]: there.id } });
+    const leave = (deleteOrphaned: boolean) => {
+      const settings = settingsWith(CLUSTER);
+      const { loadBalancers } = settings;
+      const all = { ...settings, loadBalancers: { ...loadBalancers, deleteOrphaned } };
+      return bringAbout(world.cloud(CLUSTER), all, service, { wanted: false });
+    };
+    expect((await leave(false)).last).toEqual({ kind: "settled", ingress: [], warnings: [] });
+    // Else the audit would delete what was left to somebody else.
+    expect((await leave(true)).last).toMatchObject({ kind: "error" });
+    expect(balancers()).toMatchObject([{ id: there.id }]);
   });
 
   test("or of which nobody can tell whether it is, stays, and the Service with it", async () => {

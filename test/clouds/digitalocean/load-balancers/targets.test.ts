@@ -70,7 +70,10 @@ describe("which nodes a load balancer sends to", () => {
     const { last } = await bringAbout(world.cloud(), settingsWith(), aService(), {
       nodes: nodesOf(droplets),
     });
-    expect(last).toMatchObject({ kind: "refused", problem: { code: "NodesWithoutPublicAddress" } });
+    expect(last).toMatchObject({
+      kind: "refused",
+      problem: { code: "NodesWithoutPublicAddress", stockReason: "LoadBalancerConfigError" },
+    });
     expect(targets()).toEqual([]);
   });
 
@@ -84,7 +87,11 @@ describe("which nodes a load balancer sends to", () => {
     const { last } = await bringAbout(world.cloud(), settingsWith(), service, { nodes: nodesOf(droplets) });
     expect(last).toMatchObject({
       kind: "refused",
-      problem: { code: "InvalidAnnotation", allowed: expect.stringMatching(allowed) },
+      problem: {
+        code: "InvalidAnnotation",
+        allowed: expect.stringMatching(allowed),
+        stockReason: "LoadBalancerConfigError",
+      },
     });
   });
 });

@@ -314,3 +314,49 @@ describe("a uid that an API server has made up", () => {
     expect(world.fake.loadBalancers.size).toBe(0);
   });
 });
+
+describe("allow.loadBalancers", () => {
+  const UNTAGGED = { name: "apigateway", tags: [] as string[] };
+  const own = async (
+    traits: Partial<typeof UNTAGGED>,
+    listed: (id: string) => string[],
+    by: "id" | "name",
+  ) => {
+    const there = world.fake.addLoadBalancer({ ...UNTAGGED, ...traits });
+    const config = { clusterID: "c1", allow: { loadBalancers: listed(there.id) } };
+    const annotations: Record<string, string> = by === "id" ? { [ID]: there.id } : { name: there.name };
+    const asked = aService({ annotations });
+    const world1 = [world.cloud(config), settingsWith(config)] as const;
+    const { last, service } = await bringAbout(...world1, asked, { nodes: nodesOf([world.fake.add()]) });
+    if (last.kind === "settled") {
+      await bringAbout(...world1, service, { wanted: false });
+      expect(world.fake.loadBalancers.has(there.id)).toBe(false);
+    } else expect(world.fake.loadBalancers.get(there.id)).toEqual(there);
+    return last.kind === "refused" ? last.problem.code : last.kind;
+  };
+  const OTHERS_NAME = `a${"0".repeat(31)}`;
+
+  test.each<[string, Partial<typeof UNTAGGED>, (id: string) => string[], "id" | "name", string]>([
+    ["an untagged one by its id", {}, (id) => [id], "id", "settled"],
+    ["an untagged one by its name", {}, () => ["apigateway"], "id", "settled"],
+    ["an untagged one by the beginning of its name", {}, () => ["api*"], "name", "settled"],
+    ["another one", {}, () => ["other"], "id", "LoadBalancerForeign"],
+    ["another cluster's", { tags: ["k8s:c2"] }, (id) => [id, "*"], "id", "LoadBalancerForeign"],
+    [
+      "one with the name of another Service's",
+      { name: OTHERS_NAME },
+      () => ["*"],
+      "id",
+      "LoadBalancerForeign",
+    ],
+    [
+      "one with the name of another Service's, by its id",
+      { name: OTHERS_NAME },
+      (id) => [id],
+      "id",
+      "settled",
+    ],
+  ])("lists %s", async (_, traits, listed, by, expected) => {
+    expect(await own(traits, listed, by)).toBe(expected);
+  });
+});
