@@ -8,7 +8,7 @@ import { type Claim, settleGuesses } from "#clouds/listed/settle-guesses.ts";
 import { loadedCapability } from "#clouds/loaded-capability.ts";
 import { createOciApis } from "#clouds/oci/api.ts";
 import { checkConfiguration } from "#clouds/oci/check-configuration.ts";
-import { findControl } from "#clouds/oci/control.ts";
+import { findControl, toControl } from "#clouds/oci/control.ts";
 import { instanceOf } from "#clouds/oci/instance.ts";
 import { createInventory } from "#clouds/oci/inventory.ts";
 import type { OciCloudConfig } from "#clouds/oci/kind.ts";
@@ -18,9 +18,10 @@ import { queryOf, subjectOf } from "#clouds/oci/query.ts";
 import type { Resolution } from "#clouds/oci/resolution.ts";
 import { resolve, type Sources } from "#clouds/oci/resolve.ts";
 import { resolutionOf, UNKNOWN, type Verdict, verdictOn, wantedOf } from "#clouds/oci/verdict.ts";
-import type { InstanceAnswer } from "#core/instance.ts";
+import type { InstanceAnswer, PositiveControl } from "#core/instance.ts";
 import { messageOf } from "#core/message-of.ts";
 import type { Node } from "#core/node/node.ts";
+import { findDifference, readPlace } from "#core/node-lifecycle/place.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 
 /** Makes the cloud with the signing key that its configuration names; rejects where there is none, or none that is usable. */
@@ -109,12 +110,14 @@ async function answersFor(
     turn,
   );
   const verdicts = nodes.map((node) => verdictOn(node, resolutions.get(node), members, config));
-  const control =
-    call.control === true ? await controlFor(verdicts, resolutions, sources, beganAt, turn) : undefined;
+  const controls =
+    call.control === true
+      ? await findControls(nodes, { verdicts, resolutions }, sources, beganAt, turn)
+      : undefined;
   return nodes.map((node, index) => {
     const query = queries.get(node);
     const subject = query === undefined ? `node ${node.metadata.name}` : subjectOf(node, query);
-    return answerFor(node, verdicts[index] ?? UNKNOWN, { subject, control, config });
+    return answerFor(node, verdicts[index] ?? UNKNOWN, { subject, control: controls?.get(node), config });
   });
 }
 
@@ -124,7 +127,7 @@ function claimOf(resolution: Resolution): Claim | undefined {
 
 interface Said {
   readonly subject: string;
-  readonly control: string | undefined;
+  readonly control: PositiveControl | undefined;
   readonly config: OciCloudConfig;
 }
 
@@ -144,22 +147,43 @@ function answerFor(node: Node, verdict: Verdict, { subject, control, config }: S
   }
 }
 
-/** How long it takes must not tell an instance of somebody else's from none, so that it is looked for with both. */
-async function controlFor(
-  verdicts: readonly Verdict[],
-  resolutions: ReadonlyMap<Node, Resolution>,
+interface Judged {
+  /** In the order of the nodes. */
+  readonly verdicts: readonly Verdict[];
+  readonly resolutions: ReadonlyMap<Node, Resolution>;
+}
+
+/**
+ * Finds the proof for each node that was missed: a member of the batch in the place that the node was seen in, else an instance of the
+ * lists. How long it takes must not tell an instance of somebody else's from none, so that it is looked for with both.
+ */
+async function findControls(
+  nodes: readonly Node[],
+  { verdicts, resolutions }: Judged,
   sources: Sources,
   since: number,
   turn: Turn,
-): Promise<string | undefined> {
-  const isMissed = verdicts.some(
-    (verdict) => verdict.kind === "absent" || (verdict.kind === "fault" && verdict.fault.code === "Foreign"),
+): Promise<ReadonlyMap<Node, PositiveControl>> {
+  const { config } = sources;
+  const missed = nodes.filter((_, index) => {
+    const verdict = verdicts[index];
+    return verdict?.kind === "absent" || (verdict?.kind === "fault" && verdict.fault.code === "Foreign");
+  });
+  const members = verdicts.flatMap((verdict) =>
+    verdict.kind === "member" ? [toControl(verdict.member.instance, verdict.member.vcn, config)] : [],
   );
-  if (!isMissed) return undefined;
-  const found = verdicts.find(({ kind }) => kind === "member");
-  if (found?.kind === "member") return found.member.instance.id;
+  const inPlace = (node: Node): PositiveControl | undefined =>
+    members.find((control) => findDifference(readPlace(node), control) === undefined);
   const asked = new Set(
     [...resolutions.values()].flatMap((each) => (each.kind === "instance" ? [each.instance.id] : [])),
   );
-  return findControl(asked, sources, since, turn);
+  const listed = missed.every((node) => inPlace(node) !== undefined)
+    ? undefined
+    : await findControl(asked, sources, since, turn);
+  return new Map(
+    missed.flatMap((node) => {
+      const control = inPlace(node) ?? listed ?? members[0];
+      return control === undefined ? [] : [[node, control]];
+    }),
+  );
 }

@@ -22,6 +22,8 @@ export async function diagnosePermissions(
   signal: AbortSignal,
 ): Promise<Finding> {
   const { auth, loadBalancer = {}, vcn } = config;
+  const mode = loadBalancer.securityListManagementMode;
+  const needsGroups = mode !== "None";
   if (loadBalancer.disabled === true)
     return skipped("load balancers are switched off: loadBalancer.disabled");
   const turn = { signal, meter: createMeter() };
@@ -58,7 +60,9 @@ export async function diagnosePermissions(
         : [{ ...lb, path: `${BASES.lb.path}/${encodeURIComponent(balancer.id)}/workRequests?limit=1` }]),
       { ...nlb, path: `${BASES.nlb.path}?${query}` },
       { ...nlb, path: `/20200501/workRequests?${query}` },
-      { ...groups, path: `${GROUPS_PATH}?${query}${vcn === undefined ? "" : `&vcnId=${vcn}`}` },
+      ...(needsGroups
+        ? [{ ...groups, path: `${GROUPS_PATH}?${query}${vcn === undefined ? "" : `&vcnId=${vcn}`}` }]
+        : []),
     ];
     for (const need of needs) {
       const outcome = await look(need);
@@ -80,14 +84,16 @@ export async function diagnosePermissions(
       );
   }
   if (refused.length > 0) return failed(refused.join("; "), `${[...statements].join("; ")}; ${GROUP}`);
-  const mode = loadBalancer.securityListManagementMode;
   if (mode !== "NSG" && mode !== "None")
     return warning(
       `loadBalancer.securityListManagementMode is ${mode ?? "not set"}: load balancers of the type lb whose Service says no mode are refused`,
       "set it to NSG or None; security lists are not edited",
     );
+  const groups = needsGroups
+    ? "and network security groups"
+    : "(mode None: network security groups were not asked for)";
   return ok(
-    `user ${auth.user} may list load balancers, network load balancers, their work requests and network security groups; whether it may make, change and delete them only a change would show`,
+    `user ${auth.user} may list load balancers, network load balancers, their work requests ${groups}; whether it may make, change and delete them only a change would show`,
   );
 }
 

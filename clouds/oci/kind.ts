@@ -149,6 +149,8 @@ export const oci = cloudKind({
     const unused = Object.entries(given).flatMap(([key, value]) => (value === undefined ? [] : [key]));
     return unused.length === 0 ? [] : [`${unused.join(", ")}: without effect here, and may go`];
   },
+  scaleIn:
+    "without the autoscaler's taint it counts once OCI no longer shows the instance as TERMINATED, which takes about an hour",
   labelPrefixes: [],
   labelsOf: () => [FAULT_DOMAIN_LABEL, FULL_AD_LABEL],
   nodeKeysOf: () => [IPV6_LABEL, COMPARTMENT_ANNOTATION],

@@ -37,10 +37,8 @@ export async function listAll(
     if (answer.kind === "fault") {
       const { message } = answer.fault;
       if (!isNotFound(answer.fault)) return answer;
-      return fault(
-        "Denied",
-        `${message}; see that what is listed is there, and that a policy lets the user read it`,
-      );
+      const remedy = "see that what is listed is there, and that a policy lets the user read it";
+      return { kind: "fault", fault: { ...answer.fault, code: "Denied", message: `${message}; ${remedy}` } };
     }
     const parsed = Page.safeParse(answer.value.body);
     if (!parsed.success) return fault("Unavailable", `${template}: the answer is not a list`);

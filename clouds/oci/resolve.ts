@@ -9,6 +9,7 @@ import type { OciInstance } from "#clouds/oci/objects.ts";
 import type { Query } from "#clouds/oci/query.ts";
 import { ambiguous, failed, type Resolution } from "#clouds/oci/resolution.ts";
 import { fault } from "#clouds/outcome.ts";
+import { shown } from "#core/shown-text.ts";
 
 /** Where instances are looked for, and for how long a list is believed of what it shows. */
 export interface Sources {
@@ -152,8 +153,15 @@ function absence(query: Query & { readonly kind: "id" }, { lists, trouble, confi
       code: "Unavailable",
       message: "it cannot be read, and a list shows it: it is looked for again",
     });
-  const others = lists.get(query.compartment)?.value.entries.length ?? 0;
-  if (others > 0) return { kind: "absent", message: "Oracle neither shows nor lists such an instance" };
+  // An instance of a compartment that is not listed, and may not be read any more, is answered with 404 as well.
+  const list = lists.get(query.compartment);
+  if (list === undefined) {
+    const compartment = shown(query.compartment, 128);
+    const message = `it was in compartment ${compartment}, which is not configured, so that "gone" and "not to be seen" cannot be told apart`;
+    return failed({ code: "Unavailable", message });
+  }
+  if (list.value.entries.length > 0)
+    return { kind: "absent", message: "Oracle neither shows nor lists such an instance" };
   const message = `${query.compartment} lists no instance at all, so that "gone" and "not to be seen" cannot be told apart`;
   return failed({ code: "Unavailable", message });
 }

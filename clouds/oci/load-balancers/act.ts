@@ -67,13 +67,14 @@ async function sendInThisLife(api: Api, request: ApiRequest, turn: Turn): Promis
 
 /** What a fault of a change means: whether it is to be looked at again, waited for, or mended. */
 function answerOf(fault: Fault, { action }: CloudAction): ActionAnswer {
-  const { status, errorId, message } = fault;
+  const { meaning, errorId, message } = fault;
   const reason = errorId === undefined ? {} : { reason: errorId };
   // Network interfaces let go of a group a while after their load balancer has gone.
-  if (status === 409 && action === "vcn:DeleteNetworkSecurityGroup")
+  if (meaning === "Conflict" && action === "vcn:DeleteNetworkSecurityGroup")
     return { kind: "error", code: "Unavailable", message, ...reason };
-  if (status === 409 || status === 412) return { kind: "conflict", message, ...reason };
-  if (status === 400 || status === 422) return { kind: "error", code: "Invalid", message, ...reason };
+  if (meaning === "Conflict") return { kind: "conflict", message, ...reason };
+  if (meaning === "Invalid" || meaning === "Quota")
+    return { kind: "error", code: "Invalid", message, ...reason };
   if (isNotFound(fault)) return { kind: "error", code: "Denied", message, ...reason };
   return { ...failureOf(fault), ...reason };
 }

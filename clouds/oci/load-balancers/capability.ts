@@ -44,6 +44,7 @@ export function createLoadBalancers({
       const { answers, usage } = await calls.observe(questions, call, async (turn) => {
         const observing: Observing = {
           ...{ cluster, wallClock, compartments: compartmentsOf(config), vcn: config.vcn },
+          managesGroups: config.loadBalancer?.securityListManagementMode !== "None",
           reads: readsOf(apis, turn),
         };
         // That is of the cluster as a whole, and asked alone.

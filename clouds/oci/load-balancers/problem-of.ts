@@ -1,3 +1,4 @@
+import { OCI_ERROR_CODES } from "#clouds/oci/error-codes.ts";
 import { kindOf } from "#clouds/oci/load-balancers/annotations/read-annotations.ts";
 import { annotationOf } from "#clouds/oci/load-balancers/annotations/table.ts";
 import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
@@ -9,7 +10,7 @@ export function problemOf(
   { reason = "" }: { readonly reason: string | undefined },
   { metadata: { annotations } }: Service,
 ): Problem | undefined {
-  if (reason === "LimitExceeded" || reason === "QuotaExceeded") return { code: "QuotaExceeded" };
+  if (QUOTA_CODES.has(reason)) return { code: "QuotaExceeded" };
   if (action.endsWith(":CreateRuleSet") || action.endsWith(":UpdateRuleSet")) {
     const field = annotationOf(kindOf(annotations), "ruleSets");
     return reason === "InvalidParameter"
@@ -23,3 +24,5 @@ export function problemOf(
   }
   return undefined;
 }
+
+const QUOTA_CODES: ReadonlySet<string> = OCI_ERROR_CODES.Quota;

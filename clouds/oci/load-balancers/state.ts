@@ -130,6 +130,7 @@ export type PublicIp = z.output<typeof PublicIp>;
 
 /** A work request of a load balancer. */
 export const WorkRequest = z.object({
+  type: z.string().nullish(),
   lifecycleState: z.string(),
   message: z.string().nullish(),
   timeAccepted: z.string().nullish(),
@@ -146,6 +147,8 @@ export interface SeenBalancer {
   readonly etag?: string;
   /** Something that was accepted is not done yet. */
   readonly isBusy: boolean;
+  /** A work request, as far back as OCI keeps them, changed its network security groups. */
+  readonly changedGroups?: true;
   /** What the last change came to nothing with, where that was a moment ago. */
   readonly failure?: string;
 }

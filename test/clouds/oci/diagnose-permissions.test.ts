@@ -24,6 +24,7 @@ afterEach(async () => {
 
 const SUBNET = "ocid1.subnet.oc1.phx.s1";
 const NONE = { subnet1: SUBNET, securityListManagementMode: "None" };
+const NSG = { ...NONE, securityListManagementMode: "NSG" };
 async function look(loadBalancer: object = NONE, more: object = {}): Promise<Finding | undefined> {
   const config = aConfig(
     { auth: { keyFile: join(folder, "key.pem") }, loadBalancer, ...more },
@@ -47,7 +48,6 @@ test("all that shows without a change is looked at, and nothing is changed", asy
     expect.stringMatching(/^GET \/20170115\/loadBalancers\/ocid1\..*\/workRequests$/),
     "GET /20200501/networkLoadBalancers",
     "GET /20200501/workRequests",
-    "GET /20160918/networkSecurityGroups",
     `GET /20160918/subnets/${SUBNET}`,
   ]);
   expect(account.oci.requests.every(({ query }) => (query["limit"] ?? "1") === "1")).toBe(true);
@@ -75,7 +75,7 @@ test.each<[RegExp, string]>([
 ])("what may not be read of %s has its policy statement as remedy", async (path, statement) => {
   for (const reply of [NOT_FOUND, refusal(403, "NotAuthorized")]) {
     account.oci.fault = (request) => (path.test(request.path) ? reply : undefined);
-    const finding = await look();
+    const finding = await look(NSG);
     expect(finding).toMatchObject({ outcome: "failed", message: expect.stringMatching(/: 40[34], NotAuth/) });
     expect(finding?.remedy).toContain(statement);
   }
@@ -83,7 +83,7 @@ test.each<[RegExp, string]>([
 
 test("all that is missing is told at once, in each compartment, and of the tenancy in its words", async () => {
   account.oci.fault = () => NOT_FOUND;
-  const finding = await look(NONE, { compartments: ["ocid1.tenancy.oc1..t1"] });
+  const finding = await look(NSG, { compartments: ["ocid1.tenancy.oc1..t1"] });
   expect(finding?.remedy?.match(/allow group/g)).toHaveLength(7);
   expect(finding?.remedy).toContain("manage load-balancers in tenancy");
 });

@@ -150,12 +150,12 @@ describe("an instance that a 404 says is gone", () => {
       `${SECOND} lists no instance`,
     ],
     [
-      "is, where it names a compartment that is not configured, by the cluster's own",
+      "is not, where it was in a compartment that is not configured and may not be readable any more",
       [{}],
       undefined,
       { annotations: { "oci.oraclecloud.com/compartment-id": "ocid1.compartment.oc1..theirs" } },
-      "not-found",
-      "neither shows",
+      "Unavailable",
+      "ocid1.compartment.oc1..theirs, which is not configured",
     ],
   ])("%s", async (_, machines, reply, node, expected, message) => {
     for (const machine of machines) add(machine);

@@ -73,15 +73,24 @@ async function lookAt(
   if (read.kind === "fault") return read;
   const isBusy = work.value.some(({ state }) => !DONE.has(state));
   const [last] = work.value.toSorted((one, other) => (one.accepted < other.accepted ? 1 : -1));
+  const hasChangedGroups = work.value.some(({ type }) => CHANGES_GROUPS.test(type));
   const isRecent = last?.state === "FAILED" && wallClock() - Date.parse(last.finished) < FAILED_MS;
-  return ok({ kind, ...read.value, isBusy, ...(isRecent ? { failure: last.words } : {}) });
+  return ok({
+    ...{ kind, ...read.value, isBusy },
+    ...(hasChangedGroups ? { changedGroups: true } : {}),
+    ...(isRecent ? { failure: last.words } : {}),
+  });
 }
+
+/** Types of work requests about network security groups: `UpdateNetworkSecurityGroups` and `UPDATE_NSGS`. */
+const CHANGES_GROUPS = /nsg|network_?security_?group/i;
 
 /** As much of OCI's own words as is repeated. */
 const MAX_WORDS = 300;
 
 /** A work request of either kind, in one form. */
 interface Work {
+  readonly type: string;
   readonly state: string;
   readonly accepted: string;
   readonly finished: string;
@@ -92,10 +101,11 @@ async function workOf(id: string, { reads }: Pick<Observing, "reads">): Promise<
   const listed = await reads.workRequests(id);
   if (listed.kind === "fault") return listed;
   return ok(
-    listed.value.map(({ lifecycleState, timeAccepted, timeFinished, errorDetails, message }) => {
+    listed.value.map(({ type, lifecycleState, timeAccepted, timeFinished, errorDetails, message }) => {
       const said = (errorDetails ?? []).flatMap((each) => each.message ?? []).join("; ");
       const words = `a work request failed: ${(said || (message ?? "OCI does not say why")).slice(0, MAX_WORDS)}`;
-      return { state: lifecycleState, accepted: timeAccepted ?? "", finished: timeFinished ?? "", words };
+      const times = { accepted: timeAccepted ?? "", finished: timeFinished ?? "" };
+      return { type: type ?? "", state: lifecycleState, ...times, words };
     }),
   );
 }
@@ -112,7 +122,8 @@ async function networkWorkOf(
       .filter(({ resources }) => resources?.some(({ identifier }) => identifier === id))
       .map(({ status, operationType, timeAccepted, timeFinished }) => {
         const words = `the work request ${operationType} failed`;
-        return { state: status, accepted: timeAccepted ?? "", finished: timeFinished ?? "", words };
+        const times = { accepted: timeAccepted ?? "", finished: timeFinished ?? "" };
+        return { type: operationType, state: status, ...times, words };
       }),
   );
 }

@@ -1,5 +1,6 @@
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { GROUP, KINDS } from "#clouds/oci/load-balancers/names.ts";
+import { listGroups } from "#clouds/oci/load-balancers/observe/network.ts";
 import type { Observing } from "#clouds/oci/load-balancers/observe/observe.ts";
 import { isOfCluster, SERVICE_TAG } from "#clouds/oci/load-balancers/tags.ts";
 import { ok } from "#clouds/outcome.ts";
@@ -30,6 +31,7 @@ export async function holdingsOf({
   compartments,
   vcn,
   reads,
+  managesGroups,
 }: Observing): Promise<Outcome<readonly Held[]>> {
   const held: Held[] = [];
   for (const compartment of compartments) {
@@ -38,10 +40,10 @@ export async function holdingsOf({
       if (listed.kind === "fault") return listed;
       held.push(...listed.value.flatMap((each) => heldAs(KINDS[kind], each, cluster)));
     }
-    const groups = vcn === undefined ? ok([]) : await reads.groups(compartment, vcn);
-    if (groups.kind === "fault") return groups;
-    held.push(...groups.value.flatMap((each) => heldAs(GROUP, each, cluster)));
   }
+  const groups = await listGroups({ compartments, vcn, reads }, { isRequired: managesGroups });
+  if (groups.kind === "fault") return groups;
+  held.push(...groups.value.flatMap((each) => heldAs(GROUP, each, cluster)));
   return ok(held);
 }
 

@@ -2,18 +2,24 @@ import type { Outcome } from "#clouds/http/outcome.ts";
 import type { Observing } from "#clouds/oci/load-balancers/observe/observe.ts";
 import type { Sought } from "#clouds/oci/load-balancers/observe/sought.ts";
 import { backendGroupsOf } from "#clouds/oci/load-balancers/security.ts";
-import type { Group, OciState, SeenGroup } from "#clouds/oci/load-balancers/state.ts";
+import type { Group, OciState, SeenBalancer, SeenGroup } from "#clouds/oci/load-balancers/state.ts";
 import { isOfCluster } from "#clouds/oci/load-balancers/tags.ts";
+import { isDenied } from "#clouds/oci/read-error.ts";
 import { ok } from "#clouds/outcome.ts";
 
 /** What there is in the network for a Service: its groups with their rules, and what it names. */
 export async function lookAtNetwork(
   sought: Sought,
-  isMade: boolean,
+  found: readonly SeenBalancer[],
   observing: Observing,
 ): Promise<Outcome<Pick<OciState, "groups" | "named" | "subnets" | "publicIp">>> {
   const { reads } = observing;
-  const listed = await groupsOf(observing);
+  const isMade = found.length > 0;
+  const { managesGroup } = sought;
+  const listed =
+    managesGroup || !sought.wanted || found.some((each) => mayHaveHadGroup(each, sought))
+      ? await listGroups(observing, { isRequired: managesGroup })
+      : ok([]);
   if (listed.kind === "fault") return listed;
   const own = listed.value.filter(({ displayName }) => displayName === sought.uid);
   const groups: SeenGroup[] = [];
@@ -51,10 +57,26 @@ export async function lookAtNetwork(
     : ok({ groups, named, subnets, publicIp: publicIp.value ?? null });
 }
 
-async function groupsOf({ compartments, vcn, reads }: Observing): Promise<Outcome<readonly Group[]>> {
+/** Whether a load balancer shows that its Service had a managed group: one is attached that no annotation names, or groups were changed. */
+function mayHaveHadGroup(
+  { balancer: { networkSecurityGroupIds }, changedGroups }: SeenBalancer,
+  { groups }: Sought,
+): boolean {
+  return changedGroups === true || (networkSecurityGroupIds ?? []).some((id) => !groups.includes(id));
+}
+
+/**
+ * Lists the groups of the VCN in all compartments. Where they are not required, a compartment whose groups may not be listed counts as
+ * one without groups: a cluster that has never managed any needs no permission for them.
+ */
+export async function listGroups(
+  { compartments, vcn, reads }: Pick<Observing, "compartments" | "vcn" | "reads">,
+  { isRequired }: { readonly isRequired: boolean },
+): Promise<Outcome<readonly Group[]>> {
   const all: Group[] = [];
   for (const compartment of vcn === undefined ? [] : compartments) {
     const listed = await reads.groups(compartment, vcn ?? "");
+    if (listed.kind === "fault" && !isRequired && isDenied(listed.fault)) continue;
     if (listed.kind === "fault") return listed;
     all.push(...listed.value.filter(({ lifecycleState }) => lifecycleState !== "TERMINATED"));
   }

@@ -13,6 +13,8 @@ export interface Observing {
   readonly cluster: string;
   readonly compartments: readonly string[];
   readonly vcn: string | undefined;
+  /** Whether Services that say nothing have managed groups; false where the configured mode is `None`. */
+  readonly managesGroups: boolean;
   readonly reads: Reads;
   /** Milliseconds since the epoch. */
   readonly wallClock: () => number;
@@ -53,7 +55,7 @@ async function stateOf(
   const seen = { ...balancers.value, addresses: Object.fromEntries(own) };
   // Of its groups and rules nothing has changed, as far as anybody knows.
   if (sought.onlyTargets && isMade) return ok({ ...seen, groups: [], named: {}, subnets: {} });
-  const network = await lookAtNetwork(sought, isMade, observing);
+  const network = await lookAtNetwork(sought, balancers.value.found, observing);
   return network.kind === "fault" ? network : ok({ ...seen, ...network.value });
 }
 

@@ -4,6 +4,7 @@ import type { LoadBalancerKind } from "#clouds/oci/load-balancers/annotations/ta
 import type { LoadBalancerConfiguration } from "#clouds/oci/load-balancers/configuration.ts";
 import { displayNameOf, isUsableUid } from "#clouds/oci/load-balancers/names.ts";
 import { instanceOf } from "#clouds/oci/load-balancers/targets.ts";
+import { readRuleMode } from "#clouds/oci/load-balancers/wanted/rule-mode.ts";
 
 /** What of a `LoadBalancerQuestion` decides what is looked at. */
 const Question = z.object({
@@ -34,6 +35,8 @@ export interface Sought {
   readonly kinds: readonly LoadBalancerKind[];
   readonly instances: readonly string[];
   readonly needsIPv6: boolean;
+  /** Whether it may have a managed group by what it says now. False in mode `None`: then groups are looked for to clean up at most. */
+  readonly managesGroup: boolean;
   /** Of groups and subnets that annotations and the configuration name. */
   readonly groups: readonly string[];
   readonly backendGroups: readonly string[];
@@ -52,6 +55,7 @@ export function soughtBy(question: unknown, configuration: LoadBalancerConfigura
   const read = readAnnotations(kind, metadata.annotations);
   // What annotations say wrongly is told where it is decided on.
   const said = wanted && read.kind === "read" ? read.said : {};
+  const managesGroup = !isModeNone(kind, metadata.annotations, configuration);
   const { subnet1, subnet2 } = configuration.loadBalancer ?? {};
   const subnets = [said.subnet1 ?? subnet1, kind === "lb" ? (said.subnet2 ?? subnet2) : undefined];
   const prefix = configuration.loadBalancerPrefix;
@@ -61,9 +65,22 @@ export function soughtBy(question: unknown, configuration: LoadBalancerConfigura
     kinds: wanted && onlyTargets ? [kind] : ["lb", "nlb"],
     instances: wanted ? nodes.flatMap(({ providerID }) => instanceOf(providerID) ?? []) : [],
     needsIPv6: spec.ipFamilies?.includes("IPv6") ?? false,
+    managesGroup,
     groups: said.securityGroups ?? [],
-    backendGroups: said.backendSecurityGroups ?? [],
+    backendGroups: (managesGroup ? said.backendSecurityGroups : undefined) ?? [],
     subnets: wanted ? subnets.flatMap((subnet) => subnet || []) : [],
     address: wanted ? spec.loadBalancerIP || undefined : undefined,
   };
+}
+
+/** Whether the mode is known to be `None`; what cannot be read may have been `NSG` before. */
+function isModeNone(
+  kind: LoadBalancerKind,
+  annotations: Readonly<Record<string, string>> | undefined,
+  configuration: LoadBalancerConfiguration,
+): boolean {
+  const read = readAnnotations(kind, annotations);
+  if (read.kind === "refused") return false;
+  const mode = readRuleMode(kind, read.said, configuration, annotations);
+  return mode.kind === "read" && mode.mode === "None";
 }

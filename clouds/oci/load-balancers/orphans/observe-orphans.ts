@@ -35,20 +35,25 @@ export async function observeOrphans(
   const candidate = inTurn(holdings, Date.parse(at));
   if (candidate === undefined)
     return { kind: "observed", state: { holdings: [...holdings] } satisfies HoldingsState };
-  const [answer] = await observeLoadBalancers([soughtFor(candidate, prefix)], ok({}), observing);
+  const [answer] = await observeLoadBalancers([soughtFor(candidate, prefix, observing)], ok({}), observing);
   if (answer?.kind !== "observed") return answer ?? NOTHING_SAID;
   const removable = { id: candidate.id, state: answer.state };
   return { kind: "observed", state: { holdings: [...holdings], removable } satisfies HoldingsState };
 }
 
 /** All that there may be of a Service that has gone, by the names that it would have now, and by the one that its load balancer has. */
-function soughtFor(holding: Holding, prefix: string | undefined): Sought {
+function soughtFor(
+  holding: Holding,
+  prefix: string | undefined,
+  { managesGroups }: Pick<Observing, "managesGroups">,
+): Sought {
   const { metadata } = orphanedService(holding);
   const nameOf = (kind: "lb" | "nlb"): string =>
     holding.kind === KINDS[kind] ? holding.name : displayNameOf(kind, metadata, prefix);
   return {
     ...{ uid: metadata.uid, wanted: false, onlyTargets: false, kinds: ["lb", "nlb"] },
     names: { lb: nameOf("lb"), nlb: nameOf("nlb") },
+    managesGroup: managesGroups,
     ...{ instances: [], needsIPv6: false, groups: [], backendGroups: [], subnets: [], address: undefined },
   };
 }

@@ -34,6 +34,9 @@ export interface FakeWorkRequests {
   finish(): void;
 }
 
+/** What network load balancers call the operations of load balancers whose types are read. */
+const NETWORK_TYPES: Readonly<Record<string, string>> = { UpdateNetworkSecurityGroups: "UPDATE_NSGS" };
+
 export function createFakeWorkRequests(): FakeWorkRequests {
   const all: FakeWork[] = [];
   const looks = new Map<string, number>();
@@ -61,7 +64,8 @@ export function createFakeWorkRequests(): FakeWorkRequests {
     };
     if (work.kind === "nlb")
       return {
-        ...{ id: work.id, compartmentId: work.compartmentId, operationType: work.type, status: work.state },
+        ...{ id: work.id, compartmentId: work.compartmentId, status: work.state },
+        operationType: NETWORK_TYPES[work.type] ?? work.type,
         ...{ percentComplete: isDone(work) ? 100 : 50, ...times },
         resources: [{ entityType: "networkLoadBalancer", actionType: "UPDATED", identifier: work.target }],
       };

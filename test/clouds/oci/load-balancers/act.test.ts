@@ -190,7 +190,7 @@ describe("what cannot be seen is an error, and never nothing", () => {
     [/subnets\//, { status: 404, body: "<html>" }, "Unavailable"],
   ])("%s answers %j", async (path, reply, code) => {
     account.oci.fault = (request) => (path.test(request.path) ? reply : undefined);
-    const asked = { ...question(aService()), nodes: [] };
+    const asked = { ...question(aService({ "oci:security-rule-management-mode": "NSG" })), nodes: [] };
     const { answers } = await capability.observe([asked], aCall());
     expect(answers).toMatchObject([{ kind: "error", code }]);
   });

@@ -4,7 +4,7 @@ import { createOciCloud } from "#clouds/oci/cloud.ts";
 import { OciCloudConfig } from "#clouds/oci/kind.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { API_KEY } from "#test/clouds/oci/fake/credentials.ts";
-import { refusal } from "#test/clouds/oci/fake/reply.ts";
+import { NOT_FOUND, refusal } from "#test/clouds/oci/fake/reply.ts";
 import { cloudOf, type FakeAccount, startFakeAccount } from "#test/clouds/oci/load-balancers/fake-account.ts";
 import { annotations } from "#test/clouds/oci/load-balancers/service.ts";
 import { type OrphansUnderTest, startOrphans } from "#test/functions/orphans/orphans-under-test.ts";
@@ -215,6 +215,16 @@ test("what another cluster has, what carries one tag, and what is called otherwi
   expect(told(await under.audit())).toEqual([]);
   await hour();
   expect([outline(), marks()]).toEqual([before, []]);
+});
+
+test("a load balancer goes in the configured mode None without the permission to list security groups", async () => {
+  more = { loadBalancer: { ...cloudOf(account, "", "").loadBalancer, securityListManagementMode: "None" } };
+  await under.create("lost");
+  await under.lose("lost");
+  await under.create("lives");
+  account.oci.fault = ({ path }) => (/networkSecurityGroups/.test(path) ? NOT_FOUND : undefined);
+  await hour();
+  expect(outline()).toEqual(["default/lives", "group of nodes: 0"]);
 });
 
 test("a load balancer that was called with another prefix goes by the name that it has", async () => {

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { OCI_PREFIX, RULE_MODE } from "#clouds/oci/load-balancers/annotations/table.ts";
 import { MAX_RULES } from "#clouds/oci/load-balancers/security.ts";
 import type { LoadBalancerQuestion } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 import type { FakeGroup, FakeRule } from "#test/clouds/oci/fake/nsgs.ts";
+import { NOT_FOUND } from "#test/clouds/oci/fake/reply.ts";
 import { type FakeAccount, startFakeAccount } from "#test/clouds/oci/load-balancers/fake-account.ts";
 import { createPlayer, type Player } from "#test/clouds/oci/load-balancers/play.ts";
 import {
@@ -46,6 +48,61 @@ const told = ({ rules }: Pick<FakeGroup, "rules">): string[] =>
 const rulesOf = (id: string): string[] => told(account.nsgs.groups.get(id) ?? { rules: [] });
 const named = (said: Readonly<Record<string, string>> = {}, spec = {}) =>
   aService({ ...NSG_MODE, "oci:oci-backend-network-security-group": BACK, ...said }, spec);
+
+describe.each([
+  ["lb", aService()],
+  ["nlb", aNetworkService()],
+])("mode None of the kind %s", (_, service) => {
+  const GROUPS = /networkSecurityGroups/;
+  const asked = () => account.oci.requests.filter(({ path }) => GROUPS.test(path));
+  const deny = () => {
+    account.oci.fault = ({ path }) => (GROUPS.test(path) ? NOT_FOUND : undefined);
+  };
+
+  test("makes a load balancer and keeps it without asking for security groups", async () => {
+    deny();
+    expect((await player.settle(question(service))).end.kind).toBe("settled");
+    expect((await player.settle(question(service))).actions).toEqual([]);
+    expect(asked()).toEqual([]);
+  });
+
+  test("asks for none of the nodes' groups that the Service names to no effect", async () => {
+    deny();
+    const annotations = {
+      ...service.metadata.annotations,
+      [`${OCI_PREFIX}oci-backend-network-security-group`]: BACK,
+    };
+    const naming = { ...service, metadata: { ...service.metadata, annotations } };
+    expect((await player.settle(question(naming))).end.kind).toBe("settled");
+    expect(asked()).toEqual([]);
+  });
+
+  test("deletes a load balancer where security groups may not be listed", async () => {
+    deny();
+    await player.settle(question(service));
+    expect((await player.settle(away(service))).end.kind).toBe("settled");
+    const balancers = [...account.lb.balancers.values(), ...account.nlb.balancers.values()];
+    expect(balancers.map(({ lifecycleState }) => lifecycleState)).toEqual(["DELETED"]);
+  });
+
+  test("removes a managed group that was taken off its load balancer before the last look", async () => {
+    const managing = {
+      ...service.metadata,
+      annotations: { ...service.metadata.annotations, [RULE_MODE]: "NSG" },
+    };
+    await player.settle(question({ ...service, metadata: managing }));
+    await player.round(question(service));
+    account.work.finish();
+    expect(managed()).toBeDefined();
+    expect((await player.settle(question(service))).actions).toEqual(["vcn:DeleteNetworkSecurityGroup"]);
+    expect(managed()).toBeUndefined();
+  });
+});
+
+test("mode NSG waits for the permission to list security groups", async () => {
+  account.oci.fault = ({ path }) => (/networkSecurityGroups/.test(path) ? NOT_FOUND : undefined);
+  await expect(player.settle(question(named()))).rejects.toThrow("NotAuthorizedOrNotFound");
+});
 
 describe("the managed group", () => {
   test("is there with its rules before the load balancer, and lets it reach its backends", async () => {
