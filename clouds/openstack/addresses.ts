@@ -13,8 +13,9 @@ export type Networking = Pick<
 >;
 
 /**
- * The addresses of a server, as the stock controller has them: fixed ones of its active ports; those that its owner says it is reached
- * by; then those that Nova knows, network by network, floating ones external. Each once, its host name last.
+ * Returns the addresses of a server in the stock controller's order: fixed addresses of active ports, access addresses, then those that
+ * Nova knows by network, floating ones as external. Each address appears once. A Hostname comes last, and only from the server's
+ * metadata: the server's display name need not be its host name, so without metadata the node keeps the kubelet's Hostname.
  */
 export function addressesOf(server: Server, networking: Networking): Outcome<readonly NodeAddress[]> {
   const { accessIPv4, accessIPv6, addresses: networks = {} } = server;
@@ -41,12 +42,8 @@ export function addressesOf(server: Server, networking: Networking): Outcome<rea
   }
   const all = list.all();
   const inOrder = order === undefined ? all : sorted(all, order);
-  return ok([...inOrder, { type: "Hostname", address: hostnameOf(server) }]);
-}
-
-/** What its owner has said, else its name. */
-function hostnameOf({ metadata, name }: Server): string {
-  return metadata?.["hostname"] || name;
+  const hostname = server.metadata?.["hostname"];
+  return ok(hostname ? [...inOrder, { type: "Hostname", address: hostname }] : inOrder);
 }
 
 const IP_TYPES = ["InternalIP", "ExternalIP"] as const;

@@ -6,7 +6,7 @@ import { createListedCloud } from "#clouds/listed/listed-cloud.ts";
 import { createSources } from "#clouds/listed/sources.ts";
 import { createApis } from "#clouds/openstack/apis.ts";
 import { type Auth, authOf } from "#clouds/openstack/auth.ts";
-import { notOurs, type Ownership } from "#clouds/openstack/belonging.ts";
+import { networkOf, notOurs, type Ownership } from "#clouds/openstack/belonging.ts";
 import { checkNetwork } from "#clouds/openstack/check-network.ts";
 import { instanceOf } from "#clouds/openstack/instance.ts";
 import type { OpenStackCloudConfig } from "#clouds/openstack/kind.ts";
@@ -80,6 +80,12 @@ export function createOpenStackCloud(
     listFew: (turn) => listFew(apis, filter(), turn),
     isAlive: (server) => !hasEnded(server),
     instanceOf: (server) => instanceOf(server, config, ownership),
+    locate: ({ id }) => ({
+      id,
+      account: ownership.project,
+      network: networkOf(ownership),
+      region: config.region,
+    }),
     async check(turn) {
       const session = await apis.session(turn);
       const id = config["network-id"];

@@ -17,8 +17,8 @@ export function instanceOf(
 ): Outcome<Instance> {
   const { id, status, flavor, "OS-EXT-AZ:availability_zone": zone } = server;
   if (!status) return lacking(id, "status");
-  const type = [flavor?.original_name, flavor?.name, flavor?.id].find(isUsable);
-  if (type === undefined) return lacking(id, "flavor whose name or id can be a label");
+  const type = chooseType(flavor);
+  if (type === undefined) return lacking(id, "flavor");
   const addresses = addressesOf(server, config);
   if (addresses.kind === "fault") return addresses;
   return ok({
@@ -35,8 +35,16 @@ export function instanceOf(
   });
 }
 
-function isUsable(text: string | undefined): text is string {
-  return text !== undefined && text !== "" && faultOfLabelValue(text) === undefined;
+/**
+ * Returns the flavor's name or ID, whichever is a valid label value, else its name made one. Since microversion 2.47 a server shows the
+ * flavor's original name alone, such as `SCS-2V:4:10`. Empty, and then not written, where the name has no character that a label can
+ * hold; undefined where the server shows no flavor.
+ */
+function chooseType(flavor: Server["flavor"]): string | undefined {
+  const shown = [flavor?.original_name, flavor?.name, flavor?.id].flatMap((text) => text || []);
+  const [first] = shown;
+  const valid = shown.find((text) => faultOfLabelValue(text) === undefined);
+  return valid ?? (first === undefined ? undefined : labelValueOf(first));
 }
 
 /** What a label can hold of a text, as the stock controller makes it. */

@@ -129,6 +129,8 @@ export const openstack = cloudKind({
   // What a deployment allows, it allows a project, which who signs in stands for.
   quotaKey: (cloud) =>
     ["openstack", cloud["auth-url"], cloud.region, ...WHO.map((key) => cloud[key] ?? "-")].join(" "),
+  scaleIn:
+    "without the autoscaler's taint it counts, unless Nova still shows the server as DELETED or SOFT_DELETED",
   labelPrefixes: [],
   async load(config, options) {
     const { loadOpenStackCloud } = await import("#clouds/openstack/cloud.ts");

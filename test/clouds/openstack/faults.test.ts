@@ -34,7 +34,7 @@ describe("Nova's answer to the read of one server", () => {
     ["404 of Keystone", errors.keystone(404, "Not Found"), "Unavailable", "404, Not Found", 1],
     ["406, as of a Nova that is too old", errors.nova(406, "computeFault"), "Unavailable", "406", 1],
     ["409", errors.nova(409, "conflictingRequest"), "Unavailable", "409", 1],
-    ["413 with words of its own", errors.nova(413, "overLimit"), "Unavailable", "413, overLimit", 1],
+    ["413, as a throttle of older releases", errors.nova(413, "overLimit"), "Throttled", "413, overLimit", 1],
     ["429", errors.nova(429, "overLimit"), "Throttled", "429, overLimit", 1],
     ["500", errors.nova(500, "computeFault"), "Unavailable", "500, computeFault", 3],
     ["503 in HTML", { status: 503, body: "<h1>Sorry</h1>", headers: HTML }, "Unavailable", "503", 3],
@@ -141,12 +141,8 @@ describe("Nova's answer to a list", () => {
 describe("a server whose description lacks", () => {
   test.each<[string, Partial<FakeOpenStackServer>, string]>([
     ["a status", { status: "" }, "status"],
-    ["a flavor", { flavor: null }, "flavor whose name or id can be a label"],
-    [
-      "a flavor that can be a label",
-      { flavor: { original_name: "ä" } },
-      "flavor whose name or id can be a label",
-    ],
+    ["a flavor", { flavor: null }, "lacks a valid flavor"],
+    ["a name and an id of its flavor", { flavor: {} }, "lacks a valid flavor"],
     ["its project", { tenant_id: undefined }, "lacks its project"],
     ["its metadata", { metadata: undefined }, "lacks its metadata"],
     ["an address that is one", { ports: [aPort("a", "10.0.0")] }, '"10.0.0" is none'],

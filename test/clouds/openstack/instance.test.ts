@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
+import { desiredAddresses } from "#core/node/addresses.ts";
 import { aCall, aNode } from "#test/clouds/builders.ts";
 import { summary } from "#test/clouds/conformance.ts";
 import {
@@ -39,7 +40,6 @@ test("a server is told in the words of all clouds", async () => {
         addresses: [
           { type: "InternalIP", address: "10.20.0.1" },
           { type: "ExternalIP", address: "203.0.0.1" },
-          { type: "Hostname", address: "pool-a-1" },
         ],
         labels: {},
       },
@@ -138,13 +138,23 @@ describe("the addresses", () => {
     const [answer] = await ofServer({ ...RICH, ...traits }, config);
     if (answer?.kind !== "found") throw new Error(JSON.stringify(answer));
     const told = answer.instance.addresses.map(({ type, address }) => `${type} ${address}`);
-    expect(told).toEqual([...expected, "Hostname n"]);
+    expect(told).toEqual(expected);
   });
 
   test("hold the host name of the metadata where it has one", async () => {
     expect(await ofServer({ metadata: { cluster: "blue", hostname: "n.example.com" } })).toMatchObject([
       { instance: { addresses: expect.arrayContaining([{ type: "Hostname", address: "n.example.com" }]) } },
     ]);
+  });
+
+  test("leave the node's own Hostname in place where the metadata has none", async () => {
+    const [answer] = await ofServer({ name: "Display Name" });
+    if (answer?.kind !== "found") throw new Error(JSON.stringify(answer));
+    const hostname = { type: "Hostname", address: "worker-1" };
+    const node = aNode({ addresses: [{ type: "InternalIP", address: "10.9.9.9" }, hostname] });
+    expect(desiredAddresses(node, answer.instance)).toMatchObject({
+      addresses: [{ type: "InternalIP" }, { type: "ExternalIP" }, hostname],
+    });
   });
 
   test("are the same in the same order from lists and from single reads", async () => {
@@ -180,6 +190,13 @@ test.each<[string, unknown, string]>([
   ["original_name", { original_name: "m1.large", id: "7" }, "m1.large"],
   ["the id, where the name is no label", { original_name: "m1 large!", id: "7" }, "7"],
   ["the name that old Novas have", { id: "7", name: "m1.small" }, "m1.small"],
+  [
+    "the name with - for what a label cannot hold, without an id",
+    { original_name: "SCS-2V:4:10" },
+    "SCS-2V-4-10",
+  ],
+  ["as much of a long name as a label holds", { original_name: "a".repeat(70) }, "a".repeat(63)],
+  ["empty where the name has nothing that a label can hold", { original_name: "标准" }, ""],
 ])("the type is %s", async (_, flavor, type) => {
   expect(await ofServer({ flavor })).toMatchObject([{ instance: { type } }]);
 });

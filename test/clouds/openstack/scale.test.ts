@@ -110,7 +110,7 @@ test("what is missed is proved by a server of the network with one request of ea
   const cloud = world.cloud({ "network-id": NETWORK });
   const node = aNode({ name: "gone", providerID: `openstack:///${uuidOf(999)}` });
   const { answers } = await cloud.instances([node], aCall({ control: true }));
-  expect(answers).toMatchObject([{ kind: "not-found", control: ours.id }]);
+  expect(answers).toMatchObject([{ kind: "not-found", control: { id: ours.id } }]);
   expect(asked(world.fake)).toEqual({ token: 1, read: 1, ports: 2, list: 1 });
 });
 
@@ -120,7 +120,7 @@ test("and behind however many of others with those of one list", async () => {
   const cloud = world.cloud({ "network-id": NETWORK, "server-tag": undefined, "server-metadata": undefined });
   const node = aNode({ name: "gone", providerID: `openstack:///${uuidOf(999)}` });
   const { answers } = await cloud.instances([node], aCall({ control: true }));
-  expect(answers).toMatchObject([{ kind: "not-found", control: ours.id }]);
+  expect(answers).toMatchObject([{ kind: "not-found", control: { id: ours.id } }]);
   expect(asked(world.fake)).toEqual({ token: 1, read: 1, ports: 3, list: 2 });
 });
 
