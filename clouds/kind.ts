@@ -44,6 +44,11 @@ export interface CloudKind<Schema extends CloudSchema = CloudSchema> {
   quotaKey(config: z.output<Schema>): string;
   /** What is no fault, and most likely a mistake, such as a region that nobody knew when this was built; each in one line. */
   doubts?(config: z.output<Schema>): readonly string[];
+  /**
+   * For operators, what a scale-in without the autoscaler's taint counts for with the brakes of deletion; absent where terminated
+   * instances stay visible long enough for none of it to count.
+   */
+  readonly scaleIn?: string;
   /** Prefixes of the labels that this cloud adds beyond type, zone and region; a node's snapshot keeps labels under them. */
   readonly labelPrefixes: readonly string[];
   /** Labels that it adds beyond those because of its configuration; a node's snapshot keeps them too. */

@@ -1,8 +1,9 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import { notOurs, type Ownership } from "#clouds/hcloud/belonging.ts";
-import { instanceOf } from "#clouds/hcloud/instance.ts";
+import { ACCOUNT, instanceOf } from "#clouds/hcloud/instance.ts";
 import { DEFAULT_ENDPOINT, type HcloudCloudConfig, TOKEN_VARIABLE } from "#clouds/hcloud/kind.ts";
 import { parseLabelSelector } from "#clouds/hcloud/label-selector.ts";
+import { listDeleted } from "#clouds/hcloud/list-deleted.ts";
 import { listFew, listServers } from "#clouds/hcloud/list-servers.ts";
 import { createNetwork, findNetwork } from "#clouds/hcloud/network.ts";
 import { parseProviderID } from "#clouds/hcloud/provider-id.ts";
@@ -81,6 +82,9 @@ export function createHcloudCloud(
     sources,
     listFew: (turn) => listFew(api, labelSelector, turn),
     isAlive: ({ status }) => status !== "deleting",
+    // A project's servers may be in all locations; its token and its network are what a wrong one differs by.
+    locate: ({ id }) => ({ id, account: ACCOUNT, network: `-/${ownership.network ?? "-"}` }),
+    listDeleted: (turn) => listDeleted(api, turn),
     instanceOf: (server) => instanceOf(server, { ...config, network: ownership.network }),
     // Labels nobody may have yet; but whether the token is accepted the list tells as well.
     check: (turn) =>

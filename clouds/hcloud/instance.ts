@@ -8,6 +8,9 @@ import { canonicalIp, formatCidr, parseCidr } from "#core/cidr.ts";
 import type { Instance, InstanceState } from "#core/instance.ts";
 import type { NodeAddress } from "#core/node/node.ts";
 
+/** A token shows no number of its project, and ids of servers are unique over all of them. */
+export const ACCOUNT = "hcloud";
+
 /** What of the configuration says what a node is told of its server. */
 export type Telling = Pick<HcloudCloudConfig, "addressFamily" | "zoneLabel"> & {
   /** The network's id. */
@@ -24,8 +27,7 @@ export function instanceOf(server: Server, telling: Telling): Outcome<Instance> 
   if (addresses.kind === "fault") return addresses;
   return ok({
     id,
-    // A token shows no number of its project, and ids of servers are unique over all of them.
-    account: "hcloud",
+    account: ACCOUNT,
     network: `${location.name}/${telling.network ?? "-"}`,
     state: STATES.get(status) ?? "running",
     providerID: formatProviderID(id),

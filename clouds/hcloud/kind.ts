@@ -74,6 +74,8 @@ export const hcloud = cloudKind({
   // Quotas are a project's, as a token is, and where that comes from tells tokens apart without holding one.
   quotaKey: ({ tokenFile, credentials, endpoint = DEFAULT_ENDPOINT }) =>
     `hcloud ${endpoint} ${credentials === undefined ? (tokenFile ?? `$${TOKEN_VARIABLE}`) : referenceWords(credentials)}`,
+  scaleIn:
+    "without the autoscaler's taint it counts, unless the latest 50 actions on the project's servers show it",
   labelPrefixes: ["instance.hetzner.cloud/"],
   async load(config, options) {
     const { loadHcloudCloud } = await import("#clouds/hcloud/cloud.ts");

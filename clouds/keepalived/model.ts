@@ -62,6 +62,7 @@ export const keepalivedModel: LoadBalancerModel = {
   },
   desired: (service, settings) =>
     JSON.stringify([askedAddress(service) ?? "", methodOf(service, configOf(settings))]),
+  hasNoTargets: true,
   targetOf: () => undefined,
   // The ConfigMap is read from the store, and written on what was read.
   showsAtOnce: true,

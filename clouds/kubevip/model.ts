@@ -53,6 +53,7 @@ export const kubeVipModel: LoadBalancerModel = {
     ];
     return JSON.stringify([loadBalancerIP, said, ipFamilies, ipFamilyPolicy, ports?.map(({ port }) => port)]);
   },
+  hasNoTargets: true,
   targetOf: () => undefined,
   // What there is stands on the Service itself, and goes with it.
   showsAtOnce: true,

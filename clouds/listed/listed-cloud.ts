@@ -4,7 +4,7 @@ import { type Budget, HELD_BACK } from "#clouds/http/budget.ts";
 import { checked } from "#clouds/http/checked.ts";
 import { createMeter } from "#clouds/http/meter.ts";
 import { abortedBefore, answerOf, type Fault, type Outcome } from "#clouds/http/outcome.ts";
-import { findControl } from "#clouds/listed/control.ts";
+import { findControls } from "#clouds/listed/control.ts";
 import type { Directory } from "#clouds/listed/directory.ts";
 import type { Listing } from "#clouds/listed/listing.ts";
 import type { Machine } from "#clouds/listed/machine.ts";
@@ -13,7 +13,7 @@ import { type Resolution, resolve, unresolved } from "#clouds/listed/resolve.ts"
 import { type Claim, settleGuesses } from "#clouds/listed/settle-guesses.ts";
 import type { Sources } from "#clouds/listed/sources.ts";
 import { ok } from "#clouds/outcome.ts";
-import type { Instance, InstanceAnswer } from "#core/instance.ts";
+import type { Instance, InstanceAnswer, PositiveControl } from "#core/instance.ts";
 import { messageOf } from "#core/message-of.ts";
 import type { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
@@ -37,6 +37,13 @@ export interface ListedCloudParts<M extends Machine> {
   readonly listFew: (turn: Turn) => Promise<Outcome<readonly M[]>>;
   readonly isAlive: (machine: M) => boolean;
   readonly instanceOf: (machine: M) => Outcome<Instance>;
+  /** A machine as the proof that others of the cluster were looked for in the right place. */
+  readonly locate: (machine: M) => PositiveControl;
+  /**
+   * Lists the ids of machines that the cloud's own record says were deleted lately, with one request. Asked once for a batch of which a
+   * machine is missed. A fault says nothing: such machines then count as missed without a reason.
+   */
+  readonly listDeleted?: (turn: Turn) => Promise<Outcome<ReadonlySet<string>>>;
   /** Looks whether there is what the configuration names; never rejects. */
   readonly check: (turn: Turn) => Promise<Outcome<unknown>>;
   close(): void;
@@ -44,7 +51,7 @@ export interface ListedCloudParts<M extends Machine> {
 
 /** A cloud whose machines are found in lists, and shown to be gone by being read. */
 export function createListedCloud<M extends Machine>(parts: ListedCloudParts<M>): Cloud {
-  const { provider, title, machine, budget, sources, prepare, listFew, isAlive } = parts;
+  const { provider, title, machine, budget, sources, prepare, listFew, isAlive, locate } = parts;
   const { notOurs } = sources;
   return {
     provider,
@@ -65,19 +72,25 @@ export function createListedCloud<M extends Machine>(parts: ListedCloudParts<M>)
           trouble === undefined
             ? settleGuesses(await resolve(queries, sources, turn), claimOf, machine)
             : unresolved<M, Node>(queries, trouble);
-        const control =
+        const controls =
           isControlWanted && trouble === undefined
-            ? await findControl(resolutions, {
+            ? await findControls(resolutions, {
                 queries,
                 notOurs,
                 isAlive,
+                locate,
                 // Mostly a few are enough; in an account of many clusters they may all be somebody else's.
                 lists: [listFew, ...sources.directories.map(allOf)].map((list) => () => list(turn)),
               })
             : undefined;
-        const answers = nodes.map((node) => {
-          const subject = subjectOf(node, queries.get(node), machine);
-          return answerFor(subject, resolutions.get(node), control, parts);
+        const isMissed = controls !== undefined && controls.size > 0;
+        const deleted = isMissed ? await parts.listDeleted?.(turn) : undefined;
+        const answers = nodes.map((node): InstanceAnswer => {
+          const query = queries.get(node);
+          const subject = subjectOf(node, query, machine);
+          const answer = answerFor(subject, resolutions.get(node), controls?.get(node), parts);
+          const isDeleted = query?.kind === "id" && deleted?.kind === "ok" && deleted.value.has(query.id);
+          return answer.kind === "not-found" && isDeleted ? { ...answer, deleted: true } : answer;
         });
         return { answers, usage: meter.usage() };
       } catch (error) {
@@ -109,7 +122,7 @@ function claimOf<M extends Machine>(resolution: Resolution<M>): Claim | undefine
 function answerFor<M extends Machine>(
   subject: string,
   resolution: Resolution<M> | undefined,
-  control: string | undefined,
+  control: PositiveControl | undefined,
   { title, machine, instanceOf }: ListedCloudParts<M>,
 ): InstanceAnswer {
   if (resolution === undefined)

@@ -4,8 +4,9 @@ import type { Cloud, CloudCall, InstancesResult } from "#clouds/cloud.ts";
 import type { MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
 import { createMemoryLoadBalancers } from "#clouds/memory/load-balancers.ts";
 import { type Sleep, sleepFor } from "#clouds/sleep.ts";
-import { Instance, type InstanceAnswer, InstanceErrorCode } from "#core/instance.ts";
+import { Instance, type InstanceAnswer, InstanceErrorCode, type PositiveControl } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
+import { findDifference, readPlace } from "#core/node-lifecycle/place.ts";
 
 /** An instance of the memory cloud; what is beyond the instance itself says how the cloud behaves towards it. */
 export const MemoryInstance = Instance.extend({
@@ -79,11 +80,11 @@ function answerFor(node: Node, world: MemoryInstances, call: CloudCall): Instanc
   if (first === undefined) {
     const [foreign] = visible;
     if (foreign === undefined) {
-      const [control] = call.control ? [...world.instances.values()].filter(isLive) : [];
+      const control = call.control ? findControl(node, world) : undefined;
       return {
         kind: "not-found",
         message: `no instance for ${subject}`,
-        ...(control === undefined ? {} : { control: control.id }),
+        ...(control === undefined ? {} : { control }),
         ...takenOver(node, world),
       };
     }
@@ -107,6 +108,15 @@ function answerFor(node: Node, world: MemoryInstances, call: CloudCall): Instanc
 /** Whether an instance is the cluster's, to be seen, and has not ended. */
 function isLive({ foreign, hidden, error, state }: MemoryInstance): boolean {
   return !foreign && !hidden && error === undefined && state !== "shutting-down" && state !== "terminated";
+}
+
+/** A live instance of the cluster, in the place that a node was seen in where there is one. */
+function findControl(node: Node, { instances }: MemoryInstances): PositiveControl | undefined {
+  const controls = [...instances.values()]
+    .filter(isLive)
+    .map(({ id, account, network, region }) => ({ id, account, network, region }));
+  const place = readPlace(node);
+  return controls.find((control) => findDifference(place, control) === undefined) ?? controls[0];
 }
 
 /** The running instance that has by now the name of a node whose own instance, by provider ID, is gone. */

@@ -93,6 +93,7 @@ export const rancher = cloudKind({
     if (cattle !== undefined) return `rancher ${cattle.url} ${secretKeySource(cattle)}`;
     return server === undefined ? "" : `rancher ${server.url} ${tokenSource(server)}`;
   },
+  scaleIn: "without the autoscaler's taint it counts: Rancher keeps no record of a machine that is gone",
   labelPrefixes: [],
   nodeKeysOf({ distribution }) {
     if (distribution === undefined) return [];

@@ -15,9 +15,10 @@ import {
 } from "#clouds/rancher/machine-of.ts";
 import { nodeAnswer } from "#clouds/rancher/node-answer.ts";
 import type { Distribution } from "#clouds/rancher/node-keys.ts";
-import type { InstanceAnswer } from "#core/instance.ts";
+import type { InstanceAnswer, PositiveControl } from "#core/instance.ts";
 import { messageOf } from "#core/message-of.ts";
 import type { Node } from "#core/node/node.ts";
+import { seenInstance } from "#core/node-lifecycle/identity.ts";
 
 /** What nodes of K3s and RKE2 are told by, where Rancher is asked. */
 export interface MachinesCloudParts {
@@ -97,7 +98,7 @@ function answerFor(
     case "machine":
       return withMachine(nodeAnswer(node, distribution), networkOf(server, match.machine.metadata.uid));
     case "gone": {
-      const control = isControlWanted ? controlOf(index) : undefined;
+      const control = isControlWanted ? findControl(node, index, distribution, server) : undefined;
       const message = `${subject}: cluster ${server.cluster} has no Machine ${match.uid} any more`;
       const successor = match.successor?.metadata.name;
       return {
@@ -116,8 +117,17 @@ function withMachine(answer: InstanceAnswer, network: string): InstanceAnswer {
 }
 
 /** A Machine of the cluster that is there to stay; in a cluster that is taken down as a whole there is none. */
-function controlOf({ all }: MachineIndex): string | undefined {
-  return all.find(({ metadata }) => !metadata.deletionTimestamp)?.metadata.name;
+function findControl(
+  node: Node,
+  { all }: MachineIndex,
+  distribution: Distribution,
+  server: MachinesCloudParts["server"],
+): PositiveControl | undefined {
+  const id = all.find(({ metadata }) => !metadata.deletionTimestamp)?.metadata.name;
+  if (id === undefined) return undefined;
+  // A node that was seen before Rancher was asked says of its place nothing but the distribution.
+  const isSeenWithout = seenInstance(node)?.account === distribution;
+  return { id, account: isSeenWithout ? distribution : MACHINE_ACCOUNT, network: networkOf(server, "-") };
 }
 
 function subjectOf({ metadata }: Node): string {

@@ -2,7 +2,6 @@ import type { Cloud } from "#clouds/cloud.ts";
 import { createApi, type Sign, type Turn } from "#clouds/http/api.ts";
 import { createBudget } from "#clouds/http/budget.ts";
 import { checked } from "#clouds/http/checked.ts";
-import type { CloudError } from "#clouds/http/classify.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
 import { type HttpCloudOptions, userAgentOf, worldOf } from "#clouds/http/cloud-options.ts";
 import { createMeter } from "#clouds/http/meter.ts";
@@ -11,11 +10,12 @@ import type { Environment } from "#clouds/kind.ts";
 import { loadedCapability } from "#clouds/loaded-capability.ts";
 import { checkEnvironment } from "#clouds/rancher/cattle/check-environment.ts";
 import { type Cattle, createCattle } from "#clouds/rancher/cattle/client.ts";
-import { addressesOf, instanceOf } from "#clouds/rancher/cattle/instance.ts";
+import { ACCOUNT, addressesOf, instanceOf } from "#clouds/rancher/cattle/instance.ts";
 import { hostOf, uuidOf } from "#clouds/rancher/cattle/resolve.ts";
-import { CattleError, Host } from "#clouds/rancher/cattle/resources.ts";
+import { Host } from "#clouds/rancher/cattle/resources.ts";
 import { cattleSign } from "#clouds/rancher/cattle/sign.ts";
 import type { CattleServer } from "#clouds/rancher/kind.ts";
+import { readError } from "#clouds/rancher/read-error.ts";
 import { readAuthority } from "#clouds/secrets/read-authority.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { messageOf } from "#core/message-of.ts";
@@ -122,8 +122,9 @@ async function answersTo(nodes: readonly Node[], asked: Asked, turn: Turn): Prom
       if (match.kind === "fault") return answerOf(match.fault, subject);
       if (match.kind === "absent") {
         const message = `${subject}: Rancher lists no host ${match.what}`;
-        const [control] = isControlWanted ? listed.value : [];
-        return { kind: "not-found", message, ...(control === undefined ? {} : { control: control.uuid }) };
+        const [other] = isControlWanted ? listed.value : [];
+        const control = other && { id: other.uuid, account: ACCOUNT, network };
+        return { kind: "not-found", message, ...(control === undefined ? {} : { control }) };
       }
       const ips = await read(match.host);
       if (ips.kind === "fault") return answerOf(ips.fault, subject);
@@ -135,11 +136,4 @@ async function answersTo(nodes: readonly Node[], asked: Asked, turn: Turn): Prom
 async function listHosts(cattle: Cattle, turn: Turn): Promise<Outcome<readonly Host[]>> {
   const link = await cattle.collectionOf("host", turn);
   return link.kind === "fault" ? link : cattle.list(link.value, { removed_null: "1" }, Host, turn);
-}
-
-function readError(body: unknown): CloudError | undefined {
-  const error = CattleError.safeParse(body).data;
-  return error === undefined
-    ? undefined
-    : { id: error.code ?? undefined, message: error.message ?? undefined };
 }

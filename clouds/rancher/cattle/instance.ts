@@ -41,6 +41,9 @@ export function ipsIn(texts: readonly string[], { id }: Host): Outcome<readonly 
   return ok([...new Set(ips.map(formatIp))]);
 }
 
+/** Rancher has no accounts; the environment stands as the network. */
+export const ACCOUNT = "rancher";
+
 /** Puts a host in the words of all clouds. */
 export function instanceOf(
   { uuid, hostname, state }: Host,
@@ -49,7 +52,7 @@ export function instanceOf(
 ): Instance {
   return {
     id: uuid,
-    account: "rancher",
+    account: ACCOUNT,
     network,
     state: STOPPED.has(state ?? "") ? "stopped" : "running",
     providerID: `rancher://${uuid}`,

@@ -27,10 +27,3 @@ export const Host = z.object({
 export type Host = z.output<typeof Host>;
 
 export const IpAddress = z.object({ address: z.string().nullish() });
-
-/** As Rancher 1.x words its errors. */
-export const CattleError = z.object({
-  type: z.literal("error"),
-  code: z.string().nullish().catch(undefined),
-  message: z.string().nullish().catch(undefined),
-});

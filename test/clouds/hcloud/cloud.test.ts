@@ -9,6 +9,7 @@ import { errorAnswer, type FakeHcloudServer, NETWORK, SELECTOR } from "#test/clo
 import { aWorld } from "#test/clouds/hcloud/world.ts";
 
 cloudConformance("hcloud", hcloudWorld, {
+  recordsDeletions: true,
   cannotPlay: [
     { row: "ambiguity", because: "names of servers are unique in a project" },
     {

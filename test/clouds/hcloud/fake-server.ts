@@ -24,6 +24,8 @@ export interface FakeHcloudServer {
 /** Hetzner's API as far as it is in use, and strict: what the API does not know is answered as there and told at the end. */
 export interface FakeHcloud extends FakeApi {
   readonly servers: Map<string, FakeHcloudServer>;
+  /** Ids of servers whose deletion is among the project's actions, in the order of these. */
+  readonly deleted: Set<string>;
   /** Ids by name. */
   readonly networks: Map<string, string>;
   /** Tokens that are accepted. */
@@ -50,6 +52,7 @@ export function errorAnswer(
 /** Starts the fake, with a network and without servers, on a free port of this machine; its API is under `/v1`. */
 export async function startFakeHcloud(): Promise<FakeHcloud> {
   const servers = new Map<string, FakeHcloudServer>();
+  const deleted = new Set<string>();
   const networks = new Map([[NETWORK_NAME, NETWORK]]);
   const tokens = new Set([TOKEN]);
   let nextId = 52_000_001;
@@ -61,6 +64,7 @@ export async function startFakeHcloud(): Promise<FakeHcloud> {
     if (!tokens.has(token)) return errorAnswer(401, "unauthorized");
     if (method !== "GET") return refuse(errorAnswer(405, "method_not_allowed"));
     if (path === "/v1/servers") return serversPage(request, refuse);
+    if (path === "/v1/servers/actions") return actionsPage(query, refuse);
     if (path === "/v1/networks") return networksPage(query, refuse);
     const id = /^\/v1\/servers\/([1-9]\d*)$/.exec(path)?.[1];
     if (id === undefined || query.size > 0) return refuse(errorAnswer(404, "not_found"));
@@ -89,6 +93,17 @@ export async function startFakeHcloud(): Promise<FakeHcloud> {
     return answered({ ...paged("servers", all.map(rendered), Number(page), Number(size)) });
   }
 
+  function actionsPage(query: URLSearchParams, refuse: Refuse): WholeAnswer {
+    const { page = "1", per_page: size = "25", sort, ...unknown } = Object.fromEntries(query);
+    if (Object.keys(unknown).length > 0 || sort !== "id:desc" || !isWithin(size, 1, 50))
+      return refuse(errorAnswer(422, "invalid_input"));
+    const all = [...deleted].reverse().map((id, index) => ({
+      ...{ id: 1_000 - index, command: "delete_server", status: "success", progress: 100, error: null },
+      resources: [{ id: Number(id), type: "server" }],
+    }));
+    return answered(paged("actions", all, Number(page), Number(size)));
+  }
+
   function networksPage(query: URLSearchParams, refuse: Refuse): WholeAnswer {
     const { page = "1", per_page: size = "25", ...unknown } = Object.fromEntries(query);
     if (Object.keys(unknown).length > 0 || !isWithin(page, 1, 100_000) || !isWithin(size, 1, 50))
@@ -100,6 +115,7 @@ export async function startFakeHcloud(): Promise<FakeHcloud> {
   api.headers = quotaLeft("3599");
   return Object.assign(api, {
     servers,
+    deleted,
     networks,
     tokens,
     add(traits: Partial<FakeHcloudServer> = {}) {

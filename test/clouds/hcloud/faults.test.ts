@@ -253,3 +253,21 @@ describe("the quota", () => {
     expect(await ask(refreshed)).toEqual([first.id]);
   });
 });
+
+test("a server whose deletion is among the project's actions is told apart from one that is missing", async () => {
+  const [deleted, missing] = [world.fake.add(), world.fake.add()];
+  world.fake.add();
+  const nodes = [identified(deleted), identified(missing)];
+  for (const { id } of [deleted, missing]) world.fake.servers.delete(id);
+  world.fake.deleted.add(deleted.id);
+  const ask = async () => (await world.cloud().instances(nodes, aCall({ control: true }))).answers;
+  const [first, second] = await ask();
+  expect(first).toMatchObject({ kind: "not-found", deleted: true });
+  expect(second).toMatchObject({ kind: "not-found" });
+  expect(second).not.toHaveProperty("deleted");
+  world.fake.fault = ({ path }) =>
+    path.endsWith("/servers/actions") ? errorAnswer(500, "server_error") : undefined;
+  const unread = await ask();
+  expect(unread).toMatchObject([{ kind: "not-found" }, { kind: "not-found" }]);
+  expect(unread[0]).not.toHaveProperty("deleted");
+});

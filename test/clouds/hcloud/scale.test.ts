@@ -125,8 +125,8 @@ test("what is missed is proved by a server of the network behind however many of
   const node = aNode({ name: "gone", providerID: "hcloud://999999999" });
   const cloud = world.cloud({ labelSelector: undefined });
   const { answers } = await cloud.instances([node], aCall({ control: true }));
-  expect(answers).toMatchObject([{ kind: "not-found", control: ours.id }]);
-  expect(asked(world.fake)).toEqual({ read: 1, list: 1 + 3 });
+  expect(answers).toMatchObject([{ kind: "not-found", control: { id: ours.id } }]);
+  expect(asked(world.fake)).toEqual({ read: 1, list: 1 + 3, actions: 1 });
 });
 
 describe("reading singly", () => {

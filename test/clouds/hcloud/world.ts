@@ -47,8 +47,13 @@ export function named({ name }: FakeHcloudServer) {
 export function asked({ requests }: FakeHcloud): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { path } of requests) {
-    const sort = path === "/v1/servers" ? "list" : path.startsWith("/v1/servers/") ? "read" : "networks";
+    const sort = SORTS.get(path) ?? (path.startsWith("/v1/servers/") ? "read" : "networks");
     counts[sort] = (counts[sort] ?? 0) + 1;
   }
   return counts;
 }
+
+const SORTS: ReadonlyMap<string, string> = new Map([
+  ["/v1/servers", "list"],
+  ["/v1/servers/actions", "actions"],
+]);

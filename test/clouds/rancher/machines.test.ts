@@ -62,12 +62,18 @@ describe("of a node", () => {
     [
       "whose label names a Machine that is not there, it is gone",
       () => labelled(ABSENT),
-      { kind: "not-found", control: "blue-pool1-abcde-1" },
+      {
+        kind: "not-found",
+        control: { id: "blue-pool1-abcde-1", account: "rancher", network: "fleet-default/blue/-" },
+      },
     ],
     [
       "that was seen with a Machine that is not there, it is gone",
       () => seenAs(`rancher/fleet-default/blue/${ABSENT}/node-1`),
-      { kind: "not-found", control: "blue-pool1-abcde-1" },
+      {
+        kind: "not-found",
+        control: { id: "blue-pool1-abcde-1", account: "rancher", network: "fleet-default/blue/-" },
+      },
     ],
     [
       "that was seen with a Machine that is there, it is there, whatever its label says",

@@ -105,22 +105,15 @@ function externalIn(sent: Sent): Outcome<unknown> {
   return parsed.kind === "ok" ? ok(parsed.value.external) : parsed;
 }
 
-/** Errors that say that what is there is not what it was. */
-const CONFLICTS: ReadonlySet<string> = new Set([
-  "NotUnique",
-  "ActionNotAvailable",
-  "InvalidReference",
-  "InvalidState",
-]);
-
 function answerOf({ action }: Order, outcome: Outcome<unknown>): ActionAnswer {
   if (outcome.kind === "ok")
     return { kind: "done", result: action.startsWith("Delete") ? null : outcome.value };
-  const { status = 0, errorId = "", message } = outcome.fault;
+  const { status, meaning, errorId = "", message } = outcome.fault;
   const reason = errorId === "" ? {} : { reason: errorId };
   if (action.startsWith("Delete") && status === 404) return { kind: "done", result: null };
-  if (status === 404 || status === 405 || status === 409 || CONFLICTS.has(errorId))
+  // An action that a resource does not have in its state is 405 without a code of its own.
+  if (meaning === "NotFound" || meaning === "Conflict" || status === 405)
     return { kind: "conflict", message, ...reason };
-  if (status === 400 || status === 422) return { kind: "error", code: "Invalid", message, ...reason };
+  if (meaning === "Invalid") return { kind: "error", code: "Invalid", message, ...reason };
   return { ...failureOf(outcome.fault), ...reason };
 }
