@@ -12,6 +12,7 @@ import type { Clock } from "#kube/follow/clock.ts";
 import { createPace } from "#kube/follow/pace.ts";
 import { type ControllerRelay, createControllerRelay } from "#relay/controller-relay.ts";
 import type { Gate } from "#relay/delivery/gate.ts";
+import type { RefreshAllowance } from "#relay/delivery/refresh-allowance.ts";
 import { parsingOnce } from "#relay/feed/parse-once.ts";
 import { type FeedSubscriber, type ResourceFeed, startResourceFeed } from "#relay/feed/resource-feed.ts";
 import { renewLease, type Vouching } from "#relay/lease/renew-lease.ts";
@@ -28,6 +29,8 @@ export interface ClusterRelayOptions {
   readonly transport: Transport;
   /** Of the process: all clusters stand before the same one. */
   readonly gate: Gate;
+  /** Of the process: all clusters spend from the same one. */
+  readonly refreshAllowance: RefreshAllowance;
   readonly invoker: Pick<Invoker, "invoke">;
   readonly clock: Clock;
   /** Uniform in [0, 1). */

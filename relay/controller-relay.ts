@@ -11,6 +11,7 @@ import type { Clock } from "#kube/follow/clock.ts";
 import type { ObjectKey } from "#kube/follow/object-key.ts";
 import { type Delivery, deliver } from "#relay/delivery/deliver.ts";
 import type { Gate, GateRequest, InvocationEnd, Place } from "#relay/delivery/gate.ts";
+import type { RefreshAllowance } from "#relay/delivery/refresh-allowance.ts";
 import { createRelatedSide } from "#relay/feed/related-side.ts";
 import type { FeedSubscriber } from "#relay/feed/resource-feed.ts";
 import { createDeliveries } from "#relay/lease/deliveries.ts";
@@ -34,6 +35,7 @@ export interface ControllerRelayOptions {
   readonly clusterHash: string;
   readonly context: WatchContext;
   readonly gate: Gate;
+  readonly refreshAllowance: RefreshAllowance;
   readonly invoker: Pick<Invoker, "invoke">;
   /** Of the cluster's cloud account. */
   readonly quotaKey: string;
@@ -144,13 +146,21 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
             outstanding: () => pending.queue("look").ready,
             look(object, key) {
               const observed = pending.has(key.uid) ? observe(watch, object, context) : undefined;
-              if (observed?.kind !== "object" || observed.needsWork) return;
+              if (observed?.kind !== "object" || observed.needsWork || !mayRefresh()) return;
               pending.look(key, observed.snapshot, clock.now(), 0);
               options.wake();
             },
           },
         }),
   };
+
+  /** Whether a refresh is within what the cloud account's clusters may spend on them. */
+  function mayRefresh(): boolean {
+    const perSecond = watch.looks?.refreshesPerSecond;
+    if (perSecond === undefined) return true;
+    const request = { controller: watch.name, quotaKey, perSecond, lookedMs: sentMs };
+    return options.refreshAllowance.take(request, clock.now());
+  }
 
   function apply(observed: Observed, key: ObjectKey, isLive: boolean): void {
     if (observed.kind === "malformed") {
@@ -163,9 +173,11 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
       else related.forget(key.uid);
     }
     const shown = { snapshot: observed.snapshot, isKnown: pending.has(key.uid), isLive };
-    for (const delay of delays.shown(shown, clock.now())) note(delay);
-    waiting.shown(shown, clock.now());
-    const undone = pending.applied(observed, key, clock.now());
+    for (const delay of delays.shown(shown, clock.now(), clock.wallTime())) note(delay);
+    waiting.shown(shown, clock.now(), clock.wallTime());
+    // How long the state that a list tells of has lasted is not known: the first look after a start does not wait for a period.
+    const due = isLive || observed.afterMs === undefined ? observed : { ...observed, afterMs: 0 };
+    const undone = pending.applied(due, key, clock.now());
     if (undone !== undefined) note({ kind: "undone", ...undone });
     options.wake();
   }
@@ -207,7 +219,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
 
   /** The batch, and how many objects no event can carry. */
   function fill(queue: Queue): Filled {
-    const batch = fillBatch(alike(pending.ready(queue)));
+    const batch = fillBatch(alike(pending.ready(queue, clock.now())));
     giveUp("object", batch.tooLarge);
     if (watch.related.length === 0)
       return { objects: batch.objects, tooLarge: batch.tooLarge.length, lists: undefined };
@@ -285,7 +297,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
       const willSend = needed > 0 || (watch.looks !== undefined && objects > 0);
       return deliveries.undelivered({ willSend, waitingSinceMs: ready > 0 ? oldestMs : undefined }, nowMs);
     },
-    waiting: () => waiting.counts(clock.now()),
+    waiting: () => waiting.counts(clock.now(), clock.wallTime()),
     orphans: () => orphans,
     advance: (nowMs) => pending.advance(nowMs),
     nextMs: () => pending.nextMs(),

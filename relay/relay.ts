@@ -9,6 +9,7 @@ import { createReadingTurns } from "#kube/follow/reading-turns.ts";
 import { type ClusterRelay, startClusterRelay } from "#relay/cluster-relay.ts";
 import { createGate } from "#relay/delivery/create-gate.ts";
 import type { Gate } from "#relay/delivery/gate.ts";
+import { createRefreshAllowance } from "#relay/delivery/refresh-allowance.ts";
 import { writingInvoker } from "#relay/delivery/writing-invoker.ts";
 import { type ConfigurationFault, type FollowedCluster, notFollowed } from "#relay/followed-cluster.ts";
 import { createLogLimit, type LogLimit } from "#relay/report/log-limit.ts";
@@ -90,6 +91,7 @@ export interface Relay {
 export function startRelay(options: RelayOptions): Relay {
   const { clock = systemClock, random = Math.random, onHandle } = options;
   const gate = options.gate ?? createGate({ clock, random });
+  const refreshAllowance = createRefreshAllowance();
   const turns = createReadingTurns(clock);
   const followed = new Map<string, Followed>();
   const faults = new Map<string, ConfigurationFault>();
@@ -134,6 +136,7 @@ export function startRelay(options: RelayOptions): Relay {
       // Small, and for the clock: a renewal waits for nobody's lists.
       lease: options.vouches === true ? transport : undefined,
       gate,
+      refreshAllowance,
       invoker,
       clock,
       random,

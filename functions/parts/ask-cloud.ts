@@ -1,7 +1,7 @@
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { Observation } from "#core/capability.ts";
-import type { ApiObject, Question } from "#core/controller.ts";
+import type { ApiObject, AskContext, Question } from "#core/controller.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { isSameJson } from "#core/json-patch.ts";
 import { messageOf } from "#core/message-of.ts";
@@ -21,9 +21,12 @@ export interface Answers {
 export const NO_ANSWERS: Answers = { byObject: new Map(), usage: NO_CLOUD_USAGE, durationMs: 0 };
 
 /** Asks the cloud about those objects whose decision depends on it, with one call a capability for all of them. Never rejects. */
-export async function askCloud(invocation: Invocation, objects: readonly ApiObject[]): Promise<Answers> {
+export async function askCloud(
+  invocation: Invocation,
+  objects: readonly ApiObject[],
+  context: AskContext = askContextOf(invocation),
+): Promise<Answers> {
   const { dependencies, cluster, controller, deadline } = invocation;
-  const context = askContextOf(invocation);
   const asked = objects.flatMap((object): Asked[] => {
     const question = controller.asks(object, context);
     return question === undefined ? [] : [{ object, question }];

@@ -1,5 +1,13 @@
 import type { ActionAnswer } from "#core/capability.ts";
-import type { ApiObject, ObjectCount, ReadState, Subject } from "#core/controller.ts";
+import type {
+  ApiObject,
+  AskContext,
+  Conflict,
+  ListedObjects,
+  ObjectCount,
+  ReadState,
+  Subject,
+} from "#core/controller.ts";
 import type { CloudAction, Decision, Plan } from "#core/decision.ts";
 import { referenceTo, retry } from "#core/decisions.ts";
 import type { FleetStanding } from "#core/node-lifecycle/fleet-brake.ts";
@@ -17,6 +25,7 @@ import type { ApplyItem, Decider } from "#kube/apply/context.ts";
 export interface ReadUnder {
   readonly state: ReadState;
   readonly count: ObjectCount | undefined;
+  readonly listed?: ListedObjects | undefined;
   readonly fleet?: FleetStanding | undefined;
 }
 
@@ -37,6 +46,8 @@ export interface Batch {
   replace(index: number, object: ApiObject | undefined): void;
   /** What of the cloud was found on one object's account that nothing has a use for; undefined where nobody looked, or nobody knows. */
   orphansOf(index: number): ObjectReport["orphans"];
+  /** What is deleted on one object's account once a later look finds it unused, too. */
+  listCandidates(index: number): ObjectReport["candidates"];
   /** What the cloud took so far. */
   cloudUsage(): CloudUsage;
 }
@@ -50,18 +61,27 @@ export function createBatch(
   const { dependencies, cluster, controller, event } = invocation;
   const subjects = new Map(entries.map(({ index, object }) => [index, subjectOf(object, answers)]));
   let usage = answers.usage;
-  // What only the batch as a whole can be decided on has read its state by then.
+  // What a decision needs to have read beside its objects was read by then.
   let lastRead: ReadUnder | undefined;
 
   function subjectOf(object: ApiObject, { byObject }: Answers): Subject {
     return { object, answer: byObject.get(object), hint: event.hints?.[object.metadata.uid] };
   }
 
-  const decide = (batch: readonly Subject[]): Plan =>
+  /** Objects for whose sake the cloud was asked for a change, and those that were found changed by others. */
+  const written = new Set<number>();
+  const conflicts = new Map<number, Conflict>();
+  const contextFor = (index: number | undefined): AskContext => {
+    const conflict = index === undefined ? undefined : conflicts.get(index);
+    return conflict === undefined ? askContextOf(invocation) : { ...askContextOf(invocation), conflict };
+  };
+
+  const decide = (batch: readonly Subject[], index?: number): Plan =>
     controller.decide(batch, {
-      ...askContextOf(invocation),
+      ...contextFor(index),
       state: lastRead?.state,
       count: lastRead?.count,
+      listed: lastRead?.listed,
       fleet: lastRead?.fleet,
       clock: invocation.clock,
     });
@@ -72,18 +92,22 @@ export function createBatch(
       invocation.stop,
     );
 
-  function decideOne(subject: Subject): Decision {
-    const plan = decide([subject]);
+  function decideOne(subject: Subject, index: number): Decision {
+    const plan = decide([subject], index);
     const [decision] = plan.kind === "each" ? plan.decisions : [];
     if (decision !== undefined) return underPolicies(decision);
     throw new Error(`${controller.name} decided nothing on ${subject.object.metadata.name}`);
   }
 
   /** What the cloud said holds for the question that it was asked; another one is asked anew, and so is what changes by our doing. */
-  async function observedAgain(fresh: ApiObject, known: Subject | undefined): Promise<Subject> {
+  async function observedAgain(
+    fresh: ApiObject,
+    known: Subject | undefined,
+    index: number,
+  ): Promise<Subject> {
     const isSame = known !== undefined && isSameQuestion(invocation, known.object, fresh);
     if (isSame && controller.fold === undefined) return { ...known, object: fresh };
-    const asked = await askCloud(invocation, [fresh]);
+    const asked = await askCloud(invocation, [fresh], contextFor(index));
     usage = addUsage(usage, asked.usage);
     return subjectOf(fresh, asked);
   }
@@ -105,9 +129,10 @@ export function createBatch(
       async again(fresh, index) {
         // Decided together or not at all: the batch comes again.
         if (controller.scope === "batch") return retry(referenceTo(controller.resource, fresh), CHANGED, 1);
-        const subject = await observedAgain(fresh, subjects.get(index));
+        conflicts.set(index, { hasWritten: written.has(index) });
+        const subject = await observedAgain(fresh, subjects.get(index), index);
         subjects.set(index, subject);
-        return decideOne(subject);
+        return decideOne(subject, index);
       },
       told(index, done) {
         if (controller.foldOther === undefined) return;
@@ -126,7 +151,7 @@ export function createBatch(
         const fold = controller.fold.bind(controller);
         const folded = done.reduce<Subject>(fold, subject);
         subjects.set(index, folded);
-        return decideOne(folded);
+        return decideOne(folded, index);
       },
       refused(index, refusal, done) {
         const subject = subjects.get(index);
@@ -134,7 +159,7 @@ export function createBatch(
         const fold = controller.fold?.bind(controller);
         const folded = fold === undefined ? subject : done.reduce<Subject>(fold, subject);
         subjects.set(index, folded);
-        const decision = controller.refused?.(folded, refusal, askContextOf(invocation));
+        const decision = controller.refused?.(folded, refusal, contextFor(index));
         return decision === undefined ? undefined : underPolicies(decision);
       },
     },
@@ -148,10 +173,11 @@ export function createBatch(
           message: `the cloud "${cloud.provider}" has no ${action.capability}`,
         };
       }
+      const { uid } = action.precondition;
+      const [index, subject] = [...subjects].find(([, { object }]) => object.metadata.uid === uid) ?? [];
+      if (index !== undefined) written.add(index);
       const result = await capability.act(action, { signal, share: shareOf(invocation) });
       usage = addUsage(usage, result.usage);
-      const { uid } = action.precondition;
-      const subject = [...subjects.values()].find(({ object }) => object.metadata.uid === uid);
       logAction(invocation, subject?.object, action, result);
       return result.answer;
     },
@@ -167,6 +193,10 @@ export function createBatch(
     orphansOf(index) {
       const subject = subjects.get(index);
       return subject && controller.orphansOf?.(subject, askContextOf(invocation));
+    },
+    listCandidates(index) {
+      const subject = subjects.get(index);
+      return subject && controller.listCandidates?.(subject, askContextOf(invocation));
     },
     cloudUsage: () => usage,
   };

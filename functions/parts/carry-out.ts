@@ -15,7 +15,7 @@ import { heldNow, heldTogether } from "#functions/parts/stopped.ts";
 import { applyDecisions } from "#kube/apply/apply.ts";
 import { applyShared } from "#kube/apply/apply-shared.ts";
 import type { ApplyItem } from "#kube/apply/context.ts";
-import { countObjects, readAgain, readState } from "#kube/apply/read.ts";
+import { countObjects, listObjects, readAgain, readState, type StateUnavailable } from "#kube/apply/read.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** What became of the objects, and what it took. */
@@ -37,7 +37,7 @@ export async function carryOut(invocation: Invocation, batch: Batch): Promise<Ou
   if (batch.objects().length === 0) return nothingSent([]);
   const isDryRun = isDry(invocation);
   // Without state a plan needs no API server, and a dry run then needs none at all.
-  if (isDryRun && controller.stateOf === undefined)
+  if (isDryRun && controller.stateOf?.(batch.subjects(), askContextOf(invocation)) === undefined)
     return nothingSent(withoutWriting(batch, batch.plan(undefined), stop));
   const startedAt = performance.now();
   const signedIn = await signIn(dependencies, cluster);
@@ -63,6 +63,8 @@ async function rounds(
   };
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const under = await readUnder(invocation, batch, transport, count);
+    if (under !== undefined && "because" in under)
+      return { objects: [...gone, ...allDue(batch, under.because, under.afterSeconds)], usage };
     const planUnder = (fleet?: FleetStanding): Plan => batch.plan(under && { ...under, fleet });
     // What will not be written is not let, and does not count.
     const plan = isDryRun || cluster.policies.labelsOnly ? planUnder() : await fleet.planned(planUnder);
@@ -105,15 +107,20 @@ async function readUnder(
   batch: Batch,
   transport: Transport,
   count: (more: Partial<ClusterUsage>) => void,
-): Promise<ReadUnder | undefined> {
+): Promise<ReadUnder | StateUnavailable | undefined> {
   const { controller, deadline } = invocation;
   const reference = controller.stateOf?.(batch.subjects(), askContextOf(invocation));
   if (reference === undefined) return undefined;
-  const { counted, ...at } = reference;
-  count({ reads: counted === undefined ? 1 : 2 });
-  const state = await readState(transport, at, deadline.signal);
-  if (counted === undefined) return { state, count: undefined };
-  return { state, count: await countObjects(transport, counted, deadline.signal) };
+  const { counted, listed, ...at } = reference;
+  const { signal } = deadline;
+  count({ reads: [at, counted, listed].filter((each) => each !== undefined).length });
+  const state = await readState(transport, at, signal);
+  if (state.kind === "unavailable") return state;
+  return {
+    state,
+    count: counted && (await countObjects(transport, counted, signal)),
+    listed: listed && (await listObjects(transport, listed, signal)),
+  };
 }
 
 async function applyEach(
@@ -135,6 +142,7 @@ async function applyEach(
     // Who says so in Events: the function.
     reportingInstance: `serverless-ccm-${controller.functionName}`,
     now,
+    monotonicMs: invocation.dependencies.monotonicMs,
     maxInFlight: cluster.limits.requestsPerFunction,
     busy: event.busy ?? false,
   });

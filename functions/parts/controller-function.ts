@@ -10,7 +10,7 @@ import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { findCluster } from "#functions/parts/find-cluster.ts";
 import { type Decided, handBack } from "#functions/parts/hand-back.ts";
 import { logReport } from "#functions/parts/log-report.ts";
-import { decidedAt } from "#functions/parts/moment.ts";
+import { createActorName, decidedAt } from "#functions/parts/moment.ts";
 import { parseEvent } from "#functions/parts/parse-event.ts";
 import { objectsOf, parseObjects } from "#functions/parts/parse-objects.ts";
 import { type PlatformFunction, platformFunction } from "#functions/parts/platform-function.ts";
@@ -44,22 +44,38 @@ export function controllerFunction(
       const moment = decidedAt(event, cluster, dependencies.now());
       const stop = await stopOf(event, controller, dependencies);
       const traced = tracing.traced(dependencies, event);
-      const invocation = { dependencies: traced, cluster, controller, event, deadline, ...moment, stop };
+      const actor = createActorName();
+      const invocation = {
+        dependencies: traced,
+        cluster,
+        controller,
+        event,
+        deadline,
+        ...moment,
+        stop,
+        actor,
+      };
       const answers = await askCloud(invocation, asked);
       const batch = createBatch(invocation, objects, answers);
       const decided: Decided = await (cluster.writes === "relay"
         ? handBack(invocation, batch)
         : carryOut(invocation, batch));
-      const outcomes = withOrphans(batch, decided);
+      const outcomes = withFindings(batch, decided);
       return reportOf(event, entries, { ...answers, usage: batch.cloudUsage() }, outcomes, startedAt);
     });
   return platformFunction(handler);
 }
 
-function withOrphans(batch: Batch, outcomes: Decided): Decided {
+/** The outcomes with what was found in the cloud beside them. */
+function withFindings(batch: Batch, outcomes: Decided): Decided {
   const objects = outcomes.objects.map((report): ObjectReport => {
     const orphans = batch.orphansOf(report.index);
-    return orphans === undefined ? report : { ...report, orphans };
+    const candidates = batch.listCandidates(report.index) ?? [];
+    return {
+      ...report,
+      ...(orphans === undefined ? {} : { orphans }),
+      ...(candidates.length === 0 ? {} : { candidates }),
+    };
   });
   return { ...outcomes, objects };
 }

@@ -14,6 +14,8 @@ export interface Dependencies {
   /** The cluster's API server with the functions' identity; rejects where that cannot sign in. */
   api(cluster: Cluster): Promise<Transport>;
   now(): Date;
+  /** Milliseconds of a clock that never steps; the process's own without it. */
+  readonly monotonicMs?: () => number;
   /**
    * What operators have stopped for a cluster, not older than a few seconds; without it an event's own word counts alone. Never rejects:
    * where that cannot be read it is what was known last, and `unproven` at the least.

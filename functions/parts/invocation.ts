@@ -18,6 +18,8 @@ export interface Invocation {
   readonly clock: string;
   /** What was stopped at that moment; nothing without it. */
   readonly stop?: Stop | undefined;
+  /** Nine digits that name this invocation among others that work on the same objects. */
+  readonly actor?: string | undefined;
 }
 
 /** What questions to the cloud depend on beside the object. */
@@ -26,8 +28,9 @@ export function askContextOf({
   event: { reason, related = {} },
   now,
   stop,
+  actor,
 }: Invocation): AskContext {
-  return { reason, now, related, settings: settingsOf(cluster), stop };
+  return { reason, now, related, settings: settingsOf(cluster), stop, actor };
 }
 
 /** The share of the cloud account's quotas that it may spend: the event's, or the floor of the cluster. */

@@ -40,8 +40,9 @@ function boundsOf({ limits: { answerBytes } }: Cluster): Bounds {
 }
 
 function keyOf(cluster: Cluster, role: SignInRole, bounds: Bounds): string {
-  const { name, server, certificateAuthorityFile, certificateAuthorityData } = cluster;
+  const { name, server, tlsServerName, certificateAuthorityFile, certificateAuthorityData } = cluster;
   const key = signInKeyOf(cluster, role);
   const how = key === undefined ? undefined : cluster.signIn[key];
-  return JSON.stringify([name, server, certificateAuthorityFile, certificateAuthorityData, bounds, how]);
+  const authority = [certificateAuthorityFile, certificateAuthorityData];
+  return JSON.stringify([name, server, tlsServerName, ...authority, bounds, how]);
 }

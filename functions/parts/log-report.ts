@@ -55,8 +55,9 @@ function factsOf({
   seen: _seen,
   said: _said,
   orphans: _orphans,
+  candidates: _candidates,
   ...object
-}: ObjectReport): Omit<ObjectReport, "decision" | "seen" | "said" | "orphans"> {
+}: ObjectReport): Omit<ObjectReport, "decision" | "seen" | "said" | "orphans" | "candidates"> {
   return object;
 }
 

@@ -9,11 +9,11 @@ export type SweepFunction = (event: unknown, context: FunctionContext) => Promis
 
 /** The sweep as a function: a schedule's event in, or a shard of its own; numbers out, and what they are of in the log. */
 export function sweepFunction(world: DispatchWorld): SweepFunction {
-  const log: DispatchWorld["log"] = (line) => world.log(withMetric(line, world.clock.now()));
+  const log: DispatchWorld["log"] = (line) => world.log(withMetric(line, world.clock.wallTime().getTime()));
   return async (event, context) => {
     const deadline = deadlineOf(context);
     try {
-      const payload = parseSweepPayload(event, world.clock.now());
+      const payload = parseSweepPayload(event, world.clock.wallTime().getTime());
       return await sweep(payload, { ...world, log }, { signal: deadline.signal });
     } catch (error) {
       const { awsRequestId: requestId } = context;

@@ -25,6 +25,9 @@ const FUNCTION_TIMEOUT_MS = 30_000;
 /** The relay sweeps where it writes: no function has a way there. */
 const isReached = ({ writes }: Cluster): boolean => writes !== "relay";
 
+/** A shard reads its clusters and what is stopped: some four requests of the 40 a second that SSM allows an account by default. */
+const HAND_ON_EVERY_MS = 200;
+
 /** What the platform answers an invocation that it has taken, and carries out by itself. */
 const ACCEPTED = 202;
 
@@ -53,7 +56,8 @@ export function sweepWorld(environment: Readonly<Record<string, string | undefin
       if (StatusCode !== ACCEPTED)
         throw new Error(`Lambda answered ${StatusCode} to an invocation of ${ownName}`);
     },
-    stopOf: stopLookOf(environment),
+    handOnEveryMs: HAND_ON_EVERY_MS,
+    stopOf: stopLookOf(environment, { readsAll: true }),
     clock: systemClock,
     random: Math.random,
     identity: `sweep-${randomBytes(4).toString("hex")}`,

@@ -24,9 +24,10 @@ export function createPage({ status, values, platform, shard, clock }: PageOptio
   return () => {
     const nowMs = clock.now();
     if (made !== undefined && nowMs - made.atMs < FRESH_MS) return made.page;
-    const page = values().then((metrics) =>
-      renderPage({ clusters: status(), platform: platform?.(), shard: shard?.(), metrics, nowMs }),
-    );
+    const page = values().then((metrics) => {
+      const shown = { clusters: status(), platform: platform?.(), shard: shard?.(), metrics };
+      return renderPage({ ...shown, nowMs: clock.wallTime().getTime() });
+    });
     made = { atMs: nowMs, page };
     // One that failed is nobody else's.
     page.catch(() => {

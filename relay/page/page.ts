@@ -13,6 +13,7 @@ export interface PageFacts {
   readonly platform: PlatformState | undefined;
   readonly shard?: ShardStatus | undefined;
   readonly metrics: Metrics;
+  /** Milliseconds since the epoch. */
   readonly nowMs: number;
 }
 

@@ -19,7 +19,8 @@ export interface ShownObject {
 
 /** The delays of one controller's objects in one cluster, by what the relay itself saw of them. */
 export interface Delays {
-  shown(object: ShownObject, nowMs: number): readonly MeasuredDelay[];
+  /** `nowMs` is monotonic; the creation of an object is a timestamp, which `wallTime` is compared with. */
+  shown(object: ShownObject, nowMs: number, wallTime: Date): readonly MeasuredDelay[];
   /** Our flight has changed the object, which was sent as this. */
   changed(sent: ApiObject, startedMs: number, nowMs: number): readonly MeasuredDelay[];
   forget(uid: string): void;
@@ -35,7 +36,7 @@ export const LONGEST_UNSEEN_MS = 300_000;
 export function createDelays(delays: readonly Delay[]): Delays {
   const each = delays.map(createDelay);
   return {
-    shown: (object, nowMs) => each.flatMap((delay) => delay.shown(object, nowMs)),
+    shown: (object, nowMs, wallTime) => each.flatMap((delay) => delay.shown(object, nowMs, wallTime)),
     changed: (sent, startedMs, nowMs) => each.flatMap((delay) => delay.changed(sent, startedMs, nowMs)),
     forget(uid) {
       for (const delay of each) delay.forget(uid);
@@ -54,11 +55,11 @@ interface Episode {
 function createDelay({ metric, waits, counts, until }: Delay): Delays {
   const episodes = new Map<string, Episode>();
 
-  function begun({ snapshot, isKnown, isLive }: ShownObject, nowMs: number): Episode {
+  function begun({ snapshot, isKnown, isLive }: ShownObject, nowMs: number, wallTime: Date): Episode {
     if (isKnown) return { isFirst: false, fromMs: nowMs };
-    const createdMs = Date.parse(snapshot.metadata.creationTimestamp);
-    const isUsable = !isLive && createdMs < nowMs;
-    return { isFirst: true, fromMs: isUsable ? Math.max(createdMs, nowMs - LONGEST_UNSEEN_MS) : nowMs };
+    const ageMs = wallTime.getTime() - Date.parse(snapshot.metadata.creationTimestamp);
+    const isUsable = !isLive && ageMs > 0;
+    return { isFirst: true, fromMs: isUsable ? nowMs - Math.min(ageMs, LONGEST_UNSEEN_MS) : nowMs };
   }
 
   function take(uid: string, episode: Episode): readonly MeasuredDelay[] {
@@ -74,13 +75,13 @@ function createDelay({ metric, waits, counts, until }: Delay): Delays {
   }
 
   return {
-    shown(object, nowMs) {
+    shown(object, nowMs, wallTime) {
       const { uid } = object.snapshot.metadata;
       const episode = episodes.get(uid);
       if (!waits(object.snapshot))
         return episode === undefined ? [] : take(uid, { ...episode, goneMs: episode.goneMs ?? nowMs });
       // Where it waited all along, nothing new begins.
-      if (episode === undefined || episode.goneMs !== undefined) take(uid, begun(object, nowMs));
+      if (episode === undefined || episode.goneMs !== undefined) take(uid, begun(object, nowMs, wallTime));
       return [];
     },
     changed(sent, startedMs, nowMs) {

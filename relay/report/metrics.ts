@@ -18,6 +18,7 @@ import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import { addGateMetrics } from "#relay/report/gate-metrics.ts";
 import { createLabelLimit } from "#relay/report/label-limit.ts";
 import type { RelayNote } from "#relay/report/note.ts";
+import { addStockMetrics } from "#relay/report/stock-metrics.ts";
 import { USAGE_KINDS } from "#relay/report/usage-kinds.ts";
 
 /** The metrics of one relay, in a registry of its own. */
@@ -240,6 +241,10 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
     [...CONTROLLER, "kind"],
   );
 
+  const observeStock = addStockMetrics(registers, (definition) => {
+    definitions.push(definition);
+    return definition;
+  });
   const fallbacks = counter(
     "fallback_events_total",
     "Events that were handled in this process, as the platform failed.",
@@ -369,6 +374,7 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
         case "watch":
           return observeWatch({ cluster, resource: note.resource }, note.note);
         case "delivered":
+          observeStock(note);
           return observeDelivery({ cluster, controller: note.controller }, note);
         case "malformed":
           return malformed.inc({ cluster, controller: note.controller });

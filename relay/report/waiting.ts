@@ -10,32 +10,37 @@ export interface WaitingCount {
   readonly reason: string;
   readonly age: WaitingAge;
   readonly count: number;
-  /** The one of them that has waited longest. */
+  /** The one of them that has waited longest; `sinceMs` is a timestamp, in milliseconds since the epoch. */
   readonly oldest: { readonly name: string; readonly sinceMs: number };
 }
 
 /** Which objects of a controller wait in a cluster, and why; bounded by what the API server lists. */
 export interface WaitingObjects {
   /** An object as it is shown; `isKnown` where it was met before. */
-  shown(object: { readonly snapshot: ApiObject; readonly isKnown: boolean }, nowMs: number): void;
+  shown(
+    object: { readonly snapshot: ApiObject; readonly isKnown: boolean },
+    nowMs: number,
+    wallTime: Date,
+  ): void;
   /** What a flight came to for an object; `code` is that of an invocation that failed. */
   settled(uid: string, settlement: Settlement, code: string | undefined): void;
   forget(uid: string): void;
-  counts(nowMs: number): readonly WaitingCount[];
+  /** Ages go by `nowMs`, which is monotonic; what is shown to people goes by `wallTime`. */
+  counts(nowMs: number, wallTime: Date): readonly WaitingCount[];
 }
 
 /** Nothing waits yet; without a rule nothing ever does. */
 export function createWaiting(rule: Pick<Waiting, "waits" | "since"> | undefined): WaitingObjects {
   const waiting = new Map<string, WaitingObject>();
   return {
-    shown({ snapshot, isKnown }, nowMs) {
+    shown({ snapshot, isKnown }, nowMs, wallTime) {
       if (rule === undefined) return;
       const { uid, name, namespace, creationTimestamp } = snapshot.metadata;
       if (!rule.waits(snapshot)) return void waiting.delete(uid);
       if (waiting.has(uid)) return;
-      const saidMs = Date.parse(rule.since?.(snapshot) ?? creationTimestamp);
+      const ageMs = wallTime.getTime() - Date.parse(rule.since?.(snapshot) ?? creationTimestamp);
       // One that was done before and waits again has not waited since it was made.
-      const sinceMs = isKnown || !(saidMs < nowMs) ? nowMs : saidMs;
+      const sinceMs = isKnown || !(ageMs > 0) ? nowMs : nowMs - ageMs;
       const fullName = namespace === undefined ? name : `${namespace}/${name}`;
       waiting.set(uid, { name: fullName, sinceMs, reason: NOT_REPORTED });
     },
@@ -45,10 +50,12 @@ export function createWaiting(rule: Pick<Waiting, "waits" | "since"> | undefined
         waiting.set(uid, { ...before, reason: reasonOf(settlement, code) ?? before.reason });
     },
     forget: (uid) => void waiting.delete(uid),
-    counts(nowMs) {
+    counts(nowMs, wallTime) {
+      const epochMs = wallTime.getTime() - nowMs;
       const counts = new Map<string, WaitingCount>();
-      for (const { name, sinceMs, reason } of waiting.values()) {
-        const age = ageOf(nowMs - sinceMs);
+      for (const { name, sinceMs: monotonicMs, reason } of waiting.values()) {
+        const age = ageOf(nowMs - monotonicMs);
+        const sinceMs = epochMs + monotonicMs;
         const key = `${age} ${reason}`;
         const { count, oldest } = counts.get(key) ?? { count: 0, oldest: { name, sinceMs } };
         const isOlder = sinceMs < oldest.sinceMs;
@@ -61,6 +68,7 @@ export function createWaiting(rule: Pick<Waiting, "waits" | "since"> | undefined
 
 interface WaitingObject {
   readonly name: string;
+  /** Monotonic. */
   readonly sinceMs: number;
   readonly reason: string;
 }

@@ -41,6 +41,7 @@ export function tooLarge(entry: Entry, nowMs: number): Entry {
   if (phase.kind !== "due") return entry;
   if (phase.next.queue === "look") return { ...entry, phase: free(undefined) };
   const departure = endOfWait("too-large", 1, { fromMs: nowMs, draw: 0 });
-  const tried = { fingerprint: phase.next.fingerprint, atMs: nowMs };
+  const { fingerprint, demand } = phase.next;
+  const tried = { fingerprint, demand, atMs: nowMs };
   return { ...entry, phase: free({ ...phase.next, ...departure, wait: "too-large", tried }) };
 }

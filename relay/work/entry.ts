@@ -2,6 +2,13 @@ import type { ApiObject } from "#core/controller.ts";
 import type { KnownObject } from "#relay/work/pending.ts";
 import type { WaitReason } from "#relay/work/waits.ts";
 
+/** What was sent when work was last tried, and when. */
+export interface Tried {
+  readonly fingerprint: string | undefined;
+  readonly demand: string | undefined;
+  readonly atMs: number;
+}
+
 /** Something to be done on an object. */
 export interface Work {
   readonly queue: "work";
@@ -15,7 +22,9 @@ export interface Work {
   /** What may be compared of the snapshot, as the watch shows it … */
   readonly fingerprint: string | undefined;
   /** … and as it was when this was last tried, after whatever was written then. */
-  readonly tried: { readonly fingerprint: string | undefined; readonly atMs: number } | undefined;
+  readonly tried: Tried | undefined;
+  /** What the object asks for, as the watch shows it; undefined where the controller does not tell. */
+  readonly demand: string | undefined;
   /** A flight that nothing is known of may have done it. */
   readonly mayBeDone: boolean;
   /** The field manager that wrote last, other than ours. */
@@ -76,12 +85,16 @@ export interface Past {
   readonly lookedMs: number;
   /** When a flight last changed it, as far as is known. */
   readonly changedMs: number;
+  /** Whether the object was sent since its deletion began. */
+  readonly hasTriedDeletion: boolean;
   /** How often that was undone, one time after another. */
   readonly undoneRounds: number;
   /** The fingerprint after our last write. */
   readonly written: string | undefined;
   /** As its last report that named any has it. */
   readonly said: readonly string[] | undefined;
+  /** Deletion candidates that every report has named since this time, by id. */
+  readonly candidates: ReadonlyMap<string, number> | undefined;
 }
 
 /** What is known of one object; a value. */
@@ -105,9 +118,11 @@ const NO_PAST: Past = {
   failedLooks: 0,
   lookedMs: Number.NEGATIVE_INFINITY,
   changedMs: Number.NEGATIVE_INFINITY,
+  hasTriedDeletion: false,
   undoneRounds: 0,
   written: undefined,
   said: undefined,
+  candidates: undefined,
 };
 
 /** An object that is met; the flight is one of which it was thought that the object was gone. */
@@ -122,6 +137,11 @@ export function newEntry({ uid, namespace, name }: KnownObject, flight: InFlight
     phase: flight ?? IDLE,
     past: NO_PAST,
   };
+}
+
+/** Whether the object is being deleted, and was not sent since that began: it waits for nothing then. */
+export function isNewDeletion({ hasTriedDeletion }: Past, { metadata }: ApiObject): boolean {
+  return metadata.deletionTimestamp !== undefined && !hasTriedDeletion;
 }
 
 /** The phase of an object that nothing holds back from what is next. */

@@ -9,6 +9,8 @@ export interface ObservedObject {
   readonly snapshot: ApiObject;
   /** What is watched for drift, as one text; undefined where the controller looks at nothing that needs no work, and it is monitored by none. */
   readonly fingerprint: string | undefined;
+  /** What it asks for, as one text; undefined where there is no work, or the controller does not tell. */
+  readonly demand?: string | undefined;
   /** Whether a change of the related objects that it reads is a reason to look at it although it needs no work. */
   readonly followsRelated?: true;
   /** Milliseconds until the first try, where there is work. */
@@ -31,6 +33,7 @@ export function observe(watch: Watch, object: unknown, context: WatchContext): O
     needsWork,
     snapshot: watch.snapshot(parsed.object, context),
     fingerprint: watch.looks?.fingerprint(parsed.object) ?? monitored?.fingerprint(parsed.object),
+    demand: needsWork ? watch.demand?.(parsed.object, context) : undefined,
     undoneBy: needsWork ? watch.undoneBy?.(object) : undefined,
     ...(followsRelated(watch, parsed.object) ? { followsRelated: true as const } : {}),
     ...(monitored === undefined ? {} : { afterMs: monitored.afterSeconds(parsed.object, context) * 1_000 }),

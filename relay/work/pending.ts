@@ -90,7 +90,8 @@ export interface Pending {
   advance(nowMs: number): readonly KnownObject[];
   nextMs(): number | undefined;
   has(uid: string): boolean;
-  ready(queue: Queue): IterableIterator<ReadyObject>;
+  /** What could be sent now; without the time, deletion candidates have waited for 0 s. */
+  ready(queue: Queue, nowMs?: number): IterableIterator<ReadyObject>;
   /** How many are ready, and since when the first and the last of them, in milliseconds. */
   queue(queue: Queue): { readonly ready: number; readonly oldestMs: number; readonly newestMs: number };
   /** From here on these are in flight together, until that is settled; `flight` is a number of the caller's, never used again. */
@@ -149,10 +150,10 @@ export function createPending(watch: Pick<Watch, "looks" | "monitors">, random: 
     nextMs: () => entries.nextMs(),
     has: (uid) => entries.get(uid) !== undefined,
     queue: (queue) => entries.queues.waiting(queue),
-    *ready(queue) {
+    *ready(queue, nowMs = Number.NEGATIVE_INFINITY) {
       for (const [uid, sinceMs] of entries.queues.uids(queue)) {
         const entry = entries.get(uid);
-        if (entry?.phase.kind === "due") yield readyObject(entry, entry.phase.next, sinceMs);
+        if (entry?.phase.kind === "due") yield readyObject(entry, entry.phase.next, sinceMs, nowMs);
       }
     },
     start(uids, flight, nowMs) {

@@ -1,5 +1,14 @@
 import type { ObjectReport } from "#core/report.ts";
-import { type Entry, followedBy, free, type InFlight, type Look, type Work } from "#relay/work/entry.ts";
+import {
+  type Entry,
+  followedBy,
+  free,
+  type InFlight,
+  isNewDeletion,
+  type Look,
+  type Past,
+  type Work,
+} from "#relay/work/entry.ts";
 import { afterLook, lookAgain, withoutOwnDrift } from "#relay/work/looking.ts";
 import { changedByUs, hurried, isNews, undone } from "#relay/work/seen.ts";
 import type { FlyingEntry, Settling } from "#relay/work/sent.ts";
@@ -28,13 +37,23 @@ export function reported(flying: FlyingEntry, report: ObjectReport, settling: Se
 function landed(flying: FlyingEntry, report: ObjectReport, nowMs: number): Entry {
   const { phase: flight } = flying;
   const { resourceVersion: version, seen: written = flying.past.written, said = flying.past.said } = report;
-  const past = { ...flying.past, written, said };
+  const past = { ...flying.past, written, said, candidates: candidatesAfter(flying.past, report, nowMs) };
   const next = withoutOwnDrift(flight.next, flying.fingerprint, past);
   if (version === undefined || flight.isOfThePast || !isNews(flying, version)) {
     return { ...flying, past, phase: free(next) };
   }
   const untilMs = nowMs + UNCONFIRMED_LIMIT_MS;
   return { ...flying, past, phase: { kind: "unconfirmed", version, untilMs, next } };
+}
+
+/** A candidate that a report leaves out begins anew when it is named again. */
+function candidatesAfter(
+  { candidates: known }: Past,
+  { candidates = [] }: ObjectReport,
+  nowMs: number,
+): Past["candidates"] {
+  if (candidates.length === 0) return undefined;
+  return new Map(candidates.map((id) => [id, known?.get(id) ?? nowMs]));
 }
 
 function afterLookOf(
@@ -64,7 +83,7 @@ function afterChange(entry: Entry, sent: Work, { nowMs, draw, rules }: Settling)
   if (!isShown || next?.queue !== "work") return changed;
   if (rules.monitors !== true) return undone(changed, next, nowMs);
   const departure = endOfRetry(MONITORED_AGAIN_SECONDS, 1, { fromMs: nowMs, draw });
-  const tried = { fingerprint: next.fingerprint, atMs: nowMs };
+  const tried = { fingerprint: next.fingerprint, demand: next.demand, atMs: nowMs };
   return { ...changed, phase: followedBy(changed.phase, { ...next, ...departure, wait: "retry", tried }) };
 }
 
@@ -73,10 +92,12 @@ function stillNeeding(
   next: Work,
   sent: Work,
   { startedMs, isWoken }: InFlight,
-  { outcome, afterSeconds, seen }: ObjectReport,
+  { outcome, afterSeconds, seen, resourceVersion }: ObjectReport,
   { nowMs, draw }: Settling,
 ): Entry {
   const isRetry = outcome === "retry";
+  // What the watch has shown last is what this very invocation wrote.
+  const isOwnVersion = resourceVersion !== undefined && resourceVersion === entry.version;
   const failures = entry.past.failures + 1;
   const past = { ...entry.past, failures };
   const from = { fromMs: nowMs, draw };
@@ -88,10 +109,17 @@ function stillNeeding(
     ...departure,
     ...(isWoken ? { dueMs: nowMs } : {}),
     wait: isRetry ? "retry" : "disagreed",
-    tried: { fingerprint: seen ?? sent.fingerprint, atMs: startedMs },
+    tried: {
+      fingerprint: seen ?? sent.fingerprint,
+      demand: isOwnVersion ? next.demand : sent.demand,
+      atMs: startedMs,
+    },
     // A change without a version was made elsewhere: the watch is yet to call the object done.
     mayBeDone: outcome === "changed" || (sent.mayBeDone && !isRetry),
   };
-  const hasChanged = next.fingerprint !== sent.fingerprint;
+  const hasChanged =
+    next.fingerprint !== sent.fingerprint ||
+    next.demand !== work.tried?.demand ||
+    isNewDeletion(past, next.snapshot);
   return { ...entry, past, phase: followedBy(entry.phase, hasChanged ? hurried(work, past, nowMs) : work) };
 }

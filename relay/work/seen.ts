@@ -1,7 +1,7 @@
 import type { ApiObject } from "#core/controller.ts";
 import { compareResourceVersions, isOlderVersion } from "#kube/follow/resource-version.ts";
 import { woken } from "#relay/work/asked.ts";
-import { type Entry, followedBy, free, type Past, type Work } from "#relay/work/entry.ts";
+import { type Entry, followedBy, free, isNewDeletion, type Past, type Work } from "#relay/work/entry.ts";
 import type { Rules } from "#relay/work/looking.ts";
 import { driftLook, isDrift, secondLook } from "#relay/work/looking.ts";
 import type { ObservedObject } from "#relay/work/observed.ts";
@@ -31,20 +31,28 @@ export function seen(
   rules: Rules,
 ): Entry {
   const phase = entry.phase.kind === "unconfirmed" ? free(entry.phase.next) : entry.phase;
+  const isOurs = entry.phase.kind === "unconfirmed" && entry.phase.version === version;
   const kept = observed.followsRelated === true ? observed.snapshot : undefined;
   const shown = refreshed({ ...entry, version, kept, phase }, observed.snapshot);
-  if (observed.needsWork) return seenNeeding(shown, observed, nowMs);
+  if (observed.needsWork) return seenNeeding(shown, observed, isOurs, nowMs);
   const done = seenDone(shown, observed, nowMs, rules);
   // What changed before it was followed, or while it waited for work that others have done, was told to nobody.
   const isUntold = entry.kept === undefined || (phase.kind !== "in-flight" && phase.next?.queue === "work");
   return kept !== undefined && isUntold ? woken(done, nowMs) : done;
 }
 
-function seenNeeding(entry: Entry, observed: ObservedObject, nowMs: number): Entry {
+function seenNeeding(entry: Entry, observed: ObservedObject, isOurs: boolean, nowMs: number): Entry {
   const { phase, past } = entry;
-  const { fingerprint, undoneBy, afterMs = 0 } = observed;
+  const { fingerprint, undoneBy, demand, afterMs = 0 } = observed;
   if (phase.next?.queue === "work") {
-    const work = sooner(hurried({ ...phase.next, fingerprint, undoneBy }, past, nowMs), observed, nowMs);
+    const { tried } = phase.next;
+    // What our own write made of the object is no news to the invocation that wrote it.
+    const known = isOurs && tried !== undefined ? { tried: { ...tried, demand } } : {};
+    const work = sooner(
+      hurried({ ...phase.next, ...known, fingerprint, demand, undoneBy }, past, nowMs),
+      observed,
+      nowMs,
+    );
     return { ...entry, fingerprint: undefined, phase: followedBy(phase, work) };
   }
   const fresh: Work = {
@@ -54,6 +62,7 @@ function seenNeeding(entry: Entry, observed: ObservedObject, nowMs: number): Ent
     earliestMs: nowMs + afterMs,
     wait: undefined,
     fingerprint,
+    demand,
     tried: undefined,
     mayBeDone: false,
     undoneBy,
@@ -62,23 +71,37 @@ function seenNeeding(entry: Entry, observed: ObservedObject, nowMs: number): Ent
   // Done and undone while our own work is in flight: its report says whether that was ours, and is late.
   if (phase.kind === "in-flight" && phase.task.queue === "work")
     return { ...needing, phase: followedBy(phase, fresh) };
-  if (!isUndone(past, nowMs))
+  if (!isUndone(past, nowMs) || isNewDeletion(past, observed.snapshot))
     return { ...needing, past: withoutRounds(past), phase: followedBy(phase, fresh) };
   return undone(needing, fresh, nowMs);
 }
 
 /** The entry with work that is there again because somebody undid ours. */
 export function undone(entry: Entry, work: Work, nowMs: number): Entry {
+  if (isNewDeletion(entry.past, work.snapshot))
+    return { ...entry, past: withoutRounds(entry.past), phase: followedBy(entry.phase, atOnce(work, nowMs)) };
   const past = withRound(entry.past);
   const departure = endOfWait("undone", past.undoneRounds, { fromMs: nowMs, draw: 0 });
   return { ...entry, past, phase: followedBy(entry.phase, { ...work, ...departure, wait: "undone" }) };
 }
 
-/** Work that has changed where decisions look: waiting out the old answer's time would be a wait for nothing. */
-export function hurried(work: Work, { undoneRounds }: Past, nowMs: number): Work {
-  if (work.tried === undefined || work.tried.fingerprint === work.fingerprint || undoneRounds > 0)
-    return work;
+/**
+ * Returns work that is due sooner where it has changed since it was tried: waiting out the old answer's time would be a wait for
+ * nothing. A deletion that was not tried yet waits for nothing at all.
+ */
+export function hurried(work: Work, past: Past, nowMs: number): Work {
+  if (isNewDeletion(past, work.snapshot)) return atOnce(work, nowMs);
+  if (work.tried === undefined || past.undoneRounds > 0) return work;
+  if (work.tried.fingerprint === work.fingerprint && work.tried.demand === work.demand) return work;
   return { ...work, dueMs: Math.min(work.dueMs, Math.max(nowMs, work.tried.atMs + TRY_AGAIN_MS)) };
+}
+
+function atOnce(work: Work, nowMs: number): Work {
+  return {
+    ...work,
+    dueMs: Math.min(work.dueMs, nowMs),
+    earliestMs: Math.min(work.earliestMs, nowMs),
+  };
 }
 
 /** Work that was never tried, and need not wait any more: what was to be looked at later is to be done at once by now. */

@@ -1,6 +1,14 @@
-import { type Entry, free, type InFlight, type Look, type Task, type Work } from "#relay/work/entry.ts";
+import {
+  type Entry,
+  free,
+  type InFlight,
+  isNewDeletion,
+  type Look,
+  type Task,
+  type Work,
+} from "#relay/work/entry.ts";
 import { afterLook, lookAgain, type Rules } from "#relay/work/looking.ts";
-import { changedByUs } from "#relay/work/seen.ts";
+import { changedByUs, hurried } from "#relay/work/seen.ts";
 import { endOfWait } from "#relay/work/waits.ts";
 
 /** An entry whose object is in flight. */
@@ -27,7 +35,10 @@ export function started(entry: Entry, task: Task, flight: number, sinceMs: numbe
     isWoken: false,
     next,
   };
-  return { ...entry, phase };
+  const isDeletion = task.snapshot.metadata.deletionTimestamp !== undefined;
+  return isDeletion
+    ? { ...entry, phase, past: { ...entry.past, hasTriedDeletion: true } }
+    : { ...entry, phase };
 }
 
 /** The entry after its flight was refused: what was sent is due as if it had not been. */
@@ -68,8 +79,9 @@ function afterWorkOf(
     ...phase.next,
     ...endOfWait("failed", failures, { fromMs, draw }),
     wait: "failed",
-    tried: { fingerprint: sent.fingerprint, atMs: phase.startedMs },
+    tried: { fingerprint: sent.fingerprint, demand: sent.demand, atMs: phase.startedMs },
     mayBeDone: true,
   };
-  return { ...entry, past: { ...past, failures }, phase: { ...phase, next } };
+  const hurriedNext = isNewDeletion(past, next.snapshot) ? hurried(next, past, fromMs) : next;
+  return { ...entry, past: { ...past, failures }, phase: { ...phase, next: hurriedNext } };
 }

@@ -57,7 +57,7 @@ export function createHandling(buffer: SharedArrayBuffer): Handling {
       async stream(request) {
         const stream = await transport.stream(request);
         begin(index);
-        return { ...stream, body: pieces(stream.body, index), close: () => stream.close() };
+        return { ...stream, body: pieces(stream.body, index), close: (how) => stream.close(how) };
       },
     }),
   };

@@ -427,6 +427,18 @@ describe("a controller that looks after what lasts", () => {
     expect(eventsOf(monitor).map(({ reason }) => reason)).toEqual(["monitor", "monitor"]);
   });
 
+  test("has its first look at once at what it finds when it starts", async () => {
+    const { nodes, clock, eventsOf } = await start({
+      watches: [monitor],
+      prepare: ({ nodes }) => void nodes.put("lasting", TAINTED),
+    });
+    await clock.advance(1_000);
+    expect(namesOf(eventsOf(monitor))).toEqual([["lasting"]]);
+    nodes.put("new", TAINTED);
+    await clock.advance(1_000);
+    expect(namesOf(eventsOf(monitor))).toEqual([["lasting"]]);
+  });
+
   test("goes on after a change of its own, and nobody is said to have undone it", async () => {
     const { nodes, clock, functions, eventsOf, linesOf } = await start({ watches: [monitor] });
     functions.behave((event) => ({

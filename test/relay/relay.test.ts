@@ -1083,7 +1083,7 @@ test("a cluster has no more series than the reference says", async () => {
 
 test("metrics tell what happened, under the stock controller's names and ours", async () => {
   const { api, clock, metrics } = await start();
-  api.put("a", { ...TAINTED, metadata: { creationTimestamp: new Date(clock.now()).toISOString() } });
+  api.put("a", { ...TAINTED, metadata: { creationTimestamp: clock.wallTime().toISOString() } });
   await clock.advance(1_000);
   const text = await metrics.text();
   const labels = 'cluster="one",controller="cloud-node-controller"';

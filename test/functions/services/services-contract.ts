@@ -1,5 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
+import {
+  EXCLUDE_FROM_LOAD_BALANCERS_LABEL,
+  LOAD_BALANCER_ANNOTATION,
+  LOAD_BALANCER_FINALIZER,
+} from "#core/contracts.ts";
 import { needsWork } from "#core/service/needs-work.ts";
 import { Service } from "#core/service/service.ts";
 import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
@@ -100,7 +104,7 @@ export function describeServices(title: string, start: (folder: string) => Promi
       await vi.waitFor(async () => expect(await under.events(service)).toContain("UpdatedLoadBalancer"));
       await cluster.remove("node-a");
       await cluster.remove("node-b");
-      await under.invoke(service);
+      await under.converge(service);
       await expectServed(service);
       expect(await under.events(service)).toContain("UnAvailableLoadBalancer");
     });
@@ -147,6 +151,91 @@ export function describeServices(title: string, start: (folder: string) => Promi
         if (steps < killedAfter) break;
       }
       expect(steps).toBeGreaterThanOrEqual(4);
+    });
+
+    describe("keep their last target", () => {
+      const NOBODY = { resourceVersion: "999999", items: [] };
+      const targetsNow = (): readonly string[] =>
+        [...under.world.loadBalancers.values()].flatMap(({ targets }) => targets);
+
+      /** Excludes a node from load balancers, as a user does by a label. */
+      const exclude = (name: string): Promise<void> =>
+        cluster.patch(name, [
+          { op: "add", path: "/metadata/labels", value: { [EXCLUDE_FROM_LOAD_BALANCERS_LABEL]: "" } },
+        ]);
+
+      /** A Service whose load balancer sends to one node. */
+      async function servedByOne(): Promise<{ readonly service: Stored; readonly node: string }> {
+        const node = `node-${++named}`;
+        await join(node);
+        const service = await under.create(fresh());
+        await under.converge(service);
+        expect(targetsNow()).toEqual([`memory:///a/${node}`]);
+        return { service, node };
+      }
+
+      test("while the API server lists a node, whatever an event brings and however often", async () => {
+        const { service, node } = await servedByOne();
+        for (let look = 0; look < 3; look += 1) {
+          const related = { ...(await under.related()), nodes: NOBODY };
+          await under.invoke(service, { related, reason: look === 1 ? "refresh" : "watch" });
+          expect(targetsNow()).toEqual([`memory:///a/${node}`]);
+          under.pass(61);
+        }
+        await under.converge(service);
+        await expectServed(service, [`memory:///a/${node}`]);
+      });
+
+      test("until no eligible node is listed twice, 30 s apart, where all are excluded by label", async () => {
+        const { service, node } = await servedByOne();
+        await exclude(node);
+        const { report } = await under.invoke(service);
+        expect(report?.objects).toMatchObject([{ outcome: "retry", afterSeconds: 30 }]);
+        expect(targetsNow()).toEqual([`memory:///a/${node}`]);
+        expect(await under.events(service)).toContain("UnAvailableLoadBalancer");
+        under.pass(29);
+        await under.invoke(service);
+        expect(targetsNow()).toEqual([`memory:///a/${node}`]);
+        under.pass(2);
+        await under.invoke(service);
+        await expectServed(service, []);
+      });
+
+      test("where a node comes back between the two", async () => {
+        const { service, node } = await servedByOne();
+        await cluster.remove(node);
+        await under.invoke(service);
+        await join(node);
+        under.pass(15);
+        // The event is older than the node, and so no proof beside what the API server lists.
+        await under.invoke(service, { related: { ...(await under.related()), nodes: NOBODY } });
+        under.pass(20);
+        await cluster.remove(node);
+        await under.invoke(service);
+        expect(targetsNow()).toEqual([`memory:///a/${node}`]);
+        await under.converge(service);
+        await expectServed(service, []);
+      });
+
+      test("although the annotation was taken off the Service meanwhile", async () => {
+        const { service, node } = await servedByOne();
+        await under.patch(service, [{ op: "remove", path: ANNOTATION }]);
+        await cluster.remove(node);
+        await under.invoke(service);
+        expect(targetsNow()).toEqual([`memory:///a/${node}`]);
+        await under.converge(service);
+        await expectServed(service, []);
+      });
+
+      test("where the function is killed at any step of taking it away", async () => {
+        const { service, node } = await servedByOne();
+        await cluster.remove(node);
+        await under.invoke(service);
+        under.pass(31);
+        for (let steps = 1; steps < 12; steps += 1) await under.invoke(service, { steps });
+        await under.converge(service);
+        await expectServed(service, []);
+      });
     });
 
     async function nodeTargets(): Promise<readonly string[]> {
@@ -274,17 +363,32 @@ export function describeServices(title: string, start: (folder: string) => Promi
       await expectReleased(service);
     });
 
-    test("of another class are nobody's business here, finalizer or not", async () => {
+    test("of another class are left alone while they live, and released once they are deleted", async () => {
       const finalizers = [LOAD_BALANCER_FINALIZER];
       const spec = { loadBalancerClass: "example.com/lb" };
       const service = await under.create(fresh(), { metadata: { finalizers }, spec });
       const before = await under.read(service);
       expect((await under.invoke(service)).report?.objects).toMatchObject([{ outcome: "unchanged" }]);
-      await under.remove(service);
-      await under.invoke(service);
       expect((await under.read(service))?.metadata.finalizers).toEqual(finalizers);
       expect(under.calls).toEqual([]);
       expect(before?.metadata.annotations).toBeUndefined();
+      await under.remove(service);
+      await under.converge(service);
+      expect(await under.read(service)).toBeUndefined();
+    });
+
+    test("are cleared away and released where a replacement has dropped our annotation and the type", async () => {
+      const service = await under.create(fresh());
+      await under.converge(service);
+      await under.patch(service, [
+        { op: "remove", path: "/metadata/annotations" },
+        { op: "replace", path: "/spec/type", value: "ClusterIP" },
+      ]);
+      await under.converge(service);
+      const stored = await under.read(service);
+      expect(stored?.metadata.finalizers ?? []).toEqual([]);
+      expect(stored?.metadata.annotations ?? {}).toEqual({});
+      await expectReleased(service);
     });
 
     test("are refused with a Warning where they cannot be made, and nothing is", async () => {

@@ -61,6 +61,8 @@ export interface ServicesUnderTest {
   remove(service: Stored): Promise<void>;
   /** Invokes the function as a new process with the Service as it is now; nothing where it is gone. */
   invoke(service: Stored, how?: Invocation): Promise<Invoked>;
+  /** Lets so many seconds pass. */
+  pass(seconds: number): void;
   /** Invoked until the report asks for nothing more. */
   converge(service: Stored): Promise<void>;
   related(): Promise<RelatedObjects>;
@@ -156,6 +158,9 @@ export async function startServices(cluster: ClusterUnderTest): Promise<Services
       await life.over();
       return { report, steps: life.taken() };
     },
+    pass(seconds) {
+      waitedMs += seconds * 1_000;
+    },
     async converge(service) {
       await vi.waitFor(
         async () => {
@@ -163,7 +168,7 @@ export async function startServices(cluster: ClusterUnderTest): Promise<Services
           const [object] = report?.objects ?? [];
           // It is due again then, and not before.
           if (object?.outcome === "retry") waitedMs += (object.afterSeconds ?? 0) * 1_000;
-          expect(object?.outcome ?? "gone").not.toBe("retry");
+          expect(object?.outcome === "retry" ? object.because.message : undefined).toBeUndefined();
         },
         { timeout: 20_000, interval: 10 },
       );

@@ -27,7 +27,11 @@ test("a browser shows hostile names as text, runs nothing but our script and sty
     },
   };
   // For the browser time flies, too.
-  const clock = { ...systemClock, now: () => systemClock.now() + looks * 10_000 };
+  const clock = {
+    ...systemClock,
+    now: () => systemClock.now() + looks * 10_000,
+    wallTime: () => new Date(systemClock.wallTime().getTime() + looks * 10_000),
+  };
   const server = await startRelayServer({
     ...{ relay, metrics, values: metrics.values, clock },
     bindAddress: "127.0.0.1",

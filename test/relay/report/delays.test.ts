@@ -41,6 +41,7 @@ const shown =
         isLive: how.isLive ?? true,
       },
       nowMs,
+      new Date(nowMs),
     );
 const again = shown(true, { isKnown: true });
 const changed =

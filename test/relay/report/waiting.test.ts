@@ -25,6 +25,7 @@ const shown =
         isKnown,
       },
       nowMs,
+      new Date(nowMs),
     );
 const settled =
   (settlement: Settlement, code?: string): Step =>
@@ -94,7 +95,11 @@ test.each<[string, readonly Step[], number, readonly Counted[]]>([
 ])("an object %s", (_, steps, laterMs, expected) => {
   const waiting = createWaiting(RULE);
   for (const step of steps) step(waiting, START_MS);
-  expect(waiting.counts(START_MS + laterMs).map(({ oldest: _, ...counted }) => counted)).toEqual(expected);
+  expect(
+    waiting
+      .counts(START_MS + laterMs, new Date(START_MS + laterMs))
+      .map(({ oldest: _, ...counted }) => counted),
+  ).toEqual(expected);
 });
 
 test.each<[string, readonly Step[], WaitingCount["oldest"]]>([
@@ -115,7 +120,7 @@ test.each<[string, readonly Step[], WaitingCount["oldest"]]>([
 ])("names %s", (_, steps, expected) => {
   const waiting = createWaiting(RULE);
   for (const step of steps) step(waiting, START_MS);
-  expect(waiting.counts(START_MS).map(({ oldest }) => oldest)).toEqual([expected]);
+  expect(waiting.counts(START_MS, new Date(START_MS)).map(({ oldest }) => oldest)).toEqual([expected]);
 });
 
 test("an object waits since when its rule says, and is named with its namespace", () => {
@@ -127,8 +132,12 @@ test("an object waits since when its rule says, and is named with its namespace"
     resourceVersion: "1",
     creationTimestamp: "2020-01-01T00:00:00Z",
   };
-  waiting.shown({ snapshot: { waits: true, metadata } as Marked, isKnown: false }, START_MS);
-  expect(waiting.counts(START_MS)).toEqual([
+  waiting.shown(
+    { snapshot: { waits: true, metadata } as Marked, isKnown: false },
+    START_MS,
+    new Date(START_MS),
+  );
+  expect(waiting.counts(START_MS, new Date(START_MS))).toEqual([
     { ...of("Waiting", "ge10m"), oldest: { name: "shop/web", sinceMs: START_MS - 3_600_000 } },
   ]);
 });
@@ -136,9 +145,18 @@ test("an object waits since when its rule says, and is named with its namespace"
 test("without a rule nothing waits", () => {
   const waiting = createWaiting(undefined);
   shown(true)(waiting, START_MS);
-  expect(waiting.counts(START_MS)).toEqual([]);
+  expect(waiting.counts(START_MS, new Date(START_MS))).toEqual([]);
 });
 
 function of(reason: string, age: WaitingCount["age"]): Counted {
   return { reason, age, count: 1 };
 }
+
+test("after a step of the clock an object has waited as long as before, and its moment is told by the clock as it is now", () => {
+  const waiting = createWaiting(RULE);
+  shown(true)(waiting, START_MS);
+  const stepped = new Date(START_MS + 30_000 - 3_600_000);
+  expect(waiting.counts(START_MS + 30_000, stepped)).toEqual([
+    { ...of("Waiting", "lt1m"), oldest: { name: "uid-a", sinceMs: stepped.getTime() - 30_000 } },
+  ]);
+});

@@ -240,6 +240,46 @@ describe("what was said of an object", () => {
   });
 });
 
+describe("a deletion candidate", () => {
+  test("is handed back with the seconds for which every report has named it", () => {
+    const pending = waiting("u");
+    const told: unknown[] = [];
+    const reports: readonly (readonly string[] | undefined)[] = [["x"], ["x", "y"], ["y"], undefined, ["y"]];
+    for (const [flight, candidates] of reports.entries()) {
+      const nowMs = flight * 10_000;
+      pending.advance(nowMs);
+      told.push(...[...pending.ready("work", nowMs)].map(({ hint }) => hint?.candidates));
+      pending.start(["u"], flight, nowMs);
+      const named = candidates === undefined ? {} : { candidates: [...candidates] };
+      pending.settle(flight, [reportOf({ outcome: "retry", afterSeconds: 1, ...named })], nowMs);
+    }
+    pending.advance(60_000);
+    told.push(...[...pending.ready("work", 60_000)].map(({ hint }) => hint?.candidates));
+    expect(told).toEqual([
+      undefined,
+      [{ id: "x", seconds: 10 }],
+      [
+        { id: "x", seconds: 20 },
+        { id: "y", seconds: 10 },
+      ],
+      [{ id: "y", seconds: 20 }],
+      undefined,
+      [{ id: "y", seconds: 20 }],
+    ]);
+  });
+
+  test("has waited for no time where the time is not given", () => {
+    const pending = waiting("u");
+    pending.advance(0);
+    pending.start(["u"], 0, 0);
+    pending.settle(0, [reportOf({ outcome: "retry", afterSeconds: 1, candidates: ["x"] })], 0);
+    pending.advance(60_000);
+    expect([...pending.ready("work")].map(({ hint }) => hint)).toEqual([
+      { candidates: [{ id: "x", seconds: 0 }] },
+    ]);
+  });
+});
+
 test("the fingerprint that a report tells is ours, and no drift", () => {
   const pending = pendingNodes();
   show(pending, 1, done("10.0.0.1"), 0);
