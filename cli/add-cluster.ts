@@ -117,10 +117,11 @@ async function readServer(
   }
   try {
     const { config } = await loadKubeconfig(kubeconfig, context, OWN_KUBECONFIG);
-    const { server = "", caData, caFile } = config.getCurrentCluster() ?? {};
+    const { server = "", caData, caFile, tlsServerName } = config.getCurrentCluster() ?? {};
     const data = caData ?? (caFile === undefined ? undefined : await dataOf(caFile));
     return {
       server: server.replace(/\/+$/, ""),
+      ...(tlsServerName ? { tlsServerName } : {}),
       ...(data === undefined ? {} : { certificateAuthorityData: data }),
     };
   } catch (error) {

@@ -219,7 +219,11 @@ for (const direction of ["over", "back"] as const) {
     )
     .option("--dry-run", "says what would happen, and changes nothing", false)
     .option("--for <duration>", "how long it watches", "60s")
-    .option("--anyway", "also where the other controller is not seen to be there (handback)", false)
+    .option(
+      "--anyway",
+      "also where the other controller is not seen to be there (handback), or may run Services, routes or tags",
+      false,
+    )
     .action(async (name, flags, command: Command) => {
       const { handover } = await import("#cli/handover/handover.ts");
       await handover(direction, name, { ...flags, given: givenTo(command) }, print);
@@ -367,9 +371,13 @@ function withCluster(command: Command): Command {
       "--delete-orphaned-load-balancers [boolean]",
       "whether load balancers without a Service are deleted (default: false)",
     )
+    .option(
+      "--load-balancers-max <number>",
+      "Services of the cluster that get a load balancer (default: 100)",
+    )
     .option("--configure-cloud-routes [boolean]", "whether the route controller makes routes (default: true)")
     .option("--cluster-cidr <list>", "the pods' networks, with a comma between: one, or one of each family")
-    .option("--route-reconciliation-period <duration>", "between comparisons of all routes (default: 10m)")
+    .option("--route-reconciliation-period <duration>", "between comparisons of all routes (default: 10s)")
     .option("--tags <list>", "of instances, with the tagging controller: KEY=VALUE, with a comma between")
     .option("--resources <list>", "what gets them: instance (default: instance)");
 }

@@ -52,7 +52,7 @@ export function sweepEveryMinute(options: SweepEveryMinuteOptions): Sweeping {
     const late = new AbortController();
     const cancel = clock.after(LONGEST_MS, () => late.abort());
     const time = {
-      minute: minuteOf(clock.now()),
+      minute: minuteOf(clock.wallTime().getTime()),
       signal: AbortSignal.any([stopping.signal, late.signal]),
       giveUp: AbortSignal.any([closing.signal, late.signal]),
     };

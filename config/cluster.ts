@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import * as z from "zod";
 import { CloudConfig, cloudKindOf } from "#clouds/kinds.ts";
 import { CertificateAuthorityData } from "#config/certificate-authority-data.ts";
@@ -5,6 +6,7 @@ import { checkWrites } from "#config/check-writes.ts";
 import { hashOfEntry } from "#config/cluster-hash.ts";
 import { type CheckedWriting, checkWriting } from "#config/fault-words.ts";
 import { SignIn } from "#config/sign-in/kinds.ts";
+import { CONTROLLER_ALIASES } from "#core/contracts.ts";
 import type { WatchContext } from "#core/controller.ts";
 import { csrWatch } from "#core/csr/watch.ts";
 import { ClusterName, ControllerName } from "#core/event.ts";
@@ -81,7 +83,28 @@ const SIGN_INS = {
   "ec2-events": SignIn.optional(),
 } satisfies Record<Identity | "functions", z.ZodType>;
 
+function canonicalName(name: ControllerName): ControllerName {
+  return Object.hasOwn(CONTROLLER_ALIASES, name) ? (CONTROLLER_ALIASES[name] ?? name) : name;
+}
+
 const SERVER = "the https:// base URL of the API server, such as https://tenant-a.example.com:6443";
+
+const ServerName = z
+  .string()
+  .max(253)
+  .refine(
+    (name) => isIP(name) !== 0 || /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(name),
+    "the name or address that the API server's certificate is for, such as tenant-a.example.com",
+  );
+
+/** Whether a name is the one by which the entry's server is asked for. */
+export function isServerName(
+  name: string,
+  { server, tlsServerName }: { readonly server: string; readonly tlsServerName?: string | undefined },
+): boolean {
+  const own = tlsServerName ?? new URL(server).hostname.replace(/^\[(.*)\]$/, "$1");
+  return name.toLowerCase() === own.toLowerCase();
+}
 
 /** A cluster's entry in a clusters file. */
 export const ClusterEntry = z.strictObject({
@@ -90,6 +113,8 @@ export const ClusterEntry = z.strictObject({
   server: z
     .url({ protocol: /^https$/, error: SERVER, abort: true })
     .refine(hasNoCredentials, "holds a user name or password; how one signs in stands under signIn"),
+  /** The name or address that the server's certificate is for, and by which it is asked for; that of `server` without it. */
+  tlsServerName: ServerName.optional(),
   /** PEM file with the API server's certificate authority; the system's authorities without it. */
   certificateAuthorityFile: filePath.optional(),
   /** The same written out, in place of a file: PEM in base64, as in kubeconfigs. */
@@ -105,6 +130,7 @@ export const ClusterEntry = z.strictObject({
   controllers: z
     .array(ControllerName)
     .min(1)
+    .transform((names) => [...new Set(names.map(canonicalName))])
     .prefault(["cloud-node-controller", "cloud-node-lifecycle-controller"]),
   limits: Limits.prefault({}),
   policies: Policies.prefault({}),

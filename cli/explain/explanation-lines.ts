@@ -2,7 +2,7 @@ import { styleText } from "node:util";
 import type { DryDecision } from "#cli/explain/decide-dry.ts";
 import { type Explanation, wouldWrite } from "#cli/explain/explanation.ts";
 import { someOf } from "#cli/some-of.ts";
-import type { InstanceAnswer } from "#core/instance.ts";
+import type { InstanceAnswer, PositiveControl } from "#core/instance.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";
 import { readyCondition } from "#core/node-lifecycle/needs-work.ts";
 import { shown } from "#core/shown-text.ts";
@@ -93,11 +93,17 @@ function cloudLines(answer: InstanceAnswer): string[] {
         `no instance: ${text(answer.message, MAX_SENTENCE)}`,
         answer.control === undefined
           ? "no other instance of the cluster was seen by the same look"
-          : `it was looked for in the right place: instance ${text(answer.control)} was seen by the same look`,
+          : `instance ${text(answer.control.id)} was seen by the same look, ${placeLine(answer.control)}`,
       ];
     case "error":
       return [`${answer.code}: ${text(answer.message, MAX_SENTENCE)}`];
   }
+}
+
+/** Where it was looked; whether that is where the node was seen, the decision says. */
+function placeLine({ account, network, region }: PositiveControl): string {
+  const place = [account, network, region].filter((part) => part !== undefined && part !== "");
+  return place.length === 0 ? "in an unknown place" : `in ${place.map((part) => text(part ?? "")).join("/")}`;
 }
 
 function decisionLines({ report }: DryDecision): string[] {

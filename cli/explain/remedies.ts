@@ -59,7 +59,7 @@ const REMEDIES: Readonly<Record<ProblemCode | WaitCode | UnusableCode | OtherCod
   BrakePulled: "see that the instances are gone, then: serverless-ccm brake --reset",
   DeletionDisabled: "delete the node by hand, or allow nodes.deletion.enabled",
   DeletionUnproven:
-    "start another instance of the cluster, or delete the node by hand once its instance is gone for sure",
+    "check that role, region and network are the cluster's; start another instance, or delete the node by hand once its instance is gone",
   FleetBrakeContended: "none: it is tried again in some seconds",
   FleetBrakeEngaged: "see that the instances are gone, then: serverless-ccm brake --fleet --reset",
   FleetBrakeUnusable: "see what the record lacks: serverless-ccm brake --fleet",

@@ -2,16 +2,21 @@ import { FoundFaults } from "#cli/clusters.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { endingSignal } from "#cli/ending-signal.ts";
 import { findOthers } from "#cli/find-others.ts";
+import { describeServicesBeyondLimit, findSharedWork, listOneAtATime } from "#cli/handover/one-at-a-time.ts";
 import { type OurSide, planOurSide } from "#cli/handover/our-side.ts";
 import { type Direction, linesOfHandover, verdictOn } from "#cli/handover/verdict.ts";
 import { watchHandover } from "#cli/handover/watch-handover.ts";
 import { type ReachFlags, reachCluster } from "#cli/reach-cluster.ts";
 import { type DurationRange, readDuration } from "#cli/read-duration.ts";
-import type { Cluster } from "#config/cluster.ts";
+import { type Cluster, settingsOf } from "#config/cluster.ts";
 import { flagWithout, handedOver } from "#core/handover.ts";
+import { collectionPath, SERVICES } from "#core/resources/resource.ts";
 import type { SecondCcm } from "#core/second-ccm.ts";
+import { wantsLoadBalancer } from "#core/service/needs-work.ts";
+import { parseService } from "#core/service/snapshot.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
+import { listAll } from "#kube/follow/list.ts";
 
 /** The flags of `handover` and `handback`, as typed. */
 export interface HandoverFlags extends ReachFlags {
@@ -19,7 +24,7 @@ export interface HandoverFlags extends ReachFlags {
   readonly for: string;
   /** The plan alone. */
   readonly dryRun?: boolean | undefined;
-  /** A hand-back although the other controller is not seen to be there. */
+  /** A hand-back although the other controller is not seen to be there; either although it may run what must not run twice. */
   readonly anyway?: boolean | undefined;
 }
 
@@ -49,6 +54,10 @@ export async function handover(
       throw new ConfigurationError([{ name: `cluster ${cluster.name}`, message: ours.because }]);
     for (const line of planOf(direction, cluster, ours, theirFlag, forMs)) write(line);
     if (direction === "back" && flags.anyway !== true) refuseWithoutOther(others);
+    const limited = direction === "over" ? await findBeyondLimit(cluster, transport) : undefined;
+    if (limited !== undefined) write(limited);
+    const waitsFor = findSharedWork(direction, cluster.controllers, others, flags.anyway === true);
+    if (waitsFor !== undefined) throw new FoundFaults(waitsFor);
     if (flags.dryRun === true) return;
     await carryOut({ direction, transport, others, ours, theirFlag, forMs, write });
   } finally {
@@ -94,7 +103,9 @@ async function carryOut({
     for (const line of linesOfHandover(seen)) write(line);
     const verdict = verdictOn(direction, seen, theirFlag, begunMs + forMs / 2);
     if (ending.isBySignal())
-      throw new FoundFaults("ended before it was verified; what was changed stays, and both at work is safe");
+      throw new FoundFaults(
+        "ended before it was verified; what was changed stays, and both at work on nodes is safe",
+      );
     if (verdict.kind === "faults") throw new FoundFaults(verdict.message);
     write(verdict.message);
   } finally {
@@ -111,6 +122,7 @@ function planOf(
   forMs: number,
 ): readonly string[] {
   const plan = "plan" in ours ? ours.plan : "";
+  const shared = listOneAtATime(cluster.controllers);
   const theirs =
     direction === "over"
       ? `theirs: restart the other controller with ${theirFlag}; those that it does not name stay there`
@@ -121,11 +133,30 @@ function planOf(
     ...[...steps, `watch that no node is left alone, for ${forMs / 1_000} s`].map(
       (step, index) => `  ${index + 1}. ${step}`,
     ),
-    "Both at work at the same time is safe, so neither order nor the time between matters.",
+    "Both at work on nodes at the same time is safe, so neither order nor the time between matters for them.",
+    ...(shared.length === 0
+      ? []
+      : [`${shared.join(", ")}: one side stops before the other starts. Until then: ${flagWithout(shared)}`]),
   ];
 }
 
 const READ_TIMEOUT_MS = 60_000;
+
+/** Services are counted as the relay follows them; what is not let in on them is left to `doctor`. */
+async function findBeyondLimit(cluster: Cluster, transport: Transport): Promise<string | undefined> {
+  if (!cluster.controllers.includes("service-lb-controller")) return undefined;
+  const project = (object: unknown): true | undefined => {
+    const parsed = parseService(object);
+    return parsed.kind === "object" && wantsLoadBalancer(parsed.object, settingsOf(cluster))
+      ? true
+      : undefined;
+  };
+  const signal = AbortSignal.timeout(READ_TIMEOUT_MS);
+  const list = await listAll(transport, collectionPath(SERVICES), project, signal);
+  if (list.kind !== "list")
+    throw new Error(`the Services of cluster ${cluster.name} cannot be listed: ${list.message}`);
+  return describeServicesBeyondLimit(list.items.length, cluster.loadBalancers.max);
+}
 
 /** A hand-back to nobody leaves the cluster without a controller. */
 function refuseWithoutOther(others: readonly SecondCcm[]): void {

@@ -40,7 +40,7 @@ export function verdictOn(
         : `start the other controller with ${theirFlag}`;
     return {
       kind: "faults",
-      message: `${counted(gaps.length, "gap")} on nodes (above); ${whom}, or turn back: both at work is safe`,
+      message: `${counted(gaps.length, "gap")} on nodes (above); ${whom}, or turn back: both at work on nodes is safe`,
     };
   }
   const should = [...initialized].filter(

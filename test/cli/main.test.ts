@@ -28,7 +28,7 @@ describe("help", () => {
     const { code, stdout } = await runProgram(flags);
     const lines = stdout.split("\n");
     expect(code).toBe(0);
-    expect(lines.length).toBeLessThanOrEqual(32);
+    expect(lines.length).toBeLessThanOrEqual(36);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(120);
   });
 

@@ -82,6 +82,7 @@ describe("readClusterSettings", () => {
       { deleteOrphanedLoadBalancers: "F" },
       { loadBalancers: { deleteOrphaned: false } },
     ],
+    ["how many load balancers there may be", { loadBalancersMax: "250" }, { loadBalancers: { max: 250 } }],
     ["what is tagged, alone", { resources: "instance" }, { tagging: { resources: ["instance"] } }],
   ])("hashes as an entry that says the same: %s", async (_, difference, written) => {
     const { cluster } = await read(difference);
@@ -238,6 +239,8 @@ describe("readClusterSettings", () => {
       "--delete-orphaned-load-balancers",
       "neither",
     ],
+    ["a number that is none", () => ({ loadBalancersMax: "many" }), "--load-balancers-max", "0 to 5000"],
+    ["a number beyond", () => ({ loadBalancersMax: "5001" }), "--load-balancers-max", "0 to 5000"],
     ["a tag that is none", () => ({ tags: "team=a,,=b" }), "--tags", '"" is no tag'],
     ["a tag that says whose it is", () => ({ tags: "aws:x=a" }), "--tags", '"aws:x": a tag whose key begins'],
     [

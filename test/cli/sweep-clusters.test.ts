@@ -27,7 +27,7 @@ function given(names: readonly string[], never: readonly string[] = []) {
       stream: () => Promise.reject(new Error("nothing is followed")),
       send({ path, signal }) {
         if (path.includes("/leases/")) sweptAt.get(name)?.push(Math.round((clock.now() - startMs) / 1_000));
-        const renewTime = new Date(clock.now()).toISOString();
+        const renewTime = clock.wallTime().toISOString();
         const body = { metadata: {}, spec: { holderIdentity: "serverless-ccm-relay", renewTime } };
         if (!never.includes(name))
           return Promise.resolve({ status: 200, headers: {}, body: JSON.stringify(body) });

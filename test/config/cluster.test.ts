@@ -96,3 +96,17 @@ describe("a cluster", () => {
     expect(Cluster.safeParse({ ...ENTRY, cloud: { ...cloud, clusterTag: "tenant-a" } }).success).toBe(true);
   });
 });
+
+test("takes the aliases of controllers that the command line takes, each controller once", () => {
+  const controllers = ["cloud-node", "cloud-node-lifecycle", "service", "service-lb-controller", "csr"];
+  expect(Cluster.parse({ ...ENTRY, controllers }).controllers).toEqual([
+    "cloud-node-controller",
+    "cloud-node-lifecycle-controller",
+    "service-lb-controller",
+    "csr-approver",
+  ]);
+});
+
+test("holds what is required of a controller for its alias as well", () => {
+  expect(() => Cluster.parse({ ...ENTRY, controllers: ["route"] })).toThrow("routes within the networks");
+});

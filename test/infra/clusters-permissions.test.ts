@@ -77,7 +77,13 @@ describeWithPart("aws-tools", "where the functions read clusters", ({ cfnLint })
     expect(policy?.PolicyDocument.Statement).toEqual(
       path === undefined
         ? undefined
-        : [{ Effect: "Allow", Action: "ssm:GetParameters", Resource: parameter(`${path}/*`) }],
+        : [
+            {
+              Effect: "Allow",
+              Action: ["ssm:GetParameters", "ssm:GetParametersByPath"],
+              Resource: [parameter(path), parameter(`${path}/*`)],
+            },
+          ],
     );
     expect(policy?.Roles.length).toBe(path === undefined ? undefined : functions.length);
   });

@@ -152,7 +152,7 @@ describeWithPart(
       for (const identity of IDENTITIES) {
         const { token: own } = await mintToken({
           server: under.plane.server,
-          certificateAuthority: admin.certificateAuthority,
+          tls: { certificateAuthority: admin.certificateAuthority },
           secret,
           serviceAccount: { namespace: "kube-system", name: userOf(identity) },
           management: async () => connect(admin),

@@ -68,6 +68,8 @@ const REMEDIES: Readonly<Record<ProblemCode | CapabilityErrorCode | OtherCode, s
     "set the type to REGIONAL or the network to INTERNAL, by annotation, or give nodes public addresses",
   NodeNotUsable:
     "see which node it is in the function's log, and whether its instance is in the configured network and carries the configured tag",
+  TooManyNodeRules:
+    "delete a Service, or have the account's quota of rules of a security group raised; the group of the nodes holds the rules of all Services of the cluster",
   QuotaExceeded:
     "have the account's quota raised; serverless-ccm doctor says how many load balancers there are",
   DeletionProtected:
