@@ -26,6 +26,12 @@ export const NO_PROFILES = {
   "@aws-sdk/credential-provider-sso": "clouds/aws/no-profiles.ts",
 };
 
+/** The SDK has a second client of STS within itself, with which it exchanges web identity tokens: functions have one already. */
+export const ONE_STS = { "@aws-sdk/nested-clients/sts": "node_modules/@aws-sdk/client-sts/dist-es/index.js" };
+
+/** Streams of events, for functions that invoke no others: of all clients in use Lambda's alone has operations with them. */
+export const NO_EVENT_STREAMS = { "@smithy/core/event-streams": "clouds/aws/no-event-streams.ts" };
+
 /**
  * What asks no cloud about nodes reads how clusters are configured, and needs none of what a cloud is made of: the sweep, and
  * ec2-events, which brings what it asks EC2 with by itself.
@@ -127,8 +133,9 @@ function functionNamed(
 ): BundleOptions {
   const instead = {
     ...NO_PROFILES,
+    ...ONE_STS,
     ...leftOut,
-    ...(WITHOUT_CLOUDS.has(name) ? NO_CLOUDS : {}),
+    ...(WITHOUT_CLOUDS.has(name) ? NO_CLOUDS : NO_EVENT_STREAMS),
     ...(WITH_LOAD_BALANCERS.has(name) ? {} : NO_LOAD_BALANCERS),
     ...(WITH_VALIDATION.has(name) ? {} : NO_VALIDATION),
     ...(WITH_TAGS.has(name) ? {} : NO_TAGS),

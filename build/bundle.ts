@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { type BuildOptions, build, type Metafile } from "esbuild";
 import { builtinsOnDemand } from "./builtins-on-demand.ts";
 import { constantKeys } from "./constant-keys.ts";
+import { noJsonSchemas } from "./no-json-schemas.ts";
 import { polyfillFirst } from "./polyfill-first.ts";
 
 /** The folder of the sources; paths in a metafile are relative to it. */
@@ -96,7 +97,7 @@ function settingsOf({ entry, folder, name, chunkPrefix = "", instead = {} }: Bun
     // The AWS SDK's ES modules shake to half the size of what its `main` comes to.
     mainFields: ["module", "main"],
     alias: { ...ES_MODULES, ...pathsOf(instead) },
-    plugins: [constantKeys(), builtinsOnDemand(), polyfillFirst()],
+    plugins: [constantKeys(), builtinsOnDemand(), polyfillFirst(), noJsonSchemas()],
     banner: { js: REQUIRE },
     legalComments: "none",
     logLevel: "warning",
