@@ -1,0 +1,59 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { SEED } from "#test/seed.ts";
+import { checkSeeds, describeFailure } from "./check-seeds.ts";
+import { FOUND_ONCE } from "./found-once.ts";
+import { anyHistory } from "./history.ts";
+import { PLANTED_DEFECTS, withDefect } from "./planted-defects.ts";
+import { runHistory } from "./run-history.ts";
+import type { Scenario } from "./scenario.ts";
+import { SCENARIOS } from "./scenarios.ts";
+
+/** Histories of each scenario. */
+const HISTORIES = 120;
+
+/** A defect that so many histories do not find shows that they are too tame. */
+const HISTORIES_FOR_A_DEFECT = 300;
+
+const scenarioNamed = (name: string): Scenario => {
+  const scenario = SCENARIOS[name];
+  if (scenario === undefined) throw new Error(`there is no scenario ${name}`);
+  return scenario;
+};
+
+const seedsFor = (count: number): readonly number[] =>
+  Array.from({ length: count }, (_, index) => SEED + index);
+
+describe("random histories come to rest where a single fresh actor does", () => {
+  it.each(Object.values(SCENARIOS))("$name", { timeout: 600_000 }, async (scenario) => {
+    const failure = await checkSeeds(scenario, { seeds: seedsFor(HISTORIES) });
+    expect(failure === undefined ? "no failure" : describeFailure(failure)).toBe("no failure");
+  });
+});
+
+describe("a history", () => {
+  it.each(Object.values(SCENARIOS))(
+    "of $name goes the same way each time that it is run",
+    async (scenario) => {
+      const [steps = []] = fc.sample(anyHistory(scenario.weights), { seed: SEED, numRuns: 1 });
+      const [first, second] = [await runHistory(scenario, steps), await runHistory(scenario, steps)];
+      expect(second.log).toEqual(first.log);
+      expect(first.log.length).toBeGreaterThan(steps.length);
+    },
+  );
+});
+
+describe("a history that broke something once does so no more", () => {
+  it.each(FOUND_ONCE)("$title", async ({ scenario, steps }) => {
+    const { faults } = await runHistory(scenarioNamed(scenario), steps);
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("histories find a planted defect", () => {
+  it.each(PLANTED_DEFECTS)("$title", { timeout: 600_000 }, async (defect) => {
+    const scenario = withDefect(scenarioNamed(defect.scenario), defect);
+    const failure = await checkSeeds(scenario, { seeds: seedsFor(HISTORIES_FOR_A_DEFECT), shrinkMs: 0 });
+    expect(failure?.outcome.faults.join("\n")).toMatch(defect.found);
+  });
+});

@@ -1,0 +1,121 @@
+import type { AskContext, Controller, DecisionContext } from "#core/controller.ts";
+import type { CloudAction, Decision, Plan, Write } from "#core/decision.ts";
+import { TAG, type TagParameters } from "#core/tagging/model.ts";
+import type { Scenario } from "./scenario.ts";
+
+/** A mistake that somebody could make, and that histories have to find. */
+export interface PlantedDefect {
+  readonly title: string;
+  readonly scenario: string;
+  readonly plant: (controller: Controller) => Controller;
+  /** What is wrong at rest then. */
+  readonly found: RegExp;
+}
+
+export const PLANTED_DEFECTS: readonly PlantedDefect[] = [
+  {
+    // Each of these three alone is made good by the other two.
+    title: "actors neither name themselves in claims, nor compare content, nor look again after a conflict",
+    scenario: "network",
+    plant: (controller) =>
+      withActions(
+        withContext(controller, ({ conflict: _, ...context }) => ({ ...context, actor: "000000001" })),
+        (action) => {
+          const { uid, deleting } = action.precondition;
+          return { ...action, precondition: { uid, deleting } };
+        },
+      ),
+    found: /without an audit/,
+  },
+  {
+    title: "targets that have gone are never deregistered",
+    scenario: "network",
+    plant: (controller) => withoutActions(controller, ({ action }) => action === "elbv2:DeregisterTargets"),
+    found: /an audit/,
+  },
+  {
+    title: "listeners of ports that have gone stay",
+    scenario: "network",
+    plant: (controller) => withoutActions(controller, ({ action }) => action === "elbv2:DeleteListener"),
+    found: /an audit: \{"listener"/,
+  },
+  {
+    title: "a Service is let go without its load balancer",
+    scenario: "memory",
+    plant: (controller) => withoutActions(controller, ({ action }) => action === "DeleteLoadBalancer"),
+    found: /an audit|never at rest/,
+  },
+  {
+    title: "routes of nodes that have gone stay",
+    scenario: "routes",
+    plant: (controller) => withoutActions(controller, ({ action }) => action === "delete"),
+    found: /an audit: route|never at rest/,
+  },
+  {
+    title: "an older list of as many nodes proves that a node is gone",
+    scenario: "tags",
+    plant: (controller) => withContext(controller, ({ listed: _, ...context }: DecisionContext) => context),
+    found: /without an audit/,
+  },
+  {
+    title: "a tag of somebody else is written over",
+    scenario: "tags",
+    plant: (controller) =>
+      withActions(controller, (action) => {
+        const { ids, tags } = action.parameters as unknown as TagParameters;
+        const written = { ...tags, Name: "ours" };
+        return action.action === TAG ? { ...action, parameters: { ids, tags: written } } : action;
+      }),
+    found: /something of others was changed/,
+  },
+];
+
+/** The scenario with the defect, compared with what a sound controller does. */
+export function withDefect(scenario: Scenario, { plant }: PlantedDefect): Scenario {
+  const { controller } = scenario;
+  return { ...scenario, controller: plant(controller), referenceController: controller };
+}
+
+function withDecisions(controller: Controller, change: (decision: Decision) => Decision): Controller {
+  return {
+    ...controller,
+    decide(batch, context): Plan {
+      const plan = controller.decide(batch, context);
+      return plan.kind === "each" ? { ...plan, decisions: plan.decisions.map(change) } : plan;
+    },
+  };
+}
+
+function withWrites(controller: Controller, change: (write: Write) => readonly Write[]): Controller {
+  return withDecisions(controller, (decision) => {
+    if (decision.kind !== "change") return decision;
+    const [first, ...others] = decision.writes.flatMap(change);
+    const { object, because } = decision;
+    return first === undefined
+      ? { kind: "unchanged", object, because }
+      : { ...decision, writes: [first, ...others] };
+  });
+}
+
+function withActions(controller: Controller, change: (action: CloudAction) => CloudAction): Controller {
+  return withWrites(controller, (write) => [write.on === "cloud" ? change(write) : write]);
+}
+
+function withoutActions(controller: Controller, isLeftOut: (action: CloudAction) => boolean): Controller {
+  return withWrites(controller, (write) => (write.on === "cloud" && isLeftOut(write) ? [] : [write]));
+}
+
+function withContext(
+  controller: Controller,
+  change: (context: DecisionContext) => DecisionContext,
+): Controller {
+  const { refused, foldOther, stateOf } = controller;
+  return {
+    ...controller,
+    asks: (object, context) => controller.asks(object, change(context)),
+    decide: (batch, context) => controller.decide(batch, change(context)),
+    ...(stateOf && { stateOf: (batch, context: AskContext) => stateOf(batch, change(context)) }),
+    ...(foldOther && { foldOther: (subject, done, context) => foldOther(subject, done, change(context)) }),
+    ...(refused && { refused: (subject, refusal, context) => refused(subject, refusal, change(context)) }),
+  };
+}
