@@ -128,7 +128,7 @@ export async function setStage(world: World, random: Random, options: StageOptio
   closers.push(async () => clock.close());
   const ec2 = await startEc2({
     clock: {
-      now: () => clock.now(),
+      now: () => clock.wallTime().getTime(),
       sleep: (delayMs, signal) => sleep(delayMs, undefined, { signal }).catch(() => {}),
     },
   });
@@ -164,7 +164,7 @@ export async function setStage(world: World, random: Random, options: StageOptio
       sleeping -= 1;
     },
     now: () => clock.now(),
-    wallClock: () => clock.now(),
+    wallClock: () => clock.wallTime().getTime(),
   });
   closers.push(() => cloud.close());
   const connectAs = async (role: SignInRole): Promise<Transport> => {
@@ -197,7 +197,7 @@ export async function setStage(world: World, random: Random, options: StageOptio
     apis.set(role, connected);
     return connected;
   };
-  platform.runWith(await functionsHere({ cluster, cloud, api, now: () => new Date(clock.now()) }));
+  platform.runWith(await functionsHere({ cluster, cloud, api, now: () => clock.wallTime() }));
   const history = await recordNodeHistory(world.admin);
   closers.push(() => history.close());
 

@@ -29,7 +29,7 @@ const NEVER_MS = 2 ** 31 - 1;
 /** An API server with an empty store, and the namespaces that are always there. */
 export function createInProcessApi(clock: Clock): InProcessApi {
   const users = new Map<string, ControlPlaneUser>();
-  const now = (): Date => new Date(clock.now());
+  const now = (): Date => clock.wallTime();
   const store = new Store(10_000);
   for (const name of ["default", "kube-system"]) {
     const creationTimestamp = `${now().toISOString().slice(0, 19)}Z`;

@@ -44,7 +44,12 @@ export function createInProcessEc2(clock: Clock, latencyMs: () => number): InPro
     await pause(clock, latencyMs(), NEVER);
     const headers = { ...request.headers, authorization: SIGNED };
     const { body } = request;
-    const reply = answerRequest(state, { headers, body, at: clock.now(), requestId: nextRequestId() });
+    const reply = answerRequest(state, {
+      headers,
+      body,
+      at: clock.wallTime().getTime(),
+      requestId: nextRequestId(),
+    });
     switch (reply.kind) {
       case "document":
         if (reply.delayMs !== undefined) await pause(clock, reply.delayMs, NEVER);

@@ -58,7 +58,7 @@ export function createInvocations(options: InvocationOptions): Invocations {
           clusters: async (name) => (name === cluster.name ? cluster : undefined),
           cloud: async () => options.cloud,
           api: async () => way.getStore() ?? Promise.reject(new Error("no invocation is at work")),
-          now: () => new Date(clock.now()),
+          now: () => clock.wallTime(),
         }),
       },
     ]),

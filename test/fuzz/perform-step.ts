@@ -127,13 +127,13 @@ function join(world: World, step: Extract<Step, { do: "join" }>): void {
     ({ instance, nodeName }) => instance === undefined && (nodeName === undefined || !others.node(nodeName)),
   );
   if (free === undefined) return;
-  const instance = cloud.inventory.add({}, step.visibleAfterMs, clock.now());
+  const instance = cloud.inventory.add({}, step.visibleAfterMs, clock.wallTime().getTime());
   const name = instance.privateDnsName;
   Object.assign(free, { ...emptyPlace(), instance, nodeName: name });
   if (step.visibleAfterMs > 0) {
     free.isNewborn = true;
-    free.hiddenFromMs = clock.now();
-    free.hiddenUntilMs = clock.now() + step.visibleAfterMs;
+    free.hiddenFromMs = clock.wallTime().getTime();
+    free.hiddenUntilMs = clock.wallTime().getTime() + step.visibleAfterMs;
   }
   others.register({
     name,
@@ -171,7 +171,7 @@ function retaint({ others }: World, node: StoredObject): void {
 export function setReady({ others, clock }: World, name: string, status: string): void {
   const node = others.node(name);
   if (node === undefined) return;
-  const now = new Date(clock.now()).toISOString();
+  const now = clock.wallTime().toISOString();
   const { conditions: all } = seen(node);
   const conditions = all.filter(({ type }) => type !== "Ready");
   const before = all.find(({ type }) => type === "Ready");
@@ -241,7 +241,11 @@ function takeOver(world: World, slot: Slot): void {
     const free = world.places.find((each) => each.instance === undefined);
     place.instance = { ...instance, state: "terminated" };
     if (free === undefined || privateIpAddress === undefined) return;
-    const successor = world.cloud.inventory.add({ privateIpAddress, privateDnsName }, 0, world.clock.now());
+    const successor = world.cloud.inventory.add(
+      { privateIpAddress, privateDnsName },
+      0,
+      world.clock.wallTime().getTime(),
+    );
     // Its kubelet finds the node of its name, and reports in it.
     Object.assign(free, { ...emptyPlace(), instance: successor, nodeName: place.nodeName });
   });

@@ -122,7 +122,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     ec2: cloud.ec2,
     sleep: (delayMs, signal) => pause(clock, delayMs, signal),
     now: () => clock.now(),
-    wallClock: () => clock.now(),
+    wallClock: () => clock.wallTime().getTime(),
   });
   const configMaps = resourceNamed("configmaps");
   if (configMaps === undefined) throw new Error("the embedded API server has no ConfigMaps");

@@ -1,9 +1,12 @@
 import type { Transport } from "#kube/client/transport.ts";
 import type { Gate } from "#test/clouds/load-balancer-world.ts";
 
-/** Where a function is killed: after its k-th change of the cloud or of the cluster. */
+/**
+ * Where a function is killed: after its k-th change of the cloud or of the cluster, or its k-th Event. Events are counted apart, as the
+ * function drops those for which a busy API server leaves it no time.
+ */
 export interface KillPoint {
-  readonly on: "cloud" | "cluster";
+  readonly on: "cloud" | "cluster" | "events";
   /** 1 for the first. */
   readonly change: number;
   /** The change was carried out and its answer never read, or it was answered. */
@@ -76,7 +79,8 @@ export function createLifeline(fate?: Fate): Lifeline {
         // What is refused, as everything is before new rights are known to an API server, changes nothing.
         const isChange = request.method !== "GET" && answer.status < 300;
         const path = request.path.replace(/\?.*/, "").split("/").slice(-3).join("/");
-        if (isChange ? !landed("cluster", `${request.method} ${path}`) : isKilled()) throw new Killed();
+        const on = /\/events(\/|$)/.test(request.path.replace(/\?.*/, "")) ? "events" : "cluster";
+        if (isChange ? !landed(on, `${request.method} ${path}`) : isKilled()) throw new Killed();
         return answer;
       },
     }),

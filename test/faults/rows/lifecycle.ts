@@ -71,8 +71,8 @@ export const LIFECYCLE_ROWS: readonly Row[] = [
     options: OPTIONS,
     async play(stage) {
       await upWithState(stage);
-      const longAgo = new Date(stage.clock.now() - 4 * MINUTE_MS).toISOString();
-      const lately = new Date(stage.clock.now() - MINUTE_MS).toISOString();
+      const longAgo = new Date(stage.clock.wallTime().getTime() - 4 * MINUTE_MS).toISOString();
+      const lately = new Date(stage.clock.wallTime().getTime() - MINUTE_MS).toISOString();
       const missed = [...stage.expected.values()].map(({ uid }) => [
         uid,
         { first: longAgo, last: lately, clock: "tenant" },

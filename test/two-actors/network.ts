@@ -1,0 +1,53 @@
+/** A network in virtual time: a request arrives when its delay is over, one after the other. */
+export interface Network {
+  /** Virtual milliseconds since the start. */
+  nowMs(): number;
+  /** Carries a request out once it arrives, and answers what came of it. */
+  send<Value>(delayMs: number, carryOut: () => Promise<Value>): Promise<Value>;
+  /** Resolves after so many virtual milliseconds. */
+  sleep(delayMs: number): Promise<void>;
+  /** Lets requests arrive until none is left, or the next one is due after `untilMs`; says whether none is left. */
+  run(untilMs: number): Promise<boolean>;
+}
+
+interface Arrival {
+  readonly dueMs: number;
+  readonly order: number;
+  readonly arrive: () => Promise<void>;
+}
+
+/** Turns of the event loop in which actors come from one answer to their next request: nothing else of theirs takes time. */
+const TURNS = 4;
+
+export function createNetwork(): Network {
+  const arrivals: Arrival[] = [];
+  let nowMs = 0;
+  let order = 0;
+
+  const send: Network["send"] = (delayMs, carryOut) =>
+    new Promise((resolve, reject) => {
+      order += 1;
+      arrivals.push({
+        dueMs: nowMs + delayMs,
+        order,
+        arrive: () => carryOut().then(resolve, reject),
+      });
+    });
+  return {
+    nowMs: () => nowMs,
+    send,
+    sleep: (delayMs) => send(delayMs, async () => undefined),
+    async run(untilMs) {
+      while (true) {
+        for (let turns = 0; turns < TURNS; turns += 1) await new Promise(setImmediate);
+        arrivals.sort((one, other) => one.dueMs - other.dueMs || one.order - other.order);
+        const [next] = arrivals;
+        if (next === undefined) return true;
+        if (next.dueMs > untilMs) return false;
+        arrivals.shift();
+        nowMs = Math.max(nowMs, next.dueMs);
+        await next.arrive();
+      }
+    },
+  };
+}
