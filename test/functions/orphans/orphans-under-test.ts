@@ -59,6 +59,8 @@ export interface OrphansUnderTest {
   lose(name: string): Promise<void>;
   /** The function is invoked for one Service until nothing is left to be done. */
   converge(name: string, reason?: "watch" | "refresh"): Promise<void>;
+  /** Serves the Service from one node, removes the node, and invokes the function once for the Service. */
+  losesItsNode(name: string): Promise<void>;
   audit(how?: Audit): Promise<Audited>;
   reset(): Promise<void>;
 }
@@ -177,6 +179,12 @@ export async function startOrphans(
         if (report?.outcome !== "retry") return;
       }
       throw new Error(`${name} does not settle`);
+    },
+    async losesItsNode(name) {
+      await cluster.join({ name: "only-node", providerID: "memory:///a/only-node" });
+      await under.converge(name);
+      await cluster.remove("only-node");
+      await invoke(serviceController as unknown as Controller, await under.read(name), "watch");
     },
     async audit(how) {
       const namespace = await ask("GET", "/api/v1/namespaces/kube-system");
