@@ -11,6 +11,7 @@ type OtherCode =
   | "FleetBrakeContended"
   | "FleetBrakeEngaged"
   | "FleetBrakeUnusable"
+  | "FleetShareUsed"
   | "InstanceReplaced"
   | "InstanceStopped"
   | "InstanceUnseen"
@@ -63,6 +64,7 @@ const REMEDIES: Readonly<Record<ProblemCode | WaitCode | UnusableCode | OtherCod
   FleetBrakeContended: "none: it is tried again in some seconds",
   FleetBrakeEngaged: "see that the instances are gone, then: serverless-ccm brake --fleet --reset",
   FleetBrakeUnusable: "see what the record lacks: serverless-ccm brake --fleet",
+  FleetShareUsed: "see that the instances are gone; the next ones go within twelve minutes",
   InstanceReplaced: "delete the node by hand, so that the kubelet of the new instance registers anew",
   InstanceStopped: "start the instance, or delete it",
   InstanceUnseen: "delete the node by hand; with nodes.deletion.unseen such nodes are deleted",

@@ -1,11 +1,6 @@
 import { RecordError, type RecordStore } from "#config/fleet-brake/record-store.ts";
 import { messageOf } from "#core/message-of.ts";
-import {
-  admit,
-  type FleetClaim,
-  type FleetHold,
-  holdOfFleetBrake,
-} from "#core/node-lifecycle/fleet-brake.ts";
+import { admit, type FleetClaim, type FleetHold } from "#core/node-lifecycle/fleet-brake.ts";
 import {
   type FleetBrake as Brake,
   fleetRecordText,
@@ -53,12 +48,12 @@ export function createFleetBrake(options: FleetBrakeOptions): FleetBrake {
     if (stored.kind === "absent") return nothing("FleetBrakeUnusable", missing(store.name));
     const read = readFleetRecord(stored.text);
     if (read.kind === "unusable") return nothing("FleetBrakeUnusable", `${store.name} ${read.message}`);
-    const { granted, brake, next } = admit(read.record, { ...claim, now: now() });
+    const { granted, hold, brake, next } = admit(read.record, { ...claim, now: now() });
     if (next !== undefined && !(await store.swap(fleetRecordText(next), stored.version, signal)))
       return "lost";
     return {
       granted,
-      held: brake && holdOfFleetBrake(brake),
+      held: hold,
       pulled: read.record.brake === undefined ? brake : undefined,
     };
   }

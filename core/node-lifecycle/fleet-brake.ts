@@ -4,6 +4,7 @@ import {
   type FleetDeletion,
   type FleetLimit,
   type FleetRecord,
+  MAX_CLUSTER_DELETIONS,
   MAX_FLEET_DELETIONS,
 } from "#core/node-lifecycle/fleet-record.ts";
 import { CLOCK_SECONDS, INTENT_SECONDS, secondsSince } from "#core/node-lifecycle/state.ts";
@@ -27,7 +28,9 @@ export interface FleetClaim {
 export interface Admission {
   /** Uids of the deletions that are let. */
   readonly granted: readonly string[];
-  /** Where not all are. */
+  /** Why not all are. */
+  readonly hold: FleetHold | undefined;
+  /** Where it is pulled, by this claim or before. */
   readonly brake: FleetBrake | undefined;
   readonly next: FleetRecord | undefined;
 }
@@ -38,7 +41,12 @@ export interface FleetHold {
   readonly message: string;
 }
 
-export type FleetHoldCode = "FleetBrakeEngaged" | "FleetBrakeUnusable" | "FleetBrakeContended";
+export type FleetHoldCode =
+  | "FleetBrakeEngaged"
+  | "FleetBrakeUnusable"
+  | "FleetBrakeContended"
+  /** The cluster alone is held, and the others go on. */
+  | "FleetShareUsed";
 
 /** What an invocation knows of the fleet's brake by now: what it was let, and that it is let no more. */
 export interface FleetStanding {
@@ -70,16 +78,26 @@ export function countedDeletions({ deletions }: FleetRecord, now: Date): readonl
   return deletions.filter(({ at }) => secondsSince(at, now) < WINDOW_SECONDS);
 }
 
-/** Lets as many deletions as there may be; the first that is one too many pulls the brake, and then there are none. */
+/**
+ * Lets as many deletions as there may be; the first that is one too many pulls the brake, and then there are none. A cluster that has used
+ * its share is held alone, until its deletions no longer count: what it claims beyond pulls no brake, as a tenant can claim what it likes.
+ */
 export function admit(record: FleetRecord, { cluster, deletions, now }: FleetClaim): Admission {
-  if (record.brake !== undefined) return { granted: [], brake: record.brake, next: undefined };
+  const { brake: pulled } = record;
+  if (pulled !== undefined)
+    return { granted: [], hold: holdOfFleetBrake(pulled), brake: pulled, next: undefined };
   const at = now.toISOString();
   const uncounted = deletions.filter(({ counted }) => !counted).map(({ uid }) => uid);
   const granted: string[] = [];
   const refused: FleetLimit[] = [];
+  let beyondShare = 0;
   let known = countedDeletions(record, now);
   for (const { uid } of deletions.filter(({ counted }) => counted)) {
     const others = known.filter((each) => each.cluster !== cluster || each.uid !== uid);
+    if (hasUsedShare(others, cluster)) {
+      beyondShare += 1;
+      continue;
+    }
     const limit = limitOf(others, cluster, record.clusters);
     if (limit !== undefined) {
       refused.push(limit);
@@ -101,11 +119,16 @@ export function admit(record: FleetRecord, { cluster, deletions, now }: FleetCla
   const isNews = granted.length > 0 || brake !== undefined;
   return {
     granted: [...uncounted, ...granted],
+    hold: brake === undefined ? holdOfShare(beyondShare) : holdOfFleetBrake(brake),
     brake,
     next: isNews
       ? { ...record, written: at, deletions: [...known], ...(brake === undefined ? {} : { brake }) }
       : undefined,
   };
+}
+
+function hasUsedShare(others: readonly FleetDeletion[], cluster: string): boolean {
+  return others.filter((each) => each.cluster === cluster).length >= MAX_CLUSTER_DELETIONS;
 }
 
 /** The limit that one more deletion in the cluster would be beyond. */
@@ -140,6 +163,15 @@ export function resetFleetBrake(
     written: now.toISOString(),
     ...(clusters === undefined ? {} : { clusters }),
     deletions: deletions.filter(isUnderWay),
+  };
+}
+
+/** For the operator: why nodes of one cluster are held, and of no other. */
+function holdOfShare(waiting: number): FleetHold | undefined {
+  if (waiting === 0) return undefined;
+  return {
+    code: "FleetShareUsed",
+    message: `${MAX_CLUSTER_DELETIONS} nodes of this cluster were deleted within ten minutes without a terminated instance that explains it, and ${waiting} more wait until these no longer count: see that their instances are gone; other clusters are not held`,
   };
 }
 

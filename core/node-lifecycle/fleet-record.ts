@@ -7,6 +7,9 @@ export const FLEET_VERSION = 1;
 /** So many deletions that nothing proves there may be in ten minutes, over all clusters that share a record. */
 export const MAX_FLEET_DELETIONS = 20;
 
+/** Of these one cluster has no more than so many: alone it never pulls the brake, and two clusters can. */
+export const MAX_CLUSTER_DELETIONS = MAX_FLEET_DELETIONS / 2 + 1;
+
 /** Characters of a record that are read: several times of what its bounds let it become. */
 export const MAX_FLEET_CHARACTERS = 64_000;
 

@@ -27,6 +27,7 @@ export const FLEET_EVENTS: Readonly<Record<FleetHoldCode, readonly ClusterEvent[
   FleetBrakeEngaged: [tell("DeletionBrakePulled", "Fleet", {})],
   FleetBrakeUnusable: [tell("DeletionBrakePulled", "Fleet", {})],
   FleetBrakeContended: [],
+  FleetShareUsed: [tell("DeletionBrakePulled", "TenMinutes", {})],
 };
 
 /** The same of one that may well be gone, which nothing proves. */

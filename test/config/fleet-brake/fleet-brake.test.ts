@@ -13,14 +13,23 @@ const brakeOver = (store: RecordStore) => createFleetBrake({ store, random: () =
 describe("the brake over a record", () => {
   test("says once that a claim has pulled it, and holds from then on", async () => {
     const brake = brakeOver(memoryRecord());
-    const first = await brake.claim(claimOf("tenant-a", 25), signal);
+    await brake.claim(claimOf("tenant-b", 10), signal);
+    const first = await brake.claim(claimOf("tenant-a", 11), signal);
     expect([first.granted.length, first.held?.code, first.pulled?.waiting]).toEqual([
-      20,
+      10,
       "FleetBrakeEngaged",
-      5,
+      1,
     ]);
-    const second = await brake.claim(claimOf("tenant-b", 1), signal);
+    const second = await brake.claim(claimOf("tenant-c", 1), signal);
     expect([second.granted, second.held?.code, second.pulled]).toEqual([[], "FleetBrakeEngaged", undefined]);
+  });
+
+  test("holds a cluster alone that has used its share, and lets the others delete", async () => {
+    const brake = brakeOver(memoryRecord());
+    const { granted, held, pulled } = await brake.claim(claimOf("tenant-a", 25), signal);
+    expect([granted.length, held?.code, pulled]).toEqual([11, "FleetShareUsed", undefined]);
+    const other = await brake.claim(claimOf("tenant-b", 3), signal);
+    expect([other.granted.length, other.held]).toEqual([3, undefined]);
   });
 
   test("whoever is behind another begins anew on what that one wrote", async () => {
@@ -31,7 +40,11 @@ describe("the brake over a record", () => {
       async swap(text, version, until) {
         if (isFirst) {
           isFirst = false;
-          await brakeOver(store).claim(claimOf("tenant-b", 19), until);
+          for (const [cluster, count] of [
+            ["tenant-b", 11],
+            ["tenant-c", 8],
+          ] as const)
+            await brakeOver(store).claim(claimOf(cluster, count), until);
         }
         return store.swap(text, version, until);
       },

@@ -48,7 +48,10 @@ describe("the brake of the fleet", () => {
     ["the twentieth deletion", deletions(["b", 19, 10]), 1, undefined, 1, undefined],
     ["the twenty-first", deletions(["b", 20, 10]), 1, undefined, 0, "Deletions"],
     ["more at a time than there is room for", deletions(["b", 18, 10]), 5, undefined, 2, "Deletions"],
-    ["thirty of one cluster", [], 30, undefined, 20, "Deletions"],
+    ["two clusters", deletions(["b", 11, 10]), 10, undefined, 9, "Deletions"],
+    ["as many as one cluster's share", deletions(["tenant-a", 10, 10]), 1, undefined, 1, undefined],
+    ["what a cluster claims beyond its share", deletions(["tenant-a", 11, 10]), 1, undefined, 0, undefined],
+    ["the same beside another's share", deletions(["tenant-a", 11, 1], ["b", 9, 1]), 9, 2, 0, undefined],
     ["the third cluster", deletions(["b", 1, 0], ["c", 1, 599]), 1, undefined, 1, undefined],
     ["the fourth cluster", deletions(["b", 1, 0], ["c", 1, 5], ["d", 1, 9]), 1, undefined, 0, "Clusters"],
     ["the fourth of 199", deletions(["b", 1, 0], ["c", 1, 5], ["d", 1, 9]), 1, 199, 0, "Clusters"],
@@ -70,10 +73,29 @@ describe("the brake of the fleet", () => {
     const admission = admit(record, claimOf(claimed));
     expect([admission.granted.length, admission.brake?.limit]).toEqual([granted, limit]);
     expect(admission.next?.brake).toEqual(admission.brake);
-    expect(admission.next && readFleetRecord(fleetRecordText(admission.next))).toEqual({
-      kind: "record",
-      record: admission.next,
+    const { next } = admission;
+    const read = next && readFleetRecord(fleetRecordText(next));
+    expect(read).toEqual(next && { kind: "record", record: next });
+  });
+
+  test("one cluster's forged claims hold that cluster alone, and only until they no longer count", () => {
+    const forged = admit(emptyFleetRecord(), claimOf(50));
+    expect([forged.granted.length, forged.hold?.code, forged.brake]).toEqual([
+      11,
+      "FleetShareUsed",
+      undefined,
+    ]);
+    expect(forged.hold?.message).toContain("39 more wait");
+    const record = forged.next as FleetRecord;
+    const others = admit(record, claimOf(3, "tenant-b"));
+    expect([others.granted.length, others.hold]).toEqual([3, undefined]);
+    expect(admit(record, claimOf(60)).brake).toBeUndefined();
+    const later = admit(record, {
+      cluster: "tenant-a",
+      now: at(721),
+      deletions: [{ uid: "next", counted: true }],
     });
+    expect([later.granted, later.hold]).toEqual([["next"], undefined]);
   });
 
   test("stays pulled, and lets nothing that nothing proves, whatever time has passed", () => {
@@ -88,22 +110,24 @@ describe("the brake of the fleet", () => {
     });
     const expected = { uid: "uid-9", counted: false };
     const later = { cluster: "tenant-z", now: at(1e6), deletions: [...claimOf(1).deletions, expected] };
-    expect(admit(pulled, later)).toEqual({ granted: [], brake: pulled.brake, next: undefined });
+    const { granted, hold, brake, next } = admit(pulled, later);
+    expect([granted, hold?.code, brake, next]).toEqual([[], "FleetBrakeEngaged", pulled.brake, undefined]);
   });
 
   test("does not count what the autoscaler has announced, and writes nothing for it", () => {
     const record = recordOf(deletions(["b", 20, 10]));
     const announced = { ...claimOf(0), deletions: [{ uid: "uid-1", counted: false }] };
-    expect(admit(record, announced)).toEqual({ granted: ["uid-1"], brake: undefined, next: undefined });
+    const { granted, hold, brake, next } = admit(record, announced);
+    expect([granted, hold, brake, next]).toEqual([["uid-1"], undefined, undefined, undefined]);
   });
 
   test("counts a deletion once that is claimed again, and from then on", () => {
-    const first = admit(recordOf([]), { ...claimOf(20), now: at(-400) }).next as FleetRecord;
-    const again = admit(first, claimOf(20));
-    expect([again.granted.length, again.brake, again.next?.deletions.length]).toEqual([20, undefined, 20]);
-    expect(countedDeletions(again.next as FleetRecord, at(500))).toHaveLength(20);
+    const first = admit(recordOf([]), { ...claimOf(11), now: at(-400) }).next as FleetRecord;
+    const again = admit(first, claimOf(11));
+    expect([again.granted.length, again.hold, again.next?.deletions.length]).toEqual([11, undefined, 11]);
+    expect(countedDeletions(again.next as FleetRecord, at(500))).toHaveLength(11);
     // The same uid in another cluster is another node.
-    expect(admit(first, claimOf(1, "tenant-b")).brake?.limit).toBe("Deletions");
+    expect(admit(first, claimOf(10, "tenant-b")).brake?.limit).toBe("Deletions");
   });
 
   test("forgets what no longer counts, so that the record stays small", () => {
@@ -130,8 +154,10 @@ describe("the brake of the fleet", () => {
 
   test("is let go by a reset, which counts what may still be under way", () => {
     const before = recordOf(deletions(["b", 3, 119], ["c", 3, 120]), { clusters: 500 });
-    const { next } = admit(before, claimOf(20));
-    const reset = resetFleetBrake(next as FleetRecord, START);
+    const { next } = admit(before, claimOf(11));
+    const more = admit(next as FleetRecord, claimOf(4, "tenant-b")).next as FleetRecord;
+    expect(more.brake?.limit).toBe("Deletions");
+    const reset = resetFleetBrake(more, START);
     expect([reset.brake, reset.clusters, reset.deletions.length]).toEqual([undefined, 500, 17]);
     expect(resetFleetBrake(before, START, 800).clusters).toBe(800);
     expect(resetFleetBrake(emptyFleetRecord(), START)).toEqual({

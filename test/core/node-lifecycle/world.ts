@@ -7,7 +7,6 @@ import { nodeLifecycleController } from "#core/node-lifecycle/controller.ts";
 import {
   admit,
   type FleetStanding,
-  holdOfFleetBrake,
   NOT_ASKED,
   type UnprovenDeletion,
 } from "#core/node-lifecycle/fleet-brake.ts";
@@ -203,10 +202,10 @@ export function createWorld(
       if (stored.kind === "unusable")
         return { granted, held: { code: "FleetBrakeUnusable", message: stored.message } };
       yield "fleet read";
-      const { granted: more, brake, next } = admit(stored.record, { cluster, deletions, now });
+      const { granted: more, hold, next } = admit(stored.record, { cluster, deletions, now });
       if (next !== undefined && !store.swap(fleetRecordText(next), read)) continue;
       yield "fleet swapped";
-      return { granted: new Set([...granted, ...more]), held: brake && holdOfFleetBrake(brake) };
+      return { granted: new Set([...granted, ...more]), held: hold };
     }
     return { granted, held: { code: "FleetBrakeContended", message: "others were first" } };
   }
