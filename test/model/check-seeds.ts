@@ -36,8 +36,11 @@ export async function checkSeeds(scenario: Scenario, options: CheckOptions): Pro
   return undefined;
 }
 
-/** A failure as it is printed: the seed, the shrunk history, what the actors did, and what is wrong at rest. */
-export function describeFailure({ scenario, seed, steps, outcome }: Failure): string {
+/** A failure as it is printed: the seed, the shrunk history, what the actors did, what is wrong at rest, and how it is run again. */
+export function describeFailure(
+  { scenario, seed, steps, outcome }: Failure,
+  flags: readonly string[] = [],
+): string {
   return [
     `${scenario}: the history of seed ${seed} breaks a property. The fewest steps that do:`,
     ...steps.map((step) => `  ${describeStep(step)}`),
@@ -45,7 +48,7 @@ export function describeFailure({ scenario, seed, steps, outcome }: Failure): st
     ...outcome.log.map((line) => `  ${line}`),
     "What is wrong:",
     ...outcome.faults.map((fault) => `  ${fault}`),
-    `Again: npm run test:model -- --cloud ${scenario} --seed ${seed}`,
+    `Again: npm run test:model -- ${["--cloud", scenario, "--seed", seed, ...flags].join(" ")}`,
   ].join("\n");
 }
 

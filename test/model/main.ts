@@ -123,7 +123,13 @@ async function work({
   // On programs one history follows the other: none may be interrupted.
   const limit = backends.moto || backends.kubeApiserver ? { shrinkMs: Number.POSITIVE_INFINITY } : {};
   const failure = await checkSeeds(scenario, { seeds, isCalm, without, ...limit });
-  if (failure !== undefined) parentPort?.postMessage(describeFailure(failure));
+  const flags = [
+    ...(backends.moto ? ["--moto"] : []),
+    ...(backends.kubeApiserver ? ["--kube-apiserver"] : []),
+    ...(isCalm ? ["--calm"] : []),
+    ...without.flatMap((kind) => ["--without", JSON.stringify(kind)]),
+  ];
+  if (failure !== undefined) parentPort?.postMessage(describeFailure(failure, flags));
   await close();
 }
 

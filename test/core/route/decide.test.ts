@@ -228,6 +228,13 @@ describe("a node", () => {
       [],
       "InstanceNotFound",
     ],
+    [
+      "whose machine has ended, and whose route leads to another machine until the node is deleted,",
+      rawNode("b", "100.64.1.0/24"),
+      { b: { kind: "missing", message: "ended" } },
+      [route("100.64.1.0/24", "x")],
+      "InstanceNotFound",
+    ],
   ])("%s gets no route, and is told; others do", (_, node, machines, more, code) => {
     const joining = rawNode("c", "100.64.2.0/24");
     const nodes = [A, node, joining];

@@ -10,9 +10,11 @@ import {
 import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
 import type { Capability } from "#clouds/cloud.ts";
 import { Cluster } from "#config/cluster.ts";
+import { canonicalJson } from "#core/hash.ts";
 import { awsWithoutWaits } from "#test/clouds/aws/aws-without-waits.ts";
 import { type AwsWorld, awsWorld } from "#test/clouds/aws/load-balancer-world.ts";
 import type { NamedService } from "#test/clouds/load-balancer-world.ts";
+import { withoutOrder } from "#test/killing/aws/state.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
 import type { ModelCloud } from "../cloud.ts";
 import type { ClusterView } from "../cluster.ts";
@@ -73,7 +75,11 @@ function createMotoCloud(
       const [, service] = /^k8s-default-(.+)-[0-9a-f]{10}$/.exec(TargetGroupName ?? "") ?? [];
       return service === undefined ? [] : [[`${TargetGroupName}`, `${service} ${Protocol} ${Port}`] as const];
     });
-    return lines.map((line) => names.reduce((named, [from, to]) => named.replaceAll(from, to), line)).sort();
+    // The names had an order of their own.
+    return lines
+      .map((line) => names.reduce((named, [from, to]) => named.replaceAll(from, to), line))
+      .map((line) => canonicalJson(withoutOrder(JSON.parse(line))))
+      .sort();
   }
 
   return {
