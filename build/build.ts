@@ -179,7 +179,10 @@ async function measured(
   return complete;
 }
 
-/** In a checkout, too, `npx serverless-ccm` is what is built: npm links the programs of other packages there, and not its own. */
+/**
+ * Links the built program into `node_modules/.bin`, as npm does for other packages. In a checkout, npx then runs this program and does
+ * not ask the registry for a package of its name, which anybody could publish.
+ */
 async function linkCommandLine(folder: string): Promise<void> {
   const link = join(ROOT, "node_modules/.bin", CLI_NAME);
   await rm(link, { force: true });

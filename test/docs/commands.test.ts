@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse } from "yaml";
@@ -19,6 +19,7 @@ import { commandsOf, namedFiles, shellBlocks } from "#test/docs/shell-blocks.ts"
 import { describeWithPart } from "#test/setup/parts.ts";
 import { ROOT } from "../../build/bundle.ts";
 import { writeZip } from "../../build/zip.ts";
+import packageJson from "../../package.json" with { type: "json" };
 
 const run = promisify(execFile);
 
@@ -33,6 +34,14 @@ async function pagesIn(folder: string): Promise<string[]> {
   return names.filter((name) => name.endsWith(".md")).map((name) => join(folder, name));
 }
 
+/** Files of a folder and its folders that hold text for people or programs. */
+async function textsIn(folder: string): Promise<string[]> {
+  const names = await readdir(join(ROOT, folder), { recursive: true, withFileTypes: true });
+  return names
+    .filter((entry) => entry.isFile() && !/\.(png|svg|gz|zip)$/.test(entry.name))
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
+}
+
 const read = (page: string): Promise<string> => readFile(join(ROOT, page), "utf8");
 
 test.each(PAGES)("%s has no commands but in blocks that are run, or that say why not", async (page) => {
@@ -42,6 +51,51 @@ test.each(PAGES)("%s has no commands but in blocks that are run, or that say why
   expect(known.match(/^( {4}|)(npx|aws|npm|kubectl|serverless-ccm|node \S+\.m?[tj]s) .*/gm) ?? []).toEqual(
     [],
   );
+});
+
+/** A command that fetches a package by our name, as nobody has published one; a file such as ./serverless-ccm-0.1.0.tgz is the reader's. */
+const FETCHES_OUR_NAME =
+  /\b(npx|bunx|(npm|pnpm|yarn|bun) (i|install|add|x|exec|dlx|create|init))\b[^\n`]*?\s@?serverless-ccm(?![\w.-]*\.tgz)/;
+
+test.each([
+  ["npx serverless-ccm decide", true],
+  ["npx --yes serverless-ccm@0.1.0 decide", true],
+  ["npm install serverless-ccm", true],
+  ["npm i --global serverless-ccm@latest", true],
+  ["npm exec -- serverless-ccm run", true],
+  ["npm install --global ./serverless-ccm-0.1.0.tgz", false],
+  ["node dist/serverless-ccm.mjs decide", false],
+  ["npx serverless deploy --stage prod", false],
+])("%s fetches what a stranger could publish: %s", (command, expected) => {
+  expect(FETCHES_OUR_NAME.test(command)).toBe(expected);
+});
+
+test("no page, manifest or message has a reader fetch a package by our name, which anybody could publish", async () => {
+  const published = [
+    "docs",
+    "infra",
+    ...new Set(Object.values(packageJson.imports).map((path) => path.split("/")[1] ?? "")),
+  ];
+  const files = await Promise.all(
+    published.filter((folder) => folder !== "test").map((folder) => textsIn(folder)),
+  );
+  const pages = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "AGENTS.md",
+    "SECURITY.md",
+    "serverless.yml",
+    "package.json",
+  ];
+  const named: string[] = [];
+  for (const file of [...pages, ...files.flat(), ...(await textsIn("build"))]) {
+    const lines = (await read(file)).split("\n");
+    lines.forEach((line, index) => {
+      if (FETCHES_OUR_NAME.test(line)) named.push(`${file}:${index + 1}: ${line.trim()}`);
+    });
+  }
+  expect(files.flat()).toEqual(expect.arrayContaining(["docs/tutorial/first-cluster.md", "cli/main.ts"]));
+  expect(named).toEqual([]);
 });
 
 test("the example event is of the cluster that the guide has as its example", async () => {
