@@ -442,5 +442,9 @@ function withClusterOptions(command: Command): Command {
     .option("--node-status-update-frequency <duration>", "how often addresses are compared", "5m0s")
     .option("--bind-address <ip>", "of /, /healthz, /readyz, /metrics", "127.0.0.1")
     .option("--port <port>", "of the same; 0 picks a free one", "10258")
+    .option(
+      "--allowed-hosts <list>",
+      "DNS names under which the same answer, besides localhost and Services'",
+    )
     .option("--dry-run", "decide and report, write nothing", false);
 }

@@ -179,6 +179,7 @@ export async function serveUntilSignal(served: Served): Promise<void> {
       shard: shard?.status,
       bindAddress: serving.bindAddress,
       port: serving.port,
+      allowedHosts: serving.allowedHosts,
     }).catch((error: unknown) => {
       throw listenError(error, serving.bindAddress, serving.port);
     });

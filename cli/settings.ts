@@ -11,6 +11,7 @@ import { readTaggingFlags, type TaggingFlags } from "#cli/tagging-flags.ts";
 import { Cluster, ClusterEntry } from "#config/cluster.ts";
 import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
 import type { ControllerName } from "#core/event.ts";
+import { parseAllowedHosts } from "#relay/served-hosts.ts";
 
 /** The flags that describe one cluster, as typed. */
 export interface ClusterFlags extends NodeFlags, LoadBalancerFlags, RouteFlags, TaggingFlags {
@@ -28,6 +29,7 @@ export interface Flags extends ClusterFlags {
   readonly nodeStatusUpdateFrequency: string;
   readonly bindAddress: string;
   readonly port: string;
+  readonly allowedHosts?: string | undefined;
   readonly quotaPercent: string;
 }
 
@@ -36,6 +38,8 @@ export interface ServingSettings {
   readonly nodeStatusUpdateFrequencySeconds: number;
   readonly bindAddress: string;
   readonly port: number;
+  /** DNS names under which the endpoints answer, besides those that they always answer under. */
+  readonly allowedHosts: readonly string[];
   /** Which part of the quotas of each cloud account this process divides among its invocations, 0 to 1. */
   readonly quotaPart: number;
 }
@@ -59,6 +63,7 @@ export function readServingSettings(flags: Flags, faults: ConfigurationFault[]):
       ) ?? Number.NaN,
     bindAddress: flags.bindAddress,
     port: readPort(flags.port, faults),
+    allowedHosts: readAllowedHosts(flags.allowedHosts, faults),
     quotaPart: readQuotaPercent(flags.quotaPercent, faults) / 100,
   };
 }
@@ -139,6 +144,13 @@ function readPort(text: string, faults: ConfigurationFault[]): number {
   if (port <= 65_535) return port;
   faults.push({ name: "--port", message: `"${text}" is no port; give 0 (any free one) to 65535` });
   return Number.NaN;
+}
+
+function readAllowedHosts(text: string | undefined, faults: ConfigurationFault[]): readonly string[] {
+  const parsed = parseAllowedHosts(text ?? "");
+  if (parsed.kind === "hosts") return parsed.hosts;
+  faults.push(...parsed.faults.map((message) => ({ name: "--allowed-hosts", message })));
+  return [];
 }
 
 function readQuotaPercent(text: string, faults: ConfigurationFault[]): number {

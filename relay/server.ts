@@ -1,5 +1,5 @@
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 import { messageOf } from "#core/message-of.ts";
 import { shown } from "#core/shown-text.ts";
 import { type Clock, systemClock } from "#kube/follow/clock.ts";
@@ -9,6 +9,7 @@ import { CONTENT_SECURITY_POLICY } from "#relay/page/parts.ts";
 import type { Relay } from "#relay/relay.ts";
 import type { ServedMetrics } from "#relay/report/process-metrics.ts";
 import { clustersPage, type Page, readinessOf, readinessOfAll } from "#relay/report/readiness.ts";
+import { servedHosts } from "#relay/served-hosts.ts";
 import type { ShardStatus } from "#relay/sharding/shard.ts";
 import type { Metrics } from "#relay/workers/messages.ts";
 
@@ -25,6 +26,8 @@ export interface RelayServerOptions {
   readonly bindAddress: string;
   /** 0 for any free one. */
   readonly port: number;
+  /** DNS names under which it answers, besides the bind address, IP addresses, localhost and names of Services. */
+  readonly allowedHosts?: readonly string[] | undefined;
 }
 
 /** The endpoints that operators and probes ask. */
@@ -38,7 +41,10 @@ export interface RelayServer {
 export async function startRelayServer(options: RelayServerOptions): Promise<RelayServer> {
   const { relay, platform, shard, values, clock = systemClock } = options;
   const page = createPage({ status: relay.status, values, platform, shard, clock });
-  const server = createServer((request, response) => {
+  const isServed = servedHosts([options.bindAddress, ...(options.allowedHosts ?? [])]);
+  const server = createServer(LIMITS, (request, response) => {
+    const { host } = request.headers;
+    if (!isServed(host)) return answer(response, 421, misdirected(host));
     if (request.method !== "GET" && request.method !== "HEAD")
       return answer(response, 405, "only GET is answered\n");
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
@@ -47,10 +53,8 @@ export async function startRelayServer(options: RelayServerOptions): Promise<Rel
     const { status, text } = pageOf(path, options);
     answer(response, status, text);
   });
-  // Probes ask in milliseconds; whoever takes longer is not one.
-  server.requestTimeout = 10_000;
-  server.headersTimeout = 5_000;
-  server.maxConnections = 200;
+  server.timeout = IDLE_TIMEOUT_MS;
+  boundConnections(server, MAX_CONNECTIONS);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(options.port, options.bindAddress, () => {
@@ -69,6 +73,47 @@ export async function startRelayServer(options: RelayServerOptions): Promise<Rel
       await closed;
     },
   };
+}
+
+/** Probes ask in milliseconds; whoever takes longer is not one. */
+const LIMITS = { requestTimeout: 10_000, headersTimeout: 5_000, connectionsCheckingInterval: 1_000 };
+/** Nobody who reads an answer pauses for so long. */
+const IDLE_TIMEOUT_MS = 30_000;
+const MAX_CONNECTIONS = 200;
+
+/**
+ * Keeps at most so many connections, and takes every new one: for it the one is ended that has been without a request for longest, or,
+ * where all others have one, the oldest. So nobody keeps a probe out by holding connections, as they could if new ones were refused.
+ */
+function boundConnections(server: Server, limit: number): void {
+  // Sets remember the order of insertion, so the first is the oldest.
+  const waiting = new Set<Socket>();
+  const answering = new Set<Socket>();
+  server.on("connection", (socket) => {
+    if (waiting.size + answering.size >= limit) {
+      const [oldest] = waiting.size > 0 ? waiting : answering;
+      if (oldest !== undefined) forget(oldest).destroy();
+    }
+    waiting.add(socket);
+    socket.once("close", () => forget(socket));
+  });
+  server.on("request", ({ socket }, response) => {
+    if (waiting.delete(socket)) answering.add(socket);
+    response.once("close", () => {
+      if (answering.delete(socket)) waiting.add(socket);
+    });
+  });
+
+  function forget(socket: Socket): Socket {
+    waiting.delete(socket);
+    answering.delete(socket);
+    return socket;
+  }
+}
+
+function misdirected(host: string | undefined): string {
+  const name = JSON.stringify(shown(host ?? "", 256));
+  return `the relay does not answer as ${name}: ask by its IP address or as localhost, or list the name in --allowed-hosts\n`;
 }
 
 const CLUSTER_PATH = /^\/readyz\/clusters\/([^/]+)$/;

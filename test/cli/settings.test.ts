@@ -314,6 +314,28 @@ describe("readServingSettings", () => {
     expect(faults).toEqual([]);
   });
 
+  test.each<[string | undefined, readonly string[]]>([
+    [undefined, []],
+    ["relay.example.org", ["relay.example.org"]],
+    [" a.example, ,b_c.example. ", ["a.example", "b_c.example."]],
+  ])("reads that %j are the names under which it answers", (allowedHosts, hosts) => {
+    const faults: ConfigurationFault[] = [];
+    expect(readServingSettings(flags({ allowedHosts }), faults)).toMatchObject({ allowedHosts: hosts });
+    expect(faults).toEqual([]);
+  });
+
+  test.each<[string, readonly string[]]>([
+    ["*", ['"*" is no DNS name']],
+    ["a.example:80,https://b.example,c.example", ['"a.example:80" is no', '"https://b.example" is no']],
+    [Array.from({ length: 101 }, (_, each) => `h${each}`).join(), ["101 names; give at most 100"]],
+  ])("refuses the names in %j under which it would answer", (allowedHosts, messages) => {
+    const faults: ConfigurationFault[] = [];
+    readServingSettings(flags({ allowedHosts }), faults);
+    expect(faults).toEqual(
+      messages.map((message) => ({ name: "--allowed-hosts", message: expect.stringContaining(message) })),
+    );
+  });
+
   test.each(["0", "101", "-1", "50%", "0.5", "", "1e2", "ten"])("refuses %j of them", (quotaPercent) => {
     const faults: ConfigurationFault[] = [];
     readServingSettings(flags({ quotaPercent }), faults);
