@@ -129,6 +129,7 @@ function refuse(
   const question = { ...wish.question, onlyTargets: true } as const;
   const actions = model.followNodes?.(question, answer.state, settings);
   if (actions === undefined) return told;
+  if ("kind" in actions) return { ...told, afterSeconds: Math.min(afterSeconds, actions.afterSeconds) };
   const facts = factsOf(wish, ingressOf(service), now);
   const isDone = actions.length === 0;
   const claimed = isDone

@@ -144,14 +144,15 @@ export interface LoadBalancerModel {
   /**
    * Returns the actions by which the load balancer that is there comes to send to the question's nodes, while something else that the
    * Service asks for is refused: targets are registered and deregistered, and what new targets need in order to be reached is opened.
-   * All else stays as it is. Returns undefined where the cloud shows no load balancer of the Service, or where its targets cannot be told.
+   * All else stays as it is. Returns `wait` while the cloud is still at an earlier change, and undefined where it shows no load balancer
+   * of the Service, or where its targets cannot be told.
    * `question.onlyTargets` is set, but the observation may hold more. Without this function the targets stay as well.
    */
   followNodes?(
     question: LoadBalancerQuestion,
     observed: unknown,
     settings: Settings,
-  ): readonly LoadBalancerAction[] | undefined;
+  ): readonly LoadBalancerAction[] | Extract<LoadBalancerStep, { readonly kind: "wait" }> | undefined;
   /** What was made is seen from then on, by whoever asks: then "there is none" is believed at once. */
   readonly showsAtOnce?: true;
   /** Whether the load balancer that a Service asks for by now is among what the cloud was seen to have; so without it. */

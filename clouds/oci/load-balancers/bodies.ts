@@ -16,7 +16,7 @@ export function backendSetBody(
   const kept = new Map((there?.backends ?? []).map((backend) => [backendKey(backend), backend]));
   const backends = addresses[port.family].map((ipAddress) => {
     const backend = { ipAddress, port: port.nodePort };
-    return kept.get(backendKey(backend)) ?? newBackend(wanted, backend);
+    return kept.get(backendKey(backend)) ?? newBackend(wanted.kind, backend);
   });
   const { sessionPersistenceConfiguration, lbCookieSessionPersistenceConfiguration } = there ?? {};
   return {
@@ -36,7 +36,11 @@ export function backendKey({ ipAddress, port }: Pick<Backend, "ipAddress" | "por
   return `${canonicalIp(ipAddress ?? "") ?? ipAddress ?? ""}:${port}`;
 }
 
-function newBackend({ kind }: Wanted, backend: { readonly ipAddress: string; readonly port: number }) {
+/** A backend as it is made. */
+export function newBackend(
+  kind: Wanted["kind"],
+  backend: { readonly ipAddress: string; readonly port: number },
+) {
   return { ...(kind === "lb" ? {} : { name: backendKey(backend) }), ...backend, weight: 1 };
 }
 

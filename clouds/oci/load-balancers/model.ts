@@ -2,6 +2,7 @@ import { kindOf } from "#clouds/oci/load-balancers/annotations/read-annotations.
 import { configurationOf } from "#clouds/oci/load-balancers/configuration.ts";
 import { desiredOf } from "#clouds/oci/load-balancers/desired.ts";
 import { foldAction } from "#clouds/oci/load-balancers/fold.ts";
+import { followNodesOnOci } from "#clouds/oci/load-balancers/follow-nodes.ts";
 import { ociOrphanModel } from "#clouds/oci/load-balancers/orphans/model.ts";
 import { plan } from "#clouds/oci/load-balancers/plan.ts";
 import { problemOf } from "#clouds/oci/load-balancers/problem-of.ts";
@@ -30,6 +31,7 @@ export const ociLoadBalancerModel: LoadBalancerModel = {
       (seen) => seen.kind === kind && isOfCluster(seen.balancer.freeformTags ?? undefined, cluster),
     );
   },
+  followNodes: followNodesOnOci,
   fold: (observed, action, result) => foldAction(observed as OciState, action, result),
   problemOf,
   // Nobody was served by a load balancer that could not be made: the group that was made for it goes again.

@@ -57,8 +57,10 @@ const MAX_WORDS = 300;
 
 const AS_MADE = "what it was when the load balancer was made";
 
+type Waiting = Extract<LoadBalancerStep, { readonly kind: "wait" }>;
+
 /** OCI is at it, and takes nothing else before that is done. */
-export function busyWith({ balancer, isBusy }: SeenBalancer): LoadBalancerStep | undefined {
+export function busyWith({ balancer, isBusy }: SeenBalancer): Waiting | undefined {
   const { id, lifecycleState } = balancer;
   if (BUSY.has(lifecycleState)) return wait(lifecycleState, `${id} is ${lifecycleState}`);
   return isBusy ? wait("WorkRequest", `a work request of ${id} is not done`) : undefined;
@@ -85,6 +87,6 @@ export function refused(problem: Problem): LoadBalancerStep {
 }
 
 /** OCI is at it; a change of a load balancer takes it so long, at the least. */
-export function wait(code: string, message: string): LoadBalancerStep {
+export function wait(code: string, message: string): Waiting {
   return { kind: "wait", because: { code, message }, afterSeconds: 10 };
 }

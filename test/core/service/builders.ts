@@ -62,7 +62,7 @@ export interface Script {
   isShared?: boolean;
   hasNoTargets?: true;
   /** Whether targets follow the nodes while something else is refused; they stay without it. */
-  follows?: boolean;
+  follows?: boolean | Extract<LoadBalancerStep, { readonly kind: "wait" }>;
   /** Whether what was made goes again, where there was nothing before. */
   isUndone?: boolean;
 }
@@ -96,11 +96,12 @@ export function shelfModel(script: Script = {}): LoadBalancerModel {
     next: (question, observed) => script.next ?? next(question, observed),
     fold: (_observed, action, result) => (action.action === "TakeDown" ? null : result),
     ...(script.isShared === undefined ? {} : { isShared: () => script.isShared === true }),
-    ...(script.follows === true
+    ...(script.follows !== undefined
       ? {
           followNodes: ({ service, nodes }: LoadBalancerQuestion, observed: unknown) => {
             const shelf = observed as Shelf | null;
             if (shelf === null) return undefined;
+            if (typeof script.follows === "object") return script.follows;
             const targets = nodes.flatMap((node) => targetOf(node, service) ?? []);
             const parameters = { wish: shelf.wish, targets };
             const isSame = shelf.targets.join() === targets.join();

@@ -116,6 +116,20 @@ describe("a Service with a load balancer that asks for something that is refused
     expect(mended.decisions.map(({ kind }) => kind)).toEqual(["change", "unchanged"]);
   });
 
+  test("waits for a change that the cloud is still at, and tells what is refused", async () => {
+    const wait = {
+      kind: "wait",
+      because: { code: "WorkRequest", message: "busy" },
+      afterSeconds: 10,
+    } as const;
+    const script: Script = { before: REFUSED, follows: wait };
+    const { decisions, shelf } = await converged(edited(SERVED), SHELF, TWO, script);
+    expect(decisions).toMatchObject([
+      { kind: "retry", because: { code: "InvalidAnnotation" }, afterSeconds: 10 },
+    ]);
+    expect(shelf).toEqual(SHELF);
+  });
+
   test("retries soon where the cloud did not answer, and tells what is refused", async () => {
     const controller = await controllerWith({ before: REFUSED, follows: true });
     const answer = { kind: "error", code: "Throttled", message: "slow down" };

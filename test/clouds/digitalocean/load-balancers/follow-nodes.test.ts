@@ -48,7 +48,7 @@ async function follow(
   const [answer] = (await capability?.observe([question], aCall()))?.answers ?? [];
   if (capability === undefined || answer?.kind !== "observed") throw new Error(JSON.stringify(answer));
   let state: unknown = JSON.parse(JSON.stringify(answer.state));
-  const actions: readonly LoadBalancerAction[] | undefined = model.followNodes?.(question, state, settings);
+  const actions = model.followNodes?.(question, state, settings) as readonly LoadBalancerAction[] | undefined;
   for (const action of actions ?? []) {
     const precondition = { uid: service.metadata.uid, deleting: false };
     const whole = { on: "cloud", capability: "loadBalancers", ...action, precondition } as const;

@@ -1,4 +1,5 @@
 import { createPrivateKey } from "node:crypto";
+import { expect } from "vitest";
 import type { Cloud } from "#clouds/cloud.ts";
 import { createEntrance } from "#clouds/entrance.ts";
 import { createOciApis } from "#clouds/oci/api.ts";
@@ -6,7 +7,7 @@ import { OciCloudConfig } from "#clouds/oci/kind.ts";
 import { createLoadBalancers } from "#clouds/oci/load-balancers/capability.ts";
 import { ociLoadBalancerModel } from "#clouds/oci/load-balancers/model.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
-import type { LoadBalancerQuestion, LoadBalancerStep } from "#core/service/model.ts";
+import type { LoadBalancerAction, LoadBalancerQuestion, LoadBalancerStep } from "#core/service/model.ts";
 import type { Settings } from "#core/settings.ts";
 import { API_KEY } from "#test/clouds/oci/fake/credentials.ts";
 import { cloudOf, type FakeAccount } from "#test/clouds/oci/load-balancers/fake-account.ts";
@@ -28,6 +29,8 @@ export interface Player {
   round(question: LoadBalancerQuestion): Promise<Played>;
   /** Rounds until nothing is left to wait for; fails where that takes more than `limit`. */
   settle(question: LoadBalancerQuestion, limit?: number): Promise<Played>;
+  /** Rounds of following the nodes while something is refused, until nothing is left; undefined where the model leaves them alone. */
+  follow(question: LoadBalancerQuestion): Promise<readonly LoadBalancerAction[] | undefined>;
   close(): void;
 }
 
@@ -91,6 +94,32 @@ export function createPlayer(account: FakeAccount, more: Readonly<Record<string,
         if (played.end.kind !== "wait") return { end: played.end, actions, rounds };
       }
       throw new Error(`it is waited for still: ${actions.join(", ")}`);
+    },
+    async follow({ service, nodes }) {
+      const question = { service, nodes, wanted: true, onlyTargets: true } as const;
+      const sent: LoadBalancerAction[] = [];
+      for (let rounds = 0; rounds < 20; rounds += 1) {
+        const { answers } = await capability.observe([question], CALL);
+        const [answer] = answers;
+        if (answer?.kind !== "observed") throw new Error(`observed: ${JSON.stringify(answer)}`);
+        const state: unknown = JSON.parse(JSON.stringify(answer.state));
+        const actions = ociLoadBalancerModel.followNodes?.(question, state, ofPlayer);
+        if (actions === undefined) return undefined;
+        if ("kind" in actions) continue;
+        if (actions.length === 0) return sent;
+        const [action, ...others] = actions;
+        if (action === undefined || others.length > 0) throw new Error("OCI takes one change at a time");
+        const precondition = { uid: service.metadata.uid, deleting: false };
+        const whole = { on: "cloud", capability: "loadBalancers", ...action, precondition } as const;
+        const done = await capability.act(whole, CALL);
+        if (done.answer.kind !== "done") throw new Error(JSON.stringify(done.answer));
+        const folded = ociLoadBalancerModel.fold(state, action, done.answer.result);
+        expect(ociLoadBalancerModel.followNodes?.(question, folded, ofPlayer)).toMatchObject({
+          kind: "wait",
+        });
+        sent.push(action);
+      }
+      throw new Error("the nodes are followed for ever");
     },
     close: () => apis.close(),
   };
