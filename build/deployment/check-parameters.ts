@@ -60,11 +60,19 @@ const CHECKS: readonly ((deployment: Deployment) => readonly string[])[] = [
     "signInKeys",
     "signInRoleArn",
     "alarmTopicArn",
+    "codeSigningConfigArn",
   ].map(arns),
   ...["signInSecrets", "signInRoleArn"].map(placeholders),
   ({ given: { alarmTopicArn: topic }, region }) =>
     topic !== undefined && !new RegExp(`^arn:[^:]+:sns:${region}:\\d{12}:[^:]+$`).test(topic)
       ? [`alarmTopicArn: "${topic}" is not the ARN of an SNS topic of ${region}, where the alarms are`]
+      : [],
+  ({ given: { codeSigningConfigArn: arn }, region }) =>
+    arn !== undefined &&
+    !new RegExp(`^arn:[^:]+:lambda:${region}:\\d{12}:code-signing-config:csc-[a-z0-9]{17}$`).test(arn)
+      ? [
+          `codeSigningConfigArn: "${arn}" is not the ARN of a code signing configuration of ${region}, where the functions are`,
+        ]
       : [],
 ];
 

@@ -30,8 +30,8 @@ export function choosableOf(functions: readonly string[]): string[] {
 }
 
 /**
- * Leaves out every function whose controller is not among the chosen: itself, its role, and each place at which another resource names
- * one of the two, by `Ref` or at the end of an ARN.
+ * Leaves out every function whose controller is not among the chosen: itself, its role, what extends its resource, and each place at
+ * which another resource names function or role, by `Ref` or at the end of an ARN.
  */
 export function leaveOut(
   chosen: readonly string[],
@@ -39,8 +39,10 @@ export function leaveOut(
   resources: unknown,
 ): Chosen {
   const isKept = (name: string): boolean => chosen.includes(FOLLOWS[name] ?? name) || name === "sweep";
-  const gone = Object.entries(functions).flatMap(([name, definition]) => (isKept(name) ? [] : [definition]));
+  const left = Object.keys(functions).filter((name) => !isKept(name));
+  const gone = left.flatMap((name) => functions[name] ?? []);
   const roles = new Set(gone.map(({ role }) => role));
+  const keys = new Set([...roles, ...left.map(logicalId)]);
   const ends = gone.flatMap(({ name }) => [`:function:${name}`, `:rule/${name}`]);
   const isGone = (value: unknown): boolean => {
     if (typeof value !== "object" || value === null) return false;
@@ -54,8 +56,13 @@ export function leaveOut(
     if (Array.isArray(value)) return value.filter((item) => !isGone(item)).map(prune);
     if (typeof value !== "object" || value === null) return value;
     return Object.fromEntries(
-      Object.entries(value).flatMap(([key, item]) => (roles.has(key) ? [] : [[key, prune(item)]])),
+      Object.entries(value).flatMap(([key, item]) => (keys.has(key) ? [] : [[key, prune(item)]])),
     );
   };
   return { functions: Object.keys(functions).filter(isKept), resources: prune(resources) };
+}
+
+/** The name of a function's resource in the template, as osls makes it of the function's name. */
+function logicalId(name: string): string {
+  return `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll("-", "Dash")}LambdaFunction`;
 }

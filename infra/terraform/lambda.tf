@@ -20,6 +20,7 @@ resource "aws_lambda_function" "function" {
   timeout                        = each.value.timeout
   layers                         = [for arn in [var.clusters_layer_arn] : arn if arn != null]
   reserved_concurrent_executions = var.reserved_concurrency
+  code_signing_config_arn        = var.code_signing_config_arn
 
   environment {
     variables = local.environment

@@ -167,6 +167,17 @@ variable "reserved_concurrency" {
   }
 }
 
+variable "code_signing_config_arn" {
+  description = "Lambda's code signing configuration: by it each function takes signed zips and layers alone."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = can(regex("^arn:[^:]+:lambda:${local.region}:[0-9]{12}:code-signing-config:csc-[a-z0-9]{17}$", coalesce(var.code_signing_config_arn, "arn:aws:lambda:${local.region}:000000000000:code-signing-config:csc-00000000000000000")))
+    error_message = "code_signing_config_arn is the ARN of a code signing configuration of the functions' region: arn:aws:lambda:REGION:ACCOUNT:code-signing-config:csc-ID."
+  }
+}
+
 variable "sweep_every_minute" {
   description = "Whether the sweep is invoked every minute; it is deployed in any case."
   type        = bool

@@ -36,6 +36,8 @@ const ROWS: readonly Row[] = [
       fips: "true",
       alarmTopicArn: "arn:aws-us-gov:sns:us-gov-west-1:123456789012:on-call",
       assumeRoleArn: "arn:aws-us-gov:iam::*:role/serverless-ccm",
+      codeSigningConfigArn:
+        "arn:aws-us-gov:lambda:us-gov-west-1:123456789012:code-signing-config:csc-0f6c334abcdea4d8b",
       vpcSubnetIds: "subnet-0123456789abcdef0",
       vpcSecurityGroupIds: "sg-0123456789abcdef0",
     },
@@ -99,6 +101,14 @@ describeWithPart("aws-tools", "a deployment", ({ cfnLint }) => {
       }
       const asked = new Set([...text.matchAll(/\{"Ref":"([^"]+)"\}/g)].map(([, name = ""]) => name));
       for (const name of asked) if (!name.startsWith("AWS::")) expect(resources).toHaveProperty([name]);
+    },
+  );
+
+  test.each(each)(
+    "to $region has every function verify signatures, where a configuration is given",
+    (row) => {
+      const configurations = row.of().functions.map(({ Properties }) => Properties.CodeSigningConfigArn);
+      expect(configurations).toEqual(row.functions.map(() => row.parameters["codeSigningConfigArn"]));
     },
   );
 

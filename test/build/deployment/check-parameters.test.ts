@@ -4,6 +4,7 @@ import { faultsOfParameters } from "../../../build/deployment/check-parameters.t
 const KNOWN = [
   "alarmTopicArn",
   "assumeRoleArn",
+  "codeSigningConfigArn",
   "controllers",
   "fips",
   "otlpEndpoint",
@@ -68,6 +69,19 @@ const ROWS: readonly [Readonly<Record<string, string>>, string, readonly string[
   [{ otlpEndpoint: "https://me:secret@collector" }, "us-east-1", ["otlpEndpoint: not the URL"]],
   [{ fips: "yes" }, "us-east-1", ['fips: "yes" is neither true nor false']],
   [{ fips: "true" }, "eu-central-1", ["fips: eu-central-1 has no FIPS endpoints"]],
+  [{ codeSigningConfigArn: signingConfig("us-east-1") }, "us-east-1", []],
+  [
+    { codeSigningConfigArn: signingConfig("us-west-2") },
+    "us-east-1",
+    [
+      `codeSigningConfigArn: "${signingConfig("us-west-2")}" is not the ARN of a code signing configuration of us-east-1`,
+    ],
+  ],
+  [
+    { codeSigningConfigArn: "csc-0f6c334abcdea4d8b" },
+    "us-east-1",
+    ["codeSigningConfigArn: ", "codeSigningConfigArn: "],
+  ],
   [{ assumeRoleArn: "ccm" }, "us-east-1", ['assumeRoleArn: "ccm" is no ARN; it begins with arn:aws:']],
   [
     { signInSecrets: "arn:aws-us-gov:ssm:a,arn:aws:ssm:b" },
@@ -90,3 +104,7 @@ test.each(ROWS)("%j in %s: %j", (given, region, beginnings) => {
   const faults = faultsOfParameters({ given, region, known: KNOWN, choosable: ["node", "csr"] });
   expect(faults.map((fault, index) => fault.slice(0, beginnings[index]?.length))).toEqual(beginnings);
 });
+
+function signingConfig(region: string): string {
+  return `arn:aws:lambda:${region}:123456789012:code-signing-config:csc-0f6c334abcdea4d8b`;
+}

@@ -57,3 +57,14 @@ test("what has a URL can be chosen, and is not there unless it is", () => {
   expect(choosableOf(functions)).toEqual(["node", "admission"]);
   expect(defaultOf(functions)).toEqual(["node"]);
 });
+
+test("what a function's resource is extended by goes with the function", () => {
+  const extensions = {
+    NodeLambdaFunction: { Properties: {} },
+    NodeDashlifecycleLambdaFunction: { Properties: {} },
+    Ec2DasheventsLambdaFunction: { Properties: {} },
+  };
+  expect(leaveOut(["node"], FUNCTIONS, [{ extensions }]).resources).toEqual([
+    { extensions: { NodeLambdaFunction: { Properties: {} } } },
+  ]);
+});

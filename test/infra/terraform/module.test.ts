@@ -42,6 +42,8 @@ const ROWS = [
       vpcSecurityGroupIds: "sg-1",
       sweepEveryMinute: "false",
       otlpEndpoint: "http://collector:4318",
+      codeSigningConfigArn:
+        "arn:aws-us-gov:lambda:us-gov-west-1:123456789012:code-signing-config:csc-0f6c334abcdea4d8b",
       stopSwitchPath: "/ccm/stop",
       fleetBrake: "my-bucket/cells/one.json",
     },
@@ -59,6 +61,8 @@ const ROWS = [
       vpc_security_group_ids: ["sg-1"],
       sweep_every_minute: false,
       otlp_endpoint: "http://collector:4318",
+      code_signing_config_arn:
+        "arn:aws-us-gov:lambda:us-gov-west-1:123456789012:code-signing-config:csc-0f6c334abcdea4d8b",
       stop_switch_path: "/ccm/stop",
       fleet_brake: "my-bucket/cells/one.json",
     },
@@ -201,6 +205,10 @@ await describeWithTerraform("the Terraform module", (program) => {
     ],
     [{ reserved_concurrency: 0 }, "reserved_concurrency is a number of invocations, of at least 1"],
     [{ alarm_topic_arn: "on-call" }, "alarm_topic_arn is the ARN of an SNS topic"],
+    [
+      { code_signing_config_arn: "arn:aws:lambda:us-east-1:1:code-signing-config:csc-0f6c334abcdea4d8b" },
+      "code_signing_config_arn is the ARN of a code signing configuration of the functions' region",
+    ],
     [{ clusters_layer_arn: "arn:aws:lambda:x" }, "clusters_layer_arn is the ARN of a layer's version"],
     [{ assume_role_arn: "ccm" }, "assume_role_arn is the ARN of a role, or a pattern"],
     [{ sign_in_role_arn: "ccm" }, "sign_in_role_arn is the ARN of a role, or a pattern"],

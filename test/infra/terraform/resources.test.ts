@@ -63,6 +63,7 @@ const MADE_OF: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     timeout: `\${each.value.timeout}`,
     filename: `\${var.package_folder}/\${each.key}.zip`,
     reserved_concurrent_executions: `\${var.reserved_concurrency}`,
+    code_signing_config_arn: `\${var.code_signing_config_arn}`,
   },
   "aws_lambda_function_event_invoke_config.function": {
     for_each: `\${local.functions}`,
