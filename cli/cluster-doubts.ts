@@ -1,5 +1,6 @@
 import { cloudKindOf } from "#clouds/kinds.ts";
 import type { Cluster } from "#config/cluster.ts";
+import { sharedNetworkWarnings } from "#config/ownership.ts";
 import { FUNCTION_IDENTITIES } from "#core/identities.ts";
 import { taggingWatch } from "#core/tagging/watch.ts";
 import { NAMED_WATCHES } from "#core/watches.ts";
@@ -27,10 +28,26 @@ const MINTED =
 
 const NO_TAGS = `tagging.tags: there are none, and the controller ${taggingWatch.name} does nothing without`;
 
+/** What is most likely a mistake in the entry of a cluster, in one line. */
+export interface ConfigurationWarning {
+  readonly cluster: string;
+  readonly message: string;
+}
+
+/** Returns the warnings about the clusters of a home, those about several of them included. */
+export function configurationWarnings(clusters: readonly Cluster[]): readonly ConfigurationWarning[] {
+  const shared = sharedNetworkWarnings(clusters);
+  return clusters.flatMap((cluster) => {
+    const ofNetwork = shared.get(cluster.name);
+    const messages = [...doubtsOf(cluster), ...(ofNetwork === undefined ? [] : [ofNetwork])];
+    return messages.map((message) => ({ cluster: cluster.name, message }));
+  });
+}
+
 /** A line for the log about the doubts there are, some of them named; undefined where there are none. */
 export function doubtLine(clusters: readonly Cluster[]): Readonly<Record<string, unknown>> | undefined {
-  const doubts = clusters.flatMap((cluster) =>
-    doubtsOf(cluster).map((doubt) => `cluster ${cluster.name}: ${doubt}`),
+  const doubts = configurationWarnings(clusters).map(
+    ({ cluster, message }) => `cluster ${cluster}: ${message}`,
   );
   if (doubts.length === 0) return undefined;
   return {

@@ -1,4 +1,4 @@
-import { doubtsOf } from "#cli/cluster-doubts.ts";
+import { configurationWarnings } from "#cli/cluster-doubts.ts";
 import { faultsOfReading, neededClustersFile } from "#cli/clusters-file.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { signInFaultOf } from "#cli/connect-relay.ts";
@@ -44,8 +44,8 @@ export async function checkClusters(flags: CheckFlags, write: Write): Promise<vo
   const file = fileOf(flags);
   const { clusters, faulty } = await contentOf(file, flags);
   for (const { faults } of faulty) for (const fault of faults) write(faultLine(file, fault));
-  for (const cluster of clusters)
-    for (const doubt of doubtsOf(cluster)) write(`${file}: cluster ${cluster.name}: warning: ${doubt}`);
+  for (const { cluster, message } of configurationWarnings(clusters))
+    write(`${file}: cluster ${cluster}: warning: ${message}`);
   const unusable = whose === undefined ? [] : await signInFaults(clusters, whose);
   for (const line of unusable) write(line);
   const refused = flags.connect === true ? await connectionFaults(flags) : [];

@@ -79,9 +79,10 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
 
   function refuse(name: string | undefined, entries: readonly FaultyEntry[]): void {
     const faults = entries.flatMap((entry) => entry.faults);
-    log({ level: "error", event: "ClusterEntryFaulty", cluster: name, file, faults });
+    const held = entries.find((entry) => entry.held !== undefined)?.held;
+    log({ level: "error", event: "ClusterEntryFaulty", cluster: name, file, faults, held });
     if (name !== undefined)
-      keptOf(name).setEntryFault({ code: "NotConfigured", message: sentenceOf(file, faults) });
+      keptOf(name).setEntryFault({ code: held ?? "NotConfigured", message: sentenceOf(file, faults) });
   }
 
   take(options.content);

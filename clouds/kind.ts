@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { ClusterObjects } from "#clouds/cluster-objects.ts";
+import type { OwnershipClaim } from "#clouds/ownership-claim.ts";
 
 /** The environment of a process, as `process.env` is. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -42,6 +43,11 @@ export interface CloudKind<Schema extends CloudSchema = CloudSchema> {
   credentialSource(config: z.output<Schema>): string;
   /** Equal for configurations that spend from the same API quotas; holds no secret. Empty where nobody is asked but the cluster itself. */
   quotaKey(config: z.output<Schema>): string;
+  /**
+   * By what the account's resources are told to be the cluster's of this name; two clusters whose claims agree are not both served.
+   * Absent where there is no account that clusters could share.
+   */
+  ownership?(config: z.output<Schema>, clusterName: string): OwnershipClaim | undefined;
   /** What is no fault, and most likely a mistake, such as a region that nobody knew when this was built; each in one line. */
   doubts?(config: z.output<Schema>): readonly string[];
   /**

@@ -8,6 +8,7 @@ import { type Fault, pathOf } from "#core/faults.ts";
 
 /** What a clusters file says: the clusters that can be used, and the entries that cannot. */
 export interface ClustersFile {
+  /** The oldest first, as far as the home knows. */
   readonly clusters: readonly Cluster[];
   readonly faulty: readonly FaultyEntry[];
 }
@@ -17,7 +18,13 @@ export interface FaultyEntry {
   /** Undefined where not even that can be told. */
   readonly name: string | undefined;
   readonly faults: readonly ClustersFault[];
+  /** Why an entry that could be used by itself is not, where that is because of another one. */
+  readonly held?: HeldReason;
 }
+
+/** Codes of entries that another one keeps from being served: its cloud, or its name, is the other's. */
+export const HELD_REASONS = ["SameOwnership", "SameName"] as const;
+export type HeldReason = (typeof HELD_REASONS)[number];
 
 /** One thing that is wrong with a clusters file, by its path in there and by where that stands. */
 export interface ClustersFault extends Fault, Partial<Position> {

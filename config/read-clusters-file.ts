@@ -16,7 +16,11 @@ export async function readClusters(file: string): Promise<ClustersFile> {
 }
 
 /** The clusters of a file by name, and all that can be used. */
-export type ClustersOfFile = Clusters & { readonly all: () => Promise<readonly Cluster[]> };
+export type ClustersOfFile = Clusters & {
+  readonly all: () => Promise<readonly Cluster[]>;
+  /** The same with the entries that cannot be used. */
+  readonly content: () => Promise<ClustersFile>;
+};
 
 /**
  * Clusters out of a file, which is read again when it changes. Rejects with `ClustersFileError` where the file, or the
@@ -37,7 +41,8 @@ export function readClustersFile(file: string): ClustersOfFile {
     if (faults.length > 0) throw new ClustersFileError("Invalid", file, faults);
     return clusters.find((cluster) => cluster.name === name);
   };
-  return Object.assign(byName, { all: async () => (await read(false)).clusters });
+  const content = (): Promise<ClustersFile> => read(false);
+  return Object.assign(byName, { all: async () => (await content()).clusters, content });
 }
 
 /**

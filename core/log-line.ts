@@ -21,7 +21,8 @@ export const LOG_EVENTS = {
   NoClusterUsable: "no entry of the `file` can be used now; each is followed as soon as it can be",
   ClustersRead: "the `file` of clusters has new content",
   ClustersFileFaulty: "the `file` of clusters cannot be read; what is known goes on",
-  ClusterEntryFaulty: "an entry of the `file` cannot be used; what is known of the cluster goes on",
+  ClusterEntryFaulty:
+    "an entry of the `file` cannot be used, or is `held` because of another one; what is known of the cluster goes on",
   SignInUnusable: "the relay cannot sign in to the cluster with what its entry names; it is tried again",
   ClusterAdded: "the cluster is followed from now on",
   ClusterChanged: "the cluster is followed by its new entry",

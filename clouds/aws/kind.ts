@@ -93,6 +93,19 @@ export const aws = cloudKind({
   // they are read, but the same keys are of the same one.
   quotaKey: ({ roleArn, credentials, region }) =>
     `aws ${roleArn?.split(":")[4] ?? (credentials === undefined ? "default" : referenceWords(credentials))} ${region}`,
+  // Without `clusterTag` the cluster's name is what a tag has to say, where an instance has one.
+  ownership({ roleArn, credentials, region, vpc, clusterTag }, clusterName) {
+    const account = roleArn?.split(":")[4];
+    const source =
+      credentials === undefined ? "of this process's credentials" : `of ${referenceWords(credentials)}`;
+    return {
+      place: `account ${account ?? source}, region ${region}`,
+      isPlaceCertain: account !== undefined,
+      marks: [`tag kubernetes.io/cluster/${clusterTag ?? clusterName}`],
+      network: vpc === undefined ? undefined : { kind: "id", value: vpc },
+      takesUnmarked: clusterTag === undefined,
+    };
+  },
   labelPrefixes: [OWN_LABEL_PREFIX],
   labelsOf: ({ labelsFromTags = [] }) => labelsFromTags.map(({ label }) => label),
   doubts: ({ region }) =>

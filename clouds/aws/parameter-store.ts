@@ -42,6 +42,6 @@ export function createParameterStore() {
   };
 }
 
-function parameterOf({ Name = "", Value = "", Type }: Parameter) {
-  return { name: Name, value: Value, type: `${Type ?? ""}` };
+function parameterOf({ Name = "", Value = "", Type, LastModifiedDate }: Parameter) {
+  return { name: Name, value: Value, type: `${Type ?? ""}`, modifiedAt: LastModifiedDate?.getTime() };
 }

@@ -67,6 +67,16 @@ export const DEFAULT_API_URL = "https://api.digitalocean.com";
 
 export const digitalocean = cloudKind({
   provider: "digitalocean",
+  ownership: ({ region, vpc, dropletTag, clusterID, tokenFile, credentials, apiURL = DEFAULT_API_URL }) => ({
+    place: `account of ${apiURL} ${credentials === undefined ? (tokenFile ?? `$${TOKEN_VARIABLE}`) : referenceWords(credentials)}, region ${region}`,
+    isPlaceCertain: false,
+    marks: [
+      ...(dropletTag === undefined ? [] : [`droplet tag ${dropletTag}`]),
+      ...(clusterID === undefined ? [] : [`load balancer tag k8s:${clusterID}`]),
+    ],
+    network: vpc === undefined ? undefined : { kind: "id", value: vpc },
+    takesUnmarked: dropletTag === undefined,
+  }),
   config: DigitalOceanCloudConfig,
   environment: {
     apiURL: ["DO_OVERRIDE_URL"],

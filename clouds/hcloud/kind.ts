@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { BaseURL } from "#clouds/base-url.ts";
-import { isPositive, parseLabelSelector } from "#clouds/hcloud/label-selector.ts";
+import { isPositive, normalizeLabelSelector, parseLabelSelector } from "#clouds/hcloud/label-selector.ts";
+import { isServerId } from "#clouds/hcloud/provider-id.ts";
 import { cloudKind } from "#clouds/kind.ts";
 import { referenceWords, SecretReference } from "#clouds/secrets/reference.ts";
 import { Switch } from "#clouds/switch.ts";
@@ -57,6 +58,16 @@ export const DEFAULT_ENDPOINT = "https://api.hetzner.cloud/v1";
 
 export const hcloud = cloudKind({
   provider: "hcloud",
+  ownership({ labelSelector, network, ...token }) {
+    const kind = network !== undefined && isServerId(network) ? "id" : "name";
+    return {
+      place: `project of ${quotaKeyOf(token)}`,
+      isPlaceCertain: false,
+      marks: labelSelector === undefined ? [] : [`label selector ${normalizeLabelSelector(labelSelector)}`],
+      network: network === undefined ? undefined : { kind, value: network },
+      takesUnmarked: labelSelector === undefined,
+    };
+  },
   config: HcloudCloudConfig,
   environment: {
     tokenFile: ["HCLOUD_TOKEN_FILE"],
@@ -72,8 +83,7 @@ export const hcloud = cloudKind({
       : `the API token in the file ${tokenFile}`;
   },
   // Quotas are a project's, as a token is, and where that comes from tells tokens apart without holding one.
-  quotaKey: ({ tokenFile, credentials, endpoint = DEFAULT_ENDPOINT }) =>
-    `hcloud ${endpoint} ${credentials === undefined ? (tokenFile ?? `$${TOKEN_VARIABLE}`) : referenceWords(credentials)}`,
+  quotaKey: (config) => `hcloud ${quotaKeyOf(config)}`,
   scaleIn:
     "without the autoscaler's taint it counts, unless the latest 50 actions on the project's servers show it",
   labelPrefixes: ["instance.hetzner.cloud/"],
@@ -82,3 +92,12 @@ export const hcloud = cloudKind({
     return loadHcloudCloud(config, options);
   },
 });
+
+/** The endpoint, and where its token comes from. */
+function quotaKeyOf({
+  tokenFile,
+  credentials,
+  endpoint = DEFAULT_ENDPOINT,
+}: Pick<HcloudCloudConfig, "tokenFile" | "credentials" | "endpoint">): string {
+  return `${endpoint} ${credentials === undefined ? (tokenFile ?? `$${TOKEN_VARIABLE}`) : referenceWords(credentials)}`;
+}

@@ -11,6 +11,19 @@ export function parseLabelSelector(text: string): readonly Requirement[] | undef
   return requirements.every((each) => each !== undefined) ? requirements : undefined;
 }
 
+/** The same selector for all spellings of the same requirements. */
+export function normalizeLabelSelector(text: string): string {
+  return [...new Set((parseLabelSelector(text) ?? []).map(wordsOf))].sort().join(",");
+}
+
+function wordsOf(requirement: Requirement): string {
+  const { key } = requirement;
+  if (!("values" in requirement)) return requirement.kind === "exists" ? key : `!${key}`;
+  const values = [...new Set(requirement.values)].sort();
+  const [sign, word] = requirement.kind === "in" ? ["=", "in"] : ["!=", "notin"];
+  return values.length === 1 ? `${key}${sign}${values[0]}` : `${key} ${word} (${values.join(",")})`;
+}
+
 /** Whether labels meet all that is required. */
 export function isSelected(
   requirements: readonly Requirement[],

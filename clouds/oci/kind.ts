@@ -144,6 +144,14 @@ export const oci = cloudKind({
   // Oracle throttles users, within a tenancy and a region.
   quotaKey: ({ auth, endpoints }) =>
     `oci ${endpoints?.iaas ?? regionNamed(auth.region)} ${auth.tenancy} ${auth.user}`,
+  // Instances carry no mark of a cluster, and load balancers its name, which no other has.
+  ownership: (config) => ({
+    place: `tenancy ${config.auth.tenancy}, region ${regionNamed(config.auth.region)}, compartments ${[...compartmentsOf(config)].sort().join(" ")}`,
+    isPlaceCertain: true,
+    marks: [],
+    network: config.vcn === undefined ? undefined : { kind: "id", value: config.vcn },
+    takesUnmarked: true,
+  }),
   doubts({ metrics, regionKey, tags }) {
     const given = { metrics, regionKey, "tags.blockVolume": tags?.blockVolume, "tags.fss": tags?.fss };
     const unused = Object.entries(given).flatMap(([key, value]) => (value === undefined ? [] : [key]));

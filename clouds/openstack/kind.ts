@@ -98,6 +98,19 @@ export function isByApplicationCredential(
 
 export const openstack = cloudKind({
   provider: "openstack",
+  ownership(cloud) {
+    const { "server-tag": tag, "server-metadata": metadata = {}, "network-id": network } = cloud;
+    const pairs = Object.entries(metadata).map(([key, value]) => `metadata ${key}=${value}`);
+    const marks = [...(tag === undefined ? [] : [`server tag ${tag}`]), ...pairs.sort()];
+    return {
+      place: `project of ${placeOf(cloud)}`,
+      isPlaceCertain: false,
+      // A server has to have all of them.
+      marks: marks.length === 0 ? [] : [marks.join(" and ")],
+      network: network === undefined ? undefined : { kind: "id", value: network },
+      takesUnmarked: marks.length === 0,
+    };
+  },
   config: OpenStackCloudConfig,
   environment: {
     "auth-url": ["OS_AUTH_URL"],
@@ -127,8 +140,7 @@ export const openstack = cloudKind({
     return `${what} in ${isCredential ? SECRET_VARIABLES.applicationCredential : SECRET_VARIABLES.password}`;
   },
   // What a deployment allows, it allows a project, which who signs in stands for.
-  quotaKey: (cloud) =>
-    ["openstack", cloud["auth-url"], cloud.region, ...WHO.map((key) => cloud[key] ?? "-")].join(" "),
+  quotaKey: (cloud) => `openstack ${placeOf(cloud)}`,
   scaleIn:
     "without the autoscaler's taint it counts, unless Nova still shows the server as DELETED or SOFT_DELETED",
   labelPrefixes: [],
@@ -146,6 +158,10 @@ const WHO = [
   "tenant-id",
   "tenant-name",
 ] as const;
+
+function placeOf(cloud: OpenStackCloudConfig): string {
+  return [cloud["auth-url"], cloud.region, ...WHO.map((key) => cloud[key] ?? "-")].join(" ");
+}
 
 type Parsed = z.output<typeof OpenStackCloudConfig>;
 

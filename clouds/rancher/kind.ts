@@ -93,6 +93,18 @@ export const rancher = cloudKind({
     if (cattle !== undefined) return `rancher ${cattle.url} ${secretKeySource(cattle)}`;
     return server === undefined ? "" : `rancher ${server.url} ${tokenSource(server)}`;
   },
+  // An environment of Rancher 1.x is a cluster; without Rancher nobody but the cluster itself is asked.
+  ownership({ rancher: server, cattle }) {
+    const url = server?.url ?? cattle?.url;
+    if (url === undefined) return undefined;
+    return {
+      place: `server ${new URL(url).href.replace(/\/+$/, "")}`,
+      isPlaceCertain: true,
+      marks: [server === undefined ? "environment" : `cluster ${server.namespace}/${server.cluster}`],
+      network: undefined,
+      takesUnmarked: false,
+    };
+  },
   scaleIn: "without the autoscaler's taint it counts: Rancher keeps no record of a machine that is gone",
   labelPrefixes: [],
   nodeKeysOf({ distribution }) {

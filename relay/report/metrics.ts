@@ -7,6 +7,7 @@ import {
   type MetricValue,
   Registry,
 } from "prom-client";
+import { HELD_REASONS } from "#config/clusters-file.ts";
 import type { Watch } from "#core/controller.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
 import { WATCHES } from "#core/watches.ts";
@@ -112,6 +113,15 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
     ["cluster"],
     ({ name: cluster, configurationFault }, set) =>
       set({ cluster }, Number(configurationFault !== undefined)),
+  );
+  gauge(
+    "cluster_held",
+    "1 while the cluster's entry is held because of another one: SameOwnership, SameName.",
+    ["cluster", "reason"],
+    ({ name: cluster, configurationFault }, set) => {
+      const reason = HELD_REASONS.find((each) => each === configurationFault?.code);
+      if (reason !== undefined) set({ cluster, reason }, 1);
+    },
   );
   gauge(
     "stopped",

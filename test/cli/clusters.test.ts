@@ -32,16 +32,42 @@ async function clusters(...flags: string[]): Promise<Ended> {
 describe("clusters check", () => {
   test("of a file without faults ends with 0 and warns of what is likely a mistake", async () => {
     const cloud = { provider: "aws", region: "eu-central-9", vpc: "vpc-0a" };
-    await writeClustersFile(file, entry("blue"), entry("green", { cloud, controllers: ["cloud-node"] }));
+    await writeClustersFile(file, entry("blue"), entry("green", { cloud, controllers: ["cloud-nod"] }));
     expect(await clusters("check")).toEqual({
       code: 0,
       stdout: [
-        "clusters.yaml: cluster green: warning: controllers: this version knows no cloud-node; it knows cloud-node-controller, cloud-node-lifecycle-controller, csr-approver, service-lb-controller, node-route-controller, tagging",
+        "clusters.yaml: cluster green: warning: controllers: this version knows no cloud-nod; it knows cloud-node-controller, cloud-node-lifecycle-controller, csr-approver, service-lb-controller, node-route-controller, tagging",
         'clusters.yaml: cluster green: warning: cloud.region: "eu-central-9" is no region that this version knows; did you mean eu-central-1?',
         "2 clusters, 0 faulty, 0 that cannot be signed in to\n",
       ].join("\n"),
       stderr: "",
     });
+  });
+
+  test("tells which entry would be held, because of which one, and warns of a network that two share", async () => {
+    const aws = { provider: "aws", region: "eu-central-1", roleArn: "arn:aws:iam::111111111111:role/ccm" };
+    const network = { provider: "hcloud", network: 1 };
+    await writeClustersFile(
+      file,
+      entry("blue", { cloud: { ...aws, clusterTag: "prod" } }),
+      entry("green", { cloud: { ...aws, clusterTag: "prod" } }),
+      entry("grey", { cloud: network }),
+      entry("red", { cloud: { ...network, labelSelector: "cluster=red" } }),
+    );
+    const { code, stdout, stderr } = await clusters("check");
+    expect([code, stderr]).toEqual([
+      1,
+      "serverless-ccm: 4 clusters, 1 faulty, 0 that cannot be signed in to\n",
+    ]);
+    expect(stdout.trim().split("\n")).toEqual([
+      expect.stringMatching(
+        /^clusters.yaml: cluster green: cloud: tag kubernetes.io\/cluster\/prod in the account 111111111111, region eu-central-1 is that of cluster blue, .* held/,
+      ),
+      expect.stringMatching(
+        /^clusters.yaml: cluster grey: warning: cloud: machines in the network 1 .* cluster red is in that network/,
+      ),
+    ]);
+    expect((await clusters("list")).stdout).toMatch(/\ngreen {2}faulty: .* is that of cluster blue/);
   });
 
   test("tells every fault of entries and sign-ins, and ends with 1", async () => {

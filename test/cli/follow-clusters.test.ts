@@ -12,6 +12,7 @@ import type { Event } from "#core/event.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { clusterEntryOf, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
+import { createRelayMetrics } from "#relay/report/metrics.ts";
 import { registerNode } from "#test/cli/register-node.ts";
 import { reportOn } from "#test/relay/reports.ts";
 import { untilTrue } from "#test/until-true.ts";
@@ -109,6 +110,31 @@ const goesOn = async (name: string): Promise<void> => {
 };
 
 describe("a cluster of the file", () => {
+  test("is held because of an older one with its cloud: nothing is sent for it, the others are followed", async () => {
+    const cloud = { provider: "aws", region: "eu-central-1", clusterTag: "prod" } as const;
+    await start(entry("blue", { cloud }), entry("green", { cloud }), entry("red"));
+    await ready("blue", "red");
+    await untilSaid("ClusterEntryFaulty", "green");
+    await goesOn("blue");
+    await goesOn("red");
+    expect(said("ClusterEntryFaulty")).toMatchObject([{ cluster: "green", held: "SameOwnership" }]);
+    expect(statusOf("green")?.configurationFault).toEqual({
+      code: "SameOwnership",
+      message: expect.stringContaining("cluster green: cloud: tag kubernetes.io/cluster/prod"),
+    });
+    const metrics = createRelayMetrics();
+    metrics.follow(() => relay.status());
+    const text = await metrics.text();
+    expect(text).toContain('serverless_ccm_cluster_held{cluster="green",reason="SameOwnership"} 1');
+    expect(text).toContain('serverless_ccm_cluster_misconfigured{cluster="green"} 1');
+    expect(text).not.toContain('cluster_held{cluster="blue"');
+    expect([eventsOf("green"), relay.ready("green")]).toEqual([[], false]);
+    await writeClustersFile(file, entry("green", { cloud }), entry("red"));
+    await ready("green");
+    await goesOn("green");
+    expect(statusOf("green")?.configurationFault).toBeUndefined();
+  });
+
   test("is followed when its entry comes, and not any more when it is gone", async () => {
     await start(entry("blue"));
     await ready("blue");

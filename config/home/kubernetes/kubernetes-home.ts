@@ -4,6 +4,7 @@ import { entriesOfFound } from "#config/home/kubernetes/entries-of-found.ts";
 import type { EntryDefaults } from "#config/home/kubernetes/entry-defaults.ts";
 import { followFound } from "#config/home/kubernetes/follow-found.ts";
 import { type Found, isServed, type Source, sourcesIn } from "#config/home/kubernetes/sources.ts";
+import { createOwnershipGuard } from "#config/ownership.ts";
 import { messageOf } from "#core/message-of.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
@@ -33,6 +34,8 @@ export function kubernetesHome(options: KubernetesHomeOptions): ClusterHome {
   const sources = sourcesIn(options.namespace);
   const entries = { home: reference, defaults: options.defaults };
 
+  const { hold } = createOwnershipGuard();
+
   async function read(signal?: AbortSignal): Promise<ClustersFile> {
     const timeout = AbortSignal.timeout(READ_TIMEOUT_MS);
     const within = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
@@ -41,7 +44,7 @@ export function kubernetesHome(options: KubernetesHomeOptions): ClusterHome {
     });
     try {
       const found = await Promise.all(sources.map((source) => list(source, transport, within, reference)));
-      return await entriesOfFound(found.flat(), transport, entries, within);
+      return hold(await entriesOfFound(found.flat(), transport, entries, within));
     } finally {
       await transport.close();
     }
@@ -52,7 +55,11 @@ export function kubernetesHome(options: KubernetesHomeOptions): ClusterHome {
     name: reference,
     read,
     follow: (following) =>
-      followFound({ ...following, home: reference, connect: options.connect, sources, entries }),
+      followFound({
+        ...following,
+        onContent: (content) => following.onContent(hold(content)),
+        ...{ home: reference, connect: options.connect, sources, entries },
+      }),
     byName: () => clustersByName(reference, read, now),
   };
 }

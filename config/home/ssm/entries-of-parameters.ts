@@ -7,11 +7,17 @@ import {
 } from "#config/clusters-file.ts";
 import type { Parameter } from "#config/home/ssm/parameter-store.ts";
 
-/** The entries of parameters under a path that ends with `/`; each has the name of its parameter. */
+/** The entries of parameters under a path that ends with `/`, those written first at first; each has the name of its parameter. */
 export function entriesOfParameters(path: string, parameters: readonly Parameter[]): ClustersFile {
   // A list that moves while it is paged may show one twice; the later page is the later state.
   const byName = new Map(parameters.map((parameter) => [parameter.name, parameter]));
-  return clustersFileOf([...byName.values()].map((parameter) => entryOfParameter(path, parameter)));
+  const byAge = [...byName.values()].sort((a, b) => ageOf(a) - ageOf(b));
+  return clustersFileOf(byAge.map((parameter) => entryOfParameter(path, parameter)));
+}
+
+/** SSM tells when a parameter was written last, and not when it was made; one without a time is the youngest. */
+function ageOf({ modifiedAt }: Parameter): number {
+  return modifiedAt ?? Number.MAX_SAFE_INTEGER;
 }
 
 /** What one parameter says. */

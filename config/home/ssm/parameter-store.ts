@@ -5,6 +5,8 @@ export interface Parameter {
   readonly value: string;
   /** SSM's word: `String`, `StringList` or `SecureString`. */
   readonly type: string;
+  /** When it was written last, in milliseconds since the epoch. */
+  readonly modifiedAt?: number | undefined;
 }
 
 /** A page of the parameters right under a path; empty ones may be followed by others. */

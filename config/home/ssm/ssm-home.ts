@@ -6,6 +6,7 @@ import { listParameters } from "#config/home/ssm/list-parameters.ts";
 import type { ParameterStore } from "#config/home/ssm/parameter-store.ts";
 import { parametersByName } from "#config/home/ssm/parameters-by-name.ts";
 import { noParameters, parametersError } from "#config/home/ssm/parameters-error.ts";
+import { createOwnershipGuard } from "#config/ownership.ts";
 
 /** What the home touches. */
 export interface SsmHomeOptions {
@@ -33,6 +34,7 @@ export function ssmHome(path: string, options: SsmHomeOptions = {}): ClusterHome
     return opened;
   };
 
+  const { hold } = createOwnershipGuard();
   async function read(signal?: AbortSignal): Promise<ClustersFile> {
     const parameters = await store()
       .then((opened) => listParameters(opened, path, signal))
@@ -46,9 +48,14 @@ export function ssmHome(path: string, options: SsmHomeOptions = {}): ClusterHome
   return {
     kind: "ssm",
     name: home,
-    read,
-    follow: (following) => followParameters({ ...following, read }),
-    byName: () => parametersByName({ home, path, store, readAll: () => read(), now, random }),
+    read: async (signal) => hold(await read(signal)),
+    follow: (following) =>
+      followParameters({ ...following, read, onContent: (content) => following.onContent(hold(content)) }),
+    byName() {
+      const guard = createOwnershipGuard();
+      const readAll = async () => guard.hold(await read());
+      return parametersByName({ home, path, store, readAll, now, random });
+    },
   };
 }
 
