@@ -33,6 +33,11 @@ export const memoryLoadBalancerModel: LoadBalancerModel = {
     const there = MemoryLoadBalancer.nullable().parse(observed);
     return question.wanted ? towards(desiredOf(question), there, question) : away(there, question);
   },
+  lostTargets(question, observed) {
+    const { targets = [] } = MemoryLoadBalancer.nullable().parse(observed) ?? {};
+    const { targets: wanted } = desiredOf(question);
+    return targets.filter((target) => !wanted.includes(target));
+  },
   fold: (_observed, _action, result) => result,
   desired: ({ spec }) => JSON.stringify(listenersOf(spec)),
   targetOf: ({ providerID }) => providerID,

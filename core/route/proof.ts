@@ -1,12 +1,11 @@
 import type { Cidr } from "#core/cidr.ts";
 import type { DecisionContext } from "#core/controller.ts";
-import { NODES } from "#core/resources/resource.ts";
-import { parseNodes, type RouteNode } from "#core/route/related-node.ts";
+import { nodesIn, parseNodes, type RouteNode } from "#core/route/related-node.ts";
 import { wantedRoutes } from "#core/route/wanted.ts";
 
 /** What shows that the nodes of an event are the cluster's, before a route is taken away from an instance that may be a node. */
 export interface NodeProof {
-  /** Whether the API server counts as many nodes as the event brings. */
+  /** Whether the API server counts as many nodes as the event brings; what is no node, or one twice, is not counted. */
   readonly isComplete: boolean;
   /** Whether no node has the network, by a list that was made for this decision. */
   isUnclaimed(cidr: string): boolean;
@@ -29,7 +28,7 @@ export function proveNodes(
   { related, count, listed }: Pick<DecisionContext, "related" | "count" | "listed">,
   networks: readonly Cidr[],
 ): NodeProof {
-  const brought = related[NODES.name]?.items.length;
+  const brought = new Set(nodesIn(related)?.map(({ uid }) => uid)).size;
   const isComplete = count?.kind === "count" && count.count === brought;
   const gap = describeGap({ count, listed }, brought);
   if (listed?.kind !== "list") return { isComplete, isUnclaimed: () => false, isClaimedBy: () => false, gap };
@@ -48,7 +47,7 @@ export function proveNodes(
   };
 }
 
-function describeGap({ count, listed }: Pick<DecisionContext, "count" | "listed">, brought = 0): string {
+function describeGap({ count, listed }: Pick<DecisionContext, "count" | "listed">, brought: number): string {
   if (count?.kind === "unknown") return `the nodes cannot be counted: ${count.message}`;
   if (listed?.kind === "unknown") return `the nodes cannot be listed: ${listed.message}`;
   if (count !== undefined && count.count !== brought)

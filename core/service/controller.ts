@@ -14,7 +14,9 @@ import { each, referenceTo, skip } from "#core/decisions.ts";
 import { patched } from "#core/json-patch.ts";
 import { SERVICES } from "#core/resources/resource.ts";
 import { decideService } from "#core/service/decide.ts";
-import { losesLastTarget, NODES_FOR_PROOF } from "#core/service/empty-targets.ts";
+import { losesLastTarget } from "#core/service/empty-targets.ts";
+import { NODES_FOR_PROOF } from "#core/service/listed-nodes.ts";
+import { losesTargets } from "#core/service/lost-targets.ts";
 import { LOAD_BALANCERS, type LoadBalancerAction, type LoadBalancerModel } from "#core/service/model.ts";
 import { hashContent } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
@@ -64,12 +66,9 @@ export function createServiceController(models: LoadBalancerModels): Controller<
     },
     stateOf(batch, context) {
       const model = modelOf(context);
-      const isNeeded = (service: Service): boolean => {
-        if (model === undefined) return false;
-        const standing = standingOf(service, model, context);
-        return standing.kind === "asking" && losesLastTarget(service, standing.wish, model);
-      };
-      return batch.some(({ object }) => isNeeded(object)) ? NODES_FOR_PROOF : undefined;
+      const isNeeded = (subject: Subject<Service, Answer>): boolean =>
+        model !== undefined && needsNodes(subject, model, context);
+      return batch.some(isNeeded) ? NODES_FOR_PROOF : undefined;
     },
     decide: (batch, context) =>
       each(batch.map((subject) => decideSubject(subject, modelOf(context), context))),
@@ -78,6 +77,22 @@ export function createServiceController(models: LoadBalancerModels): Controller<
     foldOther: (subject, done, context) => foldedOther(subject, done, modelOf(context)),
     refused: (subject, refusal, context) => refusedAction(subject, refusal, modelOf(context), context),
   };
+}
+
+/** Whether the decision may take targets away, so that the nodes are listed before. */
+function needsNodes(
+  { object: service, answer }: Subject<Service, Answer>,
+  model: LoadBalancerModel,
+  context: AskContext,
+): boolean {
+  const standing = standingOf(service, model, context);
+  if (standing.kind !== "asking" && standing.kind !== "refused") return false;
+  const { wish } = standing;
+  if (wish === undefined) return false;
+  if (standing.kind === "asking" && losesLastTarget(service, wish, model)) return true;
+  return (
+    answer?.kind === "observed" && losesTargets({ question: wish.question, observed: answer.state, model })
+  );
 }
 
 function decideSubject(

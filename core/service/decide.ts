@@ -7,6 +7,7 @@ import { SERVICES } from "#core/resources/resource.ts";
 import { type Claimant, endClaim } from "#core/service/claims.ts";
 import { type Doubt, doubtOf, secondsOfMaking } from "#core/service/doubt.ts";
 import { keepLastTarget, losesLastTarget } from "#core/service/empty-targets.ts";
+import { keepListedTargets } from "#core/service/lost-targets.ts";
 import { awaitedTargets, type Mark, markOf } from "#core/service/mark.ts";
 import {
   LOAD_BALANCERS,
@@ -96,6 +97,11 @@ export function decideService(service: Service, { model, answer, seen, context }
       if (kept !== undefined) return kept;
       if (answer?.kind !== "observed") return unanswered(service, answer, now, wish);
       const step = model.next(wish.question, answer.state, settings);
+      if (step.kind === "act") {
+        const lost = { question: wish.question, observed: answer.state, model };
+        const listed = keepListedTargets(lost, context);
+        if (listed !== undefined) return listed;
+      }
       if (step.kind !== "refused") return ensure(service, wish, step, claimant);
       return refuse(service, { wish, problem: step.problem }, { model, answer, seen, context });
     }
@@ -132,6 +138,9 @@ function refuse(
   if ("kind" in actions) return { ...told, afterSeconds: Math.min(afterSeconds, actions.afterSeconds) };
   const facts = factsOf(wish, ingressOf(service), now);
   const isDone = actions.length === 0;
+  const lost = { question, observed: answer.state, model };
+  const kept = isDone ? undefined : keepListedTargets(lost, context);
+  if (kept !== undefined) return sooner(told, kept);
   const claimed = isDone
     ? recordTargets(service, facts, claimant)
     : claimTargetsOnly(service, facts, claimant);

@@ -1,9 +1,9 @@
 import { tell } from "#core/cluster-events.ts";
-import { CLUSTER } from "#core/cluster-object.ts";
-import type { DecisionContext, Related, StateReference } from "#core/controller.ts";
+import type { DecisionContext } from "#core/controller.ts";
 import type { Because, Decision, PatchWrite } from "#core/decision.ts";
 import { change, referenceTo, retry } from "#core/decisions.ts";
-import { NODES, SERVICES } from "#core/resources/resource.ts";
+import { SERVICES } from "#core/resources/resource.ts";
+import { readListedNodes } from "#core/service/listed-nodes.ts";
 import {
   isGivenUp,
   type Mark,
@@ -18,7 +18,6 @@ import { hasFinalizer, hashOfIngress, ingressOf } from "#core/service/needs-work
 import { IN_PROGRESS } from "#core/service/problems.ts";
 import type { Service } from "#core/service/service.ts";
 import type { Wish } from "#core/service/standing.ts";
-import { relatedNodes } from "#core/service/target-nodes.ts";
 import type { Retry } from "#core/service/trouble.ts";
 import { recordNoNode } from "#core/service/writes.ts";
 
@@ -31,23 +30,6 @@ const APART_SECONDS = 30;
 const COUNTS_SECONDS = 300;
 const NOT_LISTED_SECONDS = 10;
 const LISTED_SECONDS = 2;
-
-/** A node as it is listed for a proof: whether load balancers may send to it, and what they know of it then. */
-interface ListedNode {
-  readonly target: TargetNode | undefined;
-}
-
-/** What is read before a load balancer loses its last target: every node, and how many there are. */
-export const NODES_FOR_PROOF: StateReference = {
-  apiVersion: CLUSTER.resource.apiVersion,
-  name: CLUSTER.resource.name,
-  at: CLUSTER.only,
-  counted: NODES,
-  listed: {
-    resource: NODES,
-    project: (node): ListedNode => ({ target: relatedNodes.project(node) as TargetNode | undefined }),
-  } satisfies Pick<Related, "resource" | "project">,
-};
 
 /** Whether a Service's load balancer would lose its last target, as far as the event's nodes and the Service itself tell. */
 export function losesLastTarget(service: Service, wish: Wish, model: LoadBalancerModel): boolean {
@@ -100,22 +82,13 @@ type Proof =
   | { readonly kind: "nodes" }
   | { readonly kind: "unproven"; readonly message: string };
 
-function readProof(service: Service, model: LoadBalancerModel, { listed, count }: DecisionContext): Proof {
-  if (listed?.kind !== "list")
-    return unproven(`the nodes cannot be listed: ${listed?.message ?? "nobody has asked for them yet"}`);
-  if (count?.kind !== "count")
-    return unproven(`the nodes cannot be counted: ${count?.message ?? "nobody has asked for that yet"}`);
-  if (count.count !== listed.items.length)
-    return unproven(`the API server lists ${listed.items.length} nodes, and counts ${count.count}`);
-  const targets = (listed.items as readonly ListedNode[]).flatMap(({ target }) => target ?? []);
+function readProof(service: Service, model: LoadBalancerModel, context: DecisionContext): Proof {
+  const listed = readListedNodes(context);
+  if (listed.kind === "unproven") return listed;
   // A node without a provider ID may be a target in a moment.
   const mayBeTarget = (node: TargetNode): boolean =>
     node.providerID === undefined || model.targetOf(node, service) !== undefined;
-  return { kind: targets.some(mayBeTarget) ? "nodes" : "none" };
-}
-
-function unproven(message: string): Proof {
-  return { kind: "unproven", message };
+  return { kind: listed.nodes.some(mayBeTarget) ? "nodes" : "none" };
 }
 
 /** Seconds since no node was listed first; undefined where that was never, too long ago, or is not to be believed. */

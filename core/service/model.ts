@@ -153,6 +153,11 @@ export interface LoadBalancerModel {
     observed: unknown,
     settings: Settings,
   ): readonly LoadBalancerAction[] | Extract<LoadBalancerStep, { readonly kind: "wait" }> | undefined;
+  /**
+   * Returns the targets that the Service's load balancer was seen to have and that are none of the question's nodes, as `targetOf` has them;
+   * undefined stands for one of which the cloud does not tell which node it is. Without this function it has none that could be lost.
+   */
+  lostTargets?(question: LoadBalancerQuestion, observed: unknown): readonly (string | undefined)[];
   /** What was made is seen from then on, by whoever asks: then "there is none" is believed at once. */
   readonly showsAtOnce?: true;
   /** Whether the load balancer that a Service asks for by now is among what the cloud was seen to have; so without it. */

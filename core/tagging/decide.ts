@@ -67,18 +67,19 @@ export function decideTags(
 }
 
 /**
- * Whether the nodes of these resources are gone: the API server lists none of them now. A relay that writes in the functions' stead only
- * counts nodes: then there have to be as many as the event brings.
+ * Whether the nodes of these resources are gone: the API server lists none of them now, and counts as many as it lists. Without a list there
+ * have to be as many as the event brings; what is no node, or one twice, is not counted.
  */
 function areNodesGone(
   resources: ReadonlyMap<string, unknown>,
   { model }: TaggingParts["standing"],
   { listed, count, related }: DecisionContext,
 ): boolean {
-  if (listed === undefined)
-    return count?.kind === "count" && count.count === related[NODES.name]?.items.length;
-  if (listed.kind === "unknown") return false;
-  return parseNodes(listed.items).every(({ spec: { providerID = "" } }) => {
+  if (count?.kind !== "count" || listed?.kind === "unknown") return false;
+  const nodes = parseNodes(listed?.items ?? related[NODES.name]?.items ?? []);
+  if (new Set(nodes.map(({ metadata: { uid } }) => uid)).size !== count.count) return false;
+  if (listed === undefined) return true;
+  return nodes.every(({ spec: { providerID = "" } }) => {
     const id = model.resourceOf(providerID);
     return id === undefined || !resources.has(id);
   });

@@ -14,7 +14,7 @@ import { planNetwork } from "#clouds/aws/load-balancers/network/plan.ts";
 import { createOrphanModel } from "#clouds/aws/load-balancers/orphans/model.ts";
 import { problemOf } from "#clouds/aws/load-balancers/problem-of.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
-import { targetOfService } from "#clouds/aws/load-balancers/target-of.ts";
+import { lostTargets, targetOfService } from "#clouds/aws/load-balancers/target-of.ts";
 import { undoesRefused } from "#clouds/aws/load-balancers/undoes-refused.ts";
 import { foldVpc } from "#clouds/aws/load-balancers/vpc/fold.ts";
 import { whoseOf } from "#clouds/aws/load-balancers/whose.ts";
@@ -32,6 +32,7 @@ export const awsLoadBalancerModel: LoadBalancerModel = {
     return kind === "elsewhere" ? { kind } : ensure(kind, asked);
   },
   followNodes: followNodesOnAws,
+  lostTargets: (question, observed) => lostTargets(question, observed as AwsLoadBalancerState),
   shows(question, observed, settings) {
     const kind = kindOf(question.service);
     const asked = { question, state: observed as AwsLoadBalancerState, settings };

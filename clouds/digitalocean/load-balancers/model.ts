@@ -10,7 +10,7 @@ import type { DigitalOceanState } from "#clouds/digitalocean/load-balancers/stat
 import { namesCertificate, readService, wantedOf } from "#clouds/digitalocean/load-balancers/wanted.ts";
 import { parseProviderID } from "#clouds/digitalocean/provider-id.ts";
 import { canonicalJson } from "#core/hash.ts";
-import type { LoadBalancerModel } from "#core/service/model.ts";
+import type { LoadBalancerModel, TargetNode } from "#core/service/model.ts";
 
 /** What load balancers are on DigitalOcean: one for each Service, for HTTP and TLS or for plain connections. */
 export const digitalOceanLoadBalancerModel: LoadBalancerModel = {
@@ -66,12 +66,20 @@ export const digitalOceanLoadBalancerModel: LoadBalancerModel = {
   },
   orphans: orphanModel,
   desired: desiredOf,
-  targetOf({ name, providerID }) {
-    if (!providerID) return `node/${name}`;
-    const parsed = parseProviderID(providerID);
-    return parsed.kind === "id" ? parsed.id : undefined;
+  lostTargets({ nodes }, observed) {
+    const { balancers, targets } = observed as DigitalOceanState;
+    // A node may be told by its name alone: then the droplet is in what was observed of it.
+    const wanted = [...nodes.map(targetOf), ...targets.map((each) => ("id" in each ? each.id : undefined))];
+    return balancers.flatMap(({ droplet_ids: ids }) => ids).filter((id) => !wanted.includes(id));
   },
+  targetOf,
 };
+
+function targetOf({ name, providerID }: TargetNode): string | undefined {
+  if (!providerID) return `node/${name}`;
+  const parsed = parseProviderID(providerID);
+  return parsed.kind === "id" ? parsed.id : undefined;
+}
 
 function sending(balancer: LoadBalancer, action: string, ids: readonly string[]): LoadBalancer {
   const others = balancer.droplet_ids.filter((id) => !ids.includes(id));

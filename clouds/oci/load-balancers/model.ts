@@ -8,7 +8,7 @@ import { plan } from "#clouds/oci/load-balancers/plan.ts";
 import { problemOf } from "#clouds/oci/load-balancers/problem-of.ts";
 import type { OciState } from "#clouds/oci/load-balancers/state.ts";
 import { isOfCluster } from "#clouds/oci/load-balancers/tags.ts";
-import { targetOfService } from "#clouds/oci/load-balancers/targets.ts";
+import { backendsOf, targetOfService } from "#clouds/oci/load-balancers/targets.ts";
 import { readWanted } from "#clouds/oci/load-balancers/wanted/wanted.ts";
 import type { LoadBalancerModel } from "#core/service/model.ts";
 
@@ -32,6 +32,16 @@ export const ociLoadBalancerModel: LoadBalancerModel = {
     );
   },
   followNodes: followNodesOnOci,
+  lostTargets(question, observed) {
+    const { found, addresses } = observed as OciState;
+    const { IPv4 = [], IPv6 = [] } = backendsOf(question, addresses);
+    const wanted: ReadonlySet<unknown> = new Set([...IPv4, ...IPv6]);
+    const backends = found.flatMap(({ balancer }) =>
+      Object.values(balancer.backendSets ?? {}).flatMap((set) => set.backends ?? []),
+    );
+    // OCI knows a backend by its address: which node had it is not told.
+    return backends.some(({ ipAddress }) => !wanted.has(ipAddress)) ? [undefined] : [];
+  },
   fold: (observed, action, result) => foldAction(observed as OciState, action, result),
   problemOf,
   // Nobody was served by a load balancer that could not be made: the group that was made for it goes again.

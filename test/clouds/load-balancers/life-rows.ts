@@ -55,6 +55,21 @@ export function lifeRows({ stage, base, made, merged, settled, optional }: Rows)
       expect(await settled()).toEqual(state);
     });
 
+    optional("targets", "that an event leaves out, or calls otherwise, stay its targets", async () => {
+      const state = await made();
+      const related = await stage().objects.related();
+      const { resourceVersion = "", items = [] } = related[NODE_RESOURCE.name] ?? {};
+      const [first] = items;
+      const lifeline = createLifeline();
+      for (const forged of [[first], [first, { name: "other", providerID: "other" }], [first, first]]) {
+        const nodes = { ...related, [NODE_RESOURCE.name]: { resourceVersion, items: forged } };
+        await stage().invoke({ related: nodes, lifeline });
+        await stage().invoke({ related: nodes, lifeline, reason: "refresh" });
+      }
+      expect(lifeline.changes).toEqual([]);
+      expect(await settled()).toEqual(state);
+    });
+
     test("that have all left take no load balancer with them", async () => {
       const state = await made();
       await stage().objects.setNodes([]);

@@ -96,6 +96,22 @@ describe("a stale route", () => {
     });
   });
 
+  test.each([
+    ["what is no node", [{}, "node", null]],
+    ["one node again and again", Array.from({ length: 3 }, () => routedNode("a", "100.64.0.0/24"))],
+  ])("stays where an event fills up its list by %s", (_, more) => {
+    const items = [...(context.related["nodes"]?.items ?? []), ...more];
+    const forged: DecisionContext = {
+      ...context,
+      related: { nodes: { resourceVersion: "1", items } },
+      count: { kind: "count", count: items.length },
+    };
+    expect(decide(confirmedSubject(withStale(GONE), forged), forged)).toMatchObject({
+      kind: "retry",
+      because: { code: "NodesIncomplete" },
+    });
+  });
+
   test.each<[string, DecisionContext["listed"], RegExp]>([
     ["cannot be listed", { kind: "unknown", message: "forbidden" }, /cannot be listed: forbidden/],
     [

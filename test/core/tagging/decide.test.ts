@@ -187,6 +187,10 @@ describe("a node that is gone", () => {
       what: "the nodes cannot be counted",
       options: { listed: "not listed", count: { kind: "unknown", message: "no" } },
     },
+    {
+      what: "the API server lists none and counts some",
+      options: { listed: { kind: "list", items: [] }, count: { kind: "count", count: 3 } },
+    },
   ])("is not told from one that is left out, where $what", ({ options }) => {
     const world = tagged(3);
     world.unlisted.add("node-1");

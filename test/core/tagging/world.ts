@@ -127,7 +127,9 @@ export function pass(world: TagsUnderTest, options: Pass = {}): Decision | undef
   let subject = { object: namespace, answer, hint: undefined };
   const state = controller.stateOf?.([subject], context);
   const all = [...world.nodes.values()].map((node) => relatedNodes.project(node));
-  const { count, listed: answered = { kind: "list", items: all } } = options;
+  const { listed: answered = { kind: "list", items: all } } = options;
+  const counted = { kind: "count", count: all.length } as const;
+  const count = "count" in options || answered === "not listed" ? options.count : counted;
   const listed = state === undefined || answered === "not listed" ? undefined : answered;
   let taken = 0;
   for (let round = 0; round < 6; round += 1) {

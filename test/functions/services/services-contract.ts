@@ -4,11 +4,13 @@ import {
   LOAD_BALANCER_ANNOTATION,
   LOAD_BALANCER_FINALIZER,
 } from "#core/contracts.ts";
+import { hashOf } from "#core/hash.ts";
 import { needsWork } from "#core/service/needs-work.ts";
 import { Service } from "#core/service/service.ts";
 import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import {
+  type Invocation,
   type ServicesUnderTest,
   type Stored,
   startServices,
@@ -107,6 +109,88 @@ export function describeServices(title: string, start: (folder: string) => Promi
       await under.converge(service);
       await expectServed(service);
       expect(await under.events(service)).toContain("UnAvailableLoadBalancer");
+    });
+
+    describe("an event takes nothing away from a Service", () => {
+      type Event = Pick<Invocation, "said" | "related">;
+      const withSpec = (spec: object) => (service: Stored) => ({
+        ...service,
+        spec: { ...service.spec, ...spec },
+      });
+      const withMetadata = (metadata: object) => (service: Stored) => ({
+        ...service,
+        metadata: { ...service.metadata, ...metadata },
+      });
+      const withMark = (mark: object) => (service: Stored) => {
+        const { annotations = {} } = service.metadata;
+        const text = JSON.stringify({ ...JSON.parse(annotations[LOAD_BALANCER_ANNOTATION] ?? ""), ...mark });
+        return withMetadata({ annotations: { ...annotations, [LOAD_BALANCER_ANNOTATION]: text } })(service);
+      };
+      const withNodes =
+        (change: (nodes: readonly unknown[]) => readonly unknown[]) => async (): Promise<Event> => {
+          const related = await under.related();
+          const { resourceVersion = "", items = [] } = related["nodes"] ?? {};
+          return { related: { ...related, nodes: { resourceVersion, items: change(items) } } };
+        };
+      const other = (name: string) => ({ name, providerID: `memory:///a/${name}` });
+      const deletionTimestamp = "2026-01-01T00:00:00Z";
+
+      test.each<[string, (service: Stored) => Promise<Event>]>([
+        ["that says it is of another type", async () => ({ said: withSpec({ type: "ClusterIP" }) })],
+        [
+          "that says the same, and that nobody has marked it",
+          async () => ({
+            said: (service) =>
+              withMetadata({ annotations: {} })(withSpec({ type: "ClusterIP" })(service) as Stored),
+          }),
+        ],
+        ["that says it is being deleted", async () => ({ said: withMetadata({ deletionTimestamp }) })],
+        ["of another class", async () => ({ said: withSpec({ loadBalancerClass: "example.com/other" }) })],
+        ["with other ports", async () => ({ said: withSpec({ ports: [{ port: 8080, nodePort: 30_001 }] }) })],
+        ["of another Service of its name", async () => ({ said: withMetadata({ uid: "another" }) })],
+        [
+          "from the time when it was of another type, type and finalizer alike",
+          async (service) => {
+            await under.patch(service, TO_CLUSTER_IP);
+            const old = (await under.read(service)) as Stored;
+            await under.patch(service, TO_LOAD_BALANCER);
+            return { said: () => old };
+          },
+        ],
+        ["without nodes", withNodes(() => [])],
+        [
+          "without nodes that says that there never were targets",
+          async () => ({
+            ...(await withNodes(() => [])()),
+            said: withMark({ targets: hashOf(JSON.stringify([])) }),
+          }),
+        ],
+        ["that lacks two nodes", withNodes((nodes) => nodes.slice(0, 1))],
+        [
+          "with as many nodes, two of them others",
+          withNodes((nodes) => [...nodes.slice(0, 1), other("x"), other("y")]),
+        ],
+        ["with as many nodes, one of them three times", withNodes(([first]) => [first, first, first])],
+      ])("%s", async (_, forge) => {
+        const nodes = Array.from({ length: 3 }, () => `node-${++named}`);
+        for (const name of nodes) await join(name);
+        const targets = nodes.map((name) => `memory:///a/${name}`).toSorted();
+        const service = await under.create(fresh());
+        await under.converge(service);
+        await expectServed(service, targets);
+        const event = await forge(service);
+        under.calls.length = 0;
+        for (const reason of ["watch", "refresh", "sweep"] as const) {
+          await under.invoke(service, { ...event, reason });
+          const { spec } = (await under.read(service)) as Stored;
+          const listeners = spec.ports.map(({ port, nodePort }) => ({ protocol: "TCP", port, nodePort }));
+          expect([...under.world.loadBalancers.values()]).toMatchObject([{ targets, listeners }]);
+          under.pass(31);
+        }
+        expect(under.calls).not.toContain("DeleteLoadBalancer");
+        await under.converge(service);
+        await expectServed(service, targets);
+      });
     });
 
     /** What happens to a Service that is served, and what is to be in the end. */

@@ -44,6 +44,8 @@ export interface Invocation {
   /** Before each of them, by its number. */
   readonly onStep?: (step: number) => Promise<unknown> | undefined;
   readonly related?: RelatedObjects;
+  /** What the event says that the Service is, in place of what it is. */
+  readonly said?: (service: Stored) => unknown;
   readonly stopOf?: (cluster: string) => Promise<Stop | undefined>;
 }
 
@@ -150,7 +152,7 @@ export async function startServices(cluster: ClusterUnderTest): Promise<Services
           clusterHash: entry.hash,
           controller: serviceController.name,
           reason,
-          objects: [stored],
+          objects: [how.said?.(stored) ?? stored],
           related: how.related ?? (await under.related()),
         },
         { awsRequestId: "1", getRemainingTimeInMillis: () => 30_000 },

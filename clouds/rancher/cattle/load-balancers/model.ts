@@ -61,6 +61,12 @@ export const cattleLoadBalancerModel: LoadBalancerModel = {
         return { ...state, balancers: [Balancer.parse(result)] };
     }
   },
+  lostTargets({ nodes }, observed) {
+    const { externals } = CattleState.parse(observed);
+    const names = new Set(nodes.filter(isTarget).map(({ name }) => externalName(name)));
+    // Rancher knows a node by a name that is made of its own.
+    return externals.some(({ name }) => !names.has(name)) ? [undefined] : [];
+  },
   isShared: ({ action }) => action === "CreateStack" || action.endsWith("ExternalService"),
   desired: (service) => JSON.stringify([portsOf(service), rulesOf(service, "")]),
   targetOf: ({ name, providerID }) =>

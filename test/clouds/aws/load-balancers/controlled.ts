@@ -1,5 +1,5 @@
 import { awsLoadBalancerModel } from "#clouds/aws/load-balancers/model.ts";
-import type { AskContext } from "#core/controller.ts";
+import type { AskContext, DecisionContext } from "#core/controller.ts";
 import type { Decision } from "#core/decision.ts";
 import { createServiceController } from "#core/service/controller.ts";
 import type { LoadBalancerAction, TargetNode } from "#core/service/model.ts";
@@ -20,7 +20,7 @@ export interface Controlled {
   readonly actions: readonly string[];
 }
 
-/** Lets the service controller decide on a Service until it changes nothing more, as one invocation does. */
+/** Lets the service controller decide on a Service until it changes nothing more, as one invocation does; the API server lists these nodes. */
 export async function control(
   aws: ControlledAws,
   service: Service,
@@ -29,7 +29,7 @@ export async function control(
 ): Promise<Controlled> {
   const controller = createServiceController({ aws: async () => awsLoadBalancerModel });
   await controller.load?.("aws");
-  const context: AskContext = {
+  const context: DecisionContext = {
     reason: "watch",
     now: new Date("2026-03-01T12:00:00Z"),
     related: {
@@ -37,6 +37,8 @@ export async function control(
       services: { resourceVersion: "500", items: [] },
     },
     settings: settings satisfies Settings,
+    listed: { kind: "list", items: nodes.map((target) => ({ target })) },
+    count: { kind: "count", count: nodes.length },
     ...difference,
   };
   const isAsked = controller.asks(service, context) !== undefined;
