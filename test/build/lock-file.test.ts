@@ -1,25 +1,62 @@
-import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import * as z from "zod";
+import { LockFile, readLockFile } from "../../build/lock-file.ts";
+import packageJson from "../../package.json" with { type: "json" };
 
-const LockFile = z.object({
-  packages: z.record(
-    z.string(),
-    z.object({
-      resolved: z.string().optional(),
-      optionalDependencies: z.record(z.string(), z.string()).optional(),
-    }),
-  ),
-});
+const lockFile = await readLockFile();
+const paths = Object.keys(lockFile.packages);
+const installed = Object.entries(lockFile.packages).filter(([path]) => path !== "");
+
+/**
+ * Packages without a hash in the lock file, so that npm installs them as the registry answers: Biome's programs for other platforms, which
+ * nothing is built with. The registry from which the lock file was written answers 404 for these versions. Where a registry has them,
+ * `npm view NAME@VERSION dist.integrity` prints the hash: write it into the lock file, and take the name out here.
+ */
+const WITHOUT_INTEGRITY = [
+  "android-arm64",
+  "android-x64",
+  "darwin-arm64",
+  "darwin-x64",
+  "linux-arm64-musl",
+  "linux-x64-musl",
+  "win32-arm64",
+  "win32-x64",
+].map((platform) => `node_modules/@biomejs/cli-${platform}`);
+
+/** The paths of packages that npm would install without comparing their SHA-512. */
+function withoutIntegrity({ packages }: LockFile): string[] {
+  return Object.entries(packages)
+    .filter(([path, { integrity }]) => path !== "" && !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ""))
+    .map(([path]) => path);
+}
 
 // npm leaves out the packages of other platforms where its registry does not have them, and then refuses its own lock file.
-test("the lock file names the packages of all platforms, and no registry", async () => {
-  const text = await readFile(new URL("../../package-lock.json", import.meta.url), "utf8");
-  const { packages } = LockFile.parse(JSON.parse(text));
-  const optional = Object.values(packages).flatMap((each) => Object.keys(each.optionalDependencies ?? {}));
+test("the lock file names the packages of all platforms, and no registry", () => {
+  const optional = installed.flatMap(([, each]) => Object.keys(each.optionalDependencies ?? {}));
   expect(optional.length).toBeGreaterThan(0);
-  expect(
-    optional.filter((name) => !Object.keys(packages).some((path) => path.endsWith(`node_modules/${name}`))),
-  ).toEqual([]);
-  expect(Object.values(packages).filter(({ resolved }) => resolved !== undefined)).toEqual([]);
+  expect(optional.filter((name) => !paths.some((path) => path.endsWith(`node_modules/${name}`)))).toEqual([]);
+  expect(installed.filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);
+});
+
+test("the lock file has the SHA-512 of every package but Biome's for eight platforms", () => {
+  expect(installed.length).toBeGreaterThan(400);
+  expect(withoutIntegrity(lockFile)).toEqual(WITHOUT_INTEGRITY);
+});
+
+test("packages without a hash are of the version that package.json pins, optional, and in no bundle", () => {
+  for (const path of WITHOUT_INTEGRITY)
+    expect(lockFile.packages[path], path).toMatchObject({
+      version: packageJson.devDependencies["@biomejs/biome"],
+      dev: true,
+      optional: true,
+    });
+});
+
+test.each([
+  ["no hash", undefined],
+  ["a weaker hash", "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk="],
+  ["a hash that is cut", "sha512-kqZUFvX6"],
+  ["a second, weaker hash beside it", `sha512-${"A".repeat(86)}== sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=`],
+])("a package with %s is named", (_what, integrity) => {
+  const packages = { "": {}, "node_modules/zod": { version: "4.6.7", integrity } };
+  expect(withoutIntegrity(LockFile.parse({ packages }))).toEqual(["node_modules/zod"]);
 });
