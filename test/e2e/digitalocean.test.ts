@@ -41,7 +41,7 @@ describeWithPart("control-plane", "a hundred nodes on a real API server and Digi
     fake.newFor = 0;
     cluster = await startCluster(async (planeFolder) => {
       plane = await startKubeApiserver({ folder: planeFolder, binaries });
-      for (const path of ["rbac/service-lb-controller", "admission/service.yaml"])
+      for (const path of ["rbac/service-lb-controller", "admission", "admission/addresses"])
         await plane.apply(fileURLToPath(new URL(`../../infra/${path}`, import.meta.url)));
       return plane;
     });

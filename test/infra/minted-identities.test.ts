@@ -12,9 +12,13 @@ import { describeWithPart } from "#test/setup/parts.ts";
 const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 const POLICIES = [
+  "csr.yaml",
+  "events.yaml",
   "node.yaml",
   "node-lifecycle.yaml",
+  "relay.yaml",
   "route.yaml",
+  "ingress.yaml",
   "service.yaml",
   "tagging.yaml",
   "tenants/state.yaml",
@@ -79,7 +83,7 @@ const ROWS: readonly Row[] = [
     who: "route",
     what: "tells on a Service",
     request: eventOn("Service", "route_controller"),
-    says: /Events on nodes alone/,
+    says: /records Events on Node alone/,
   },
   {
     who: "service",
@@ -91,7 +95,7 @@ const ROWS: readonly Row[] = [
     who: "service",
     what: "tells on a node",
     request: eventOn("Node", "service-controller"),
-    says: /Events on Services and on kube-system alone/,
+    says: /records Events on Service and Namespace alone/,
   },
   {
     who: "tagging",
@@ -102,7 +106,7 @@ const ROWS: readonly Row[] = [
   {
     who: "node-lifecycle",
     what: "writes what deletion remembers",
-    request: { method: "PUT", path: `${CONFIG_MAPS}/serverless-ccm`, body: configMap("serverless-ccm") },
+    request: patch(`${CONFIG_MAPS}/serverless-ccm`, [add("/data", { state: "{}" })]),
   },
   {
     who: "relay",
@@ -111,7 +115,7 @@ const ROWS: readonly Row[] = [
       method: "PATCH",
       path: `${LEASES}/serverless-ccm-relay`,
       contentType: "application/merge-patch+json",
-      body: { spec: { holderIdentity: "x" } },
+      body: { spec: { renewTime: "2030-01-01T00:00:00.000000Z" } },
     },
   },
   ...IDENTITIES.map((who) => ({

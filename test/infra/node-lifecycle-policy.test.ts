@@ -42,6 +42,11 @@ const REFUSED = [
     says: "nothing of the spec",
   },
   { what: "sets a pod CIDR", patch: [add("/spec/podCIDR", "10.1.0.0/24")], says: "nothing of the spec" },
+  {
+    what: "puts its taint on and takes another's off",
+    patch: [remove("/spec/taints/0"), add("/spec/taints/0", { ...SHUTDOWN_TAINT, effect: "NoExecute" })],
+    says: "adds and changes no taint",
+  },
   { what: "labels", patch: [add("/metadata/labels/a", "b")], says: "no labels" },
   { what: "removes a label", patch: [remove("/metadata/labels/kubernetes.io~1os")], says: "no labels" },
   { what: "annotates", patch: [add("/metadata/annotations/a", "b")], says: "no labels, annotations" },
@@ -55,6 +60,64 @@ const REFUSED = [
     patch: [add("/status/addresses", [{ type: "InternalIP", address: "10.0.0.4" }])],
     on: "/status",
     says: "nor writes their status",
+  },
+];
+
+const CONFIG_MAP = fileURLToPath(new URL("../../infra/state/config-map.yaml", import.meta.url));
+const CONFIG_MAPS = "/api/v1/namespaces/kube-system/configmaps";
+const JSON_PATCH = "application/json-patch+json";
+
+/** On the ConfigMap that deletion goes by, as the manifest makes it. */
+const STATE_WRITES: readonly {
+  readonly what: string;
+  readonly patch: readonly unknown[];
+  readonly code: number;
+  readonly says?: string;
+  readonly by?: string;
+}[] = [
+  { what: "writes the state", patch: [add("/data", { state: "{}" })], code: 200 },
+  {
+    what: "writes as large a state as is read",
+    patch: [add("/data", { state: "x".repeat(700_000) })],
+    code: 200,
+  },
+  {
+    what: "writes a larger one",
+    patch: [add("/data", { state: "x".repeat(700_001) })],
+    code: 422,
+    says: "at most 700,000 characters",
+  },
+  {
+    what: "writes another key",
+    patch: [add("/data", { other: "{}" })],
+    code: 422,
+    says: "but data.state: data.other",
+  },
+  {
+    what: "writes binary data",
+    patch: [add("/binaryData", { state: "e30=" })],
+    code: 422,
+    says: "binaryData",
+  },
+  {
+    what: "makes it immutable",
+    patch: [add("/immutable", true)],
+    code: 422,
+    says: "but data.state: immutable",
+  },
+  { what: "labels it", patch: [add("/metadata/labels/a", "b")], code: 422, says: "but data.state: labels" },
+  {
+    what: "holds it by a finalizer",
+    patch: [add("/metadata/finalizers", ["example.com/hold"])],
+    code: 422,
+    says: "but data.state: finalizers",
+  },
+  {
+    what: "writes that of somebody else",
+    patch: [add("/data", { state: "{}" })],
+    by: "other",
+    code: 422,
+    says: "no ConfigMap but kube-system/serverless-ccm",
   },
 ];
 
@@ -75,6 +138,10 @@ describeWithPart(
         },
         { manifests: [fileURLToPath(new URL("all-powerful.yaml", import.meta.url))] },
       );
+    });
+    beforeAll(async () => {
+      const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "other" } };
+      expect((await under.send("admin", { method: "POST", path: CONFIG_MAPS, body })).status).toBe(201);
     });
     afterAll(() => under?.close());
 
@@ -107,6 +174,25 @@ describeWithPart(
         expect(status).toBe(code === 200 ? 404 : 200);
       },
     );
+
+    it.each(STATE_WRITES)(
+      "of the ConfigMap $what: $code",
+      async ({ patch: body, code, says, by = "serverless-ccm" }) => {
+        await under.plane.apply(CONFIG_MAP);
+        const path = `${CONFIG_MAPS}/${by}`;
+        const answer = await under.send(USER, { method: "PATCH", path, body, contentType: JSON_PATCH });
+        expect(saidBy(answer)).toEqual([code, says === undefined ? "" : expect.stringContaining(says)]);
+      },
+    );
+
+    it("neither creates nor deletes a ConfigMap", async () => {
+      const says = [422, expect.stringContaining("neither creates nor deletes it")];
+      const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "forged" } };
+      expect(saidBy(await under.send(USER, { method: "POST", path: CONFIG_MAPS, body }))).toEqual(says);
+      await under.plane.apply(CONFIG_MAP);
+      const path = `${CONFIG_MAPS}/serverless-ccm`;
+      expect(saidBy(await under.send(USER, { method: "DELETE", path }))).toEqual(says);
+    });
 
     it("never creates a node", async () => {
       const body = { apiVersion: "v1", kind: "Node", metadata: { name: "forged" } };

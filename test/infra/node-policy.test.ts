@@ -7,6 +7,7 @@ import { aws } from "#clouds/aws/kind.ts";
 import { hcloud } from "#clouds/hcloud/kind.ts";
 import { COMPARTMENT_ANNOTATION, FAULT_DOMAIN_LABEL, FULL_AD_LABEL } from "#clouds/oci/kind.ts";
 import { INSTANCE_ANNOTATION, LABEL_PAIRS } from "#core/contracts.ts";
+import type { JoiningNodeOptions } from "#emulators/harness/joining-node.ts";
 import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import type { ApiResponse } from "#kube/client/transport.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
@@ -29,6 +30,20 @@ interface Row {
   readonly patch: readonly unknown[];
   readonly on?: "status";
 }
+
+/** What else a kubelet or a controller writes into a node's status, each with a value that kube-apiserver takes. */
+const OTHER_STATUS: readonly (readonly [string, unknown])[] = [
+  ["phase", "Running"],
+  ["capacity", { pods: "1000" }],
+  ["allocatable", { pods: "1000" }],
+  ["runtimeHandlers", [{ name: "forged", features: { userNamespaces: true } }]],
+  ["features", { supplementalGroupsPolicy: true }],
+  ["images", [{ names: ["registry.example.com/forged"], sizeBytes: 1 }]],
+  ["volumesAttached", [{ name: "kubernetes.io/csi/a^b", devicePath: "/dev/a" }]],
+  ["volumesInUse", ["kubernetes.io/csi/a^b"]],
+  ["daemonEndpoints", { kubeletEndpoint: { Port: 22 } }],
+  ["nodeInfo/machineID", "forged"],
+];
 
 const ALLOWED: readonly Row[] = [
   { what: "removes the uninitialized taint", patch: [remove("/spec/taints/1")] },
@@ -97,7 +112,7 @@ const REFUSED: readonly (Row & { readonly says: string })[] = [
   {
     what: "adds a finalizer",
     patch: [add("/metadata/finalizers", ["example.com/hold"])],
-    says: "finalizers",
+    says: "nothing of the metadata but labels and annotations: finalizers",
   },
   {
     what: "says that the node is ready",
@@ -110,6 +125,39 @@ const REFUSED: readonly (Row & { readonly says: string })[] = [
     patch: [add("/status/allocatable/pods", "1000")],
     on: "status",
     says: "nothing of the status",
+  },
+  ...OTHER_STATUS.map(([field, value]) => ({
+    what: `writes ${field} of the status`,
+    patch: [add(`/status/${field}`, value)],
+    on: "status" as const,
+    says: `nothing of the status but addresses: ${field.split("/", 1)}`,
+  })),
+  {
+    what: "takes the capacity of the status away",
+    patch: [remove("/status/capacity")],
+    on: "status",
+    says: "nothing of the status but addresses: capacity",
+  },
+  {
+    what: "says that the node has its routes, beside its addresses",
+    patch: [
+      add("/status/addresses", [{ type: "InternalIP", address: "10.0.0.4" }]),
+      add("/status/conditions/-", { type: "NetworkUnavailable", status: "False" }),
+    ],
+    on: "status",
+    says: "nothing of the status but addresses: conditions",
+  },
+  ...[...LABELS, "topology.k8s.aws/zone-id"].map((key) => ({
+    what: `labels ${key} by the status`,
+    patch: [add(`/metadata/labels/${pointer(key)}`, "x")],
+    on: "status" as const,
+    says: "no labels",
+  })),
+  {
+    what: "says by the status which instance it is",
+    patch: [add(`/metadata/annotations/${pointer(INSTANCE_ANNOTATION)}`, "1/vpc-1/i-1")],
+    on: "status",
+    says: "no annotation",
   },
 ];
 
@@ -152,6 +200,31 @@ describeWithPart("control-plane", "infra/admission/node.yaml: the identity that 
     ]);
   });
 
+  it("initializes a node that is as large as nodes come: the policy stays within what CEL may cost", async () => {
+    const many = <Entry>(entry: (index: number) => Entry): Entry[] =>
+      Array.from({ length: 200 }, (_, i) => entry(i));
+    const name = await join({
+      taints: many((index) => ({ key: `example.com/t${index}`, effect: "NoSchedule" })),
+      labels: Object.fromEntries(many((index) => [`example.com/l${index}`, "x".repeat(60)])),
+    });
+    await cluster.patch(
+      name,
+      many((index) => add(`/metadata/annotations/a${index}`, "x".repeat(1_000))),
+    );
+    const images = many((index) => ({ names: [`registry.example.com/image-${index}`], sizeBytes: 1 }));
+    await cluster.patch(`${name}/status`, [add("/status/images", images)]);
+    const addresses = [{ type: "InternalIP", address: "10.0.0.4" }];
+    expect(await patch(`${name}/status`, [add("/status/addresses", addresses)])).toMatchObject({
+      status: 200,
+    });
+    const initialized = [
+      add("/spec/providerID", "aws:///a/i-1"),
+      ...LABELS.map((key) => add(`/metadata/labels/${pointer(key)}`, "x")),
+      remove("/spec/taints/200"),
+    ];
+    expect(await patch(name, initialized)).toMatchObject({ status: 200 });
+  });
+
   it("is the only one that it concerns", async () => {
     const name = await join();
     await expect(cluster.patch(name, [add("/spec/unschedulable", true)])).resolves.toBeUndefined();
@@ -173,7 +246,7 @@ describeWithPart("control-plane", "infra/admission/node.yaml: the identity that 
     return patch(row.on === undefined ? name : `${name}/${row.on}`, row.patch);
   }
 
-  async function join(options: { readonly providerID?: string } = {}): Promise<string> {
+  async function join(options: Partial<JoiningNodeOptions> = {}): Promise<string> {
     count += 1;
     await cluster.join({ name: `node-${count}`, taints: [FOREIGN_TAINT], ...options });
     return `node-${count}`;

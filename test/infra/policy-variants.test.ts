@@ -37,3 +37,39 @@ test("where kube-vip has them, the service function writes Services and all else
     `not: ${OF_SERVICE}`,
   ]);
 });
+
+test("where a cloud gives IP addresses, they are written beside hostnames and all else is as it is", async () => {
+  const [ofVariant, ofBase] = [
+    "hostnames and IP addresses of load balancers, and nothing else of them",
+    "hostnames of load balancers, and no IP address; where the cloud gives Services IP addresses, apply infra/admission/addresses/ after infra/admission/",
+  ].map((what) => `the service function writes ${what}`);
+  expect(await differences("addresses/ingress.yaml", "ingress.yaml")).toEqual([
+    `expression: "['hostname', 'ip', 'ipMode']"`,
+    ofVariant,
+    `not: expression: "['hostname']"`,
+    `not: ${ofBase}`,
+  ]);
+});
+
+/** Each has one that holds for kube-vip in its place. */
+const REPLACED_FOR_KUBE_VIP = [
+  "['serverless-ccm.io/load-balancer', 'kubernetes.digitalocean.com/load-balancer-id',",
+  "'service.beta.kubernetes.io/do-loadbalancer-type', 'service.beta.kubernetes.io/do-loadbalancer-certificate-id']",
+  "variables.changedMetadata.filter(key, !(key in ['finalizers', 'annotations', 'managedFields', 'resourceVersion', 'generation']))",
+  ...[
+    "no annotation but serverless-ccm.io/load-balancer, and what load balancers are known by",
+    "neither labels nor owners",
+  ].flatMap((what) => [
+    `message: the service function writes ${what}`,
+    `messageExpression: "'the service function writes ${what}: ' + variables.${what.startsWith("no ") ? "foreignAnnotations" : "foreignMetadata"}.join(', ')"`,
+  ]),
+  `- expression: "!variables.updates || object.spec == oldObject.spec"`,
+  "message: the service function writes nothing of the spec",
+];
+
+test("what kube-vip reads on a Service is written beside the rest, and no rule of the others is missing", async () => {
+  const removed = (await differences("kubevip/service.yaml", "service.yaml")).filter((line) =>
+    line.startsWith("not:"),
+  );
+  expect(removed.map((line) => line.replace(/^not:\s+/, ""))).toEqual(REPLACED_FOR_KUBE_VIP);
+});

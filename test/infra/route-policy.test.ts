@@ -53,6 +53,21 @@ const REFUSED: readonly (Row & { readonly says: string })[] = [
     patch: [add("/status/capacity", { pods: "5" })],
     says: "nothing of the status but",
   },
+  ...Object.entries({
+    phase: "Running",
+    runtimeHandlers: [{ name: "forged", features: { userNamespaces: true } }],
+    features: { supplementalGroupsPolicy: true },
+    images: [{ names: ["registry.example.com/forged"], sizeBytes: 1 }],
+  }).map(([field, value]) => ({
+    what: `writes ${field} of the status`,
+    patch: [add(`/status/${field}`, value)],
+    says: `nothing of the status but the condition NetworkUnavailable: ${field}`,
+  })),
+  {
+    what: "labels by the status",
+    patch: [add("/metadata/labels/a", "b")],
+    says: "neither labels nor annotations, finalizers or owners: labels",
+  },
   { what: "cordons", patch: [add("/spec/unschedulable", true)], on: "", says: "nothing of the spec" },
   { what: "labels", patch: [add("/metadata/labels/a", "b")], on: "", says: "neither labels nor" },
   { what: "annotates", patch: [add("/metadata/annotations/a", "b")], on: "", says: "neither labels nor" },
@@ -87,28 +102,5 @@ describeWithPart("control-plane", "infra/admission/route.yaml: the route functio
   it.each(REFUSED)("never $what", async ({ patch, says, on = "/status" }) => {
     const said = saidBy(await under.patchNode(USER, `${await join(under)}${on}`, patch));
     expect(said).toEqual([422, expect.stringContaining(says)]);
-  });
-
-  it.each([
-    { kind: "Node", component: "route_controller", code: 201 },
-    { kind: "Node", component: "kubelet", code: 422 },
-    { kind: "Pod", component: "route_controller", code: 422 },
-  ])("records Events on $kind as $component: $code", async ({ kind, component, code }) => {
-    const body = {
-      metadata: { generateName: "policy-" },
-      involvedObject: {
-        apiVersion: "v1",
-        kind,
-        name: "a",
-        ...(kind === "Pod" ? { namespace: "default" } : {}),
-      },
-      source: { component },
-    };
-    const answer = await under.send(USER, {
-      method: "POST",
-      path: "/api/v1/namespaces/default/events",
-      body,
-    });
-    expect(answer.status).toBe(code);
   });
 });

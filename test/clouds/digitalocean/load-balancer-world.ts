@@ -132,6 +132,7 @@ export async function digitalOceanWorld(): Promise<LoadBalancerWorld> {
         },
       };
     },
+    manifests: ["admission/addresses"],
     close: () => fake.close(),
   };
 }

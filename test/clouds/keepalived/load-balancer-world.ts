@@ -49,7 +49,7 @@ export async function keepalivedWorld(plane: ControlPlane): Promise<LoadBalancer
   };
   return {
     cloud: { provider: "keepalived", configMap: "vip-configmap", serviceCIDR: "10.210.0.0/24" },
-    manifests: ["rbac/keepalived", "admission/keepalived"],
+    manifests: ["rbac/keepalived", "admission/keepalived", "admission/addresses"],
     model: keepalivedModel,
     connect: ({ cloud }) =>
       createKeepalivedCloud(KeepalivedCloudConfig.parse(cloud), {

@@ -183,6 +183,7 @@ export async function ociWorld(kind: "lb" | "nlb"): Promise<LoadBalancerWorld> {
         },
       };
     },
+    manifests: ["admission/addresses"],
     close: () => account.close(),
   };
 }

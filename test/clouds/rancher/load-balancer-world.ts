@@ -55,6 +55,7 @@ export async function cattleWorld(): Promise<LoadBalancerWorld> {
         },
       };
     },
+    manifests: ["admission/addresses"],
     close: () => fake.close(),
   };
 }
