@@ -76,6 +76,8 @@ export async function play<World extends LoadBalancerWorld>(
   const settled = await settle(stage, operation.meanwhile === undefined ? { ...about, lifeline } : about);
   const problems = [...settled.problems];
   if (operation.needsAudits === true) problems.push(...(await auditAll(stage, operation)));
+  // What load balancers share stays until an audit has found it unused for a while.
+  await stage.tidy(about.cloud);
   const end = { cloud: await stage.state(), services: await endOf(stage, about.names) };
   return {
     end,
@@ -132,6 +134,7 @@ export async function inspect<World extends LoadBalancerWorld>(
     if ((await object.read()) !== undefined) await object.delete();
   }
   problems.push(...(await settle(stage, about)).problems);
+  await stage.tidy(about.cloud);
   const after = await stage.pieces();
   const left = after.filter((thing) => !before.includes(thing));
   const lost = before.filter((thing) => !after.includes(thing));

@@ -81,7 +81,7 @@ describe("the configuration", () => {
       requestsPerSecond: 2.5,
       clusterID: "c1",
       defaultLoadBalancerType: "REGIONAL",
-      allow: { certificates: [], ips: [], subnets: [] },
+      allow: { certificates: [], ips: [], loadBalancers: [], subnets: [] },
     });
     const told = [
       JSON.stringify(config),

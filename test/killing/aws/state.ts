@@ -44,7 +44,7 @@ export async function readAwsState(
       kind: "security group",
       ...group,
       GroupName: groupName(group.GroupName),
-      IpPermissions: withoutUnused(group.IpPermissions?.flatMap(singleRules)),
+      IpPermissions: group.IpPermissions?.flatMap(singleRules),
       IpPermissionsEgress: undefined,
       Tags: pairs(group.Tags),
     })),
@@ -70,28 +70,6 @@ export async function readAwsState(
     .toSorted();
 }
 
-/** How rules are described that several load balancers share. */
-const SHARED_RULE = /rule\/nlb\/(mtu|backend|health"|health unused)|rule\/elb\/backend/;
-
-/** Rules without those about too large packets from networks of which no client is let in any more: the audit takes them away after a while. */
-function withoutUnused(rules: readonly SingleRule[] = []): readonly SingleRule[] {
-  const isOf = ({ peer }: SingleRule, words: string): boolean => peer.Description?.includes(words) === true;
-  const cidrOf = ({ peer }: SingleRule): string | undefined => peer.CidrIp ?? peer.CidrIpv6;
-  return rules.filter(
-    (rule) =>
-      !isOf(rule, "rule/nlb/mtu") ||
-      rules.some((other) => isOf(other, "rule/nlb/client=") && cidrOf(other) === cidrOf(rule)),
-  );
-}
-
-interface SingleRule {
-  readonly peer: {
-    readonly CidrIp?: string | undefined;
-    readonly CidrIpv6?: string | undefined;
-    readonly Description?: string | undefined;
-  };
-}
-
 /** Names of all load balancers and target groups, and the security groups of a VPC with their rules: enough to see that something is left. */
 export async function readAwsOutline(aws: Clients, vpc: string): Promise<AwsState> {
   const Filters = [{ Name: "vpc-id", Values: [vpc] }];
@@ -103,10 +81,7 @@ export async function readAwsOutline(aws: Clients, vpc: string): Promise<AwsStat
   ]);
   const rules = (security.SecurityGroups ?? []).flatMap(({ GroupName, IpPermissions = [] }) => [
     `security group ${GroupName}`,
-    ...IpPermissions.flatMap(singleRules)
-      .map((rule) => `rule of ${GroupName}: ${canonicalJson(rule)}`)
-      // What several load balancers share goes by the audit, when none has used it for a while.
-      .filter((rule) => !SHARED_RULE.test(rule)),
+    ...IpPermissions.flatMap(singleRules).map((rule) => `rule of ${GroupName}: ${canonicalJson(rule)}`),
   ]);
   return [
     ...(network.LoadBalancers ?? []).map(
@@ -298,7 +273,7 @@ function singleRules({
   PrefixListIds,
   UserIdGroupPairs,
   ...what
-}: Permission): (SingleRule & object)[] {
+}: Permission): object[] {
   const peers = [
     ...(IpRanges ?? []),
     ...(Ipv6Ranges ?? []),

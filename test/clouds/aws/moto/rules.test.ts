@@ -1,4 +1,9 @@
-import { AuthorizeSecurityGroupIngressCommand, CreateSecurityGroupCommand } from "@aws-sdk/client-ec2";
+import {
+  AuthorizeSecurityGroupIngressCommand,
+  CreateSecurityGroupCommand,
+  DescribeSecurityGroupsCommand,
+  UpdateSecurityGroupRuleDescriptionsIngressCommand,
+} from "@aws-sdk/client-ec2";
 import { expect, test } from "vitest";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { clientsOf, codeOf } from "./clients.ts";
@@ -33,6 +38,37 @@ describeWithPart("moto", "rules of a security group", (program) => {
         );
       expect(await allow(1_000, most)).toBe("succeeded");
       expect(await allow(2_000, 1)).toBe("RulesPerSecurityGroupLimitExceeded");
+    } finally {
+      close();
+      await moto.close();
+    }
+  });
+
+  test("are described anew, those about groups too", async () => {
+    const moto = await startMendedMoto(program);
+    const { ec2, close } = clientsOf(moto.url);
+    try {
+      const { vpc } = await makeNetwork(ec2, { clusterTag: "one" });
+      const { GroupId } = await ec2.send(
+        new CreateSecurityGroupCommand({ GroupName: "one", Description: "x", VpcId: vpc }),
+      );
+      const rules = (Description: string) => ({
+        GroupId,
+        IpPermissions: [
+          { IpProtocol: "tcp", FromPort: 1, ToPort: 2, IpRanges: [{ CidrIp: "10.0.0.0/8", Description }] },
+          { IpProtocol: "-1", UserIdGroupPairs: [{ GroupId, Description }] },
+        ],
+      });
+      await ec2.send(new AuthorizeSecurityGroupIngressCommand(rules("before")));
+      await ec2.send(new UpdateSecurityGroupRuleDescriptionsIngressCommand(rules("after")));
+      const { SecurityGroups } = await ec2.send(
+        new DescribeSecurityGroupsCommand({ GroupIds: [GroupId ?? ""] }),
+      );
+      const described = SecurityGroups?.[0]?.IpPermissions?.flatMap(
+        ({ IpRanges = [], UserIdGroupPairs = [] }) =>
+          [...IpRanges, ...UserIdGroupPairs].map(({ Description }) => Description),
+      );
+      expect(described).toEqual(["after", "after"]);
     } finally {
       close();
       await moto.close();

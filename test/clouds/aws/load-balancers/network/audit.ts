@@ -31,6 +31,6 @@ export function audit(aws: FakeElbv2, minutes: number, of = settings()): readonl
 }
 
 /** Audits of an hour. */
-export function auditForAnHour(aws: FakeElbv2): void {
-  for (let minutes = 0; minutes <= 60; minutes += 10) audit(aws, minutes);
+export function auditForAnHour(aws: FakeElbv2, of = settings()): void {
+  for (let minutes = 0; minutes <= 60; minutes += 10) audit(aws, minutes, of);
 }

@@ -3,6 +3,7 @@ import { awsLoadBalancerModel as model } from "#clouds/aws/load-balancers/model.
 import type { LoadBalancerQuestion } from "#core/service/model.ts";
 import type { Settings } from "#core/settings.ts";
 import { AwsError, type FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
+import { auditForAnHour } from "#test/clouds/aws/load-balancers/network/audit.ts";
 import {
   converge,
   gone,
@@ -97,7 +98,7 @@ const LIVES: readonly Life[] = [
 describe.each(LIVES)("a Service that is $name", (life) => {
   const whole = live(life);
 
-  test("leaves nothing behind", () => {
+  test("leaves nothing behind after the audits of an hour", () => {
     const { balancers, groups, listeners, rules } = whole.states.at(-1) as ReturnType<typeof picture>;
     expect({ balancers, groups, listeners }).toEqual({ balancers: [], groups: [], listeners: [] });
     expect(rules).toEqual([{ ...rules[0], name: "nodes", rules: [] }]);
@@ -143,7 +144,7 @@ function live(
     converge(aws, asked, life.settings);
     states.push(picture(aws));
   }
-  return { actions: aws.done.length, states };
+  return { actions: aws.done.length, states: [...states, audited(aws, life.settings)] };
 }
 
 /** Carries out so many actions and dies, or has nothing to do any more. */
@@ -173,7 +174,13 @@ function interleaved(life: Life, ahead: number): readonly unknown[] {
     converge(aws, asked, life.settings);
     states.push(picture(aws));
   }
-  return states;
+  return [...states, audited(aws, life.settings)];
+}
+
+/** What there is after the audits of an hour, which remove what load balancers shared. */
+function audited(aws: FakeElbv2, of: Settings) {
+  auditForAnHour(aws, of);
+  return picture(aws);
 }
 
 /** Does one action a turn; true once it finds nothing to do on a new look. */

@@ -48,6 +48,30 @@ export const SECURITY_GROUPS: Mends = {
         `The specified rule "${missing}" does not exist in this security group`,
       );
     },
+    // moto does not find a rule about a group whose description is another: it is made anew with that.
+    "ec2:UpdateSecurityGroupRuleDescriptionsIngress": async (call, next, behind) => {
+      const isOfGroup = call.parameters
+        .structures("IpPermissions")
+        .some((permission) => permission.structures("Groups").length > 0);
+      if (!isOfGroup) return next(call);
+      const GroupId = call.parameters.text("GroupId") ?? "";
+      const known = await rulesOn(GroupId, behind);
+      const asked = rulesIn(call);
+      const missing = asked.find((rule) => !known.has(rule));
+      if (missing !== undefined)
+        return faultOf(call, "InvalidPermission.NotFound", `The specified rule "${missing}" does not exist`);
+      const ids = asked.map((rule) => known.get(rule) ?? "");
+      await behind.ask("ec2", "RevokeSecurityGroupIngress", {
+        GroupId,
+        ...listForm("SecurityGroupRuleId", ids),
+      });
+      const permissions = Object.entries(call.form).filter(([name]) => name.startsWith("IpPermissions."));
+      await behind.ask("ec2", "AuthorizeSecurityGroupIngress", {
+        GroupId,
+        ...Object.fromEntries(permissions),
+      });
+      return next(call);
+    },
     "ec2:DescribeNetworkInterfaces": async (call, next, behind) => {
       const answer = await next(call);
       if (!succeeded(answer)) return answer;
