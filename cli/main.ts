@@ -232,7 +232,7 @@ for (const direction of ["over", "back"] as const) {
 
 const infra = program
   .command("infra")
-  .summary("prints what others have to be told: authentication-config")
+  .summary("prints what API servers have to be told")
   .description("Prints what API servers and accounts have to be told, made for these clusters.");
 
 infra
@@ -273,6 +273,21 @@ infra
     const { printAuthenticationConfig } = await import("#cli/infra/authentication-config.ts");
     const note = (line: string): void => void process.stderr.write(`serverless-ccm: ${line}\n`);
     await printAuthenticationConfig(flags, process.env, (text) => process.stdout.write(text), note);
+  });
+
+infra
+  .command("admission-url")
+  .summary("the URL by which an API server asks the function admission")
+  .description(
+    "Prints for each cluster the URL of its ValidatingWebhookConfiguration, signed for this cluster alone.\nThe function answers no other.",
+  )
+  .option("--signing-key <file>", "the operator's private key, in PEM; kept where no function reads it")
+  .option("--public-key", "prints the public key, with which the function is deployed", false)
+  .option("--function-url <url>", "of the deployed function")
+  .option("--cluster-name <name>", "as in the clusters' entries; once for each", eachOf)
+  .action(async (flags) => {
+    const { printAdmissionUrls } = await import("#cli/infra/admission-url.ts");
+    await printAdmissionUrls(flags, (text) => process.stdout.write(text));
   });
 
 program

@@ -26,6 +26,22 @@ const CHECKS: readonly ((deployment: Deployment) => readonly string[])[] = [
     splitList(controllers).length > 1 && splitList(controllers).includes("all")
       ? ['controllers: "all" stands alone; leave it out, or the others']
       : [],
+  ({ given: { controllers = "all", admissionPublicKeys } }) =>
+    splitList(controllers).includes("admission") && admissionPublicKeys === undefined
+      ? [
+          "admissionPublicKeys is missing: admission lets in who has a path that you signed; `infra admission-url --public-key` prints it",
+        ]
+      : [],
+  ({ given: { admissionPublicKeys: keys } }) =>
+    keys !== undefined && !PUBLIC_KEYS.test(keys)
+      ? [
+          "admissionPublicKeys: not one to four public keys of Ed25519 as `infra admission-url --public-key` prints them, with commas between",
+        ]
+      : [],
+  ({ given: { admissionConcurrency: text = "1" } }) =>
+    /^[1-9]\d{0,4}$/.test(text)
+      ? []
+      : [`admissionConcurrency: "${text}" is no number of invocations, of at least 1`],
   needs("vpcSubnetIds", "vpcSecurityGroupIds", "a function is attached to subnets with security groups"),
   needs("vpcSecurityGroupIds", "vpcSubnetIds", "security groups are those of a function in subnets"),
   needs("signInKeys", "signInSecrets", "these keys are used for the secrets alone that it names"),
@@ -75,6 +91,8 @@ const CHECKS: readonly ((deployment: Deployment) => readonly string[])[] = [
         ]
       : [],
 ];
+
+const PUBLIC_KEYS = /^(?:MCowBQYDK2VwAyEA[A-Za-z0-9+/]{43}=(?:,(?=M)|$)){1,4}$/;
 
 /** The items of a list with commas. */
 export function splitList(text: string): string[] {

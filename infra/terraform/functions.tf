@@ -79,6 +79,7 @@ locals {
     ALLOWED_NETWORKS            = join(",", var.allowed_networks)
     OTEL_EXPORTER_OTLP_ENDPOINT = var.otlp_endpoint
     STOP_SWITCH                 = local.stop_switch_path == null ? "" : "ssm:${local.stop_switch_path}/"
+    ADMISSION_PUBLIC_KEYS       = join(",", var.admission_public_keys)
     FLEET_BRAKE                 = var.fleet_brake == null ? "" : "s3://${var.fleet_brake}"
   }
 }

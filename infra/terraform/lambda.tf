@@ -19,7 +19,7 @@ resource "aws_lambda_function" "function" {
   memory_size                    = each.value.memory_size
   timeout                        = each.value.timeout
   layers                         = [for arn in [var.clusters_layer_arn] : arn if arn != null]
-  reserved_concurrent_executions = var.reserved_concurrency
+  reserved_concurrent_executions = each.key == "admission" && var.admission_concurrency != null ? var.admission_concurrency : var.reserved_concurrency
   code_signing_config_arn        = var.code_signing_config_arn
 
   environment {
@@ -62,7 +62,7 @@ resource "aws_lambda_function_event_invoke_config" "function" {
   }
 }
 
-# Whoever asks has a token of its cluster: no API server signs as AWS does.
+# Whoever asks has a signed path and a token of its cluster: no API server signs as AWS does.
 resource "aws_lambda_function_url" "function" {
   for_each = { for name, definition in local.functions : name => definition if name == "admission" }
 

@@ -19,6 +19,6 @@ output "queue_urls" {
 }
 
 output "admission_url" {
-  description = "What a ValidatingWebhookConfiguration has as its url, with lb-service/CLUSTER behind it; null without admission."
+  description = "What a ValidatingWebhookConfiguration has as its url, with the path that `infra admission-url` signs for a cluster; null without admission."
   value       = one([for url in aws_lambda_function_url.function : url.function_url])
 }

@@ -178,6 +178,32 @@ variable "code_signing_config_arn" {
   }
 }
 
+variable "admission_public_keys" {
+  description = "Whose signatures the function admission takes in paths: public keys as `infra admission-url --public-key` prints them."
+  type        = list(string)
+  default     = []
+
+  validation {
+    condition     = length(var.admission_public_keys) <= 4 && alltrue([for key in var.admission_public_keys : can(regex("^MCowBQYDK2VwAyEA[A-Za-z0-9+/]{43}=$", key))])
+    error_message = "admission_public_keys are at most four public keys of Ed25519 as `infra admission-url --public-key` prints them."
+  }
+  validation {
+    condition     = length(var.admission_public_keys) > 0 || !contains(var.controllers, "admission")
+    error_message = "admission_public_keys is missing: admission lets in who has a path that you signed; `infra admission-url --public-key` prints the key."
+  }
+}
+
+variable "admission_concurrency" {
+  description = "So many invocations at a time are kept for admission, and it gets no more; reserved_concurrency without it."
+  type        = number
+  default     = null
+
+  validation {
+    condition     = coalesce(var.admission_concurrency, 1) >= 1
+    error_message = "admission_concurrency is a number of invocations, of at least 1."
+  }
+}
+
 variable "sweep_every_minute" {
   description = "Whether the sweep is invoked every minute; it is deployed in any case."
   type        = bool

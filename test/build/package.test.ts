@@ -38,6 +38,7 @@ describe("serverless package", () => {
         ALLOWED_NETWORKS: "",
         OTEL_EXPORTER_OTLP_ENDPOINT: "",
         STOP_SWITCH: "",
+        ADMISSION_PUBLIC_KEYS: "",
         FLEET_BRAKE: "",
       });
     }

@@ -24,6 +24,7 @@ describe("help", () => {
     [["clusters", "list", "--help"]],
     [["infra", "--help"]],
     [["infra", "authentication-config", "--help"]],
+    [["infra", "admission-url", "--help"]],
   ])("%j fits a screen and ends with 0", async (flags) => {
     const { code, stdout } = await runProgram(flags);
     const lines = stdout.split("\n");

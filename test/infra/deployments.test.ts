@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { PUBLIC_KEY } from "#test/functions/admission/review-of.ts";
 import { lintTemplates } from "#test/infra/lint-template.ts";
 import {
   makePackagingFolder,
@@ -25,6 +26,7 @@ const ROWS: readonly Row[] = [
     region: "eu-west-1",
     parameters: {
       ...{ controllers: "service,admission", clustersPath: "/serverless-ccm/clusters" },
+      ...{ admissionPublicKeys: PUBLIC_KEY, admissionConcurrency: "5", reservedConcurrency: "20" },
       signInSecrets: "arn:aws:secretsmanager:eu-west-1:123456789012:secret:{function}/*",
     },
     functions: ["admission", "service", "sweep"],
@@ -207,6 +209,20 @@ describeWithPart("aws-tools", "a deployment", ({ cfnLint }) => {
       ScheduleExpression: "rate(1 minute)",
       State: parameters["sweepEveryMinute"] === "false" ? "DISABLED" : "ENABLED",
     });
+  });
+
+  test("keeps as many invocations for admission as are asked for it, and for the others as for all", () => {
+    const { functions } = packaged[1] as Packaged;
+    const kept = functions.map(({ Properties }) => [
+      Properties.FunctionName,
+      Properties.ReservedConcurrentExecutions,
+      Properties.Environment.Variables.ADMISSION_PUBLIC_KEYS,
+    ]);
+    expect(kept.toSorted()).toEqual([
+      ["serverless-ccm-dev-admission", 5, PUBLIC_KEY],
+      ["serverless-ccm-dev-service", 20, PUBLIC_KEY],
+      ["serverless-ccm-dev-sweep", 20, PUBLIC_KEY],
+    ]);
   });
 
   test("whose parameters do not fit is refused, and every fault is named", async () => {

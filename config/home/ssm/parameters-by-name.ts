@@ -26,6 +26,13 @@ const LONGEST_KEPT_MS = 120_000;
 /** Whoever wants to have it read anew gets what was read so short a time ago: events that name a wrong hash cost no more than this. */
 const FRESH_MS = 1_000;
 const MAX_KEPT = 1_000;
+const MAX_MISSING = 100;
+
+interface Kept<Value> {
+  readonly value: Value;
+  readonly readAt: number;
+  readonly until: number;
+}
 
 /** The clusters of parameters as a warm function reads them: the one of an event by its name, all of them for a sweep. */
 export function parametersByName(options: ParametersByNameOptions): ClustersOfHome {
@@ -77,13 +84,12 @@ export function parametersByName(options: ParametersByNameOptions): ClustersOfHo
     keptMs: (value: Value) => number,
     read: (key: string) => Promise<Value>,
   ): (key: string, fresh: boolean) => Promise<Value> {
-    const kept = new Map<
-      string,
-      { readonly value: Value; readonly readAt: number; readonly until: number }
-    >();
+    const kept = new Map<string, Kept<Value>>();
+    // Names that nobody has written down are kept apart, or whoever asks for many would push out what there is.
+    const missing = new Map<string, Kept<Value>>();
     const reading = new Map<string, Promise<Value>>();
     return async (key, fresh) => {
-      const known = kept.get(key);
+      const known = kept.get(key) ?? missing.get(key);
       const asked = now();
       // Before `readAt`: the machine's clock was set back, and how old the value is cannot be told.
       const untilMs = fresh ? (known?.readAt ?? 0) + FRESH_MS : (known?.until ?? 0);
@@ -93,15 +99,21 @@ export function parametersByName(options: ParametersByNameOptions): ClustersOfHo
       try {
         const value = await pending;
         kept.delete(key);
-        kept.set(key, { value, readAt: asked, until: asked + keptMs(value) * (0.75 + random() / 2) });
-        for (const oldest of kept.keys()) {
-          if (kept.size <= MAX_KEPT) break;
-          kept.delete(oldest);
+        missing.delete(key);
+        const [own, limit] = value === undefined ? [missing, MAX_MISSING] : [kept, MAX_KEPT];
+        own.set(key, { value, readAt: asked, until: asked + keptMs(value) * (0.75 + random() / 2) });
+        for (const oldest of own.keys()) {
+          if (own.size <= limit) break;
+          own.delete(oldest);
         }
         return value;
       } catch (error) {
         if (known === undefined) throw error;
-        kept.set(key, { ...known, readAt: asked, until: asked + FRESH_MS });
+        (known.value === undefined ? missing : kept).set(key, {
+          ...known,
+          readAt: asked,
+          until: asked + FRESH_MS,
+        });
         return known.value;
       }
     };

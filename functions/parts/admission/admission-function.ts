@@ -7,11 +7,13 @@ import { sentenceOf, warningOf } from "#core/service/trouble.ts";
 import { SERVICE_VALIDATION, Verdict } from "#core/service/validation.ts";
 import { respond, textOf, UrlRequest, type UrlResponse } from "#functions/parts/admission/function-url.ts";
 import { AdmissionReview, answerTo } from "#functions/parts/admission/review.ts";
+import type { ReadPath } from "#functions/parts/admission/signed-path.ts";
 import { deadlineOf, type FunctionContext } from "#functions/parts/deadline.ts";
 import type { Log } from "#functions/parts/log-report.ts";
 
 /** What the function touches. */
 export interface AdmissionWorld {
+  readonly readPath: ReadPath;
   /** The cluster of a name; undefined where there is none. */
   readonly cluster: (name: string) => Promise<Cluster | undefined>;
   /** The `authorization` header by which the cluster's API server is known; undefined where it may not ask. */
@@ -30,17 +32,26 @@ const WITHIN_MS = 4_000;
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
 /**
- * Answers API servers that ask about Services at `/lb-service/CLUSTER`. Whatever is wrong with the request or on our side is no
+ * Answers API servers that ask about Services at the path that the operator has signed for their cluster. For any other path nothing is
+ * read, whether there is a cluster of that name or not; only then the cluster's token is looked at. Whatever is wrong with the request or on our side is no
  * verdict: with `failurePolicy: Ignore` the Service then goes through, and a Warning tells what is wrong with it.
  */
 export function admissionFunction(world: AdmissionWorld): AdmissionFunction {
+  let isTold = false;
   return async (event, context) => {
     const { awsRequestId: requestId } = context;
     const request = UrlRequest.safeParse(event).data;
     if (request === undefined) return respond(400, { message: "this is no request to a function URL" });
-    const name = PATH.exec(request.rawPath)?.[1];
-    if (name === undefined) return respond(404, { message: "ask at /lb-service/CLUSTER" });
+    const path = world.readPath(request.rawPath);
+    if (path === undefined) return respond(404, { message: "ask at /lb-service/CLUSTER/SIGNATURE" });
     if (request.requestContext.http.method !== "POST") return respond(405, { message: "POST a review" });
+    const name = path.cluster;
+    if (!path.isSigned) {
+      // Once: a stranger's requests fill no log.
+      if (!isTold) world.log({ level: "warn", event: "UnsignedPath", cluster: name, message: UNSIGNED });
+      isTold = true;
+      return unauthorized();
+    }
     const failed = (error: unknown): void => {
       const message = messageOf(error);
       world.log({ level: "error", event: "ReviewFailed", cluster: name, requestId, message });
@@ -48,7 +59,7 @@ export function admissionFunction(world: AdmissionWorld): AdmissionFunction {
     try {
       // Whether there is such a cluster is nobody's business without its token, nor that the token cannot be read.
       const cluster = await knownAs(name, request, world).catch(failed);
-      if (cluster === undefined) return respond(401, { message: "the token is not that of this cluster" });
+      if (cluster === undefined) return unauthorized();
       const text = textOf(request);
       const review = text.length > MAX_CHARACTERS ? undefined : AdmissionReview.safeParse(parsed(text)).data;
       if (review === undefined)
@@ -63,7 +74,12 @@ export function admissionFunction(world: AdmissionWorld): AdmissionFunction {
   };
 }
 
-const PATH = /^\/lb-service\/([a-zA-Z0-9][a-zA-Z0-9._-]{0,99})$/;
+const UNSIGNED =
+  "the path of a request is not signed with a key of this deployment; where an API server of yours asks, give it the URL that `infra admission-url` prints";
+
+function unauthorized(): UrlResponse {
+  return respond(401, { message: "the signature in the URL or the token is not that of this cluster" });
+}
 
 async function knownAs(
   name: string,

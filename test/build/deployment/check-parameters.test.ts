@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 import { faultsOfParameters } from "../../../build/deployment/check-parameters.ts";
 
+const KEY = `MCowBQYDK2VwAyEA${"A".repeat(43)}=`;
+
 const KNOWN = [
+  "admissionConcurrency",
+  "admissionPublicKeys",
   "alarmTopicArn",
   "assumeRoleArn",
   "codeSigningConfigArn",
@@ -40,7 +44,20 @@ const ROWS: readonly [Readonly<Record<string, string>>, string, readonly string[
     "us-east-1",
     ['signInSecrets: "arn:aws:ssm:{role}/*": nothing but {function} stands in braces'],
   ],
-  [{ controler: "node" }, "us-east-1", ["controler is no parameter; there are alarmTopicArn, assume"]],
+  [
+    { controler: "node" },
+    "us-east-1",
+    ["controler is no parameter; there are admissionConcurrency, admission"],
+  ],
+  [{ controllers: "node,admission", admissionPublicKeys: KEY }, "us-east-1", []],
+  [{ admissionPublicKeys: [KEY, KEY, KEY, KEY].join() }, "us-east-1", []],
+  [{ controllers: "node,admission" }, "us-east-1", ["admissionPublicKeys is missing: admission lets in"]],
+  [{ admissionPublicKeys: "" }, "us-east-1", ["admissionPublicKeys: not one to four public keys"]],
+  [{ admissionPublicKeys: "secret" }, "us-east-1", ["admissionPublicKeys: not one to four public keys"]],
+  [{ admissionPublicKeys: `${KEY},` }, "us-east-1", ["admissionPublicKeys: not one to four public keys"]],
+  [{ admissionPublicKeys: [KEY, KEY, KEY, KEY, KEY].join() }, "us-east-1", ["admissionPublicKeys: not one"]],
+  [{ admissionConcurrency: "5" }, "us-east-1", []],
+  [{ admissionConcurrency: "0" }, "us-east-1", ['admissionConcurrency: "0" is no number of invocations']],
   [{ controllers: "" }, "us-east-1", ['controllers: there is no ""; write all, or a list of node, csr']],
   [{ controllers: "node,sweep" }, "us-east-1", ['controllers: there is no "sweep"']],
   [{ controllers: "node,all" }, "us-east-1", ['controllers: "all" stands alone']],
@@ -101,7 +118,7 @@ const ROWS: readonly [Readonly<Record<string, string>>, string, readonly string[
 ];
 
 test.each(ROWS)("%j in %s: %j", (given, region, beginnings) => {
-  const faults = faultsOfParameters({ given, region, known: KNOWN, choosable: ["node", "csr"] });
+  const faults = faultsOfParameters({ given, region, known: KNOWN, choosable: ["node", "csr", "admission"] });
   expect(faults.map((fault, index) => fault.slice(0, beginnings[index]?.length))).toEqual(beginnings);
 });
 

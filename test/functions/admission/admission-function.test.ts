@@ -3,8 +3,21 @@ import type { Cloud } from "#clouds/cloud.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { Observation } from "#core/capability.ts";
 import { admissionFunction } from "#functions/parts/admission/admission-function.ts";
+import { admissionWorld } from "#functions/parts/admission/admission-world.ts";
+import {
+  createReadPath,
+  parsePathKeys,
+  publicKeyOf,
+  signPath,
+} from "#functions/parts/admission/signed-path.ts";
 import type { LogLine } from "#functions/parts/log-report.ts";
-import { reviewOf, urlRequest } from "#test/functions/admission/review-of.ts";
+import {
+  PUBLIC_KEY,
+  pathFor,
+  reviewOf,
+  signingKey,
+  urlRequest,
+} from "#test/functions/admission/review-of.ts";
 
 const cluster = Cluster.parse({
   ...{ name: "blue", server: "https://blue.invalid" },
@@ -15,7 +28,10 @@ const SERVICE = {
   spec: { type: "LoadBalancer", ports: [{ port: 80 }] },
 };
 const REVIEW = JSON.stringify(reviewOf(SERVICE));
-const PATH = "/lb-service/blue";
+const PATH = pathFor("blue");
+const OTHER_KEY = signingKey();
+const OLD_KEY = signingKey();
+const KEYS = parsePathKeys(`${PUBLIC_KEY}, ${publicKeyOf(OLD_KEY)}`);
 const UNREADABLE = "the secret cannot be read";
 const context = { awsRequestId: "r-1", getRemainingTimeInMillis: () => 5_000 };
 
@@ -25,6 +41,7 @@ function given(
   traits: { readonly isWithout?: true; readonly token?: string } = {},
 ) {
   const asked: unknown[] = [];
+  const read: string[] = [];
   const lines: LogLine[] = [];
   const usage = { calls: {}, throttled: 0, waitedMs: 0 };
   const serviceValidation = {
@@ -42,8 +59,13 @@ function given(
   };
   const { token = "Bearer the-token" } = traits;
   const admission = admissionFunction({
-    cluster: async (name) => (name === "blue" ? cluster : undefined),
-    async authorization() {
+    readPath: createReadPath(KEYS.kind === "keys" ? KEYS.keys : []),
+    async cluster(name) {
+      read.push(`entry of ${name}`);
+      return name === "blue" ? cluster : undefined;
+    },
+    async authorization({ name }) {
+      read.push(`token of ${name}`);
       if (token === UNREADABLE) throw new Error(UNREADABLE);
       return token === "" ? undefined : token;
     },
@@ -54,7 +76,7 @@ function given(
     const { statusCode, body } = await admission(event, context);
     return { statusCode, body: JSON.parse(body) };
   };
-  return { send, asked, lines };
+  return { send, asked, read, lines };
 }
 
 const ALLOWED: Observation = { kind: "observed", state: { kind: "allowed", because: "so" } };
@@ -65,11 +87,12 @@ describe("the door", () => {
     ["another path", urlRequest("/", REVIEW), 404],
     ["no cluster", urlRequest("/lb-service", REVIEW), 404],
     ["a path within", urlRequest("/lb-service/blue/../green", REVIEW), 404],
+    ["a path below", urlRequest(`${PATH}/more`, REVIEW), 404],
     ["another method", urlRequest(PATH, REVIEW, { requestContext: { http: { method: "GET" } } }), 405],
     ["no token", urlRequest(PATH, REVIEW, { headers: {} }), 401],
     ["another token", urlRequest(PATH, REVIEW, { headers: { authorization: "Bearer other" } }), 401],
     ["half a token", urlRequest(PATH, REVIEW, { headers: { authorization: "Bearer the-toke" } }), 401],
-    ["an unknown cluster", urlRequest("/lb-service/green", REVIEW), 401],
+    ["an unknown cluster", urlRequest(pathFor("green"), REVIEW), 401],
     ["no JSON", urlRequest(PATH, "{"), 400],
     ["no review", urlRequest(PATH, "{}"), 400],
     ["a review of an earlier version", urlRequest(PATH, REVIEW.replace("k8s.io/v1", "k8s.io/v1beta1")), 400],
@@ -84,6 +107,44 @@ describe("the door", () => {
     expect(asked).toEqual([]);
   });
 
+  const signature = (path: string): string => path.split("/").at(-1) ?? "";
+  test.each([
+    ["no signature", "/lb-service/NAME"],
+    ["an empty signature", "/lb-service/NAME/"],
+    ["a signature that is none", `/lb-service/NAME/${"A".repeat(86)}`],
+    ["half of a signature", `/lb-service/NAME/${signature(PATH).slice(0, 43)}`],
+    ["the signature of another cluster", `/lb-service/NAME/${signature(pathFor("red"))}`],
+    ["a signature by another key", `/lb-service/NAME/${signature(signPath("blue", OTHER_KEY))}`],
+    ["a name as long as names are", `/lb-service/${"n".repeat(253)}/${signature(PATH)}`],
+  ])("%s: nothing is read, and known and unknown clusters are answered alike", async (_, path) => {
+    const { send, asked, read } = given(ALLOWED);
+    const known = await send(urlRequest(path.replace("NAME", "blue"), REVIEW));
+    const unknown = await send(urlRequest(path.replace("NAME", "green"), REVIEW));
+    expect(known.statusCode).toBe(401);
+    expect(unknown).toEqual(known);
+    expect([asked, read]).toEqual([[], []]);
+  });
+
+  test("a signed path with another token reads the entry and the token of that cluster, and answers as one that is not signed", async () => {
+    const { send, asked, read } = given(ALLOWED);
+    const other = await send(urlRequest(PATH, REVIEW, { headers: { authorization: "Bearer other" } }));
+    expect(read).toEqual(["entry of blue", "token of blue"]);
+    expect(other).toEqual(await send(urlRequest("/lb-service/green", REVIEW)));
+    expect(asked).toEqual([]);
+  });
+
+  test("opens for paths signed by each of two keys, while one is replaced", async () => {
+    const { send } = given(ALLOWED);
+    for (const path of [PATH, signPath("blue", OLD_KEY)])
+      expect((await send(urlRequest(path, REVIEW))).statusCode).toBe(200);
+  });
+
+  test("tells once in the log that paths without a signature are asked, however often they are", async () => {
+    const { send, lines } = given(ALLOWED);
+    for (let index = 0; index < 50; index += 1) await send(urlRequest(`/lb-service/c${index}`, REVIEW));
+    expect(lines).toMatchObject([{ level: "warn", event: "UnsignedPath", cluster: "c0" }]);
+  });
+
   test("without a token in its configuration a cluster is answered to nobody, not to an empty one either", async () => {
     for (const authorization of ["", "Bearer ", "undefined"]) {
       const { send } = given(ALLOWED, { token: "" });
@@ -93,7 +154,7 @@ describe("the door", () => {
 
   test("where the token cannot be read tells so in the log, and to others the same as of an unknown cluster", async () => {
     const { send, lines } = given(ALLOWED, { token: UNREADABLE });
-    const unknown = await send(urlRequest("/lb-service/green", REVIEW));
+    const unknown = await send(urlRequest(pathFor("green"), REVIEW));
     expect(lines).toEqual([]);
     expect(await send(urlRequest(PATH, REVIEW))).toEqual(unknown);
     expect(lines).toMatchObject([{ event: "ReviewFailed", cluster: "blue", message: UNREADABLE }]);
@@ -165,5 +226,22 @@ describe("the verdict", () => {
     expect([statusCode, body.response]).toEqual([500, undefined]);
     expect(JSON.stringify(body)).not.toContain("10.0.0.7");
     expect(lines).toHaveLength(1);
+  });
+});
+
+describe("the deployed function's public keys", () => {
+  test.each<[string, string | undefined, string]>([
+    ["are missing", undefined, "names no public key"],
+    ["are empty", " , ", "names no public key"],
+    ["are no keys", "secret", "is no list of public keys"],
+    ["are of another kind", publicKeyOf(OTHER_KEY).replace("MCowBQYDK2Vw", "MCowBQYDK2Vu"), "is no list"],
+    ["are too many", Array.from({ length: 5 }, () => PUBLIC_KEY).join(), "names 5 public keys"],
+  ])("that %s let nobody in, and the log says so", async (_, keys, message) => {
+    const lines: LogLine[] = [];
+    const environment = { CLUSTERS_FILE: "/nowhere/clusters.yaml", ADMISSION_PUBLIC_KEYS: keys };
+    const world = admissionWorld(environment, (line) => void lines.push(line));
+    expect(lines).toMatchObject([{ level: "error", message: expect.stringContaining(message) }]);
+    const { statusCode } = await admissionFunction(world)(urlRequest(PATH, REVIEW), context);
+    expect(statusCode).toBe(401);
   });
 });

@@ -13,6 +13,7 @@ import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-
 import { admissionFunction } from "#functions/parts/admission/admission-function.ts";
 import { admissionWorld } from "#functions/parts/admission/admission-world.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import { PUBLIC_KEY, pathFor } from "#test/functions/admission/review-of.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
@@ -75,7 +76,7 @@ describeWithPart(
       admin = await cluster.transport("admin");
       const webhook = await offered("validating-webhook.yaml");
       const caBundle = Buffer.from(authority.certificate).toString("base64");
-      webhook.webhooks[0].clientConfig = { url: `https://${host}/lb-service/blue`, caBundle };
+      webhook.webhooks[0].clientConfig = { url: `https://${host}${pathFor("blue")}`, caBundle };
       await plane?.apply(await file("webhook.yaml", stringify(webhook)));
       await vi.waitFor(async () => expect((await create({ type: "GLOBAL" })).status).toBe(422), {
         timeout: 30_000,
@@ -92,7 +93,8 @@ describeWithPart(
 
     /** The function behind a server that hands requests over as a function URL does. */
     async function startUrl(pair: { certificate: string; key: string }, clusters: string): Promise<Server> {
-      const world = { ...admissionWorld({ CLUSTERS_FILE: clusters }), log: () => undefined };
+      const environment = { CLUSTERS_FILE: clusters, ADMISSION_PUBLIC_KEYS: PUBLIC_KEY };
+      const world = admissionWorld(environment, () => undefined);
       const admission = admissionFunction(world);
       const made = createServer({ cert: pair.certificate, key: pair.key }, async (request, response) => {
         const chunks: Buffer[] = [];

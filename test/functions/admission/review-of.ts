@@ -1,3 +1,19 @@
+import { generateKeyPairSync } from "node:crypto";
+import { publicKeyOf, signPath } from "#functions/parts/admission/signed-path.ts";
+
+/** An operator's key as the command line reads it. */
+export function signingKey(): string {
+  return generateKeyPairSync("ed25519").privateKey.export({ format: "pem", type: "pkcs8" }).toString();
+}
+
+const KEY = signingKey();
+
+/** What the functions under test verify paths by. */
+export const PUBLIC_KEY = publicKeyOf(KEY);
+
+/** The path that the operator has signed for a cluster. */
+export const pathFor = (cluster: string): string => signPath(cluster, KEY);
+
 /** What an API server sends for a Service; `traits` are of the request. */
 export function reviewOf(service: unknown, traits: Record<string, unknown> = {}) {
   return {

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { PUBLIC_KEY } from "#test/functions/admission/review-of.ts";
 import { canonical, resolveValue, rightsOfRole } from "#test/infra/deployed-rights.ts";
 import {
   makePackagingFolder,
@@ -73,11 +74,13 @@ const ROWS = [
       controllers: "route,tagging,csr",
       clustersPath: "/ccm/clusters",
       allowedNetworks: "10.0.0.0/8,!10.1.0.0/16",
+      admissionPublicKeys: `${PUBLIC_KEY},${PUBLIC_KEY}`,
     },
     variables: {
       controllers: ["route", "tagging", "csr"],
       clusters_path: "/ccm/clusters",
       allowed_networks: ["10.0.0.0/8", "!10.1.0.0/16"],
+      admission_public_keys: [PUBLIC_KEY, PUBLIC_KEY],
     },
   },
 ];
@@ -204,6 +207,9 @@ await describeWithTerraform("the Terraform module", (program) => {
       "web_identity_max_seconds is a whole number of seconds from 60 to 3600",
     ],
     [{ reserved_concurrency: 0 }, "reserved_concurrency is a number of invocations, of at least 1"],
+    [{ admission_concurrency: 0 }, "admission_concurrency is a number of invocations, of at least 1"],
+    [{ admission_public_keys: ["secret"] }, "admission_public_keys are at most four public keys"],
+    [{ controllers: ["admission"] }, "admission_public_keys is missing"],
     [{ alarm_topic_arn: "on-call" }, "alarm_topic_arn is the ARN of an SNS topic"],
     [
       { code_signing_config_arn: "arn:aws:lambda:us-east-1:1:code-signing-config:csc-0f6c334abcdea4d8b" },

@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse } from "yaml";
+import { PUBLIC_KEY } from "#test/functions/admission/review-of.ts";
 import { makePackagingFolder, type PackagingFolder, type Template } from "#test/infra/packaged-template.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { ROOT } from "../../../build/bundle.ts";
@@ -62,7 +63,7 @@ const MADE_OF: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     memory_size: `\${each.value.memory_size}`,
     timeout: `\${each.value.timeout}`,
     filename: `\${var.package_folder}/\${each.key}.zip`,
-    reserved_concurrent_executions: `\${var.reserved_concurrency}`,
+    reserved_concurrent_executions: `\${each.key == "admission" && var.admission_concurrency != null ? var.admission_concurrency : var.reserved_concurrency}`,
     code_signing_config_arn: `\${var.code_signing_config_arn}`,
   },
   "aws_lambda_function_event_invoke_config.function": {
@@ -128,6 +129,7 @@ describeWithPart("hcl2tojson", "the Terraform module", ({ program, args }) => {
     folder = await makePackagingFolder();
     const parameters = {
       controllers: "node,node-lifecycle,csr,service,route,tagging,admission",
+      admissionPublicKeys: PUBLIC_KEY,
       vpcSubnetIds: "subnet-0123456789abcdef0",
       vpcSecurityGroupIds: "sg-0123456789abcdef0",
     };

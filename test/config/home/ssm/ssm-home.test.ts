@@ -172,6 +172,29 @@ describe("by name", () => {
     await expect(clusters("green")).rejects.toThrow("ssm:GetParameter failed (ThrottlingException)");
   });
 
+  test("names without a cluster push none out that there is, however many are asked for", async () => {
+    const clusters = open().byName();
+    await clusters("blue");
+    for (let index = 0; index < 5_000; index += 1) await clusters(`made-up-${index}`);
+    gets.length = 0;
+    expect(await clusters("blue")).toMatchObject({ name: "blue" });
+    expect(gets).toEqual([]);
+  });
+
+  test("a name without a cluster becomes one, and a cluster goes, when they are read anew", async () => {
+    const clusters = open().byName();
+    expect(await clusters("red")).toBeUndefined();
+    listing = [["red"]];
+    nowMs += 60_000;
+    expect(await clusters("red")).toMatchObject({ name: "red" });
+    listing = [[]];
+    nowMs += 60_000;
+    expect(await clusters("red")).toBeUndefined();
+    listing = "throttled";
+    nowMs += 60_000;
+    expect(await clusters("red")).toBeUndefined();
+  });
+
   test.each([
     ["a few clusters are listed anew after half a minute", 2, 30_000],
     ["250 clusters, too", 250, 30_000],
