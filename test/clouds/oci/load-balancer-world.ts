@@ -9,6 +9,7 @@ import {
   TYPE,
 } from "#clouds/oci/load-balancers/annotations/table.ts";
 import { ociLoadBalancerModel } from "#clouds/oci/load-balancers/model.ts";
+import { canonicalJson } from "#core/hash.ts";
 import type { Gate, LoadBalancerWorld, Verdict } from "#test/clouds/load-balancer-world.ts";
 import type { FakeBalancer } from "#test/clouds/oci/fake/balancers.ts";
 import { anApiKey, VCN } from "#test/clouds/oci/fake/credentials.ts";
@@ -195,10 +196,22 @@ function ruleOfOthers(id: string) {
   };
 }
 
-/** Without what tells one creation from the next. */
-function shown({ id, ipAddresses, version: _, hiddenFor: __, ...balancer }: FakeBalancer): object {
+/** Without what tells one creation from the next, or a default that was written from one that was not. */
+function shown({ id, ipAddresses, version: _, hiddenFor: __, listeners, ...balancer }: FakeBalancer): object {
   const addresses = ipAddresses.map(({ isPublic }) => (isPublic ? "public" : "private"));
-  return { kind: id.split(".")[1], addresses, ...balancer };
+  const each = Object.entries(listeners).map(([name, listener]) => [name, withoutDefaults(listener)]);
+  return { kind: id.split(".")[1], addresses, ...balancer, listeners: Object.fromEntries(each) };
+}
+
+/** Oracle closes an idle TCP connection after 300 seconds where the listener says nothing, and applies no rule sets. */
+function withoutDefaults(listener: object): object {
+  const { connectionConfiguration, ruleSetNames, ...others } = listener as Readonly<Record<string, unknown>>;
+  const isDefault = canonicalJson(connectionConfiguration) === canonicalJson({ idleTimeout: 300 });
+  return {
+    ...others,
+    ...(connectionConfiguration === undefined || isDefault ? {} : { connectionConfiguration }),
+    ...(Array.isArray(ruleSetNames) && ruleSetNames.length > 0 ? { ruleSetNames } : {}),
+  };
 }
 
 function arrived({ method, path }: FakeRequest) {
