@@ -122,9 +122,9 @@ test("an object that stops its worker stops no other cluster; its own is alone, 
   const { length } = said("Listed").filter((line) => line["cluster"] === "blue");
 
   await register("red", "spin");
-  await untilTrue("the first death", () => said("WorkerDied").length === 1);
+  await untilTrue("the first death", () => said("WorkerDied").length >= 1);
   // The worker of red and green hangs again as soon as it has seen the object.
-  await untilTrue("the second death", () => said("WorkerDied").length === 2);
+  await untilTrue("the second death", () => said("WorkerDied").length >= 2);
   for (const each of said("WorkerDied"))
     expect(each).toMatchObject({ reason: "unresponsive", cluster: "red" });
   await ready("green");
@@ -145,7 +145,7 @@ test("an object that stops its worker stops no other cluster; its own is alone, 
   ])
     expect(text).toContain(series);
 
-  await untilTrue("the third death", () => said("WorkerDied").length === 3);
+  await untilTrue("the third death", () => said("WorkerDied").length >= 3);
   await asAdmin("red", (admin) => admin.send({ method: "DELETE", path: "/api/v1/nodes/spin" }));
   aheadMs += 20_000;
   await ready("red");
