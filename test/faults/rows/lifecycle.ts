@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { STATE_CONFIG_MAP, SYSTEM_NAMESPACE } from "#core/contracts.ts";
 import { NODES, type Row } from "#test/faults/row.ts";
 import { type Stage, type StageOptions, stageUntil } from "#test/faults/stage.ts";
@@ -11,6 +12,10 @@ const OPTIONS: StageOptions = {
 
 const MINUTE_MS = 60_000;
 const GONE = 5;
+const ENDING = 100;
+const STAYING = 20;
+/** As long as relays are killed at the most. */
+const KILLING_MS = 160_000;
 
 /** What can befall deletion, and whoever is to be deleted. */
 export const LIFECYCLE_ROWS: readonly Row[] = [
@@ -83,6 +88,34 @@ export const LIFECYCLE_ROWS: readonly Row[] = [
       );
       await elapse(stage, 10 * MINUTE_MS);
       if ((await deletes(stage)).length > 0) throw new Error("a node was to be deleted");
+    },
+  },
+  {
+    name: "two relays killed every 2 to 5 s while 100 of 120 instances end",
+    options: OPTIONS,
+    async play(stage) {
+      await freshState(stage);
+      const first = await stage.startRelayProcess();
+      await stage.join(ENDING + STAYING);
+      await stage.untilUp();
+      await first.stop("SIGKILL");
+      for (const [name, { instance }] of [...stage.expected].slice(0, ENDING)) {
+        if (instance) stage.ec2.terminate(instance.id);
+        stage.expected.delete(name);
+      }
+      const left = async (): Promise<number> => (await stage.world.nodes()).length - STAYING;
+      const endMs = performance.now() + KILLING_MS;
+      const livesAndDies = async (): Promise<void> => {
+        while ((await left()) > 0 && performance.now() < endMs) {
+          const relay = await stage.startRelayProcess();
+          await setTimeout(stage.random.whole(2_000, 5_000));
+          await relay.stop("SIGKILL");
+        }
+      };
+      await Promise.all([livesAndDies(), livesAndDies()]);
+      if ((await left()) > 0) throw new Error(`${await left()} of ${ENDING} nodes were not deleted`);
+      await stage.startRelayProcess();
+      return { nodes: STAYING, up: (await stage.world.nodes()).length };
     },
   },
   {
