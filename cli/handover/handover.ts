@@ -2,6 +2,7 @@ import { FoundFaults } from "#cli/clusters.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { endingSignal } from "#cli/ending-signal.ts";
 import { findOthers } from "#cli/find-others.ts";
+import { describeNodeSecurityGroups } from "#cli/handover/node-security-groups.ts";
 import { describeServicesBeyondLimit, findSharedWork, listOneAtATime } from "#cli/handover/one-at-a-time.ts";
 import { type OurSide, planOurSide } from "#cli/handover/our-side.ts";
 import { type Direction, linesOfHandover, verdictOn } from "#cli/handover/verdict.ts";
@@ -56,6 +57,8 @@ export async function handover(
     if (direction === "back" && flags.anyway !== true) refuseWithoutOther(others);
     const limited = direction === "over" ? await findBeyondLimit(cluster, transport) : undefined;
     if (limited !== undefined) write(limited);
+    const groups = direction === "over" ? await describeNodeSecurityGroups(cluster) : undefined;
+    if (groups !== undefined) write(groups);
     const waitsFor = findSharedWork(direction, cluster.controllers, others, flags.anyway === true);
     if (waitsFor !== undefined) throw new FoundFaults(waitsFor);
     if (flags.dryRun === true) return;

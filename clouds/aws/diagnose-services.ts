@@ -10,7 +10,9 @@ import { liveFilters } from "#clouds/aws/live.ts";
 import { LOAD_BALANCER_READS, LOAD_BALANCER_SERVICES } from "#clouds/aws/load-balancers/commands.ts";
 import { allowedOf } from "#clouds/aws/load-balancers/configuration.ts";
 import { targetInstances } from "#clouds/aws/load-balancers/observe/instances.ts";
+import { createNodeGroupProofs } from "#clouds/aws/load-balancers/observe/node-groups.ts";
 import { allPages, type Reader, readerOf } from "#clouds/aws/load-balancers/observe/reads.ts";
+import { identityOf } from "#clouds/aws/load-balancers/observe/shared.ts";
 import { groupsOf, subnetsOf } from "#clouds/aws/load-balancers/observe/vpc.ts";
 import { createZoneTypes } from "#clouds/aws/load-balancers/observe/zone-types.ts";
 import { nodeGroupsFinding, subnetsFinding } from "#clouds/aws/network-findings.ts";
@@ -50,7 +52,10 @@ export function diagnoseNetworkOnAws(
       const subnets = await subnetsOf(vpc, read, createZoneTypes(now));
       if (subnets.kind === "fault") return unanswered(subnets.fault);
       const { subnetID: fallbackId } = config;
-      return subnetsFinding(subnets.value, { vpc, clusterTag, fallbackId, allow: allowedOf(config) });
+      return subnetsFinding(subnets.value, {
+        ...{ vpc, clusterTag, fallbackId, allow: allowedOf(config) },
+        isVpcConfigured: config.vpc !== undefined,
+      });
     },
     async securityGroups(signal) {
       if (config.disableSecurityGroupIngress === true)
@@ -63,15 +68,20 @@ export function diagnoseNetworkOnAws(
       if (instances.kind === "fault") return unanswered(instances.fault);
       const groups = await groupsOf(vpc, clusterTag, read);
       if (groups.kind === "fault") return unanswered(groups.fault);
+      const identity = identityOf(cluster);
+      const groupIds = new Set(
+        Object.values(instances.value.instances).flatMap(({ groupIds: each }) => each),
+      );
+      const asked = { identity, groupIds, isOurs: () => false };
       const state = {
         id: vpc ?? "",
         subnets: [],
-        groups: groups.value,
+        groups: await createNodeGroupProofs(now).mark(groups.value, asked, read),
         instances: Object.fromEntries(
           Object.entries(instances.value.instances).filter(([, { state: of }]) => of !== "terminated"),
         ),
       };
-      return nodeGroupsFinding(state, clusterTag);
+      return nodeGroupsFinding(state, identity, config.clusterTag !== undefined);
     },
     async routeTables(signal) {
       const found = await findTables(sessionOf(signal), cluster, []);

@@ -24,8 +24,17 @@ export const Allow = z.strictObject({
   /** AWS is not asked for the tags of certificates and buckets. */
   certificates: named(),
   buckets: named(),
+  /** Security groups of nodes in which rules may be changed although they lack the cluster's tag; no annotation may name them. */
+  nodeSecurityGroups: namedOrTagged(),
 });
 export type Allow = z.output<typeof Allow>;
+
+const NODE_PORT_RANGE = "the first and the last port with a dash between, such as 30000-32767";
+
+function isPortRange(text: string): boolean {
+  const [first = 0, last = 0] = text.split("-").map(Number);
+  return first >= 1 && first <= last && last <= 65_535;
+}
 
 /** The keys of `AwsCloudConfig` that are about load balancers; those of the stock controller's configuration are called as there. */
 export const LOAD_BALANCER_KEYS = {
@@ -55,5 +64,11 @@ export const LOAD_BALANCER_KEYS = {
   replaceOnTypeChange: z.boolean().prefault(false),
   /** One security group for all network load balancers of the cluster, and one rule a protocol on the nodes' groups. */
   sharedBackendSecurityGroup: z.boolean().prefault(false),
+  /** `--service-node-port-range` of the API server. Without `clusterTag` no load balancer sends to other ports of instances. */
+  serviceNodePortRange: z
+    .string()
+    .regex(/^\d{1,5}-\d{1,5}$/, NODE_PORT_RANGE)
+    .refine(isPortRange, NODE_PORT_RANGE)
+    .prefault("30000-32767"),
   allow: Allow.prefault({}),
 } as const;

@@ -1,4 +1,4 @@
-import type { AllowedResources } from "#clouds/aws/load-balancers/allowed.ts";
+import type { AllowedResources, ClusterIdentity } from "#clouds/aws/load-balancers/ownership.ts";
 import type { SubnetState, VpcState } from "#clouds/aws/load-balancers/state.ts";
 import { chooseSubnets } from "#clouds/aws/load-balancers/vpc/choose-subnets.ts";
 import { planNodeRules } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
@@ -10,15 +10,16 @@ export interface JudgedSubnets {
   readonly clusterTag: string;
   readonly fallbackId: string | undefined;
   readonly allow: AllowedResources;
+  readonly isVpcConfigured: boolean;
 }
 
 /** Which subnets load balancers would be put in, internet-facing and internal ones, by the same choice. */
 export function subnetsFinding(subnets: readonly SubnetState[], judged: JudgedSubnets): Finding {
-  const { vpc, clusterTag, fallbackId, allow } = judged;
+  const { vpc, clusterTag, isVpcConfigured } = judged;
   const state: VpcState = { id: vpc, subnets, groups: [], instances: {} };
   const chosen = (internal: boolean): readonly string[] => {
     const piece = chooseSubnets(
-      { named: undefined, internal, clusterTag, dualStack: false, fallbackId, allow },
+      { ...judged, named: undefined, internal, dualStack: false, attachedIds: [] },
       state,
     );
     return piece.kind === "ready"
@@ -27,7 +28,7 @@ export function subnetsFinding(subnets: readonly SubnetState[], judged: JudgedSu
   };
   const [facing, internal] = [chosen(false), chosen(true)];
   const words = `internet-facing in ${listed(facing)}; internal in ${listed(internal)}`;
-  const tag = `tag them kubernetes.io/cluster/${clusterTag}, or for no cluster at all`;
+  const tag = `tag them kubernetes.io/cluster/${clusterTag}${isVpcConfigured ? ", or for no cluster at all" : ", or list them in cloud.allow.subnets"}`;
   if (internal.length === 0) return failed(words, `no subnet of ${vpc} may be used: ${tag}`);
   if (facing.length === 0)
     return warning(words, `for internet-facing ones a subnet needs a route to an internet gateway; ${tag}`);
@@ -52,12 +53,16 @@ function ambiguousZones(subnets: readonly SubnetState[]): readonly string[] {
   });
 }
 
-/** Whether of each instance one security group alone can be told to be the cluster's. */
-export function nodeGroupsFinding(vpc: VpcState, clusterTag: string): Finding {
+/** Whether of each instance one security group alone can be told to be the cluster's, and is proven to be. */
+export function nodeGroupsFinding(
+  vpc: VpcState,
+  identity: ClusterIdentity,
+  isTagConfigured: boolean,
+): Finding {
   const instanceIds = Object.keys(vpc.instances);
   const wanted = {
+    ...identity,
     disabled: false,
-    clusterTag,
     instanceIds,
     openings: [],
     mine: { descriptions: [], groupIds: [] },
@@ -66,8 +71,13 @@ export function nodeGroupsFinding(vpc: VpcState, clusterTag: string): Finding {
   const problems = plan.kind === "ready" ? plan.value : [];
   if (instanceIds.length === 0)
     return warning("no instance of the cluster to look at", "run doctor again with a node");
+  const words = `one of each of ${instanceIds.length} ${instanceIds.length === 1 ? "instance" : "instances"}`;
+  if (problems.length === 0 && isTagConfigured) return ok(words);
   if (problems.length === 0)
-    return ok(`one of each of ${instanceIds.length} ${instanceIds.length === 1 ? "instance" : "instances"}`);
+    return warning(
+      `${words}; without clusterTag every instance of the VPC that carries no cluster's tag counts as the cluster's`,
+      `tag the cluster's instances kubernetes.io/cluster/${identity.clusterTag}, and set cloud.clusterTag: ${identity.clusterTag}`,
+    );
   return failed(
     problems.map(({ code, detail }) => `${code}: ${detail}`).join("; "),
     problems.map(({ allowed }) => allowed).join("; "),

@@ -63,6 +63,9 @@ export const PROBLEMS = {
   AmbiguousNodeSecurityGroup: refused(
     `More than one security group of a node is tagged as the cluster's: it cannot be told which is to let the load balancer in. ${ASK}`,
   ),
+  NodeSecurityGroupNotProven: refused(
+    `A security group of the nodes cannot be told to be this cluster's alone: rules for load balancers stay on it as they are, and none is added or removed. ${ASK}`,
+  ),
   SecurityGroupNotAllowed: refused(
     `{field} ("{value}") names a security group that is not there or may not be used; allowed: the cluster's own, and what its operator allows. ${ASK}`,
   ),

@@ -34,12 +34,14 @@ const REMEDIES: Readonly<Record<ProblemCode | CapabilityErrorCode | OtherCode, s
   IPFamilies: "give the subnets, and the nodes, IPv6; or make the Service single-stack IPv4",
   TypeChanged: "set it back, make another Service, or let the operator set cloud.replaceOnTypeChange",
   NoEligibleSubnet:
-    "tag a subnet of each zone kubernetes.io/role/elb or kubernetes.io/role/internal-elb; serverless-ccm doctor says which are eligible",
+    "tag a subnet of each zone kubernetes.io/cluster/<clusterTag>, and kubernetes.io/role/elb or kubernetes.io/role/internal-elb; serverless-ccm doctor says which are eligible",
   SubnetNotFound: ALLOW,
   SubnetsOfOneZone: "name one subnet of each zone",
   SubnetsChanged: "set the annotation back, or make another Service",
   NoNodeSecurityGroup: NODE_GROUPS,
   AmbiguousNodeSecurityGroup: NODE_GROUPS,
+  NodeSecurityGroupNotProven:
+    "tag each security group of nodes kubernetes.io/cluster/<clusterTag>, or list its id in cloud.allow.nodeSecurityGroups; serverless-ccm doctor names the groups",
   SecurityGroupNotAllowed: ALLOW,
   CertificateNotUsable: ALLOW,
   ElasticIPsNotUsable: ALLOW,

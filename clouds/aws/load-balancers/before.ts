@@ -1,4 +1,9 @@
 import { refusalOfClassic } from "#clouds/aws/load-balancers/classic/plan.ts";
+import {
+  configurationOf,
+  type LoadBalancerConfiguration,
+  nodePortRangeIn,
+} from "#clouds/aws/load-balancers/configuration.ts";
 import { kindOf } from "#clouds/aws/load-balancers/kind.ts";
 import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
 import { readNetwork } from "#clouds/aws/load-balancers/network/wanted.ts";
@@ -14,7 +19,7 @@ export function beforeAsking(
   const kind = kindOf(service);
   if (kind === "elsewhere") return { kind: "elsewhere" };
   if (!wanted) return undefined;
-  const problem = faultOfSpec(service);
+  const problem = faultOfSpec(service) ?? faultOfNodePorts(service, configurationOf(settings));
   if (problem !== undefined) return { kind: "refused", problem };
   if (kind === "classic") {
     const refusal = refusalOfClassic({ service, wanted, nodes: [] }, settings);
@@ -22,6 +27,31 @@ export function beforeAsking(
   }
   const read = readNetwork(service, settings);
   return read.kind === "refused" ? read : undefined;
+}
+
+/**
+ * Without a tag that tells the cluster's instances every one of the VPC may be a target, so that load balancers send to node ports alone:
+ * an API server that answers as its tenant likes could name the port of anything else.
+ */
+function faultOfNodePorts({ spec }: Service, configuration: LoadBalancerConfiguration): Problem | undefined {
+  if (configuration.clusterTag !== undefined) return undefined;
+  const [first, last] = nodePortRangeIn(configuration);
+  const named = [
+    ...(spec.ports ?? []).map(({ nodePort }, index) => ({
+      field: `spec.ports[${index}].nodePort`,
+      nodePort,
+    })),
+    { field: "spec.healthCheckNodePort", nodePort: spec.healthCheckNodePort },
+  ];
+  const bad = named.find(({ nodePort }) => nodePort && (nodePort < first || nodePort > last));
+  if (bad === undefined) return undefined;
+  return {
+    code: "InvalidField",
+    field: bad.field,
+    value: String(bad.nodePort),
+    allowed: `${first} to ${last}, which the operator has configured as the cluster's node ports`,
+    detail: "without cloud.clusterTag load balancers send to the ports of cloud.serviceNodePortRange alone",
+  };
 }
 
 /** What neither kind does. */

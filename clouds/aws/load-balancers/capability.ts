@@ -8,6 +8,7 @@ import {
   LOAD_BALANCER_SERVICES,
 } from "#clouds/aws/load-balancers/commands.ts";
 import { createGatheredRevokes } from "#clouds/aws/load-balancers/gather-revokes.ts";
+import { createNodeGroupProofs } from "#clouds/aws/load-balancers/observe/node-groups.ts";
 import { observeLoadBalancers } from "#clouds/aws/load-balancers/observe/observe.ts";
 import { readerOf } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { Observing } from "#clouds/aws/load-balancers/observe/shared.ts";
@@ -26,6 +27,7 @@ import { HoldingsQuestion } from "#core/service/holdings.ts";
 export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): ClosableCapability {
   const { cluster, budget, sleep } = world;
   const zoneTypes = createZoneTypes(world.now);
+  const nodeGroups = createNodeGroupProofs(world.now);
   const enter = createEntrance(budget);
   const gathered = createGatheredRevokes(sleep);
   const sessionOf = ({ signal, onRequest }: ActionCall, maxTokenWaitMs: number): Session<Api> =>
@@ -39,7 +41,7 @@ export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): C
         const waitMs = untilWorthwhile(budget);
         if (waitMs !== undefined)
           return { answers: questions.map(() => later(waitMs)), usage: session.usage() };
-        const observing = { cluster, read: readerOf(session), zoneTypes, now: world.now };
+        const observing = { cluster, read: readerOf(session), zoneTypes, nodeGroups, now: world.now };
         // That is of the cluster as a whole, and asked alone.
         const answers = questions.every((each) => HoldingsQuestion.safeParse(each).success)
           ? await Promise.all(questions.map((each) => holdings(HoldingsQuestion.parse(each), observing)))

@@ -56,6 +56,7 @@ export const LOAD_BALANCER_READS = {
   "ec2:DescribeSubnets": ec2.DescribeSubnetsCommand,
   "ec2:DescribeRouteTables": ec2.DescribeRouteTablesCommand,
   "ec2:DescribeSecurityGroups": ec2.DescribeSecurityGroupsCommand,
+  "ec2:DescribeNetworkInterfaces": ec2.DescribeNetworkInterfacesCommand,
   "ec2:DescribeAddresses": ec2.DescribeAddressesCommand,
   "ec2:DescribeAvailabilityZones": ec2.DescribeAvailabilityZonesCommand,
   "elbv2:DescribeLoadBalancers": elbv2.DescribeLoadBalancersCommand,

@@ -1,5 +1,5 @@
 import type { Listener } from "@aws-sdk/client-elastic-load-balancing-v2";
-import { belongingOf } from "#clouds/aws/load-balancers/belonging.ts";
+import { checkOwnership } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Owner } from "#clouds/aws/load-balancers/pieces.ts";
 import type {
   AwsLoadBalancerState,
@@ -101,7 +101,7 @@ function groupNames(ids: readonly string[] = [], { groups }: VpcState, owner: Ow
     ids.map((id) => {
       const known = groups.find(({ group }) => group.GroupId === id);
       const whose =
-        known !== undefined && belongingOf(known.tags, owner) === "service"
+        known !== undefined && checkOwnership(known.tags, owner) === "service"
           ? "made for it"
           : "not made for it";
       return known === undefined ? id : `${id} ${known.group.GroupName} (${whose})`;
@@ -121,11 +121,11 @@ const BELONGS = {
 } as const;
 
 function belongs(tags: Pairs, owner: Owner): string {
-  return BELONGS[belongingOf(tags, owner)];
+  return BELONGS[checkOwnership(tags, owner)];
 }
 
 function belongsTo(all: readonly (Pairs | undefined)[], owner: Owner): DescribedLoadBalancer["belongsTo"] {
-  const there = all.flatMap((tags) => (tags === undefined ? [] : [belongingOf(tags, owner)]));
+  const there = all.flatMap((tags) => (tags === undefined ? [] : [checkOwnership(tags, owner)]));
   if (there.length === 0) return "none";
   return there.includes("another") ? "other" : "service";
 }

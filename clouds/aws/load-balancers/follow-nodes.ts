@@ -71,7 +71,7 @@ function followOfNetwork({ service, nodes }: LoadBalancerQuestion, whose: Whose)
 }
 
 function followOfClassic({ service, nodes }: LoadBalancerQuestion, context: ClassicContext): Follow {
-  const { state, configuration, owner } = context;
+  const { state, configuration, owner, allow } = context;
   if (state.classic === undefined) return undefined;
   const { Instances: registered = [], SecurityGroups: fronts = [] } = state.classic.loadBalancer;
   const said = readValidAnnotations("classic", service.metadata.annotations);
@@ -88,6 +88,7 @@ function followOfClassic({ service, nodes }: LoadBalancerQuestion, context: Clas
     {
       disabled: configuration.disableSecurityGroupIngress === true,
       clusterTag: owner.clusterTag,
+      allow,
       instanceIds: instances.ids,
       isNeeded: ({ from, protocol, peer }) => from === "group" && protocol === "-1" && fronts.includes(peer),
     },

@@ -1,4 +1,4 @@
-import type { AllowedResources } from "#clouds/aws/load-balancers/allowed.ts";
+import type { ClusterIdentity, SubnetIdentity } from "#clouds/aws/load-balancers/ownership.ts";
 import type { SubnetState, VpcState } from "#clouds/aws/load-balancers/state.ts";
 import type { LoadBalancerAction, Problem } from "#core/service/model.ts";
 
@@ -31,17 +31,12 @@ export interface Owner {
 }
 
 /** Which subnets a load balancer is to be in (`vpc/choose-subnets.ts`). */
-export interface SubnetsWanted {
+export interface SubnetsWanted extends SubnetIdentity {
   /** The annotation's value, where there is one: ids or names. */
   readonly named: string | undefined;
   readonly internal: boolean;
-  readonly clusterTag: string;
   /** Each must have an IPv6 network. */
   readonly dualStack: boolean;
-  /** `subnetID`: taken where no subnet is the cluster's or nobody's. */
-  readonly fallbackId: string | undefined;
-  /** Other clusters' subnets that the annotation may name. */
-  readonly allow: AllowedResources;
 }
 /** In the order in which the annotation names them, else by zone. */
 export type ChooseSubnets = (wanted: SubnetsWanted, vpc: VpcState) => Piece<readonly SubnetState[]>;
@@ -73,10 +68,9 @@ export interface FrontGroupWanted {
 export type PlanFrontGroup = (wanted: FrontGroupWanted, vpc: VpcState) => Piece<string>;
 
 /** What is let in on the nodes' own security groups (`vpc/node-rules.ts`): groups that are not ours, of which only rules that match `mine` are ever taken away. */
-export interface NodeRulesWanted {
+export interface NodeRulesWanted extends ClusterIdentity {
   /** `disableSecurityGroupIngress`: nothing is added and nothing taken away. */
   readonly disabled: boolean;
-  readonly clusterTag: string;
   /** Of the targets. */
   readonly instanceIds: readonly string[];
   readonly openings: readonly Opening[];
@@ -91,12 +85,19 @@ export interface NodeRulesWanted {
     readonly ownPorts?: readonly number[] | undefined;
   };
 }
-/** Answers with warnings, of instances whose group cannot be told: those are left out. */
+/** Answers with warnings, of instances whose group cannot be told or is not proven to be the cluster's: those are left out. */
 export type PlanNodeRules = (wanted: NodeRulesWanted, vpc: VpcState) => Piece<readonly Problem[]>;
 
-/** Takes groups away that are ours by tag and in no use any more (`vpc/remove-groups.ts`); one in use still is tried again later. */
+/**
+ * Takes groups away that are ours by tag and in no use any more (`vpc/remove-groups.ts`); one in use still is tried again later, and one
+ * that a group names in which no rule may be changed stays.
+ */
 export type PlanRemovedGroups = (
-  wanted: { readonly owner: Owner; readonly groupIds: readonly string[] },
+  wanted: {
+    readonly owner: Owner;
+    readonly identity: ClusterIdentity;
+    readonly groupIds: readonly string[];
+  },
   vpc: VpcState,
 ) => Piece<undefined>;
 

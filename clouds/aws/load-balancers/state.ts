@@ -91,6 +91,8 @@ export interface SubnetState {
 
 /** A security group with its rules. */
 export interface SecurityGroupState {
+  /** Every network interface that has it belongs to an instance with the cluster's tag; absent where that is not known. */
+  readonly isOnNodesAlone?: true | undefined;
   readonly group: Pick<SecurityGroup, "GroupId" | "GroupName" | "VpcId">;
   readonly tags: Pairs;
   readonly ingress: readonly IpPermission[];

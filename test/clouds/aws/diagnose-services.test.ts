@@ -16,6 +16,7 @@ import { describeLoadBalancer } from "#clouds/describe-load-balancer.ts";
 import type { Finding } from "#core/finding.ts";
 import type { LoadBalancerQuestion } from "#core/service/model.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
+import { ALLOW_NOTHING } from "#test/clouds/aws/load-balancers/vpc/builders.ts";
 import { service } from "#test/core/service/builders.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { clientsOf, REGION } from "./moto/clients.ts";
@@ -33,7 +34,8 @@ const JUDGED = {
   vpc: "vpc-1",
   clusterTag: "demo",
   fallbackId: undefined,
-  allow: { securityGroups: [], subnets: [], elasticIPs: [], certificates: [], buckets: [] },
+  allow: ALLOW_NOTHING,
+  isVpcConfigured: true,
 };
 const ELB = { "kubernetes.io/role/elb": "1" };
 
@@ -77,7 +79,14 @@ test.each<[string, readonly SubnetState[], Finding["outcome"], string]>([
 });
 
 test.each<[string, readonly string[], readonly string[], Finding["outcome"], string]>([
-  ["its only group", ["g-1"], [], "ok", "one of each of 1 instance"],
+  ["its only group", ["g-1"], ["g-1"], "ok", "one of each of 1 instance"],
+  [
+    "its only group without a tag",
+    ["g-1"],
+    [],
+    "failed",
+    "NodeSecurityGroupNotProven: 1 security groups are not proven to be of this cluster's nodes alone, and their rules stay as they are: g-1",
+  ],
   ["one tagged of two", ["g-1", "g-2"], ["g-2"], "ok", "1 instance"],
   ["none tagged of two", ["g-1", "g-2"], [], "failed", "NoNodeSecurityGroup"],
   ["two tagged", ["g-1", "g-2"], ["g-1", "g-2"], "failed", "AmbiguousNodeSecurityGroup"],
@@ -88,9 +97,19 @@ test.each<[string, readonly string[], readonly string[], Finding["outcome"], str
     ingress: [],
   }));
   const vpc = { id: "vpc-1", subnets: [], groups, instances: { "i-1": { state: "running", groupIds } } };
-  expect(nodeGroupsFinding(vpc, "demo")).toMatchObject({
+  expect(nodeGroupsFinding(vpc, JUDGED, true)).toMatchObject({
     outcome,
     message: expect.stringContaining(message),
+  });
+});
+
+test("without clusterTag it is recommended, with what to tag first", () => {
+  const groups = [{ group: { GroupId: "g-1" }, tags: { [TAG]: "owned" }, ingress: [] }];
+  const instances = { "i-1": { state: "running", groupIds: ["g-1"] } };
+  expect(nodeGroupsFinding({ id: "vpc-1", subnets: [], groups, instances }, JUDGED, false)).toMatchObject({
+    outcome: "warning",
+    message: expect.stringContaining("every instance of the VPC that carries no cluster's tag"),
+    remedy: `tag the cluster's instances ${TAG}, and set cloud.clusterTag: demo`,
   });
 });
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { ALLOW_NOTHING } from "#test/clouds/aws/load-balancers/vpc/builders.ts";
 
 const BASE = { provider: "aws", region: "eu-central-1", vpc: "vpc-1" };
 
@@ -12,7 +13,8 @@ test("what holds for load balancers where nothing is said is what holds upstream
     clusterServiceSharedLoadBalancerHealthProbePath: "/healthz",
     replaceOnTypeChange: false,
     sharedBackendSecurityGroup: false,
-    allow: { securityGroups: [], subnets: [], elasticIPs: [], certificates: [], buckets: [] },
+    serviceNodePortRange: "30000-32767",
+    allow: ALLOW_NOTHING,
   });
 });
 

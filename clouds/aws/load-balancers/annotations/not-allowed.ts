@@ -1,6 +1,6 @@
-import { type AllowedResources, isAllowed } from "#clouds/aws/load-balancers/allowed.ts";
 import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
+import { type AllowedResources, isAllowed } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Problem } from "#core/service/model.ts";
 
 /** Why a certificate or a bucket that annotations name may not be used: whose they are cannot be seen, so that the operator says so. */

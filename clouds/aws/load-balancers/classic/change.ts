@@ -38,7 +38,7 @@ export interface ClassicChange {
  */
 export function changeClassic(change: ClassicChange, classic: ClassicLoadBalancerState): LoadBalancerStep {
   const { context, wanted, groupIds, subnets } = change;
-  const { state, owner, name } = context;
+  const { state, owner, name, allow } = context;
   const instances = chooseInstances(context, wanted.annotations);
   if ("code" in instances) return { kind: "refused", problem: instances };
   const rules = planRules(change, classic, instances.ids);
@@ -55,7 +55,10 @@ export function changeClassic(change: ClassicChange, classic: ClassicLoadBalance
       actions: [first, ...more],
     };
   const left = ownGroupIds(context).filter((id) => !groupIds.includes(id));
-  const groups = planRemovedGroups({ owner, groupIds: left }, state.vpc);
+  const groups = planRemovedGroups(
+    { owner, identity: { clusterTag: owner.clusterTag, allow }, groupIds: left },
+    state.vpc,
+  );
   if (groups.kind === "refused") return groups;
   if (groups.kind === "act")
     return {
@@ -130,6 +133,7 @@ function planRules(
     {
       disabled: context.configuration.disableSecurityGroupIngress === true,
       clusterTag: context.owner.clusterTag,
+      allow: context.allow,
       instanceIds,
       openings: [...groupIds.slice(0, 1), ...leaving].map((id) => ({
         protocol: "-1",

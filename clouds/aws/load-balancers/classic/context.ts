@@ -1,4 +1,3 @@
-import type { AllowedResources } from "#clouds/aws/load-balancers/allowed.ts";
 import {
   allowedOf,
   clusterTagOf,
@@ -6,6 +5,7 @@ import {
   type LoadBalancerConfiguration,
 } from "#clouds/aws/load-balancers/configuration.ts";
 import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
+import type { AllowedResources } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Owner } from "#clouds/aws/load-balancers/pieces.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import type { LoadBalancerQuestion } from "#core/service/model.ts";

@@ -1,7 +1,7 @@
-import { isAllowed, isOwned } from "#clouds/aws/load-balancers/allowed.ts";
 import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import type { ClassicContext } from "#clouds/aws/load-balancers/classic/context.ts";
 import type { ClassicWanted } from "#clouds/aws/load-balancers/classic/wanted.ts";
+import { isAllowed, isOwned } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Opening, Piece } from "#clouds/aws/load-balancers/pieces.ts";
 import { planFrontGroup } from "#clouds/aws/load-balancers/vpc/front-group.ts";
 import type { Problem } from "#core/service/model.ts";

@@ -5,6 +5,7 @@ import { planGroups } from "#clouds/aws/load-balancers/classic/groups.ts";
 import { isOurs, removeClassic } from "#clouds/aws/load-balancers/classic/remove.ts";
 import { idOf } from "#clouds/aws/load-balancers/classic/subnets.ts";
 import { type ClassicWanted, readClassic } from "#clouds/aws/load-balancers/classic/wanted.ts";
+import { isNameForeign } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Piece } from "#clouds/aws/load-balancers/pieces.ts";
 import type { AwsLoadBalancerState, SubnetState } from "#clouds/aws/load-balancers/state.ts";
 import { tagList, wantedTags } from "#clouds/aws/load-balancers/tags.ts";
@@ -42,6 +43,7 @@ function ensureClassic(context: ClassicContext, settings: Settings): LoadBalance
   const { wanted } = read;
   const { classic } = context.state;
   if (classic !== undefined && !isOurs(context)) return refused(nameTaken(context));
+  if (isNameForeign(context.state, context.owner, context.configuration)) return refused(nameTaken(context));
   const subnets = subnetsOf(context, wanted);
   // Without them none can be made, so that its security group is not made either.
   if (classic === undefined && subnets.kind === "refused") return refused(subnets.problem);
@@ -91,6 +93,8 @@ function subnetsOf(
     dualStack: false,
     fallbackId: configuration.subnetID,
     allow,
+    isVpcConfigured: configuration.vpc !== undefined,
+    attachedIds: state.classic?.loadBalancer.Subnets ?? [],
   };
   return chooseSubnets(wanted, state.vpc);
 }
@@ -102,6 +106,6 @@ function refused(problem: Problem): LoadBalancerStep {
 function nameTaken({ name, owner }: ClassicContext): Problem {
   return {
     code: "NameTaken",
-    detail: `the classic load balancer ${name} is not tagged kubernetes.io/cluster/${owner.clusterTag}: owned, or its name is not made of a Service's uid`,
+    detail: `the load balancer ${name} is not tagged kubernetes.io/cluster/${owner.clusterTag}: owned, or its name is not made of a Service's uid`,
   };
 }

@@ -1,7 +1,7 @@
 import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
-import { belongingOf } from "#clouds/aws/load-balancers/belonging.ts";
 import type { ClassicContext } from "#clouds/aws/load-balancers/classic/context.ts";
 import { ownGroupIds } from "#clouds/aws/load-balancers/classic/groups.ts";
+import { isNameForeign, isOwnLoadBalancer } from "#clouds/aws/load-balancers/ownership.ts";
 import { planNodeRules } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/remove-groups.ts";
 import type { LoadBalancerAction, LoadBalancerStep } from "#core/service/model.ts";
@@ -11,12 +11,15 @@ import type { LoadBalancerAction, LoadBalancerStep } from "#core/service/model.t
  * group, which AWS keeps until nothing uses it. What is another's is not ours to look at.
  */
 export function removeClassic(context: ClassicContext): LoadBalancerStep {
-  const { state, owner, name } = context;
+  const { state, owner, name, configuration, allow } = context;
+  // The uid is somebody else's: nothing that it names is ours to look at.
+  if (isNameForeign(state, owner, configuration)) return NOTHING_LEFT;
   const groupIds = ownGroupIds(context);
   const rules = planNodeRules(
     {
-      disabled: context.configuration.disableSecurityGroupIngress === true,
+      disabled: configuration.disableSecurityGroupIngress === true,
       clusterTag: owner.clusterTag,
+      allow,
       instanceIds: [],
       openings: [],
       mine: { descriptions: [], groupIds },
@@ -28,7 +31,8 @@ export function removeClassic(context: ClassicContext): LoadBalancerStep {
   const [first, ...more] = isOurs(context) ? [...shut, deletion(name)] : shut;
   if (first !== undefined)
     return { kind: "act", because: { code: "Deleting", message: `${name} goes` }, actions: [first, ...more] };
-  const groups = planRemovedGroups({ owner, groupIds }, state.vpc);
+  const identity = { clusterTag: owner.clusterTag, allow };
+  const groups = planRemovedGroups({ owner, identity, groupIds }, state.vpc);
   if (groups.kind === "refused") return groups;
   if (groups.kind === "act")
     return {
@@ -36,12 +40,15 @@ export function removeClassic(context: ClassicContext): LoadBalancerStep {
       because: { code: "DeletingSecurityGroups", message: `security groups of ${name} go` },
       actions: groups.actions,
     };
-  return { kind: "settled", ingress: [], warnings: [] };
+  return NOTHING_LEFT;
 }
 
-/** Whether the load balancer of the Service's derived name is there, and no other cluster's. */
-export function isOurs({ state: { classic }, owner }: ClassicContext): boolean {
-  return classic !== undefined && belongingOf(classic.tags, owner) !== "another";
+const NOTHING_LEFT: LoadBalancerStep = { kind: "settled", ingress: [], warnings: [] };
+
+/** Whether the load balancer of the Service's derived name is there, and may be changed for the Service. */
+export function isOurs({ state: { classic }, owner, configuration }: ClassicContext): boolean {
+  if (classic === undefined) return false;
+  return isOwnLoadBalancer({ tags: classic.tags, vpc: classic.loadBalancer.VPCId }, owner, configuration);
 }
 
 function deletion(name: string): LoadBalancerAction {

@@ -1,7 +1,7 @@
-import { isAllowed } from "#clouds/aws/load-balancers/allowed.ts";
 import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import { allowedOf } from "#clouds/aws/load-balancers/configuration.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
+import { isAllowed } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Problem } from "#core/service/model.ts";
 
 /**

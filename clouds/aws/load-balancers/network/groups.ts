@@ -1,11 +1,11 @@
 import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
-import { isAllowed, isOwned } from "#clouds/aws/load-balancers/allowed.ts";
 import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import { allowedOf } from "#clouds/aws/load-balancers/configuration.ts";
 import { managedGroupName } from "#clouds/aws/load-balancers/names.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import { everybody, type Families } from "#clouds/aws/load-balancers/network/families.ts";
 import { planSharedGroup, sharedGroupId } from "#clouds/aws/load-balancers/network/shared-group.ts";
+import { isAllowed, isOwned } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Opening, Piece } from "#clouds/aws/load-balancers/pieces.ts";
 import { planFrontGroup } from "#clouds/aws/load-balancers/vpc/front-group.ts";
 import type { Whose } from "#clouds/aws/load-balancers/whose.ts";

@@ -1,3 +1,4 @@
+import { identityFor } from "#clouds/aws/load-balancers/configuration.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import { everybody, type Families } from "#clouds/aws/load-balancers/network/families.ts";
 import { tooLarge, transports } from "#clouds/aws/load-balancers/network/groups.ts";
@@ -10,6 +11,7 @@ import {
   CLIENT_RULE,
   HEALTH_RULE,
   MTU_RULE,
+  nodeGroupsIn,
   planNodeRules,
   SHARED_HEALTH_RULE,
   SHARED_RULE,
@@ -42,11 +44,11 @@ export function planRules(
 
 /** Lets a load balancer in on groups of nodes that are new to it, by the rules that it has on others. */
 export function spreadRules(instanceIds: readonly string[], whose: Whose): readonly LoadBalancerAction[] {
-  const { name, owner, configuration, state } = whose;
+  const { name, settings, configuration, state } = whose;
   const own = [`${CLIENT_RULE}=${name}`, `${HEALTH_RULE}=${name}`];
   const fronts = new Set(state.network?.loadBalancer.SecurityGroups);
   const clients = new Set(
-    state.vpc.groups
+    nodeGroupsIn(state.vpc, identityFor(settings))
       .flatMap(({ ingress }) => rulesOf(ingress))
       .flatMap(({ description, peer }) => (description === own[0] ? [peer] : [])),
   );
@@ -59,7 +61,7 @@ export function spreadRules(instanceIds: readonly string[], whose: Whose): reado
     (description === SHARED_HEALTH_RULE && isChecked(ports)) ||
     (from === "group" && fronts.has(peer) && description === SHARED_RULE);
   const disabled = configuration.disableSecurityGroupIngress === true;
-  return spreadNodeRules({ disabled, clusterTag: owner.clusterTag, instanceIds, isNeeded }, state.vpc);
+  return spreadNodeRules({ ...identityFor(settings), disabled, instanceIds, isNeeded }, state.vpc);
 }
 
 /** Takes everything away that was let in for a load balancer. */
@@ -70,12 +72,12 @@ export function removeRules(whose: Whose, ownPorts: readonly number[]): Piece<re
 function plan(
   instanceIds: readonly string[],
   openings: readonly Opening[],
-  { name, owner, configuration, state }: Whose,
+  { name, settings, configuration, state }: Whose,
   ownPorts: readonly number[],
 ): Piece<readonly Problem[]> {
   return planNodeRules(
     {
-      clusterTag: owner.clusterTag,
+      ...identityFor(settings),
       disabled: configuration.disableSecurityGroupIngress === true,
       instanceIds,
       openings,
@@ -128,9 +130,9 @@ function openingsFromShared(id: string, { wanted, name, configuration }: Network
   const isProbed = configuration.clusterServiceLoadBalancerHealthProbeMode === "Shared";
   const probed = configuration.clusterServiceSharedLoadBalancerHealthProbePort ?? KUBE_PROXY.port;
   const from = (protocol: string, port: number, description: string): Opening[] =>
-    isNodePort(port) ? [] : [{ protocol, ports: [port, port], groupIds: [id], description }];
+    isNodePort(port, configuration) ? [] : [{ protocol, ports: [port, port], groupIds: [id], description }];
   return [
-    ...openingsOfShared(id, isProbed ? probed : undefined),
+    ...openingsOfShared(id, isProbed ? probed : undefined, configuration),
     ...portsOf(wanted).flatMap(({ protocol, port }) => from(protocol, port, `${CLIENT_RULE}=${name}`)),
     ...[...healthPortsOf(wanted)]
       .filter((port) => !(isProbed && port === probed))

@@ -1,5 +1,6 @@
 import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
 import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import { identityFor } from "#clouds/aws/load-balancers/configuration.ts";
 import {
   changeAttributes,
   changeTags,
@@ -35,6 +36,7 @@ import {
   targetRulesFor,
 } from "#clouds/aws/load-balancers/network/targets.ts";
 import { readNetwork } from "#clouds/aws/load-balancers/network/wanted.ts";
+import { isNameForeign } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Piece } from "#clouds/aws/load-balancers/pieces.ts";
 import type { NetworkLoadBalancerState, SubnetState } from "#clouds/aws/load-balancers/state.ts";
 import { awaitTargets } from "#clouds/aws/load-balancers/target-of.ts";
@@ -56,6 +58,8 @@ export function planNetwork(question: LoadBalancerQuestion, whose: Whose): LoadB
   const unknown = faultOfLabels(question.nodes, context);
   if (unknown !== undefined) return { kind: "refused", problem: unknown };
   const balancer = whose.state.network;
+  if (isNameForeign(whose.state, whose.owner, whose.configuration))
+    return { kind: "refused", problem: nameTaken(context) };
   if (balancer === undefined) return planCreation(question, context);
   if (!isOwnBalancer(context)) return { kind: "refused", problem: nameTaken(context) };
   return planChange(question, balancer, context);
@@ -210,8 +214,8 @@ function removeTargetGroups(
     .map((arn) => awsAction("elbv2:DeleteTargetGroup", arn, { TargetGroupArn: arn }));
 }
 
-function removeGroups(groupIds: readonly string[], { owner, state }: NetworkContext) {
-  const removed = planRemovedGroups({ owner, groupIds }, state.vpc);
+function removeGroups(groupIds: readonly string[], { owner, state, settings }: NetworkContext) {
+  const removed = planRemovedGroups({ owner, identity: identityFor(settings), groupIds }, state.vpc);
   return removed.kind === "act" ? removed.actions : [];
 }
 

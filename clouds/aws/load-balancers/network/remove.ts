@@ -1,9 +1,11 @@
 import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
+import { identityFor } from "#clouds/aws/load-balancers/configuration.ts";
 import { ownGroups } from "#clouds/aws/load-balancers/network/groups.ts";
 import { removeRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
 import { isOwnBalancer } from "#clouds/aws/load-balancers/network/own-balancer.ts";
 import { arnOf, ownTargetGroups } from "#clouds/aws/load-balancers/network/target-groups.ts";
 import { listOwnPorts } from "#clouds/aws/load-balancers/network/wanted.ts";
+import { isNameForeign } from "#clouds/aws/load-balancers/ownership.ts";
 import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/remove-groups.ts";
 import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
 import type { LoadBalancerAction, LoadBalancerStep, Problem } from "#core/service/model.ts";
@@ -14,7 +16,9 @@ import type { Service } from "#core/service/service.ts";
  * others stays until the audit finds that none of them uses it any more.
  */
 export function planRemoval(whose: Whose, service: Service): LoadBalancerStep {
-  const { state, name, owner } = whose;
+  const { state, name, owner, configuration } = whose;
+  // The uid is somebody else's: nothing that it names is ours to look at.
+  if (isNameForeign(state, owner, configuration)) return NOTHING_LEFT;
   const balancer = isOwnBalancer(whose) ? state.network?.loadBalancer : undefined;
   if (state.network?.attributes?.["deletion_protection.enabled"] === "true" && balancer !== undefined)
     return { kind: "refused", problem: isProtected(balancer.LoadBalancerArn) };
@@ -28,7 +32,10 @@ export function planRemoval(whose: Whose, service: Service): LoadBalancerStep {
     ),
     ...(rules.kind === "act" ? rules.actions : []),
   ];
-  const groups = planRemovedGroups({ owner, groupIds: ownGroups(whose) }, state.vpc);
+  const groups = planRemovedGroups(
+    { owner, identity: identityFor(whose.settings), groupIds: ownGroups(whose) },
+    state.vpc,
+  );
   const [one, ...more] = [...first, ...(groups.kind === "act" ? groups.actions : [])];
   if (one !== undefined) {
     const because = { code: "Removing", message: "the network load balancer and what belongs to it go" };
@@ -36,8 +43,10 @@ export function planRemoval(whose: Whose, service: Service): LoadBalancerStep {
   }
   if (rules.kind === "refused") return rules;
   if (groups.kind === "refused") return groups;
-  return { kind: "settled", ingress: [], warnings: [] };
+  return NOTHING_LEFT;
 }
+
+const NOTHING_LEFT: LoadBalancerStep = { kind: "settled", ingress: [], warnings: [] };
 
 function isProtected(arn: string | undefined): Problem {
   return {

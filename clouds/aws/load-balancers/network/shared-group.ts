@@ -1,15 +1,13 @@
 import { createHash } from "node:crypto";
 import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
-import { CLUSTER_TAG_PREFIX, isOwned } from "#clouds/aws/load-balancers/allowed.ts";
+import { type LoadBalancerConfiguration, nodePortRangeIn } from "#clouds/aws/load-balancers/configuration.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
+import { CLUSTER_TAG_PREFIX, isOwned } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Opening, Piece } from "#clouds/aws/load-balancers/pieces.ts";
 import type { SecurityGroupState, VpcState } from "#clouds/aws/load-balancers/state.ts";
 import { tagList } from "#clouds/aws/load-balancers/tags.ts";
 import { SHARED_RULE } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import type { Problem } from "#core/service/model.ts";
-
-/** The node ports of an API server that was not told others. */
-const NODE_PORTS = [30_000, 32_767] as const;
 
 /**
  * The security group that a cluster's network load balancers share, so that nodes let it in once for all of them: made where there is
@@ -37,11 +35,16 @@ export function planSharedGroup({ owner, state }: NetworkContext): Piece<string>
 }
 
 /** What nodes let in from the group, for all Services; `healthPort` where kube-proxy's own is looked at. */
-export function openingsOfShared(id: string, healthPort: number | undefined): readonly Opening[] {
+export function openingsOfShared(
+  id: string,
+  healthPort: number | undefined,
+  configuration: LoadBalancerConfiguration,
+): readonly Opening[] {
   const from = { groupIds: [id], description: SHARED_RULE };
+  const ports = nodePortRangeIn(configuration);
   return [
-    { protocol: "tcp", ports: NODE_PORTS, ...from },
-    { protocol: "udp", ports: NODE_PORTS, ...from },
+    { protocol: "tcp", ports, ...from },
+    { protocol: "udp", ports, ...from },
     ...(healthPort === undefined
       ? []
       : [{ protocol: "tcp", ports: [healthPort, healthPort], ...from } as const]),
@@ -49,8 +52,9 @@ export function openingsOfShared(id: string, healthPort: number | undefined): re
 }
 
 /** Whether a port is among those that nodes let the group in at. */
-export function isNodePort(port: number): boolean {
-  return port >= NODE_PORTS[0] && port <= NODE_PORTS[1];
+export function isNodePort(port: number, configuration: LoadBalancerConfiguration): boolean {
+  const [first, last] = nodePortRangeIn(configuration);
+  return first <= port && port <= last;
 }
 
 /** The id of the group where the cluster has one, wanted or not. */

@@ -34,6 +34,9 @@ export function placeBalancer(context: NetworkContext, internal: boolean): Place
         dualStack,
         fallbackId: configuration.subnetID,
         allow: allowedOf(configuration),
+        isVpcConfigured: configuration.vpc !== undefined,
+        attachedIds:
+          state.network?.loadBalancer.AvailabilityZones?.flatMap(({ SubnetId }) => SubnetId ?? []) ?? [],
       },
       state.vpc,
     );

@@ -1,11 +1,11 @@
 import type { TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
-import { belongingOf } from "#clouds/aws/load-balancers/belonging.ts";
 import { targetGroupName, targetGroupPrefix } from "#clouds/aws/load-balancers/names.ts";
 import { attributeMark } from "#clouds/aws/load-balancers/network/attribute-mark.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import { isOwnBalancer } from "#clouds/aws/load-balancers/network/own-balancer.ts";
 import type { PortWanted } from "#clouds/aws/load-balancers/network/ports.ts";
+import { checkOwnership } from "#clouds/aws/load-balancers/ownership.ts";
 import type { TargetGroupState } from "#clouds/aws/load-balancers/state.ts";
 import { tagList, wantedTags } from "#clouds/aws/load-balancers/tags.ts";
 import type { Whose } from "#clouds/aws/load-balancers/whose.ts";
@@ -27,7 +27,7 @@ export function ownTargetGroups(whose: Whose): readonly TargetGroupState[] {
   return state.targetGroups.filter(({ group, tags }) => {
     const users = group.LoadBalancerArns ?? [];
     if (users.some((user) => user !== arn)) return false;
-    const belonging = belongingOf(tags, owner);
+    const belonging = checkOwnership(tags, owner);
     if (belonging === "service") return true;
     const isNamed = group.TargetGroupName?.startsWith(targetGroupPrefix(owner.namespace, owner.name));
     return belonging === "nobody" && users.length > 0 && isNamed === true;

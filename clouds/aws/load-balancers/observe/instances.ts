@@ -24,6 +24,29 @@ export async function targetInstances(
   cluster: AwsCluster,
   read: Reader,
 ): Promise<Outcome<TargetInstances>> {
+  const found = await describeByIds(ids, read);
+  if (found.kind === "fault") return found;
+  const ours = found.value
+    .filter(({ VpcId: vpc, Tags: tags, State: state }) => {
+      const belongings = { vpc, tags, terminated: state?.Name === "terminated" };
+      return foreignBecause(cluster, belongings) === undefined && !isNobodys(cluster, belongings);
+    })
+    .toSorted((a, b) => ((a.InstanceId ?? "") < (b.InstanceId ?? "") ? -1 : 1));
+  return ok({
+    instances: Object.fromEntries(
+      ours.flatMap((instance) =>
+        instance.InstanceId === undefined ? [] : [[instance.InstanceId, targetOf(instance)]],
+      ),
+    ),
+    vpc: ours.find(({ VpcId: vpc }) => vpc !== undefined)?.VpcId,
+  });
+}
+
+/** Returns those of the instances that AWS shows, whoever they belong to. */
+export async function describeByIds(
+  ids: readonly string[],
+  read: Reader,
+): Promise<Outcome<readonly Instance[]>> {
   const listings = await Promise.all(
     chunksOf(ids, MAX_VALUES).map((chunk) =>
       allPages("DescribeInstances", async (next) => {
@@ -46,20 +69,7 @@ export async function targetInstances(
     if (listing.kind === "fault") return listing;
     all.push(...listing.value);
   }
-  const ours = all
-    .filter(({ VpcId: vpc, Tags: tags, State: state }) => {
-      const belongings = { vpc, tags, terminated: state?.Name === "terminated" };
-      return foreignBecause(cluster, belongings) === undefined && !isNobodys(cluster, belongings);
-    })
-    .toSorted((a, b) => ((a.InstanceId ?? "") < (b.InstanceId ?? "") ? -1 : 1));
-  return ok({
-    instances: Object.fromEntries(
-      ours.flatMap((instance) =>
-        instance.InstanceId === undefined ? [] : [[instance.InstanceId, targetOf(instance)]],
-      ),
-    ),
-    vpc: ours.find(({ VpcId: vpc }) => vpc !== undefined)?.VpcId,
-  });
+  return ok(all);
 }
 
 function targetOf(instance: Instance): TargetInstance {

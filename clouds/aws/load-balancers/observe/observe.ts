@@ -2,7 +2,6 @@ import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balan
 import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
 import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
-import { isOfCluster } from "#clouds/aws/load-balancers/allowed.ts";
 import { classicStateOf } from "#clouds/aws/load-balancers/observe/classic.ts";
 import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
 import { networkStateOf, targetGroupStateOf } from "#clouds/aws/load-balancers/observe/network.ts";
@@ -17,6 +16,7 @@ import {
   type Observing,
   type Shared,
 } from "#clouds/aws/load-balancers/observe/shared.ts";
+import { isOfCluster, SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
 import type {
   AwsLoadBalancerState,
   ClassicLoadBalancerState,
@@ -24,7 +24,6 @@ import type {
   TargetGroupState,
   VpcState,
 } from "#clouds/aws/load-balancers/state.ts";
-import { SERVICE_TAG } from "#clouds/aws/load-balancers/vpc/tags.ts";
 import { observationOf } from "#clouds/observation.ts";
 import { ok } from "#clouds/outcome.ts";
 import type { Observation } from "#core/capability.ts";

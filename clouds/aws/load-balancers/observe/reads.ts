@@ -13,6 +13,10 @@ export interface AwsReads {
   "ec2:DescribeSubnets": [ec2.DescribeSubnetsRequest, ec2.DescribeSubnetsResult];
   "ec2:DescribeRouteTables": [ec2.DescribeRouteTablesRequest, ec2.DescribeRouteTablesResult];
   "ec2:DescribeSecurityGroups": [ec2.DescribeSecurityGroupsRequest, ec2.DescribeSecurityGroupsResult];
+  "ec2:DescribeNetworkInterfaces": [
+    ec2.DescribeNetworkInterfacesRequest,
+    ec2.DescribeNetworkInterfacesResult,
+  ];
   "ec2:DescribeAddresses": [ec2.DescribeAddressesRequest, ec2.DescribeAddressesResult];
   "ec2:DescribeAvailabilityZones": [
     ec2.DescribeAvailabilityZonesRequest,

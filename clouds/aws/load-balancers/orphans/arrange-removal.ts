@@ -1,9 +1,9 @@
 import { chunksOf } from "#clouds/aws/describe-instances.ts";
 import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
 import { ORPHANED_TAG } from "#clouds/aws/load-balancers/orphans/tag.ts";
+import { SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
 import type { AwsLoadBalancerState, Pairs } from "#clouds/aws/load-balancers/state.ts";
 import { tagList } from "#clouds/aws/load-balancers/tags.ts";
-import { SERVICE_TAG } from "#clouds/aws/load-balancers/vpc/tags.ts";
 import type { Holding } from "#core/service/holdings.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
 

@@ -1,6 +1,5 @@
 import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
-import { isOwned } from "#clouds/aws/load-balancers/allowed.ts";
-import { clusterTagOf, configurationOf } from "#clouds/aws/load-balancers/configuration.ts";
+import { clusterTagOf, configurationOf, identityFor } from "#clouds/aws/load-balancers/configuration.ts";
 import { arrangeRemoval } from "#clouds/aws/load-balancers/orphans/arrange-removal.ts";
 import {
   groupNamesOf,
@@ -9,10 +8,10 @@ import {
 } from "#clouds/aws/load-balancers/orphans/orphaned-service.ts";
 import { ORPHANED_TAG } from "#clouds/aws/load-balancers/orphans/tag.ts";
 import { planUnusedRules } from "#clouds/aws/load-balancers/orphans/unused-rules.ts";
+import { isOwned, SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
 import type { AwsLoadBalancerState, Pairs } from "#clouds/aws/load-balancers/state.ts";
 import { tagList } from "#clouds/aws/load-balancers/tags.ts";
 import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/remove-groups.ts";
-import { SERVICE_TAG } from "#clouds/aws/load-balancers/vpc/tags.ts";
 import { whoseOf } from "#clouds/aws/load-balancers/whose.ts";
 import type { Holding } from "#core/service/holdings.ts";
 import type { LoadBalancerQuestion, LoadBalancerStep, OrphanModel } from "#core/service/model.ts";
@@ -93,7 +92,8 @@ function removeGroups(
   const groupIds = state.vpc.groups
     .filter(({ tags }) => tags[SERVICE_TAG] === service)
     .flatMap(({ group }) => group.GroupId ?? []);
-  const removed = whose && planRemovedGroups({ owner: whose.owner, groupIds }, state.vpc);
+  const removed =
+    whose && planRemovedGroups({ owner: whose.owner, identity: identityFor(settings), groupIds }, state.vpc);
   if (removed?.kind !== "act") return { kind: "settled", ingress: [], warnings: [] };
   const because = { code: "DeletingSecurityGroups", message: "security groups that are left of it go" };
   return { kind: "act", because, actions: removed.actions };

@@ -1,6 +1,5 @@
 import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
-import { isOwned } from "#clouds/aws/load-balancers/allowed.ts";
 import { sharedGroupId, sharedGroupName } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import { allClassic, allNetwork } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
 import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
@@ -8,8 +7,8 @@ import { allTargetGroups } from "#clouds/aws/load-balancers/observe/network.ts";
 import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
 import { classicTags, networkTags, type TagsOf } from "#clouds/aws/load-balancers/observe/tags.ts";
 import { groupsOf } from "#clouds/aws/load-balancers/observe/vpc.ts";
+import { isOwned, SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
-import { SERVICE_TAG } from "#clouds/aws/load-balancers/vpc/tags.ts";
 import { failureOf } from "#clouds/observation.ts";
 import { ok } from "#clouds/outcome.ts";
 import type { Observation } from "#core/capability.ts";

@@ -1,10 +1,9 @@
 import type { Outcome } from "#clouds/aws/errors.ts";
-import { isOwned } from "#clouds/aws/load-balancers/allowed.ts";
 import { allClassic, allNetwork } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
 import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
 import { allTargetGroups } from "#clouds/aws/load-balancers/observe/network.ts";
 import { observeLoadBalancers } from "#clouds/aws/load-balancers/observe/observe.ts";
-import type { Observing } from "#clouds/aws/load-balancers/observe/shared.ts";
+import { identityOf, type Observing } from "#clouds/aws/load-balancers/observe/shared.ts";
 import { classicTags, networkTags, type TagsOf } from "#clouds/aws/load-balancers/observe/tags.ts";
 import { groupsOf } from "#clouds/aws/load-balancers/observe/vpc.ts";
 import {
@@ -14,8 +13,9 @@ import {
 } from "#clouds/aws/load-balancers/orphans/orphaned-service.ts";
 import { readSharedRules, type SharedRulesState } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
 import { ORPHANED_TAG } from "#clouds/aws/load-balancers/orphans/tag.ts";
+import { isOwned, SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
 import type { SecurityGroupState } from "#clouds/aws/load-balancers/state.ts";
-import { SERVICE_TAG } from "#clouds/aws/load-balancers/vpc/tags.ts";
+import type { Rule } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import { failureOf } from "#clouds/observation.ts";
 import { ok } from "#clouds/outcome.ts";
 import type { Observation } from "#core/capability.ts";
@@ -46,9 +46,10 @@ interface Listed {
   readonly shared: SharedRulesState;
 }
 
-async function listAll({ cluster, read }: Observing): Promise<Outcome<Listed>> {
-  const { vpc, clusterTag, clusterName } = cluster;
-  const tag = clusterTag ?? clusterName ?? "";
+async function listAll({ cluster, read, nodeGroups }: Observing): Promise<Outcome<Listed>> {
+  const { vpc } = cluster;
+  const identity = identityOf(cluster);
+  const tag = identity.clusterTag;
   const isThere = (id: string | undefined): boolean => vpc === undefined || id === vpc;
   const [network, classic, targetGroups, securityGroups] = await Promise.all([
     allNetwork(read),
@@ -93,7 +94,7 @@ async function listAll({ cluster, read }: Observing): Promise<Outcome<Listed>> {
   if (all.kind === "fault") return all;
   const shared = readSharedRules({
     clusterTag: tag,
-    groups: valuesOf(securityGroups),
+    groups: await nodeGroups.mark(valuesOf(securityGroups), { identity, ...ANY_RULE }, read),
     networks: valuesOf(network),
     classics: valuesOf(classic),
     targetGroups: valuesOf(targetGroups),
@@ -101,6 +102,12 @@ async function listAll({ cluster, read }: Observing): Promise<Outcome<Listed>> {
   });
   return ok({ holdings: withoutPartsInUse(all.value.flat()), shared });
 }
+
+/** An audit looks at the rules of all load balancers, whoever has made them. */
+const ANY_RULE = {
+  groupIds: new Set<string>(),
+  isOurs: ({ description = "" }: Rule) => /^(kubernetes|serverless-ccm)\.io\/rule\//.test(description),
+};
 
 type Found = Omit<Holding, "service" | "mark">;
 

@@ -1,11 +1,11 @@
 import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balancing";
 import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
-import { hasClusterTag, isOfCluster } from "#clouds/aws/load-balancers/allowed.ts";
+import { hasClusterTag, isOfCluster } from "#clouds/aws/load-balancers/ownership.ts";
 import type { SecurityGroupState } from "#clouds/aws/load-balancers/state.ts";
 
 /** What an audit reads about rules that several load balancers share, as JSON. */
 export interface SharedRulesState {
-  /** Security groups of the VPC but for those of other clusters. */
+  /** Security groups of the VPC but for those of other clusters; which of them are of nodes shows `isNodeSecurityGroup`. */
   readonly groups: readonly SecurityGroupState[];
   /** Ports at which target groups are checked, each with the load balancers whose targets are. */
   readonly checkedPorts: readonly { readonly port: number; readonly users: readonly string[] }[];

@@ -1,5 +1,5 @@
 import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
-import { clusterTagOf, configurationOf } from "#clouds/aws/load-balancers/configuration.ts";
+import { clusterTagOf, configurationOf, identityFor } from "#clouds/aws/load-balancers/configuration.ts";
 import { sharedGroupId } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import type { SharedRulesState } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
 import type { SecurityGroupState } from "#clouds/aws/load-balancers/state.ts";
@@ -8,6 +8,7 @@ import {
   CLIENT_RULE,
   HEALTH_RULE,
   MTU_RULE,
+  nodeGroupsIn,
   SHARED_CLASSIC_RULE,
   SHARED_HEALTH_RULE,
   SHARED_RULE,
@@ -37,7 +38,7 @@ export function planUnusedRules(
   if (configuration.disableSecurityGroupIngress === true) return [];
   // What the audit observed is our own capability's.
   const state = shared as SharedRulesState;
-  const ofRules = state.groups.flatMap((group) =>
+  const ofRules = nodeGroupsIn(state, identityFor(settings)).flatMap((group) =>
     rulesOf(group.ingress).flatMap((rule) => changeOfRule(rule, group, state, now)),
   );
   const ofGroup = changeOfGroup(state, clusterTagOf(settings), now);

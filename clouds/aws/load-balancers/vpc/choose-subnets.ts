@@ -1,4 +1,9 @@
-import { hasClusterTag, isAllowed, isOfCluster } from "#clouds/aws/load-balancers/allowed.ts";
+import {
+  isEligibleSubnet,
+  isNameableSubnet,
+  isOfCluster,
+  type NamedResource,
+} from "#clouds/aws/load-balancers/ownership.ts";
 import type { ChooseSubnets, Piece, SubnetsWanted } from "#clouds/aws/load-balancers/pieces.ts";
 import type { SubnetState, VpcState } from "#clouds/aws/load-balancers/state.ts";
 
@@ -7,7 +12,7 @@ const FIELD = "service.beta.kubernetes.io/aws-load-balancer-subnets";
 
 /** The subnets that an annotation names, or those that are found by tags: one for each zone. */
 export const chooseSubnets: ChooseSubnets = (wanted, vpc) => {
-  const chosen = wanted.named === undefined ? found(wanted, vpc) : named(wanted.named, wanted, vpc);
+  const chosen = wanted.named === undefined ? found(wanted, vpc) : chooseNamed(wanted.named, wanted, vpc);
   if (chosen.kind !== "ready" || !wanted.dualStack) return chosen;
   const without = chosen.value.filter(({ subnet }) => !hasIpv6(subnet));
   if (without.length === 0) return chosen;
@@ -15,8 +20,7 @@ export const chooseSubnets: ChooseSubnets = (wanted, vpc) => {
   return refused("IPFamilies", wanted, "subnets that have an IPv6 network, each of them", detail);
 };
 
-function named(text: string, wanted: SubnetsWanted, vpc: VpcState): Piece<readonly SubnetState[]> {
-  const { clusterTag, allow } = wanted;
+function chooseNamed(text: string, wanted: SubnetsWanted, vpc: VpcState): Piece<readonly SubnetState[]> {
   const names = text
     .split(",")
     .map((each) => each.trim())
@@ -39,11 +43,9 @@ function named(text: string, wanted: SubnetsWanted, vpc: VpcState): Piece<readon
     );
   }
   const subnets = candidates.flat();
-  const isOurs = ({ subnet, tags }: SubnetState): boolean =>
-    !hasClusterTag(tags) || isAllowed("subnets", { id: subnet.SubnetId ?? "", tags }, { clusterTag, allow });
-  const foreign = subnets.filter((each) => !isOurs(each));
+  const foreign = subnets.filter((each) => !isNameableSubnet(resourceFor(each), wanted));
   if (foreign.length > 0) {
-    const detail = `tagged as another cluster's and not in cloud.allow.subnets: ${idsOf(foreign)}`;
+    const detail = `neither tagged kubernetes.io/cluster/${wanted.clusterTag} nor in cloud.allow.subnets: ${idsOf(foreign)}`;
     return refused("SubnetNotFound", wanted, "subnets of this cluster", detail);
   }
   if (new Set(subnets.map(({ subnet }) => subnet.AvailabilityZone)).size < subnets.length)
@@ -53,7 +55,7 @@ function named(text: string, wanted: SubnetsWanted, vpc: VpcState): Piece<readon
 
 function found(wanted: SubnetsWanted, vpc: VpcState): Piece<readonly SubnetState[]> {
   const { clusterTag, internal, fallbackId } = wanted;
-  const ours = vpc.subnets.filter(({ tags }) => isOfCluster(tags, clusterTag) || !hasClusterTag(tags));
+  const ours = vpc.subnets.filter((each) => isEligibleSubnet(resourceFor(each), wanted));
   const eligible =
     ours.length > 0 ? ours : vpc.subnets.filter(({ subnet }) => subnet.SubnetId === fallbackId);
   const usable = eligible.filter(
@@ -64,13 +66,13 @@ function found(wanted: SubnetsWanted, vpc: VpcState): Piece<readonly SubnetState
   const byZone = Map.groupBy(usable, ({ subnet }) => subnet.AvailabilityZone ?? "");
   const best = [...byZone.values()].flatMap((of) => of.toSorted(preference(role, clusterTag)).slice(0, 1));
   if (best.length === 0) {
-    const detail = `${vpc.subnets.length} subnets in ${vpc.id}, ${eligible.length} of this cluster or of none, ${usable.length} that fit`;
+    const detail = `${vpc.subnets.length} subnets in ${vpc.id}, ${eligible.length} of this cluster, ${usable.length} that fit`;
     const kind = internal ? "a subnet" : "a subnet with a route to an internet gateway";
     return {
       kind: "refused",
       problem: {
         code: "NoEligibleSubnet",
-        allowed: `${kind}, tagged kubernetes.io/cluster/${clusterTag} or for no cluster, or ${FIELD}`,
+        allowed: `${kind}, tagged kubernetes.io/cluster/${clusterTag}${wanted.isVpcConfigured ? " or for no cluster" : ""}, or listed in cloud.allow.subnets`,
         detail,
       },
     };
@@ -102,6 +104,10 @@ function hasIpv6({ Ipv6CidrBlockAssociationSet: networks = [] }: SubnetState["su
   return networks.some(
     ({ Ipv6CidrBlockState: state }) => state === undefined || state.State === "associated",
   );
+}
+
+function resourceFor({ subnet, tags }: SubnetState): NamedResource {
+  return { id: subnet.SubnetId ?? "", tags };
 }
 
 function zoneOf({ subnet }: SubnetState): string {

@@ -1,5 +1,5 @@
 import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
-import { isOwned } from "#clouds/aws/load-balancers/allowed.ts";
+import { isOwned } from "#clouds/aws/load-balancers/ownership.ts";
 import type { PlanFrontGroup } from "#clouds/aws/load-balancers/pieces.ts";
 import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
 import { tagChanges, tagList, wantedTags } from "#clouds/aws/load-balancers/tags.ts";

@@ -1,5 +1,10 @@
 import { awsAction } from "#clouds/aws/load-balancers/actions.ts";
-import { isOfCluster } from "#clouds/aws/load-balancers/allowed.ts";
+import {
+  CLUSTER_TAG_PREFIX,
+  type ClusterIdentity,
+  isNodeSecurityGroup,
+  isOfCluster,
+} from "#clouds/aws/load-balancers/ownership.ts";
 import type { NodeRulesWanted, PlanNodeRules } from "#clouds/aws/load-balancers/pieces.ts";
 import type { SecurityGroupState, VpcState } from "#clouds/aws/load-balancers/state.ts";
 import {
@@ -24,12 +29,15 @@ export const SHARED_HEALTH_RULE = "serverless-ccm.io/rule/nlb/health";
 /** What rules for a group are described by that classic load balancers have, and that was made for none of them. */
 export const SHARED_CLASSIC_RULE = "serverless-ccm.io/rule/elb/backend";
 
-/** Lets a load balancer's traffic in on the groups of its targets, and takes away what it does not need any more, there and elsewhere. */
+/**
+ * Lets a load balancer's traffic in on the groups of its targets, and takes away what it does not need any more, there and elsewhere. Rules
+ * of groups that are not proven to be of the cluster's nodes stay as they are.
+ */
 export const planNodeRules: PlanNodeRules = (wanted, vpc) => {
   if (wanted.disabled) return { kind: "ready", value: [] };
   const { groupIds, warnings } = groupsOfTargets(wanted, vpc);
   const rules = rulesOfOpenings(wanted.openings);
-  const changes = vpc.groups.map((state) => changeOf(state, groupIds, rules, wanted.mine));
+  const changes = nodeGroupsIn(vpc, wanted).map((state) => changeOf(state, groupIds, rules, wanted.mine));
   // First what is let in, on all groups: what moves from one rule to another is never shut out.
   const [first, ...more] = [...changes.flatMap(({ add }) => add), ...changes.flatMap(({ remove }) => remove)];
   return first === undefined
@@ -38,9 +46,8 @@ export const planNodeRules: PlanNodeRules = (wanted, vpc) => {
 };
 
 /** Which of the rules on nodes' groups a load balancer depends on, while it is not known which ones it is to have. */
-export interface SpreadRules {
+export interface SpreadRules extends ClusterIdentity {
   readonly disabled: boolean;
-  readonly clusterTag: string;
   /** Of the targets. */
   readonly instanceIds: readonly string[];
   readonly isNeeded: (rule: Rule) => boolean;
@@ -53,9 +60,34 @@ export function spreadNodeRules(
 ): readonly LoadBalancerAction[] {
   if (targets.disabled) return [];
   const { groupIds } = groupsOfTargets(targets, vpc);
-  const needed = vpc.groups.flatMap(({ ingress }) => rulesOf(ingress)).filter(isNeeded);
-  return vpc.groups.flatMap(({ group: { GroupId: id = "" }, ingress }) =>
+  const nodeGroups = nodeGroupsIn(vpc, targets);
+  const needed = nodeGroups.flatMap(({ ingress }) => rulesOf(ingress)).filter(isNeeded);
+  return nodeGroups.flatMap(({ group: { GroupId: id = "" }, ingress }) =>
     groupIds.has(id) ? apart(without(needed, rulesOf(ingress)), (rules) => authorize(id, rules)) : [],
+  );
+}
+
+/** Returns the security groups in which rules of load balancers may be read and changed. */
+export function nodeGroupsIn(
+  { groups }: Pick<VpcState, "groups">,
+  identity: ClusterIdentity,
+): readonly SecurityGroupState[] {
+  return groups.filter(({ group, tags, isOnNodesAlone }) =>
+    isNodeSecurityGroup({ id: group.GroupId ?? "", tags, isOnNodesAlone }, identity),
+  );
+}
+
+/** Returns the ids of security groups that rules of other groups name in which nothing may be changed: AWS keeps them as long. */
+export function listHeldGroups(
+  vpc: Pick<VpcState, "groups">,
+  identity: ClusterIdentity,
+): ReadonlySet<string> {
+  const nodeGroups = new Set(nodeGroupsIn(vpc, identity));
+  const foreign = vpc.groups.filter((each) => !nodeGroups.has(each));
+  return new Set(
+    foreign.flatMap(({ ingress }) =>
+      rulesOf(ingress).flatMap(({ from, peer }) => (from === "group" ? [peer] : [])),
+    ),
   );
 }
 
@@ -146,27 +178,35 @@ function isAtOwnPorts(
   return Array.from({ length: ports[1] - ports[0] + 1 }, (_, at) => ports[0] + at).every(isOwn);
 }
 
-/** An instance's group: the only one of its groups with the cluster's tag, or where none has it, its only group. */
+/**
+ * An instance's group: the only one of its groups with the cluster's tag; or where none has it, the only one that the operator lists; or its
+ * only group. One that is not proven to be of the cluster's nodes is told, and nothing is let in there.
+ */
 function groupsOfTargets(
-  { clusterTag, instanceIds }: Pick<NodeRulesWanted, "clusterTag" | "instanceIds">,
+  { clusterTag, allow, instanceIds }: Pick<NodeRulesWanted, "clusterTag" | "allow" | "instanceIds">,
   vpc: VpcState,
 ): { readonly groupIds: ReadonlySet<string>; readonly warnings: readonly Problem[] } {
-  const tagged = new Set(
-    vpc.groups.filter(({ tags }) => isOfCluster(tags, clusterTag)).map(({ group }) => group.GroupId ?? ""),
-  );
+  const idsOf = (states: readonly SecurityGroupState[]): ReadonlySet<string> =>
+    new Set(states.map(({ group }) => group.GroupId ?? ""));
+  const tagged = idsOf(vpc.groups.filter(({ tags }) => isOfCluster(tags, clusterTag)));
+  const known = nodeGroupsIn(vpc, { clusterTag, allow });
+  const proven = idsOf(known);
+  const listed = idsOf(known.filter(({ isOnNodesAlone }) => isOnNodesAlone !== true));
   const groupIds = new Set<string>();
   const none: string[] = [];
   const several: string[] = [];
+  const unproven = new Set<string>();
   for (const id of instanceIds) {
     const all = vpc.instances[id]?.groupIds;
     if (all === undefined) continue;
-    const ours = all.filter((each) => tagged.has(each));
-    const [only, second] = ours.length > 0 ? ours : all;
-    if (only !== undefined && second === undefined) groupIds.add(only);
-    else if (only === undefined || ours.length === 0) none.push(id);
+    const told = [tagged, listed].map((of) => all.filter((each) => of.has(each)));
+    const ours = told.find(({ length }) => length > 0);
+    const [only, second] = ours ?? all;
+    if (only !== undefined && second === undefined) (proven.has(only) ? groupIds : unproven).add(only);
+    else if (only === undefined || ours === undefined) none.push(id);
     else several.push(id);
   }
-  const tag = `kubernetes.io/cluster/${clusterTag}`;
+  const tag = `${CLUSTER_TAG_PREFIX}${clusterTag}`;
   return {
     groupIds,
     warnings: [
@@ -180,6 +220,7 @@ function groupsOfTargets(
         `the tag ${tag} on one alone of the security groups of each node's instance`,
         several,
       ),
+      ...notProven([...unproven], tag),
     ],
   };
 }
@@ -191,5 +232,17 @@ function warningOf(code: string, allowed: string, instanceIds: readonly string[]
   const shown = instanceIds.toSorted().slice(0, MAX_SHOWN).join(", ");
   return [
     { code, allowed, detail: `${instanceIds.length} instances are let in by no rule of ours, ${shown}` },
+  ];
+}
+
+function notProven(groupIds: readonly string[], tag: string): Problem[] {
+  if (groupIds.length === 0) return [];
+  const shown = groupIds.toSorted().slice(0, MAX_SHOWN).join(", ");
+  return [
+    {
+      code: "NodeSecurityGroupNotProven",
+      allowed: `the tag ${tag} on each security group of nodes, or its id in cloud.allow.nodeSecurityGroups`,
+      detail: `${groupIds.length} security groups are not proven to be of this cluster's nodes alone, and their rules stay as they are: ${shown}`,
+    },
   ];
 }

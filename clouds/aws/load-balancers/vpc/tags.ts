@@ -1,10 +1,7 @@
 import type { Tag } from "@aws-sdk/client-ec2";
-import { CLUSTER_TAG_PREFIX, LEGACY_TAG } from "#clouds/aws/load-balancers/allowed.ts";
+import { CLUSTER_TAG_PREFIX, LEGACY_TAG, SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Owner } from "#clouds/aws/load-balancers/pieces.ts";
 import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
-
-/** The tag that says of which Service a resource is. */
-export const SERVICE_TAG = "kubernetes.io/service-name";
 
 /** The tags that whatever is made for a Service gets, as upstream gives them. */
 export function tagsOfOwner({ namespace, name, clusterTag, legacy, additionalTags }: Owner): Pairs {

@@ -151,7 +151,6 @@ test("what this controller made is what the stock controller would find nothing 
 test.each([
   ["another Service's tag", { "kubernetes.io/service-name": "shop/before", ...CLUSTER }],
   ["the legacy tag alone", { KubernetesCluster: "prod", ...SERVICE }],
-  ["no tag of any cluster", { Team: "a" }],
 ])("a load balancer of the derived name with %s is ours", (_, tags) => {
   const elb = world();
   stock(elb, tags, CLUSTER);
@@ -164,6 +163,7 @@ test.each([
   ["another cluster's tag", { "kubernetes.io/cluster/other": "owned", ...SERVICE }],
   ["another cluster's tag of old", { KubernetesCluster: "other", ...SERVICE }],
   ["ours, but shared", { "kubernetes.io/cluster/prod": "shared", ...SERVICE }],
+  ["no tag of any cluster, where clusterTag is configured,", { Team: "a" }],
 ])("a load balancer of the derived name with %s is neither changed nor taken away", (_, tags) => {
   const elb = world();
   stock(elb, tags, { "kubernetes.io/cluster/other": "owned" });

@@ -54,7 +54,7 @@ test.each([
   expect([aws.balancers, aws.groups, aws.listeners]).toEqual(before);
 });
 
-test("one without any cluster's tag is the Service's by a name that only a uid makes, and gets its tags", () => {
+test("one without any cluster's tag is the Service's where the VPC is all that is configured, and gets its tags", () => {
   const aws = world();
   converge(aws, asked);
   for (const each of aws.balancers.values()) each.tags = {};
@@ -63,6 +63,17 @@ test("one without any cluster's tag is the Service's by a name that only a uid m
     "kubernetes.io/service-name": "default/web",
     "kubernetes.io/cluster/prod": "owned",
   });
+});
+
+test("one without any cluster's tag is nobody's where clusterTag is configured", () => {
+  const aws = world();
+  const tagged = settings({ clusterTag: "prod" });
+  converge(aws, asked, tagged);
+  for (const each of aws.balancers.values()) each.tags = {};
+  const before = structuredClone([aws.balancers, aws.groups, aws.listeners]);
+  expect(converge(aws, asked, tagged)).toMatchObject({ kind: "refused", problem: { code: "NameTaken" } });
+  expect(converge(aws, gone(service()), tagged)).toMatchObject({ kind: "settled" });
+  expect([aws.balancers, aws.groups, aws.listeners]).toEqual(before);
 });
 
 test("a uid that an API server made up names nobody's load balancer", () => {

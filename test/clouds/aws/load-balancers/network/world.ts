@@ -42,9 +42,9 @@ export function service(
   });
 }
 
-/** Settings of a cluster on AWS whose tag is `prod`. */
+/** Settings of a cluster on AWS whose tag is `prod`, and whose VPC is configured. */
 export function settings(cloud: Readonly<Record<string, unknown>> = {}): Settings {
-  return { ...DEFAULT_SETTINGS, cluster: "prod", cloud: { provider: "aws", ...cloud } };
+  return { ...DEFAULT_SETTINGS, cluster: "prod", cloud: { provider: "aws", vpc: "vpc-1", ...cloud } };
 }
 
 /** A subnet of a zone, public, with an IPv6 network. */

@@ -29,6 +29,7 @@ const ALL_THERE: Required<Answers> = {
   "ec2:DescribeSubnets": () => ({ Subnets: [] }),
   "ec2:DescribeRouteTables": () => ({ RouteTables: [] }),
   "ec2:DescribeSecurityGroups": () => ({ SecurityGroups: [] }),
+  "ec2:DescribeNetworkInterfaces": () => ({ NetworkInterfaces: [] }),
   "ec2:DescribeAddresses": () => ({ Addresses: [] }),
   "ec2:DescribeAvailabilityZones": () => ({ AvailabilityZones: [] }),
   "elbv2:DescribeLoadBalancers": ({ Names: names }) => ({
@@ -275,6 +276,7 @@ test.each<[string, Answers, string]>([
   [
     "are not to be seen",
     {
+      "ec2:DescribeNetworkInterfaces": () => ({ NetworkInterfaces: [] }),
       "ec2:DescribeAddresses": () => {
         throw awsError("UnauthorizedOperation", 403);
       },

@@ -1,10 +1,16 @@
-import { AllocateAddressCommand, AssociateAddressCommand } from "@aws-sdk/client-ec2";
+import {
+  AllocateAddressCommand,
+  AssociateAddressCommand,
+  DeleteTagsCommand,
+  RunInstancesCommand,
+} from "@aws-sdk/client-ec2";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
 import type { SharedRulesState } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import { rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import { aQuestion, type MotoWorld, motoWorld } from "#test/clouds/aws/load-balancers/moto-world.ts";
+import { IMAGE_ID } from "#test/clouds/aws/moto/make-network.ts";
 import { type Moto, startMoto } from "#test/setup/moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
@@ -292,11 +298,32 @@ describeWithPart("moto", "load balancers on moto", (program) => {
     });
   });
 
+  test("of a security group without a tag AWS shows whether only the cluster's instances have it", async () => {
+    const instances = [await world.addInstance()];
+    await world.ec2.send(new DeleteTagsCommand({ Resources: [world.group], Tags: TAGS.slice(0, 1) }));
+    const marked = async (): Promise<boolean | undefined> => {
+      // Each asks anew: what one has seen it believes for a while.
+      const other = await motoWorld(moto.url, true, { vpc: world.vpc });
+      const { vpc } = await other.state(aQuestion(UID, { instances }));
+      other.close();
+      return vpc.groups.find(({ group }) => group.GroupId === world.group)?.isOnNodesAlone;
+    };
+    expect(await marked()).toBe(true);
+    await world.ec2.send(
+      new RunInstancesCommand({
+        ...{ ImageId: IMAGE_ID, MinCount: 1, MaxCount: 1 },
+        ...{ SubnetId: world.subnets[0], SecurityGroupIds: [world.group] },
+      }),
+    );
+    expect(await marked()).toBeUndefined();
+  });
+
   test("without a configured VPC it is that of the targets, or of the load balancer", async () => {
     const bare = await motoWorld(moto.url, false);
     const id = await bare.addInstance();
     expect((await bare.state(aQuestion(UID, { instances: [id] }))).vpc.id).toBe(bare.vpc);
-    await bare.act("elbv2:CreateLoadBalancer", { Name: NAME, Type: "network", Subnets: [...bare.subnets] });
+    const request = { Name: NAME, Type: "network", Subnets: [...bare.subnets], Tags: TAGS };
+    await bare.act("elbv2:CreateLoadBalancer", request);
     const state = await bare.state(aQuestion(UID, { wanted: false }));
     expect(state.vpc.id).toBe(bare.vpc);
     expect(state.vpc.groups.map(({ group }) => group.GroupName)).toContain("nodes");

@@ -143,6 +143,20 @@ describe("the rule about packets that are too large", () => {
   });
 });
 
+test("shared rules of a group that is not proven to be of the cluster's nodes stay as they are", () => {
+  const aws = world();
+  converge(aws, question(web), PROBED);
+  converge(aws, gone(web), PROBED);
+  aws.vpc = { ...aws.vpc, groups: aws.vpc.groups.map((each) => ({ ...each, tags: {} })) };
+  const before = rules(aws);
+  auditForAnHour(aws);
+  expect(before.length).toBeGreaterThan(0);
+  expect(rules(aws)).toEqual(before);
+  aws.vpc = { ...aws.vpc, groups: aws.vpc.groups.map((each) => ({ ...each, isOnNodesAlone: true })) };
+  auditForAnHour(aws);
+  expect(rules(aws)).toEqual([]);
+});
+
 test("rules of others, and those of groups of other clusters, stay as they are", () => {
   const aws = world();
   const rule = (description: string | undefined, from: "ipv4" | "group" = "ipv4", peer = "192.0.2.0/24") =>
@@ -174,7 +188,7 @@ describe("the rule for a group that classic load balancers share", () => {
     groups: [
       {
         group: { GroupId: "sg-nodes", GroupName: "nodes" },
-        tags: {},
+        tags: { "kubernetes.io/cluster/prod": "shared" },
         ingress: permissionsOf([
           { protocol: "-1", ports: undefined, from: "group", peer: "sg-byo", description },
           { protocol: "-1", ports: undefined, from: "group", peer: "sg-own", description: undefined },

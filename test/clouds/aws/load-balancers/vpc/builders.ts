@@ -1,5 +1,5 @@
 import type { IpPermission } from "@aws-sdk/client-ec2";
-import type { AllowedResources } from "#clouds/aws/load-balancers/allowed.ts";
+import type { AllowedResources } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Owner, SubnetsWanted } from "#clouds/aws/load-balancers/pieces.ts";
 import type {
   Pairs,
@@ -28,6 +28,7 @@ export const ALLOW_NOTHING: AllowedResources = {
   elasticIPs: [],
   certificates: [],
   buckets: [],
+  nodeSecurityGroups: [],
 };
 
 export function aVpc(parts: Partial<VpcState> = {}): VpcState {
@@ -65,6 +66,8 @@ export function aSubnetWish(traits: Partial<SubnetsWanted> = {}): SubnetsWanted 
     dualStack: false,
     fallbackId: undefined,
     allow: ALLOW_NOTHING,
+    isVpcConfigured: true,
+    attachedIds: [],
     ...traits,
   };
 }

@@ -106,8 +106,8 @@ test.each<[string, readonly SubnetState[], Wish, readonly string[]]>([
   [
     "those that are named, in the order of their names",
     [
-      aSubnet("subnet-1", "a"),
-      aSubnet("subnet-2", "b", { tags: { Name: "front" } }),
+      aSubnet("subnet-1", "a", { tags: OURS }),
+      aSubnet("subnet-2", "b", { tags: { ...OURS, Name: "front" } }),
       aSubnet("subnet-3", "c"),
     ],
     { named: " front , subnet-1" },
@@ -115,7 +115,7 @@ test.each<[string, readonly SubnetState[], Wish, readonly string[]]>([
   ],
   [
     "a private one that is named",
-    [aSubnet("subnet-1", "a", { isPublic: false })],
+    [aSubnet("subnet-1", "a", { isPublic: false, tags: OURS })],
     { named: "subnet-1" },
     ["subnet-1"],
   ],
@@ -124,6 +124,28 @@ test.each<[string, readonly SubnetState[], Wish, readonly string[]]>([
     [aSubnet("subnet-1", "a", { tags: THEIRS })],
     { named: "subnet-1", allow: { ...ALLOW_NOTHING, subnets: ["subnet-1"] } },
     ["subnet-1"],
+  ],
+  [
+    "one without a tag that is named, where the load balancer is in it already",
+    [aSubnet("subnet-1", "a")],
+    { named: "subnet-1", attachedIds: ["subnet-1"] },
+    ["subnet-1"],
+  ],
+  [
+    "one without a tag that is named and configured",
+    [aSubnet("subnet-1", "a")],
+    { named: "subnet-1", fallbackId: "subnet-1" },
+    ["subnet-1"],
+  ],
+  [
+    "those that the load balancer is in, or that are listed, where no VPC is configured",
+    [aSubnet("subnet-1", "a"), aSubnet("subnet-2", "b"), aSubnet("subnet-3", "c")],
+    {
+      isVpcConfigured: false,
+      attachedIds: ["subnet-1"],
+      allow: { ...ALLOW_NOTHING, subnets: ["subnet-3"] },
+    },
+    ["subnet-1", "subnet-3"],
   ],
   [
     "with IPv6, where that is asked for",
@@ -156,10 +178,27 @@ test.each<[string, readonly SubnetState[], Wish, string]>([
     { named: "subnet-1" },
     "SubnetNotFound",
   ],
-  ["one is named twice", [aSubnet("subnet-1", "a")], { named: "subnet-1,subnet-1" }, "SubnetsOfOneZone"],
+  [
+    "one without a tag is named",
+    [aSubnet("subnet-1", "a", { tags: { Name: "database" } })],
+    { named: "database" },
+    "SubnetNotFound",
+  ],
+  [
+    "all are without a tag, and no VPC is configured",
+    [aSubnet("subnet-1", "a")],
+    { isVpcConfigured: false },
+    "NoEligibleSubnet",
+  ],
+  [
+    "one is named twice",
+    [aSubnet("subnet-1", "a", { tags: OURS })],
+    { named: "subnet-1,subnet-1" },
+    "SubnetsOfOneZone",
+  ],
   [
     "two of one zone are named",
-    [aSubnet("subnet-1", "a"), aSubnet("subnet-2", "a")],
+    [aSubnet("subnet-1", "a", { tags: OURS }), aSubnet("subnet-2", "a", { tags: OURS })],
     { named: "subnet-1,subnet-2" },
     "SubnetsOfOneZone",
   ],

@@ -6,8 +6,17 @@ import {
   HEALTH_RULE,
   MTU_RULE,
   planNodeRules,
+  spreadNodeRules,
 } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
-import { aGroup, aRule, aTarget, aVpc, OURS, THEIRS } from "#test/clouds/aws/load-balancers/vpc/builders.ts";
+import {
+  ALLOW_NOTHING,
+  aGroup,
+  aRule,
+  aTarget,
+  aVpc,
+  OURS,
+  THEIRS,
+} from "#test/clouds/aws/load-balancers/vpc/builders.ts";
 import { converged, linesOf } from "#test/clouds/aws/load-balancers/vpc/world.ts";
 
 const CLIENT = `${CLIENT_RULE}=a1`;
@@ -17,6 +26,7 @@ function wanted(traits: Partial<NodeRulesWanted> = {}): NodeRulesWanted {
   return {
     disabled: false,
     clusterTag: "demo",
+    allow: ALLOW_NOTHING,
     instanceIds: ["i-1"],
     openings: [
       { protocol: "tcp", ports: [30001, 30001], cidrs: ["10.0.0.0/8", "2001:db8::/32"], description: CLIENT },
@@ -47,10 +57,9 @@ test.each([
     [aGroup("sg-nodes", { tags: { "kubernetes.io/cluster/demo": "shared" } }), OTHER],
     aTarget("sg-nodes", "sg-other"),
   ],
-  ["the only one, without a tag", [aGroup("sg-nodes"), OTHER], aTarget("sg-nodes")],
   [
-    "the only one, with another cluster's tag",
-    [aGroup("sg-nodes", { tags: THEIRS }), OTHER],
+    "the only one, without a tag, which only nodes have",
+    [{ ...aGroup("sg-nodes"), isOnNodesAlone: true as const }, OTHER],
     aTarget("sg-nodes"),
   ],
 ])("rules stand on an instance's own group: %s", (_, groups, target) => {
@@ -88,7 +97,10 @@ test("rules of others stay whatever they are, and ours go where they are not wan
     aRule("tcp", [30002, 30002], "10.0.0.0/8", CLIENT),
     aRule("tcp", [30002, 30002], "10.9.0.0/20", HEALTH),
   ];
-  const left = aGroup("sg-left", { ingress: [aRule("tcp", [30001, 30001], "10.0.0.0/8", CLIENT)] });
+  const left = aGroup("sg-left", {
+    tags: OURS,
+    ingress: [aRule("tcp", [30001, 30001], "10.0.0.0/8", CLIENT)],
+  });
   const groups = [aGroup("sg-nodes", { tags: OURS, ingress }), left];
   const { vpc } = planned({}, aVpc({ groups, instances: { "i-1": aTarget("sg-nodes") } }));
   expect(linesOf(vpc, "sg-nodes")).toEqual(
@@ -185,8 +197,51 @@ test("with disableSecurityGroupIngress nothing is added and nothing taken away",
   expect(done).toEqual([]);
 });
 
+test.each([
+  ["without a tag", {}],
+  ["with another cluster's tag", THEIRS],
+])("a group %s that nothing proves to be the nodes' is told, and its rules stay", (_, tags) => {
+  const ingress = [aRule("tcp", [30009, 30009], "10.0.0.0/8", CLIENT)];
+  const state = aVpc({
+    groups: [aGroup("sg-nodes", { tags, ingress })],
+    instances: { "i-1": aTarget("sg-nodes") },
+  });
+  const { last, done } = planned({}, state);
+  expect(done).toEqual([]);
+  expect(last).toMatchObject({
+    kind: "ready",
+    value: [{ code: "NodeSecurityGroupNotProven", detail: expect.stringContaining("sg-nodes") }],
+  });
+  expect(planned({ openings: [], instanceIds: [] }, state)).toMatchObject({ done: [], last: { value: [] } });
+});
+
+test.each<[string, NodeRulesWanted["allow"]["nodeSecurityGroups"]]>([
+  ["by its id", ["sg-nodes"]],
+  ["by a tag", [{ tag: "team", value: "a" }]],
+])("a group that the operator lists %s is the nodes', whatever else an instance has", (_, listed) => {
+  const groups = [aGroup("sg-nodes", { tags: { team: "a" } }), OTHER];
+  const { vpc, last } = planned(
+    { allow: { ...ALLOW_NOTHING, nodeSecurityGroups: listed } },
+    aVpc({ groups, instances: { "i-1": aTarget("sg-other", "sg-nodes") } }),
+  );
+  expect(linesOf(vpc, "sg-nodes")).toEqual(RULES);
+  expect(linesOf(vpc, "sg-other")).toEqual([]);
+  expect(last).toEqual({ kind: "ready", value: [] });
+});
+
+test("rules are copied to new groups from groups of nodes alone", () => {
+  const planted = aGroup("sg-planted", { ingress: [aRule("tcp", [22, 22], "0.0.0.0/0", CLIENT)] });
+  const state = aVpc({ groups: [planted, NODES], instances: { "i-1": aTarget("sg-nodes") } });
+  const { disabled, clusterTag, allow, instanceIds } = wanted();
+  const isNeeded = ({ description }: { description: string | undefined }) => description === CLIENT;
+  expect(spreadNodeRules({ disabled, clusterTag, allow, instanceIds, isNeeded }, state)).toEqual([]);
+});
+
 test("what is let in comes before what is shut out, over all groups", () => {
-  const moved = aGroup("sg-before", { ingress: [aRule("tcp", [30001, 30001], "10.0.0.0/8", CLIENT)] });
+  const moved = aGroup("sg-before", {
+    tags: OURS,
+    ingress: [aRule("tcp", [30001, 30001], "10.0.0.0/8", CLIENT)],
+  });
   const { done } = planned({}, aVpc({ groups: [moved, NODES], instances: { "i-1": aTarget("sg-nodes") } }));
   expect(done.map(({ action, target }) => `${action} ${target}`)).toEqual([
     "ec2:AuthorizeSecurityGroupIngress sg-nodes",
