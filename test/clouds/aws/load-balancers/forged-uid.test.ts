@@ -79,7 +79,7 @@ describeWithPart("moto", "a forged uid on moto", (program) => {
   beforeAll(async () => {
     moto = await startMoto(program);
     victim = await motoWorld(moto.url);
-    const request = { Name: NAME, Type: "network", Subnets: [...victim.subnets], Tags: TAGS };
+    const request = { Name: NAME, Type: "network" as const, Subnets: [...victim.subnets], Tags: TAGS };
     await victim.act("elbv2:CreateLoadBalancer", request);
     const IpRanges = [{ CidrIp: "0.0.0.0/0", Description: `kubernetes.io/rule/nlb/client=${NAME}` }];
     await victim.ec2.send(

@@ -322,7 +322,7 @@ describeWithPart("moto", "load balancers on moto", (program) => {
     const bare = await motoWorld(moto.url, false);
     const id = await bare.addInstance();
     expect((await bare.state(aQuestion(UID, { instances: [id] }))).vpc.id).toBe(bare.vpc);
-    const request = { Name: NAME, Type: "network", Subnets: [...bare.subnets], Tags: TAGS };
+    const request = { Name: NAME, Type: "network" as const, Subnets: [...bare.subnets], Tags: TAGS };
     await bare.act("elbv2:CreateLoadBalancer", request);
     const state = await bare.state(aQuestion(UID, { wanted: false }));
     expect(state.vpc.id).toBe(bare.vpc);
