@@ -6,6 +6,7 @@ import { OWN_KUBECONFIG } from "#cli/kubeconfig-trust.ts";
 import { loadKubeconfig } from "#cli/load-kubeconfig.ts";
 import { readCloud } from "#cli/settings.ts";
 import type { Environment } from "#clouds/kind.ts";
+import { findCloudKind } from "#clouds/kinds.ts";
 import { isFaulty, isFile, parseEntryDocument } from "#config/clusters-file.ts";
 import { replaceClustersFile, withCluster } from "#config/edit-clusters-file.ts";
 import { pathOfParameters } from "#config/home/ssm/ssm-home.ts";
@@ -50,7 +51,7 @@ export async function addCluster(
   const entry = {
     name,
     ...(await readServer(flags, faults)),
-    cloud: await readCloud(flags, environment, faults),
+    cloud: asNewEntry(await readCloud(flags, environment, faults)),
     ...(flags.controllers === undefined ? {} : { controllers: listOf(flags.controllers) }),
     ...readSignIns(flags.signIn ?? [], faults),
   };
@@ -64,6 +65,12 @@ export async function addCluster(
   if (flags.dryRun) return write(text.trimEnd());
   await writeTo(home ?? "", name, entry, text);
   write(`${name} is written to ${home}`);
+}
+
+function asNewEntry<Cloud extends { readonly provider: string }>(
+  cloud: Cloud | undefined,
+): Cloud | undefined {
+  return cloud && { ...cloud, ...findCloudKind(cloud.provider)?.newEntry, ...cloud };
 }
 
 async function writeTo(home: string, name: string, entry: object, text: string): Promise<void> {

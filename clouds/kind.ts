@@ -10,6 +10,10 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface LoadCloudOptions {
   /** The cluster's name: who asks, as the cloud's own logs show it, and whose an instance is that names its cluster. */
   readonly clusterName?: string;
+  /** The name of the deployed function that asks; a process in which all controllers run has none. */
+  readonly functionName?: string | undefined;
+  /** The role of AWS that the function assumes for clusters whose configuration names none. */
+  readonly sessionRoleArn?: string | undefined;
   /** The cluster's objects, for clouds that keep what they have there; asked only when a capability is. */
   readonly objects?: ClusterObjects;
 }
@@ -50,6 +54,8 @@ export interface CloudKind<Schema extends CloudSchema = CloudSchema> {
   ownership?(config: z.output<Schema>, clusterName: string): OwnershipClaim | undefined;
   /** What is no fault, and most likely a mistake, such as a region that nobody knew when this was built; each in one line. */
   doubts?(config: z.output<Schema>): readonly string[];
+  /** Keys that a new entry of a cluster has where nobody says otherwise; entries of old go without them. */
+  readonly newEntry?: Readonly<Record<string, unknown>>;
   /**
    * For operators, what a scale-in without the autoscaler's taint counts for with the brakes of deletion; absent where terminated
    * instances stay visible long enough for none of it to count.

@@ -1,8 +1,13 @@
 import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import { createBudget } from "#clouds/aws/budget.ts";
 import type { AwsWorld } from "#clouds/aws/capability.ts";
+import {
+  clusterCredentials,
+  purposeIn,
+  type SessionOptions,
+  shareCredentials,
+} from "#clouds/aws/cluster-credentials.ts";
 import { findControls } from "#clouds/aws/control.ts";
-import { roleCredentials } from "#clouds/aws/credentials.ts";
 import { createEc2, type Ec2 } from "#clouds/aws/ec2.ts";
 import { answerOf } from "#clouds/aws/errors.ts";
 import { type Facts, factsOfInstance, factsOfInterface } from "#clouds/aws/instance.ts";
@@ -12,6 +17,7 @@ import { quotasWith } from "#clouds/aws/quota-settings.ts";
 import { renewedEc2 } from "#clouds/aws/renewed-ec2.ts";
 import { resolve } from "#clouds/aws/resolve.ts";
 import { createSession, type Session } from "#clouds/aws/session.ts";
+import type { SessionPurpose } from "#clouds/aws/session-policy.ts";
 import { findSuccessors } from "#clouds/aws/successors.ts";
 import { createTopology } from "#clouds/aws/topology.ts";
 import { createZones } from "#clouds/aws/zones.ts";
@@ -22,7 +28,7 @@ import type { InstanceAnswer, PositiveControl } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 
 /** The world of an AWS cloud, where it is not the real one. */
-export interface AwsCloudOptions {
+export interface AwsCloudOptions extends SessionOptions {
   /** Stands in the name of the role's session, which the account's audit trail shows, and for `clusterTag` where there is none. */
   readonly clusterName?: string;
   readonly ec2?: Ec2;
@@ -39,7 +45,18 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
   const { clusterName } = options;
   const cluster: AwsCluster = { ...config, clusterName };
   const sessionName = clusterName ?? config.clusterTag ?? config.vpc ?? config.region;
-  const credentials = () => roleCredentials(config, sessionName, wallClock);
+  const sessions = new Map<SessionPurpose, ReturnType<typeof shareCredentials>>();
+  const credentialsFor = (own: SessionPurpose): AwsWorld["credentials"] => {
+    const purpose = purposeIn(options.functionName, own);
+    const shared =
+      sessions.get(purpose) ??
+      shareCredentials(() =>
+        clusterCredentials(cluster, { ...options, name: sessionName, purpose }, wallClock),
+      );
+    sessions.set(purpose, shared);
+    return shared();
+  };
+  const credentials = credentialsFor("node");
   const make = (): Ec2 => createEc2(config.region, credentials());
   const ec2 = options.ec2 ?? renewedEc2(make, wallClock);
   const budget = createBudget(now, quotasWith(config.quotas));
@@ -48,19 +65,21 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
     topology: createTopology(config.topologyInstanceTypePattern, now),
     wallClock,
   };
-  const world: AwsWorld = { cluster, budget, sleep, now, wallClock, credentials };
+  const worldOf = (own: SessionPurpose): AwsWorld => {
+    return { cluster, budget, sleep, now, wallClock, credentials: credentialsFor(own) };
+  };
   // Not in the bundles of functions that have no use for them (build/build.ts).
   const loadBalancers = loadedCapability(async () => {
     const { createLoadBalancers } = await import("#clouds/aws/load-balancers/capability.ts");
-    return createLoadBalancers(world);
+    return createLoadBalancers(worldOf("service"));
   });
   const tags = loadedCapability(async () => {
     const { createTags } = await import("#clouds/aws/tags/capability.ts");
-    return createTags({ ...world, ec2 });
+    return createTags({ ...worldOf("tagging"), ec2 });
   });
   const routes = loadedCapability(async () => {
     const { createRoutes } = await import("#clouds/aws/routes/capability.ts");
-    return createRoutes(world, ec2);
+    return createRoutes(worldOf("route"), ec2);
   });
   return {
     provider: "aws",

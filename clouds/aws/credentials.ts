@@ -16,6 +16,8 @@ export type CredentialSource = () => Promise<RoleCredentials>;
 /** Who a cloud is to be, of its configuration; without a region that of the environment. */
 export type Identity = Pick<AwsCloudConfig, "roleArn" | "sourceArn" | "externalId" | "credentials"> & {
   readonly region?: string | undefined;
+  /** The session policy that the role is assumed with; all that the role may without one. */
+  readonly policy?: string | undefined;
 };
 
 /** Credentials are renewed this long before they expire, so that no request is signed with some that lapse on the way. */
@@ -54,14 +56,14 @@ export function sessionNameOf(clusterName: string): string {
   return `serverless-ccm-${clusterName}`.replace(/[^\w+=,.@-]/g, "-").slice(0, 64);
 }
 
-/** One AssumeRole, at `AWS_ENDPOINT_URL_STS` where that is set, tried twice. Rejects with the SDK's error. */
+/** One AssumeRole, at `AWS_ENDPOINT_URL_STS` where that is set, tried twice. Rejects with the SDK's error, and what to do about it. */
 async function assumeRole(
   identity: Identity & { readonly roleArn: string },
   sessionName: string,
   credentials: CredentialSource | undefined,
 ): Promise<RoleCredentials> {
   const { AssumeRoleCommand, STSClient } = await import("@aws-sdk/client-sts");
-  const { region, roleArn, sourceArn, externalId } = identity;
+  const { region, roleArn, sourceArn, externalId, policy } = identity;
   const where = { ...(region && { region }), ...(credentials && { credentials }) };
   const client = new STSClient({ ...where, maxAttempts: 2, requestHandler: HTTP_TIMEOUTS });
   if (sourceArn !== undefined) {
@@ -76,7 +78,12 @@ async function assumeRole(
   }
   try {
     const { Credentials: given } = await client.send(
-      new AssumeRoleCommand({ RoleArn: roleArn, RoleSessionName: sessionName, ExternalId: externalId }),
+      new AssumeRoleCommand({
+        RoleArn: roleArn,
+        RoleSessionName: sessionName,
+        ExternalId: externalId,
+        Policy: policy,
+      }),
     );
     if (!given?.AccessKeyId || !given.SecretAccessKey || !given.Expiration) {
       throw new Error(`AssumeRole ${roleArn}: the answer holds no credentials`);
@@ -87,9 +94,30 @@ async function assumeRole(
       ...(given.SessionToken === undefined ? {} : { sessionToken: given.SessionToken }),
       expiration: given.Expiration,
     };
+  } catch (error) {
+    throw withRemedy(error, roleArn);
   } finally {
     client.destroy();
   }
+}
+
+/** What to do where STS refuses a role, by the code of its error. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  AccessDenied:
+    "its trust policy has to name the role that calls (and externalId, where it asks for one), and that role needs sts:AssumeRole for it",
+  PackedPolicyTooLarge:
+    "the session policy is too large: shorten routeTableIDs, allow.nodeSecurityGroups or clusterTag, or set sessionPolicy: none",
+  MalformedPolicyDocument:
+    "AWS does not take the session policy: see clusterTag, or set sessionPolicy: none, and report it",
+  RegionDisabledException: "the region is not enabled for STS in that account",
+};
+
+/** The same error with the role and the remedy in its message; its name and metadata say what kind it is. */
+function withRemedy(error: unknown, roleArn: string): unknown {
+  if (!(error instanceof Error)) return error;
+  const remedy = REMEDIES[error.name.replace(/Exception$/, "")] ?? REMEDIES[error.name];
+  if (remedy !== undefined) error.message = `AssumeRole ${roleArn}: ${error.message}: ${remedy}`;
+  return error;
 }
 
 /** What a role's trust policy compares with aws:SourceAccount and aws:SourceArn, against the confused deputy. */

@@ -2,7 +2,7 @@ import { ACCOUNT_LIMIT_READS, accountLimits, accountUse } from "#clouds/aws/acco
 import { createApi } from "#clouds/aws/actions/api.ts";
 import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import { createBudget } from "#clouds/aws/budget.ts";
-import { roleCredentials } from "#clouds/aws/credentials.ts";
+import { clusterCredentials } from "#clouds/aws/cluster-credentials.ts";
 import type { Fault } from "#clouds/aws/errors.ts";
 import type { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { limitsFinding } from "#clouds/aws/limit-findings.ts";
@@ -37,7 +37,7 @@ export function diagnoseNetworkOnAws(
     region: config.region,
     services: LOAD_BALANCER_SERVICES,
     commands: { ...LOAD_BALANCER_READS, ...ACCOUNT_LIMIT_READS },
-    credentials: () => roleCredentials(config, clusterTag, Date.now),
+    credentials: () => clusterCredentials(cluster, { name: clusterTag, purpose: "doctor" }, Date.now),
     wallClock: Date.now,
   });
   const budget = createBudget(now, quotasWith(config.quotas));

@@ -1,7 +1,7 @@
 import { DescribeInstancesCommand, DescribeVpcsCommand, EC2Client } from "@aws-sdk/client-ec2";
 import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 import type { AwsCluster } from "#clouds/aws/belonging.ts";
-import { roleCredentials } from "#clouds/aws/credentials.ts";
+import { clusterCredentials } from "#clouds/aws/cluster-credentials.ts";
 import { diagnoseNetworkOnAws } from "#clouds/aws/diagnose-services.ts";
 import { classify, type Fault } from "#clouds/aws/errors.ts";
 import { HTTP_TIMEOUTS } from "#clouds/aws/http.ts";
@@ -22,7 +22,7 @@ export function diagnoseAws(config: AwsCloudConfig, loading: LoadCloudOptions): 
   const forControllers = diagnoseNetworkOnAws(config, loading);
   const { region, vpc } = config;
   const name = clusterName ?? config.clusterTag ?? vpc ?? region;
-  const credentials = roleCredentials(config, name, Date.now);
+  const credentials = clusterCredentials({ ...config, clusterName }, { name, purpose: "doctor" }, Date.now);
   const options = {
     region,
     maxAttempts: 2,

@@ -3,6 +3,7 @@ import { LabelsFromTags, OWN_LABEL_PREFIX } from "#clouds/aws/labels-from-tags.t
 import { LOAD_BALANCER_KEYS } from "#clouds/aws/load-balancer-settings.ts";
 import { Quotas } from "#clouds/aws/quota-settings.ts";
 import { isRegionName, KNOWN_REGIONS, regionWords } from "#clouds/aws/regions.ts";
+import { SESSION_POLICIES, sessionPolicyFault } from "#clouds/aws/session-policy.ts";
 import { cloudKind } from "#clouds/kind.ts";
 import { referenceWords, SecretReference } from "#clouds/secrets/reference.ts";
 import { shown } from "#core/shown-text.ts";
@@ -26,11 +27,16 @@ export const AwsCloudConfig = z
       .optional(),
     /** Instances must carry the tag `kubernetes.io/cluster/<clusterTag>`; needed unless `vpc` is given. */
     clusterTag: z.string().min(1).max(108).optional(),
-    /** Assumed for all calls; the account of the role is the account of the cluster. */
+    /** Assumed for all calls, `{function}` being the name of the function that does; its account is the account of the cluster. */
     roleArn: z
       .string()
-      .regex(/^arn:[^:]+:iam::\d{12}:role\/.+$/, "the ARN of an IAM role")
+      .regex(
+        /^arn:[^:]+:iam::\d{12}:role\/([^{}]|\{function\})+$/,
+        "the ARN of an IAM role; {function} in its name is the name of the function that assumes it",
+      )
       .optional(),
+    /** How far the role's sessions are narrowed to this cluster. */
+    sessionPolicy: z.enum(SESSION_POLICIES, "strict, compatible or none").prefault("compatible"),
     /** Sent as x-amz-source-arn with AssumeRole, against the confused deputy. */
     sourceArn: z.string().regex(/^arn:/, "an ARN").optional(),
     externalId: z.string().min(2).max(1224).optional(),
@@ -72,6 +78,11 @@ export const AwsCloudConfig = z
     message: "not a regular expression",
     path: ["topologyInstanceTypePattern"],
   })
+  .check(({ value, issues }) => {
+    const message = sessionPolicyFault({ ...value, clusterName: LONGEST_NAME });
+    if (message !== undefined)
+      issues.push({ code: "custom", input: value.sessionPolicy, path: ["sessionPolicy"], message });
+  })
   .refine((cloud) => !cloud.sharedBackendSecurityGroup || !cloud.disableSecurityGroupIngress, {
     message: "its rules stand on the nodes' groups, which disableSecurityGroupIngress leaves alone",
     path: ["sharedBackendSecurityGroup"],
@@ -106,17 +117,26 @@ export const aws = cloudKind({
       takesUnmarked: clusterTag === undefined,
     };
   },
+  newEntry: { sessionPolicy: "strict" },
   labelPrefixes: [OWN_LABEL_PREFIX],
   labelsOf: ({ labelsFromTags = [] }) => labelsFromTags.map(({ label }) => label),
-  doubts: ({ region }) =>
-    KNOWN_REGIONS.includes(region)
+  doubts: ({ region, sessionPolicy }) => [
+    ...(KNOWN_REGIONS.includes(region)
       ? []
-      : [`region: "${region}" is no region that this version knows${regionWords(region)}`],
+      : [`region: "${region}" is no region that this version knows${regionWords(region)}`]),
+    ...(sessionPolicy === "none" ? [NO_SESSION_POLICY] : []),
+  ],
   async load(config, options) {
     const { createAwsCloud } = await import("#clouds/aws/cloud.ts");
     return createAwsCloud(config, options);
   },
 });
+
+/** The cluster's name stands in for `clusterTag`, and is not known here; the key of a tag has room for so much of it. */
+const LONGEST_NAME = "x".repeat(106);
+
+const NO_SESSION_POLICY =
+  "sessionPolicy: none lets sessions for this cluster do all that the role may, to other clusters of its account, too";
 
 function noRegion(name: string): string {
   return `"${shown(name, 64)}" is no AWS region such as eu-central-1${regionWords(name)}`;

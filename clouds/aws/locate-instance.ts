@@ -1,6 +1,6 @@
 import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import { createBudget } from "#clouds/aws/budget.ts";
-import { roleCredentials } from "#clouds/aws/credentials.ts";
+import { clusterCredentials } from "#clouds/aws/cluster-credentials.ts";
 import { describePage } from "#clouds/aws/describe-instances.ts";
 import { createEc2, type Ec2 } from "#clouds/aws/ec2.ts";
 import { parseProviderID } from "#clouds/aws/provider-id.ts";
@@ -48,7 +48,10 @@ export function createLocator(): Locator {
       client.close();
     }
     const name = cluster.clusterName ?? cluster.region;
-    const made = createEc2(cluster.region, roleCredentials(cluster, name, Date.now));
+    const made = createEc2(
+      cluster.region,
+      clusterCredentials(cluster, { name, purpose: "ec2-events" }, Date.now),
+    );
     clients.set(key, made);
     return made;
   }

