@@ -49,6 +49,7 @@ const CHECKS: readonly ((deployment: Deployment) => readonly string[])[] = [
   seconds("webIdentityMaxSeconds", 60, 3_600),
   yesOrNo("sweepEveryMinute"),
   yesOrNo("fips"),
+  yesOrNo("sessionRoles"),
   ({ given, region }) =>
     given["fips"] === "true" && !/^(us|ca)-/.test(region)
       ? [
@@ -78,7 +79,7 @@ const CHECKS: readonly ((deployment: Deployment) => readonly string[])[] = [
     "alarmTopicArn",
     "codeSigningConfigArn",
   ].map(arns),
-  ...["signInSecrets", "signInRoleArn"].map(placeholders),
+  ...["assumeRoleArn", "signInSecrets", "signInRoleArn"].map(placeholders),
   ({ given: { alarmTopicArn: topic }, region }) =>
     topic !== undefined && !new RegExp(`^arn:[^:]+:sns:${region}:\\d{12}:[^:]+$`).test(topic)
       ? [`alarmTopicArn: "${topic}" is not the ARN of an SNS topic of ${region}, where the alarms are`]

@@ -2,11 +2,12 @@
 export interface DeployedFunction {
   readonly name: string;
   readonly role: string;
+  readonly environment?: Readonly<Record<string, unknown>>;
 }
 
 /** What is left of a template of the deployment. */
-export interface Chosen {
-  readonly functions: readonly string[];
+export interface Chosen<Definition extends DeployedFunction = DeployedFunction> {
+  readonly functions: Readonly<Record<string, Definition>>;
   readonly resources: unknown;
 }
 
@@ -30,18 +31,20 @@ export function choosableOf(functions: readonly string[]): string[] {
 }
 
 /**
- * Leaves out every function whose controller is not among the chosen: itself, its role, what extends its resource, and each place at
- * which another resource names function or role, by `Ref` or at the end of an ARN.
+ * Leaves out every function whose controller is not among the chosen: itself, its roles, what extends its resource, and each place at
+ * which another resource names one of these, by `Ref` or at the end of an ARN. Without `sessionRoles` so are the roles for clusters that
+ * name none.
  */
-export function leaveOut(
-  chosen: readonly string[],
-  functions: Readonly<Record<string, DeployedFunction>>,
+export function leaveOut<Definition extends DeployedFunction>(
+  { controllers, sessionRoles }: { readonly controllers: readonly string[]; readonly sessionRoles: boolean },
+  functions: Readonly<Record<string, Definition>>,
   resources: unknown,
-): Chosen {
-  const isKept = (name: string): boolean => chosen.includes(FOLLOWS[name] ?? name) || name === "sweep";
+): Chosen<Definition> {
+  const isKept = (name: string): boolean => controllers.includes(FOLLOWS[name] ?? name) || name === "sweep";
   const left = Object.keys(functions).filter((name) => !isKept(name));
   const gone = left.flatMap((name) => functions[name] ?? []);
-  const roles = new Set(gone.map(({ role }) => role));
+  const withoutSession = sessionRoles ? gone : Object.values(functions);
+  const roles = new Set([...gone.map(({ role }) => role), ...withoutSession.flatMap(sessionOf)]);
   const keys = new Set([...roles, ...left.map(logicalId)]);
   const ends = gone.flatMap(({ name }) => [`:function:${name}`, `:rule/${name}`]);
   const isGone = (value: unknown): boolean => {
@@ -59,7 +62,27 @@ export function leaveOut(
       Object.entries(value).flatMap(([key, item]) => (keys.has(key) ? [] : [[key, prune(item)]])),
     );
   };
-  return { functions: Object.keys(functions).filter(isKept), resources: prune(resources) };
+  const kept = Object.entries(functions).filter(([name]) => isKept(name));
+  return {
+    functions: Object.fromEntries(
+      kept.map(([name, definition]) => [
+        name,
+        sessionRoles ? definition : { ...definition, ...withoutSessionRole(definition) },
+      ]),
+    ),
+    resources: prune(resources),
+  };
+}
+
+/** The resources by which a function has a session role: ServiceSessionRole and ServiceSessionPolicy beside ServiceFunctionRole. */
+function sessionOf({ role }: DeployedFunction): string[] {
+  return ["SessionRole", "SessionPolicy"].map((end) => role.replace(/(FunctionRole)?$/, end));
+}
+
+function withoutSessionRole({ environment }: DeployedFunction): Pick<DeployedFunction, "environment"> {
+  if (environment === undefined) return {};
+  const { SESSION_ROLE_ARN: _, ...others } = environment;
+  return { environment: others };
 }
 
 /** The name of a function's resource in the template, as osls makes it of the function's name. */

@@ -35,7 +35,7 @@ function apply({ serviceDir, configurationFilename, classes, service }: Serverle
   const names = [...text.matchAll(/\$\{param:(\w+)/g)].flatMap(([, name = ""]) => name);
   const faults = faultsOfParameters({
     given,
-    known: [...new Set([...names, "controllers"])].toSorted(),
+    known: [...new Set([...names, "controllers", "sessionRoles"])].toSorted(),
     region: service.provider.region,
     choosable,
   });
@@ -46,11 +46,18 @@ function apply({ serviceDir, configurationFilename, classes, service }: Serverle
     );
   const named = splitList(given["controllers"] ?? "all");
   const controllers = named.includes("all") ? defaultOf(Object.keys(service.functions)) : named;
-  const { functions, resources } = leaveOut(controllers, service.functions, service.resources);
-  service.functions = Object.fromEntries(
-    Object.entries(service.functions).filter(([name]) => functions.includes(name)),
+  const { functions, resources } = leaveOut(
+    { controllers, sessionRoles: hasSessionRoles(given) },
+    service.functions,
+    service.resources,
   );
+  service.functions = functions;
   service.resources = resources;
+}
+
+/** In subnets a function may have no way to STS, of which clusters without a role had no need before: there somebody says that it has. */
+function hasSessionRoles({ sessionRoles, vpcSubnetIds }: Parameters): boolean {
+  return sessionRoles === undefined ? vpcSubnetIds === undefined : sessionRoles === "true";
 }
 
 type Parameters = Readonly<Record<string, string>>;

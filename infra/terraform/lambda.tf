@@ -23,7 +23,7 @@ resource "aws_lambda_function" "function" {
   code_signing_config_arn        = var.code_signing_config_arn
 
   environment {
-    variables = local.environment
+    variables = merge(local.environment, { for name, role in aws_iam_role.session : "SESSION_ROLE_ARN" => role.arn if name == each.key })
   }
 
   dynamic "vpc_config" {
@@ -39,6 +39,7 @@ resource "aws_lambda_function" "function" {
   depends_on = [
     aws_cloudwatch_log_group.function,
     aws_iam_role_policy.function,
+    aws_iam_role_policy.assume_session,
     aws_iam_role_policy_attachment.shared,
   ]
 }

@@ -13,6 +13,11 @@ output "role_arns" {
   value       = { for name, role in aws_iam_role.function : name => role.arn }
 }
 
+output "session_role_arns" {
+  description = "By function: the role for clusters whose entries name none."
+  value       = { for name, role in aws_iam_role.session : name => role.arn }
+}
+
 output "queue_urls" {
   description = "The queues of what failed and nobody takes up again."
   value       = { failures = aws_sqs_queue.failures.url, dead-letters = aws_sqs_queue.dead_letters.url }

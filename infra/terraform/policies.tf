@@ -9,6 +9,13 @@ locals {
     }]
   }
 
+  # The functions that change something in a cloud, each with a role for clusters whose entries name none.
+  session_roles = var.session_roles != null ? var.session_roles : length(var.vpc_subnet_ids) == 0
+  sessions = {
+    for name, definition in local.functions : name => definition
+    if local.session_roles && contains(["service", "route", "tagging"], name)
+  }
+
   # Who may do what with a queue beside those whom a role allows it.
   queue_policies = {
     failures = {

@@ -22,3 +22,46 @@ resource "aws_iam_role_policy" "function" {
     }], local.statements[each.key])
   })
 }
+
+# As these a function works on one cluster whose entry names no role, with a session policy for it alone.
+resource "aws_iam_role" "session" {
+  for_each = local.sessions
+
+  name        = "${local.prefix}-${each.key}-session"
+  description = "Clusters whose entries name no role, for ${each.key}"
+
+  assume_role_policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Effect    = "Allow"
+      Principal = { AWS = aws_iam_role.function[each.key].arn }
+      Action    = "sts:AssumeRole"
+    }]
+  })
+
+  tags = { serverless-ccm-session = each.key }
+}
+
+resource "aws_iam_role_policy" "session" {
+  for_each = local.sessions
+
+  name   = "session"
+  role   = aws_iam_role.session[each.key].name
+  policy = jsonencode({ Version = "2012-10-17", Statement = local.statements[each.key] })
+}
+
+resource "aws_iam_role_policy" "assume_session" {
+  for_each = local.sessions
+
+  name = "assume-session"
+  role = aws_iam_role.function[each.key].name
+
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Effect   = "Allow"
+      Action   = "sts:AssumeRole"
+      Resource = aws_iam_role.session[each.key].arn
+    }]
+  })
+}

@@ -4,7 +4,7 @@ locals {
     assume-role = [{
       Effect   = "Allow"
       Action   = "sts:AssumeRole"
-      Resource = var.assume_role_arn
+      Resource = replace(coalesce(var.assume_role_arn, "none"), "{function}", local.own_name)
     }]
     # The function of an event reads the one cluster that it is about; whoever has to know all of them lists them.
     cluster = [{

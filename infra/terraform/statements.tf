@@ -39,12 +39,29 @@ locals {
         Resource = "arn:${local.partition}:ec2:${local.region}:${local.account}:route-table/*"
       },
       {
-        Effect = "Allow"
-        Action = ["ec2:ModifyInstanceAttribute", "ec2:ModifyNetworkInterfaceAttribute"]
-        Resource = [
-          "arn:${local.partition}:ec2:${local.region}:${local.account}:instance/*",
-          "arn:${local.partition}:ec2:${local.region}:${local.account}:network-interface/*",
-        ]
+        Effect   = "Allow"
+        Action   = "ec2:ModifyInstanceAttribute"
+        Resource = "arn:${local.partition}:ec2:${local.region}:${local.account}:instance/*"
+        Condition = {
+          StringEqualsIgnoreCase = {
+            "ec2:Attribute/SourceDestCheck" = "false"
+          }
+        }
+      },
+      {
+        Effect   = "Allow"
+        Action   = "ec2:ModifyNetworkInterfaceAttribute"
+        Resource = "arn:${local.partition}:ec2:${local.region}:${local.account}:network-interface/*"
+        Condition = {
+          StringEqualsIgnoreCase = {
+            "ec2:Attribute/SourceDestCheck" = "false"
+          }
+        }
+      },
+      {
+        Effect   = "Allow"
+        Action   = "ec2:ModifyNetworkInterfaceAttribute"
+        Resource = "arn:${local.partition}:ec2:${local.region}:${local.account}:instance/*"
       },
     ]
     tagging = [
@@ -60,6 +77,9 @@ locals {
         Condition = {
           "ForAllValues:StringNotLike" = {
             "aws:TagKeys" = ["kubernetes.io/*", "KubernetesCluster"]
+          }
+          Null = {
+            "aws:TagKeys" = "false"
           }
         }
       },

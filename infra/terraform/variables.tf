@@ -67,7 +67,7 @@ variable "allowed_networks" {
 }
 
 variable "assume_role_arn" {
-  description = "The role (or a pattern with *) of other accounts that clusters may name as roleArn."
+  description = "The role (or a pattern with *) of other accounts that clusters may name as roleArn; {function} in it is the name of whichever function assumes it."
   type        = string
   default     = null
 
@@ -75,6 +75,16 @@ variable "assume_role_arn" {
     condition     = startswith(coalesce(var.assume_role_arn, "arn:"), "arn:")
     error_message = "assume_role_arn is the ARN of a role, or a pattern of such: arn:aws:iam::*:role/NAME."
   }
+  validation {
+    condition     = !can(regex("[{}]", replace(coalesce(var.assume_role_arn, "none"), "{function}", "")))
+    error_message = "assume_role_arn: nothing but {function} stands in braces."
+  }
+}
+
+variable "session_roles" {
+  description = "Whether clusters without a roleArn are worked on as a role that is narrowed to the one cluster, and not as the function itself; unless said, not where functions are in subnets, as STS may be out of their reach there."
+  type        = bool
+  default     = null
 }
 
 variable "sign_in_secrets" {

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { ACCOUNT_LIMIT_READS } from "#clouds/aws/account-limits.ts";
 import { LOAD_BALANCER_ACTIONS, LOAD_BALANCER_READS } from "#clouds/aws/load-balancers/commands.ts";
 import { ROUTE_COMMANDS } from "#clouds/aws/routes/commands.ts";
+import { deployedStatements, type IamRequest, isAllowed } from "#test/clouds/aws/iam/simulate.ts";
 import { CHECKED_WITHOUT_A_CALL, grantedTo, permissionOf, statementsOf } from "#test/infra/iam-roles.ts";
 import { ROOT } from "../../build/bundle.ts";
 
@@ -11,10 +12,10 @@ const operations = Object.keys({ ...LOAD_BALANCER_ACTIONS, ...LOAD_BALANCER_READ
 
 test("the role of route grants the operations that are in use, and none that changes something on everything", async () => {
   const statements = await statementsOf("RouteFunctionRole");
-  const granted = statements.flatMap(({ Action: actions }) => actions);
+  const granted = new Set(statements.flatMap(({ Action: actions }) => actions));
   // Instances are asked for as those of nodes are.
   const used = [...Object.keys(ROUTE_COMMANDS), "ec2:DescribeInstances"];
-  expect(granted.toSorted()).toEqual(used.toSorted());
+  expect([...granted].toSorted()).toEqual(used.toSorted());
   for (const { Action: actions, Resource: resource } of statements)
     if (actions.some((action) => !/:Describe/.test(action))) expect(resource, actions.join()).not.toBe("*");
 });
@@ -31,8 +32,87 @@ test("the role of tagging changes tags of instances alone, and never those that 
   expect(JSON.stringify(changing?.Resource)).toContain(":instance/*");
   expect(changing?.Condition).toEqual({
     "ForAllValues:StringNotLike": { "aws:TagKeys": ["kubernetes.io/*", "KubernetesCluster"] },
+    Null: { "aws:TagKeys": "false" },
   });
 });
+
+const INSTANCE = { resource: "ec2:instance/i-1" };
+const INTERFACE = { resource: "ec2:network-interface/eni-1" };
+
+test.each<[string, string, IamRequest, boolean]>([
+  ["a tag", "Tagging", { action: "ec2:CreateTags", ...INSTANCE, requestTags: { team: "a" } }, true],
+  [
+    "the deletion of a tag",
+    "Tagging",
+    { action: "ec2:DeleteTags", ...INSTANCE, requestTags: { team: "a" } },
+    true,
+  ],
+  ["the deletion of all tags, by naming none", "Tagging", { action: "ec2:DeleteTags", ...INSTANCE }, false],
+  [
+    "the deletion of a cluster's tag",
+    "Tagging",
+    { action: "ec2:DeleteTags", ...INSTANCE, requestTags: { "kubernetes.io/cluster/a": "owned" } },
+    false,
+  ],
+  [
+    "a tag of a group",
+    "Tagging",
+    { action: "ec2:CreateTags", resource: "ec2:security-group/sg-1", requestTags: { a: "b" } },
+    false,
+  ],
+  [
+    "the check switched off",
+    "Route",
+    { action: "ec2:ModifyInstanceAttribute", ...INSTANCE, context: checkOf("false") },
+    true,
+  ],
+  [
+    "the check switched on",
+    "Route",
+    { action: "ec2:ModifyInstanceAttribute", ...INSTANCE, context: checkOf("true") },
+    false,
+  ],
+  ...["userData", "groupSet", "disableApiTermination"].map(
+    (attribute): [string, string, IamRequest, boolean] => [
+      attribute,
+      "Route",
+      { action: "ec2:ModifyInstanceAttribute", ...INSTANCE, context: { "ec2:Attribute": attribute } },
+      false,
+    ],
+  ),
+  [
+    "the check of an interface",
+    "Route",
+    { action: "ec2:ModifyNetworkInterfaceAttribute", ...INTERFACE, context: checkOf("false") },
+    true,
+  ],
+  [
+    "the groups of an interface",
+    "Route",
+    { action: "ec2:ModifyNetworkInterfaceAttribute", ...INTERFACE, context: { "ec2:Attribute": "groupSet" } },
+    false,
+  ],
+  [
+    "the instance of that interface",
+    "Route",
+    { action: "ec2:ModifyNetworkInterfaceAttribute", ...INSTANCE },
+    true,
+  ],
+  [
+    "a load balancer of no Service",
+    "Service",
+    { action: "elasticloadbalancing:DeleteLoadBalancer", resource: "elasticloadbalancing:loadbalancer/web" },
+    false,
+  ],
+])("by the simulator, %s is for the role of %s: %j: %s", async (_, role, request, expected) => {
+  const statements = await deployedStatements(`${role}FunctionRole`);
+  expect(await isAllowed({ statements }, request)).toBe(expected);
+});
+
+/** As AWS documents it for attributes that are but a value; that EC2 sends it so, no simulator proves. */
+function checkOf(value: string): Readonly<Record<string, string>> {
+  return { "ec2:Attribute/SourceDestCheck": value };
+}
 
 test.each([
   ["NodeFunctionRole", "node"],

@@ -86,11 +86,20 @@ describeWithPart(
           reserved: functions.map((each) => each.Properties.ReservedConcurrentExecutions),
         };
       });
+      const assumed = (arn: string | undefined) =>
+        arn === undefined
+          ? undefined
+          : {
+              "Fn::Join": [
+                `\${aws:PrincipalTag/serverless-ccm-function}`,
+                { "Fn::Split": ["{function}", arn] },
+              ],
+            };
       const split = (ids: string | undefined) => (ids === undefined ? [] : { "Fn::Split": [",", ids] });
       const wanted = COMBINATIONS.map((each) => ({
         layers: each["clustersLayerArn"] === undefined ? [] : [each["clustersLayerArn"]],
         clustersFile: each["clustersFile"] ?? "/opt/clusters.yaml",
-        assumes: each["assumeRoleArn"],
+        assumes: assumed(each["assumeRoleArn"]),
         attaches: each["vpcSubnetIds"] !== undefined,
         roles: each["vpcSubnetIds"] === undefined ? undefined : [{ Ref: "NetworkPolicy" }],
         subnets: split(each["vpcSubnetIds"]),

@@ -36,11 +36,20 @@ export function resolveValue(value: Template, place: Place, queuePrefix: string)
   if ("Fn::Join" in value) return resolve(value["Fn::Join"][1]).join(value["Fn::Join"][0]);
   if ("Fn::GetAtt" in value) {
     const [name, attribute] = value["Fn::GetAtt"];
+    const role = /^(\w+?)(Function|Session)Role$/.exec(name);
+    if (role !== null && attribute === "Arn")
+      return `arn:${place.partition}:iam::${place.account}:role/${queuePrefix}-${nameOfRole(role)}`;
     const queue = QUEUES[`${name}.${attribute}`];
     if (queue === undefined) throw new Error(`no value for ${name}.${attribute}`);
     return `arn:${place.partition}:sqs:${place.region}:${place.account}:${queuePrefix}-${queue}`;
   }
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, resolve(each)]));
+}
+
+/** As the module names it; CloudFormation thinks of a name itself. */
+function nameOfRole([, owner = "", kind]: RegExpExecArray): string {
+  const name = owner.replaceAll(/(?<=.)([A-Z])/g, "-$1").toLowerCase();
+  return kind === "Session" ? `${name}-session` : name;
 }
 
 /** What a role of a template may do beside writing a log: its own statements and those of policies that are attached to it. */

@@ -96,7 +96,13 @@ describeWithPart("aws-tools", "a deployment", ({ cfnLint }) => {
       );
       for (const { RetentionInDays } of logs) expect(RetentionInDays).toBe(30);
       const roles = functions.map(({ Properties }) => Properties.Role["Fn::GetAtt"][0]);
-      expect(namesOfType(resources, "AWS::IAM::Role")).toEqual(roles.toSorted());
+      const sessions = functions.flatMap(({ Properties: { Environment } }) => {
+        const { SESSION_ROLE_ARN: named } = Environment.Variables;
+        return named === undefined ? [] : [named["Fn::GetAtt"][0]];
+      });
+      const changing = row.functions.filter((name) => ["service", "route", "tagging"].includes(name));
+      expect(sessions).toHaveLength("vpcSubnetIds" in row.parameters ? 0 : changing.length);
+      expect(namesOfType(resources, "AWS::IAM::Role")).toEqual([...roles, ...sessions].toSorted());
       const text = JSON.stringify(resources);
       for (const left of ALL.filter((name) => !row.functions.includes(name))) {
         expect(text).not.toMatch(new RegExp(`serverless-ccm-dev-${left}(?![a-z-])`));

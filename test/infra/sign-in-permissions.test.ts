@@ -78,7 +78,7 @@ describeWithPart("aws-tools", "what the functions may, to sign in", ({ cfnLint }
   test("is what the parameters say, for every function", () => {
     for (const [index, [, policies]] of ROWS.entries()) {
       const resources = packaged[index]?.resources ?? {};
-      const roles = Object.keys(resources).filter((name) => resources[name].Type === "AWS::IAM::Role");
+      const roles = Object.keys(resources).filter((name) => name.endsWith("FunctionRole"));
       expect(POLICIES.filter((name) => resources[name] !== undefined)).toEqual(Object.keys(policies));
       for (const [name, statement] of Object.entries(policies)) {
         const { PolicyDocument, Roles } = resources[name].Properties;
@@ -100,7 +100,7 @@ describeWithPart("aws-tools", "what the functions may, to sign in", ({ cfnLint }
         arn.replace("{function}", owner).replace("*", "blue-AbCdEf"),
       ),
     }));
-    const roles = Object.keys(resources).filter((name) => resources[name].Type === "AWS::IAM::Role");
+    const roles = Object.keys(resources).filter((name) => name.endsWith("FunctionRole"));
     expect(roles).toHaveLength(FUNCTION_IDENTITIES.length);
     for (const role of roles) {
       const { Tags } = resources[role].Properties;

@@ -102,7 +102,7 @@ describe("what is packaged", () => {
   afterAll(() => folder.close());
 
   test.each(ASSUMING)("has no role that %s could be wrongly", (_, principal, expected) => {
-    const roles = ofType("AWS::IAM::Role");
+    const roles = ofType("AWS::IAM::Role").filter(({ Tags }) => Tags[0].Key === "serverless-ccm-function");
     expect(roles).toHaveLength(packaged.functions.length);
     for (const {
       AssumeRolePolicyDocument: { Statement },
@@ -112,6 +112,26 @@ describe("what is packaged", () => {
         expect(allows(Statement, { principal, action })).toBe(false);
     }
   });
+
+  test.each(["service", "route", "tagging"])(
+    "has a session role of %s that this function alone could be",
+    (name) => {
+      const roles = ofType("AWS::IAM::Role").filter(({ Tags }) => Tags[0].Key === "serverless-ccm-session");
+      expect(roles).toHaveLength(3);
+      const own = roles.find(({ Tags }) => Tags[0].Value === name);
+      const { Statement } = resolveValue(own.AssumeRolePolicyDocument, PLACE, PREFIX);
+      const principals: Asked["principal"][] = [
+        ...ASSUMING.map(([, principal]) => principal),
+        ...["service", "route", "tagging"].map((each) => ({
+          arn: `arn:aws:iam::123456789012:role/${PREFIX}-${each}`,
+        })),
+      ];
+      const allowed = principals.filter((principal) =>
+        allows(Statement, { principal, action: "sts:AssumeRole" }),
+      );
+      expect(allowed).toEqual([{ arn: `arn:aws:iam::123456789012:role/${PREFIX}-${name}` }]);
+    },
+  );
 
   test.each(SENDING)("lets %s leave a dead letter only if it is one", (_, asked, expected) => {
     expect(allows(statementsOf("DeadLettersQueuePolicy"), asked)).toBe(expected);

@@ -24,8 +24,9 @@ const RESOURCES = [
 ];
 
 test("without a controller its function goes, whoever only works for it, and every mention of them", () => {
-  expect(leaveOut(["node"], FUNCTIONS, RESOURCES)).toEqual({
-    functions: ["node", "sweep"],
+  const { node, sweep } = FUNCTIONS;
+  expect(leaveOut({ controllers: ["node"], sessionRoles: true }, FUNCTIONS, RESOURCES)).toEqual({
+    functions: { node, sweep },
     resources: [
       { Resources: { nodeRole: { Type: "Role" }, sweepRole: {} } },
       {
@@ -42,11 +43,39 @@ test("without a controller its function goes, whoever only works for it, and eve
 });
 
 test("a function whose name only begins as that of another stays", () => {
-  const { functions, resources } = leaveOut(["node-lifecycle"], FUNCTIONS, RESOURCES);
-  expect(functions).toEqual(["node-lifecycle", "sweep", "ec2-events"]);
+  const chosen = { controllers: ["node-lifecycle"], sessionRoles: true };
+  const { functions, resources } = leaveOut(chosen, FUNCTIONS, RESOURCES);
+  expect(Object.keys(functions)).toEqual(["node-lifecycle", "sweep", "ec2-events"]);
   expect(JSON.stringify(resources)).toContain("function:a-node-lifecycle");
   expect(JSON.stringify(resources)).not.toContain('function:a-node"');
 });
+
+const SESSIONS = {
+  functions: {
+    route: {
+      name: "a-route",
+      role: "RouteFunctionRole",
+      environment: { SESSION_ROLE_ARN: { "Fn::GetAtt": ["RouteSessionRole", "Arn"] }, MORE: "1" },
+    },
+  },
+  resources: { RouteFunctionRole: {}, RouteSessionRole: {}, RouteSessionPolicy: {} },
+};
+
+test.each([
+  [true, ["route"], ["RouteFunctionRole", "RouteSessionRole", "RouteSessionPolicy"]],
+  [false, ["route"], ["RouteFunctionRole"]],
+  [true, [], []],
+])(
+  "with session roles %s and the controllers %j there are the roles %j",
+  (sessionRoles, controllers, roles) => {
+    const left = leaveOut({ controllers, sessionRoles }, SESSIONS.functions, SESSIONS.resources);
+    expect(Object.keys(left.resources as object)).toEqual(roles);
+    const named = Object.values(left.functions).flatMap(({ environment }) => Object.keys(environment ?? {}));
+    expect(named).toEqual(
+      controllers.flatMap(() => (sessionRoles ? ["SESSION_ROLE_ARN", "MORE"] : ["MORE"])),
+    );
+  },
+);
 
 test("all that have a controller can be left out", () => {
   expect(choosableOf(Object.keys(FUNCTIONS))).toEqual(["node", "node-lifecycle"]);

@@ -28,6 +28,7 @@ export interface Evaluated {
   readonly environment: Readonly<Record<string, string>>;
   readonly rules: Readonly<Record<string, Rule>>;
   readonly statements: Readonly<Record<string, readonly Statement[]>>;
+  readonly sessions: Readonly<Record<string, unknown>>;
   readonly trustPolicy: Policy;
   readonly queuePolicies: Readonly<Record<"failures" | "dead_letters", Policy>>;
   readonly shared: Readonly<Record<string, readonly Statement[]>>;
@@ -103,6 +104,7 @@ const OUTPUT = {
       rules: `\${local.rules}`,
       statements: `\${local.statements}`,
       shared: `\${{ for name, given in local.granted : name => local.shared_statements[name] if given }}`,
+      sessions: `\${local.sessions}`,
       trustPolicy: `\${local.trust_policy}`,
       queuePolicies: `\${local.queue_policies}`,
       attachments: `\${local.attachments}`,

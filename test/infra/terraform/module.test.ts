@@ -33,7 +33,7 @@ const ROWS = [
       controllers: "node,node-lifecycle,service",
       fips: "true",
       clustersFile: "/mnt/clusters.yaml",
-      assumeRoleArn: "arn:aws-us-gov:iam::*:role/ccm",
+      assumeRoleArn: "arn:aws-us-gov:iam::*:role/{function}/ccm",
       signInSecrets: "arn:aws-us-gov:ssm:a/{function}/*,arn:aws-us-gov:ssm:b",
       signInKeys: "arn:aws-us-gov:kms:c",
       signInRoleArn: "arn:aws-us-gov:iam::*:role/{function}-sign-in",
@@ -41,6 +41,7 @@ const ROWS = [
       webIdentityMaxSeconds: "900",
       vpcSubnetIds: "subnet-1,subnet-2",
       vpcSecurityGroupIds: "sg-1",
+      sessionRoles: "true",
       sweepEveryMinute: "false",
       otlpEndpoint: "http://collector:4318",
       codeSigningConfigArn:
@@ -52,7 +53,7 @@ const ROWS = [
       controllers: ["node", "node-lifecycle", "service"],
       fips: true,
       clusters_file: "/mnt/clusters.yaml",
-      assume_role_arn: "arn:aws-us-gov:iam::*:role/ccm",
+      assume_role_arn: "arn:aws-us-gov:iam::*:role/{function}/ccm",
       sign_in_secrets: ["arn:aws-us-gov:ssm:a/{function}/*", "arn:aws-us-gov:ssm:b"],
       sign_in_keys: ["arn:aws-us-gov:kms:c"],
       sign_in_role_arn: "arn:aws-us-gov:iam::*:role/{function}-sign-in",
@@ -60,6 +61,7 @@ const ROWS = [
       web_identity_max_seconds: 900,
       vpc_subnet_ids: ["subnet-1", "subnet-2"],
       vpc_security_group_ids: ["sg-1"],
+      session_roles: true,
       sweep_every_minute: false,
       otlp_endpoint: "http://collector:4318",
       code_signing_config_arn:
@@ -82,6 +84,20 @@ const ROWS = [
       allowed_networks: ["10.0.0.0/8", "!10.1.0.0/16"],
       admission_public_keys: [PUBLIC_KEY, PUBLIC_KEY],
     },
+  },
+  {
+    place: PLACES.commercial,
+    parameters: { controllers: "service", vpcSubnetIds: "subnet-1", vpcSecurityGroupIds: "sg-1" },
+    variables: {
+      controllers: ["service"],
+      vpc_subnet_ids: ["subnet-1"],
+      vpc_security_group_ids: ["sg-1"],
+    },
+  },
+  {
+    place: PLACES.commercial,
+    parameters: { controllers: "tagging", sessionRoles: "false" },
+    variables: { controllers: ["tagging"], session_roles: false },
   },
 ];
 
@@ -106,13 +122,18 @@ await describeWithTerraform("the Terraform module", (program) => {
   }));
 
   test.each(each)("has the functions of serverless.yml for $parameters", ({ module, stack }) => {
-    const { prefix, functions, environment } = module();
+    const { prefix, functions, environment, sessions } = module();
     const ours = Object.entries(functions).map(([name, settings]) => ({
       FunctionName: `${prefix}-${name}`,
       Description: settings.description,
       MemorySize: settings.memory_size,
       Timeout: settings.timeout,
-      Environment: { Variables: environment },
+      Environment: {
+        Variables: {
+          ...environment,
+          ...(name in sessions ? { SESSION_ROLE_ARN: { "Fn::GetAtt": [sessionRole(name), "Arn"] } } : {}),
+        },
+      },
     }));
     const theirs = stack().functions.map(
       ({ Properties: { FunctionName, Description, MemorySize, Timeout, Environment } }) => ({
@@ -131,7 +152,7 @@ await describeWithTerraform("the Terraform module", (program) => {
   });
 
   test.each(each)("grants what serverless.yml grants for $parameters", ({ module, stack, place }) => {
-    const { prefix, functions, statements, shared, attachments } = module();
+    const { prefix, functions, statements, shared, attachments, sessions } = module();
     for (const name of Object.keys(functions)) {
       const attached = Object.values(attachments).flatMap((attachment) =>
         attachment.function === name ? (shared[attachment.policy] ?? []) : [],
@@ -140,7 +161,28 @@ await describeWithTerraform("the Terraform module", (program) => {
         ({ Properties }) => Properties.FunctionName === `${prefix}-${name}`,
       ).Properties;
       const theirs = rightsOfRole(stack().resources, Role["Fn::GetAtt"][0], place, prefix);
-      expect(canonical([...(statements[name] ?? []), ...attached]), name).toEqual(theirs);
+      const ours = [...(statements[name] ?? []), ...attached];
+      const arn = `arn:${place.partition}:iam::${place.account}:role/${prefix}-${name}-session`;
+      if (name in sessions) ours.push({ Effect: "Allow", Action: "sts:AssumeRole", Resource: arn });
+      expect(canonical(ours), name).toEqual(theirs);
+    }
+  });
+
+  test.each(each)("has the session roles of serverless.yml for $parameters", ({ module, stack, place }) => {
+    const { prefix, statements, sessions } = module();
+    const { resources } = stack();
+    const theirs = Object.keys(resources).filter((name) => name.endsWith("SessionRole"));
+    expect(theirs.toSorted()).toEqual(Object.keys(sessions).map(sessionRole).toSorted());
+    for (const name of Object.keys(sessions)) {
+      const role = sessionRole(name);
+      expect(rightsOfRole(resources, role, place, prefix)).toEqual(canonical(statements[name] ?? []));
+      expect(resources[role].Properties.AssumeRolePolicyDocument.Statement).toEqual([
+        {
+          Effect: "Allow",
+          Principal: { AWS: { "Fn::GetAtt": [role.replace("Session", "Function"), "Arn"] } },
+          Action: "sts:AssumeRole",
+        },
+      ]);
     }
   });
 
@@ -170,8 +212,9 @@ await describeWithTerraform("the Terraform module", (program) => {
   test.each(each)("trusts whom serverless.yml trusts for $parameters", ({ module, stack, place }) => {
     const { prefix, trustPolicy, queuePolicies } = module();
     const { resources } = stack();
-    for (const { Type, Properties } of Object.values<Template>(resources))
-      if (Type === "AWS::IAM::Role") expect(Properties.AssumeRolePolicyDocument).toEqual(trustPolicy);
+    for (const [name, { Type, Properties }] of Object.entries<Template>(resources))
+      if (Type === "AWS::IAM::Role" && !name.endsWith("SessionRole"))
+        expect(Properties.AssumeRolePolicyDocument).toEqual(trustPolicy);
     const policies = [
       ["failures", "FailuresQueuePolicy"],
       ["dead_letters", "DeadLettersQueuePolicy"],
@@ -217,6 +260,10 @@ await describeWithTerraform("the Terraform module", (program) => {
     ],
     [{ clusters_layer_arn: "arn:aws:lambda:x" }, "clusters_layer_arn is the ARN of a layer's version"],
     [{ assume_role_arn: "ccm" }, "assume_role_arn is the ARN of a role, or a pattern"],
+    [
+      { assume_role_arn: "arn:aws:iam::1:role/{role}" },
+      "assume_role_arn: nothing but {function} stands in braces",
+    ],
     [{ sign_in_role_arn: "ccm" }, "sign_in_role_arn is the ARN of a role, or a pattern"],
     [{ fips: true }, "fips: this region has no FIPS endpoints"],
   ])("refuses %j: %s", async (variables, message) => {
@@ -242,4 +289,9 @@ await describeWithTerraform("the Terraform module", (program) => {
 
 function byName(one: { readonly FunctionName: string }, other: { readonly FunctionName: string }): number {
   return one.FunctionName < other.FunctionName ? -1 : 1;
+}
+
+/** How serverless.yml calls it. */
+function sessionRole(name: string): string {
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}SessionRole`;
 }

@@ -79,6 +79,15 @@ const MADE_OF: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     for_each: `\${local.functions}`,
     role: `\${aws_iam_role.function[each.key].name}`,
   },
+  "aws_iam_role.session": { for_each: `\${local.sessions}`, name: `\${local.prefix}-\${each.key}-session` },
+  "aws_iam_role_policy.session": {
+    for_each: `\${local.sessions}`,
+    role: `\${aws_iam_role.session[each.key].name}`,
+  },
+  "aws_iam_role_policy.assume_session": {
+    for_each: `\${local.sessions}`,
+    role: `\${aws_iam_role.function[each.key].name}`,
+  },
   "aws_iam_role_policy_attachment.shared": { for_each: `\${local.attachments}` },
   "aws_sqs_queue_policy.failures": { policy: `\${jsonencode(local.queue_policies.failures)}` },
   "aws_sqs_queue_policy.dead_letters": { policy: `\${jsonencode(local.queue_policies.dead_letters)}` },
