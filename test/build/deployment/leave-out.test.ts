@@ -93,7 +93,7 @@ test("what a function's resource is extended by goes with the function", () => {
     NodeDashlifecycleLambdaFunction: { Properties: {} },
     Ec2DasheventsLambdaFunction: { Properties: {} },
   };
-  expect(leaveOut(["node"], FUNCTIONS, [{ extensions }]).resources).toEqual([
-    { extensions: { NodeLambdaFunction: { Properties: {} } } },
-  ]);
+  expect(
+    leaveOut({ controllers: ["node"], sessionRoles: true }, FUNCTIONS, [{ extensions }]).resources,
+  ).toEqual([{ extensions: { NodeLambdaFunction: { Properties: {} } } }]);
 });

@@ -93,7 +93,7 @@ test("routes and instances of a function share one session", async () => {
     functionName: "route",
     sessionRoleArn: SESSION,
   });
-  const { routes } = cloud.capabilities;
+  const routes = cloud.capabilities?.["routes"];
   const question = { nodes: [], networks: ["10.0.0.0/16"], clusterCIDRs: ["10.0.0.0/16"] };
   await cloud.instances([aNode({ providerID: "i-01234567" })], aCall());
   await routes?.observe([question], aCall());
@@ -102,7 +102,8 @@ test("routes and instances of a function share one session", async () => {
       on: "cloud",
       capability: "routes",
       action: "forward",
-      subject: "i-1",
+      target: "i-1",
+      precondition: { uid: "u", deleting: false },
       parameters: { target: { instance: "i-1" } },
     },
     aCall(),

@@ -1,0 +1,149 @@
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { type PolicyCluster, type SessionPurpose, sessionPolicy } from "#clouds/aws/session-policy.ts";
+import { NOBODYS, OURS, THEIRS, VPC } from "#test/clouds/aws/iam/requests.ts";
+import { deployedStatements, type IamRequest, isAllowed } from "#test/clouds/aws/iam/simulate.ts";
+import { ROOT } from "../../build/bundle.ts";
+
+type Tags = Readonly<Record<string, string>>;
+
+/** What a thief may want to do to something that carries these tags: every request has to be let through. */
+type Deed = (tags: Tags) => readonly IamRequest[];
+
+const IN_VPC = { "ec2:Vpc": `arn:aws:ec2:eu-central-1:123456789012:vpc/${VPC}` };
+const GROUP = { resource: "ec2:security-group/sg-1", context: IN_VPC };
+const INSTANCE = { resource: "ec2:instance/i-1" };
+const TABLE = { resource: "ec2:route-table/rtb-1", context: IN_VPC };
+const LOAD_BALANCER = { resource: "elasticloadbalancing:loadbalancer/net/a0123/0123456789abcdef" };
+const TARGETS = { resource: "elasticloadbalancing:targetgroup/k8s-a/0123456789abcdef" };
+
+const DEEDS: readonly (readonly [what: string, deed: Deed])[] = [
+  ["see instances and their addresses", () => [{ action: "ec2:DescribeInstances" }]],
+  ["see load balancers", () => [{ action: "elasticloadbalancing:DescribeLoadBalancers" }]],
+  [
+    "delete a load balancer",
+    (tags) => [{ action: "elasticloadbalancing:DeleteLoadBalancer", ...LOAD_BALANCER, tags }],
+  ],
+  [
+    "take targets out of a load balancer",
+    (tags) => [{ action: "elasticloadbalancing:DeregisterTargets", ...TARGETS, tags }],
+  ],
+  [
+    "make a load balancer with these tags",
+    (tags) => [{ action: "elasticloadbalancing:CreateLoadBalancer", ...LOAD_BALANCER, requestTags: tags }],
+  ],
+  ["open a security group", (tags) => [{ action: "ec2:AuthorizeSecurityGroupIngress", ...GROUP, tags }]],
+  ["delete a security group", (tags) => [{ action: "ec2:DeleteSecurityGroup", ...GROUP, tags }]],
+  [
+    "tag a security group as the cluster's",
+    (tags) => [
+      { action: "ec2:CreateTags", ...GROUP, tags, requestTags: { "kubernetes.io/cluster/prod": "owned" } },
+    ],
+  ],
+  ["lead a route elsewhere", (tags) => [{ action: "ec2:ReplaceRoute", ...TABLE, tags }]],
+  [
+    "let an instance forward packets",
+    (tags) => [
+      {
+        action: "ec2:ModifyInstanceAttribute",
+        ...INSTANCE,
+        tags,
+        context: { "ec2:Attribute/SourceDestCheck": "false" },
+      },
+    ],
+  ],
+  [
+    "change what an instance runs at its start",
+    (tags) => [
+      { action: "ec2:ModifyInstanceAttribute", ...INSTANCE, tags, context: { "ec2:Attribute": "userData" } },
+    ],
+  ],
+  [
+    "give an instance a tag",
+    (tags) => [{ action: "ec2:CreateTags", ...INSTANCE, tags, requestTags: { team: "a" } }],
+  ],
+  [
+    "say whose an instance is",
+    (tags) => [
+      { action: "ec2:CreateTags", ...INSTANCE, tags, requestTags: { "kubernetes.io/cluster/prod": "owned" } },
+    ],
+  ],
+  ["delete all tags of an instance", (tags) => [{ action: "ec2:DeleteTags", ...INSTANCE, tags }]],
+  ["terminate an instance", (tags) => [{ action: "ec2:TerminateInstances", ...INSTANCE, tags }]],
+];
+
+const CLUSTER: PolicyCluster = {
+  vpc: VPC,
+  clusterTag: "prod",
+  legacyClusterTag: false,
+  sessionPolicy: "strict",
+  allow: {},
+};
+
+const ROLES: readonly (readonly [purpose: SessionPurpose, role: string])[] = [
+  ["node", "NodeFunctionRole"],
+  ["node-lifecycle", "NodeLifecycleFunctionRole"],
+  ["csr", "CsrFunctionRole"],
+  ["ec2-events", "Ec2EventsFunctionRole"],
+  ["service", "ServiceFunctionRole"],
+  ["route", "RouteFunctionRole"],
+  ["tagging", "TaggingFunctionRole"],
+];
+
+const WHOSE = [
+  ["its cluster's", OURS],
+  ["another cluster's", THEIRS],
+  ["untagged", NOBODYS],
+] as const;
+
+/** On whose things the deed can be done; "–" where on nobody's. */
+async function reach(role: string, policy: string | undefined, deed: Deed): Promise<string> {
+  const statements = (await deployedStatements(role)).filter(isOfTheCloud);
+  const answers = await Promise.all(
+    WHOSE.map(async ([, tags]) => {
+      const each = await Promise.all(deed(tags).map((request) => isAllowed({ statements, policy }, request)));
+      return each.every(Boolean);
+    }),
+  );
+  const names = WHOSE.flatMap(([name], index) => (answers[index] ? [name] : []));
+  if (names.length === 0) return "–";
+  return names.length === WHOSE.length ? "all of the account" : names.join(", ");
+}
+
+/** Functions and queues are the cell's, and are told apart by their names: a test of their own is about them. */
+function isOfTheCloud({ Action }: { readonly Action: string | readonly string[] }): boolean {
+  return [Action].flat().every((action) => /^(ec2|elasticloadbalancing|iam):/.test(action));
+}
+
+/** What the role may, a compatible session of it, and a strict one. */
+async function cellsOf(purpose: SessionPurpose, role: string, deed: Deed): Promise<string> {
+  const policies = (["none", "compatible", "strict"] as const).map((mode) =>
+    sessionPolicy({ ...CLUSTER, sessionPolicy: mode }, purpose),
+  );
+  const cells = await Promise.all(policies.map((policy) => reach(role, policy, deed)));
+  return cells.join(" | ");
+}
+
+/** A row for each deed, with the functions that can do it alike. */
+async function rowsOf(what: string, deed: Deed): Promise<string[]> {
+  const byCells = new Map<string, string[]>();
+  for (const [purpose, role] of ROLES) {
+    const cells = await cellsOf(purpose, role, deed);
+    byCells.set(cells, [...(byCells.get(cells) ?? []), `\`${purpose}\``]);
+  }
+  const able = [...byCells].filter(([cells]) => cells !== NOTHING);
+  return able.length === 0
+    ? [`| ${what} | none | ${NOTHING} |`]
+    : able.map(([cells, functions]) => `| ${what} | ${functions.join(", ")} | ${cells} |`);
+}
+
+const COLUMNS = 5;
+const NOTHING = "– | – | –";
+
+test("the page about how far a thief gets says what the simulator answers", async () => {
+  const page = await readFile(`${ROOT}docs/explanation/blast-radius.md`, "utf8");
+  const [, section = ""] = /## What AWS lets a thief do\n([\s\S]*?)\n## /.exec(page) ?? [];
+  const [, , ...rows] = section.split("\n").filter((line) => line.split("|").length === COLUMNS + 2);
+  const wanted = await Promise.all(DEEDS.map(([what, deed]) => rowsOf(what, deed)));
+  expect(rows).toEqual(wanted.flat());
+});
