@@ -203,13 +203,16 @@ function shown({ id, ipAddresses, version: _, hiddenFor: __, listeners, ...balan
   return { kind: id.split(".")[1], addresses, ...balancer, listeners: Object.fromEntries(each) };
 }
 
-/** Oracle closes an idle TCP connection after 300 seconds where the listener says nothing, and applies no rule sets. */
+/** Where a listener says nothing, Oracle closes an idle TCP connection after 300 seconds, applies no rule sets and sends no proxy protocol. */
 function withoutDefaults(listener: object): object {
-  const { connectionConfiguration, ruleSetNames, ...others } = listener as Readonly<Record<string, unknown>>;
+  const { connectionConfiguration, ruleSetNames, isPpv2Enabled, ...others } = listener as Readonly<
+    Record<string, unknown>
+  >;
   const isDefault = canonicalJson(connectionConfiguration) === canonicalJson({ idleTimeout: 300 });
   return {
     ...others,
     ...(connectionConfiguration === undefined || isDefault ? {} : { connectionConfiguration }),
+    ...(isPpv2Enabled === undefined || isPpv2Enabled === false ? {} : { isPpv2Enabled }),
     ...(Array.isArray(ruleSetNames) && ruleSetNames.length > 0 ? { ruleSetNames } : {}),
   };
 }
