@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { STOCK_USER } from "#bench/stage.ts";
+import { awsLoadBalancerModel } from "#clouds/aws/load-balancers/model.ts";
+import { Cluster } from "#config/cluster.ts";
 import { EXCLUDE_FROM_LOAD_BALANCERS_LABEL } from "#core/contracts.ts";
 import type { Service } from "#core/service/service.ts";
 import { freePort } from "#emulators/harness/free-port.ts";
@@ -18,6 +20,7 @@ import { connect } from "#kube/client/connect.ts";
 import { access } from "#test/access.ts";
 import { ask, askForJson } from "#test/ask.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
+import { awsWithoutWaits } from "#test/clouds/aws/aws-without-waits.ts";
 import { type Clients, clientsOf, REGION } from "#test/clouds/aws/moto/clients.ts";
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
 import {
@@ -25,6 +28,7 @@ import {
   type MendedMotoOptions,
   startMendedMoto,
 } from "#test/clouds/aws/moto/start-mended-moto.ts";
+import { tidyShared } from "#test/clouds/tidy-shared.ts";
 import { CLUSTER, stockFiles, textOf, untilLeading, writeStock } from "#test/handover/stage.ts";
 import { type AwsState, readAwsState } from "#test/killing/aws/state.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
@@ -65,6 +69,8 @@ export interface ServicesStage {
   /** … and of those whose load balancer has a host name. */
   addressed(): Promise<readonly string[]>;
   state(): Promise<AwsState>;
+  /** What load balancers have shared and none uses goes, as in our audits of an hour. */
+  tidy(): Promise<void>;
   /** Reasons of the Events of the stock controller on a Service, one for each time. */
   stockEvents(name: string): Promise<readonly string[]>;
   close(): Promise<void>;
@@ -210,6 +216,15 @@ export async function startServicesStage(
         .filter(({ status }) => status?.loadBalancer?.ingress?.[0]?.hostname !== undefined)
         .map(({ metadata }) => metadata.name),
     state: () => readAwsState(aws, network.vpc, {}),
+    async tidy() {
+      // The SDK finds the account by the environment of its process.
+      Object.assign(process.env, environment);
+      const cloud = { provider: "aws", region: REGION, vpc: network.vpc, clusterTag: CLUSTER };
+      const cluster = Cluster.parse({ name: CLUSTER, server: plane.server, cloud });
+      const account = awsWithoutWaits(cluster);
+      await tidyShared(awsLoadBalancerModel, cluster, account, Date.now());
+      await account.close();
+    },
     async stockEvents(name) {
       const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${name}`;
       const { items } = (await askForJson(admin, { method: "GET", path })) as EventList;

@@ -56,6 +56,7 @@ describe("load balancers that the stock controller has made", () => {
     await untilTargets(joined ?? "");
     await remove();
     await stage.stopOurs();
+    await stage.tidy();
     expect(withoutInstances(await stage.state())).toEqual(withoutInstances(before));
   });
 });
@@ -88,6 +89,7 @@ describe("load balancers that we have made", () => {
     await untilTargets(joined ?? "");
     await remove();
     await stage.stopStock();
+    await stage.tidy();
     expect(withoutInstances(await stage.state())).toEqual(withoutInstances(before));
   });
 });

@@ -3,13 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Cloud } from "#clouds/cloud.ts";
-import { Cluster, settingsOf } from "#config/cluster.ts";
+import { Cluster } from "#config/cluster.ts";
 import type { Controller } from "#core/controller.ts";
 import type { EventReason } from "#core/event.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
 import { createServiceController } from "#core/service/controller.ts";
-import { HoldingsState } from "#core/service/holdings.ts";
-import { LOAD_BALANCERS } from "#core/service/model.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { type ControlPlaneBinaries, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
@@ -23,6 +21,7 @@ import type {
   NamedService,
   WorldPoint,
 } from "#test/clouds/load-balancer-world.ts";
+import { tidyShared } from "#test/clouds/tidy-shared.ts";
 import { type ClusterObjects, clusterObjects, type Related, SERVICE_NAME } from "./cluster.ts";
 import { createLifeline, type Lifeline } from "./lifeline.ts";
 
@@ -196,27 +195,8 @@ export async function startStage<World extends LoadBalancerWorld>(
   }
 
   async function tidy(keys: Readonly<Record<string, unknown>> = {}): Promise<void> {
-    const { orphans } = world.model;
-    if (orphans === undefined || !("tidyShared" in orphans)) return;
     const { cluster, cloud } = connected(keys);
-    const capability = cloud.capabilities?.["loadBalancers"];
-    const call = { signal: AbortSignal.timeout(REMAINING_MS), share: 1 };
-    for (let minutes = 0; minutes <= 60; minutes += 20) {
-      const now = new Date(Date.now() + waitedMs + minutes * 60_000);
-      const question = { holdings: true, auditAt: now.toISOString() };
-      const [answer] = (await capability?.observe([question], call))?.answers ?? [];
-      if (answer?.kind !== "observed") throw new Error(`the audit: ${JSON.stringify(answer)}`);
-      const { shared } = HoldingsState.parse(JSON.parse(JSON.stringify(answer.state)));
-      const actions = orphans.tidyShared?.(shared, now, settingsOf(cluster)) ?? [];
-      if (actions.length === 0) break;
-      for (const action of actions) {
-        const precondition = { uid: "namespace", deleting: false };
-        const whole = { on: "cloud", capability: LOAD_BALANCERS, ...action, precondition } as const;
-        const done = await capability?.act(whole, call);
-        if (done?.answer.kind !== "done")
-          throw new Error(`${action.action}: ${JSON.stringify(done?.answer)}`);
-      }
-    }
+    await tidyShared(world.model, cluster, cloud, Date.now() + waitedMs);
     await cloud.close();
   }
 

@@ -15,6 +15,7 @@ import type {
   WorldPoint,
 } from "#test/clouds/load-balancer-world.ts";
 import { PORTS, plainService, port } from "#test/clouds/plain-service.ts";
+import { tidyShared } from "#test/clouds/tidy-shared.ts";
 import { clusterObjects, SERVICE_NAME } from "#test/killing/cluster.ts";
 import { CLUSTER_NAME, type StagePlane, startEmbedded } from "#test/killing/stage.ts";
 import { type Actor, createActor, type Scene } from "./actor.ts";
@@ -153,6 +154,9 @@ export async function startTwoActors<World extends LoadBalancerWorld>(
 
   async function outline(uid: string): Promise<readonly string[]> {
     world.setGate(undefined);
+    const cloud = world.connect(cluster);
+    await tidyShared(world.model, cluster, cloud, START_MS + REST_MS);
+    await cloud.close();
     return world.outline([{ ...SERVICE_NAME, uid }]);
   }
 

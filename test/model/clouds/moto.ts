@@ -16,7 +16,7 @@ import { type AwsWorld, awsWorld } from "#test/clouds/aws/load-balancer-world.ts
 import type { NamedService } from "#test/clouds/load-balancer-world.ts";
 import { withoutOrder } from "#test/killing/aws/state.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
-import type { ModelCloud } from "../cloud.ts";
+import { type ModelCloud, SHARED } from "../cloud.ts";
 import type { ClusterView } from "../cluster.ts";
 import { MACHINE_COUNT } from "../history.ts";
 
@@ -78,7 +78,7 @@ function createMotoCloud(
     // The names had an order of their own.
     return lines
       .map((line) => names.reduce((named, [from, to]) => named.replaceAll(from, to), line))
-      .map((line) => canonicalJson(withoutOrder(JSON.parse(line))))
+      .flatMap((line) => apartFromShared(withoutOrder(JSON.parse(line)) as Thing))
       .sort();
   }
 
@@ -132,4 +132,24 @@ interface TargetGroup {
   readonly TargetGroupName?: string;
   readonly Protocol?: string;
   readonly Port?: number;
+}
+
+/** What stands in a line of the account. */
+interface Thing {
+  readonly GroupName?: string;
+  readonly IpPermissions?: readonly object[];
+}
+
+/** How rules are described that several load balancers share. */
+const SHARED_RULE = /rule\/nlb\/(mtu|backend|health"|health unused)|rule\/elb\/backend/;
+
+/** A thing in a line, and each rule of it that load balancers share in one of its own. */
+function apartFromShared(thing: Thing): readonly string[] {
+  const { GroupName, IpPermissions } = thing;
+  if (IpPermissions === undefined) return [canonicalJson(thing)];
+  const isShared = (rule: object): boolean => SHARED_RULE.test(canonicalJson(rule));
+  return [
+    canonicalJson({ ...thing, IpPermissions: IpPermissions.filter((rule) => !isShared(rule)) }),
+    ...IpPermissions.filter(isShared).map((rule) => `${SHARED}${GroupName} ${canonicalJson(rule)}`),
+  ];
 }
