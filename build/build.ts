@@ -1,8 +1,9 @@
-import { chmod, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { CLOUD_KINDS } from "#clouds/kinds.ts";
-import { billOfMaterials } from "./bill-of-materials.ts";
+import { baseImages, DOCKERFILE } from "./base-images.ts";
+import { type Artefact, billOfMaterials } from "./bill-of-materials.ts";
 import { type Bundle, type BundleOptions, bundle, ROOT, rawBytes } from "./bundle.ts";
 import { functionNames } from "./function-names.ts";
 import { importTimeMs } from "./import-time.ts";
@@ -14,10 +15,11 @@ import { writeZip } from "./zip.ts";
 const IMPORT_RUNS = 9;
 
 const CLI_NAME = "serverless-ccm";
+/** The image in the name of its bill of materials; no function is called so. */
+const IMAGE_NAME = `${CLI_NAME}-image`;
 // They lie beside the entry: some of them find the manifests in `infra` by where they are themselves.
 const CHUNK_PREFIX = `${CLI_NAME}-`;
 const NOTICES = "THIRD-PARTY-NOTICES.txt";
-const BILL_OF_MATERIALS = `${CLI_NAME}.cdx.json`;
 
 /** A function has no ~/.aws: what the SDK brings to read it, with the clients for signing in, is left out. */
 export const NO_PROFILES = {
@@ -104,7 +106,10 @@ export async function buildCommandLine(folder: string): Promise<Size> {
   await chmod(join(folder, `${CLI_NAME}.mjs`), 0o755);
   await removeEarlier(folder, built.files);
   await writeFile(join(folder, NOTICES), await noticesOf([built]));
-  await writeFile(join(folder, BILL_OF_MATERIALS), await billOfMaterials([built]));
+  const files = filesIn(folder, [...built.files, join(folder, NOTICES)]);
+  await writeBill({ name: CLI_NAME, bundle: built, files }, folder);
+  const base = baseImages(await readFile(DOCKERFILE, "utf8")).at(-1);
+  await writeBill({ name: IMAGE_NAME, bundle: built, files, ...(base && { base }) }, folder);
   await writeMetafile(built, join(folder, `${CLI_NAME}.meta.json`));
   return { name: CLI_NAME, minified: built.bytes };
 }
@@ -121,8 +126,10 @@ async function buildFunction(
   await writeFile(join(home, NOTICES), await noticesOf([built]));
   await writeMetafile(built, join(folder, `${name}.meta.json`));
   // The source maps stay behind: they decode stack traces wherever those are read, and would triple what is deployed.
-  const contents = [...built.files, join(home, NOTICES)].map((file) => [relative(home, file), file]);
-  const zip = await writeZip(join(folder, `${name}.zip`), Object.fromEntries(contents));
+  const files = filesIn(home, [...built.files, join(home, NOTICES)]);
+  const archive = join(folder, `${name}.zip`);
+  const zip = await writeZip(archive, files);
+  await writeBill({ name, bundle: built, files, archive }, folder);
   return { name, minified: built.bytes, zip };
 }
 
@@ -155,6 +162,16 @@ async function removeEarlier(folder: string, files: readonly string[]): Promise<
     const isOurs = files.includes(file.replace(/\.map$/, ""));
     if (name.startsWith(CHUNK_PREFIX) && !isOurs) await rm(file);
   }
+}
+
+/** By their paths in a folder, for what is made of them. */
+function filesIn(folder: string, files: readonly string[]): Record<string, string> {
+  return Object.fromEntries(files.map((file) => [relative(folder, file), file]));
+}
+
+/** Writes an artefact's bill of materials beside it: in a zip it could not hold the zip's hash. */
+async function writeBill(artefact: Artefact, folder: string): Promise<void> {
+  await writeFile(join(folder, `${artefact.name}.cdx.json`), await billOfMaterials(artefact));
 }
 
 async function writeMetafile({ metafile }: Bundle, file: string): Promise<void> {

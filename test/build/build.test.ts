@@ -108,7 +108,8 @@ describe("the build", () => {
     const second = join(folder, "second");
     await buildFunctions(second);
     await buildCommandLine(second);
-    const files = [...names.map((name) => `${name}.zip`), "serverless-ccm.mjs", NOTICES];
+    const bills = [...names, "serverless-ccm", "serverless-ccm-image"].map((name) => `${name}.cdx.json`);
+    const files = [...names.map((name) => `${name}.zip`), ...bills, "serverless-ccm.mjs", NOTICES];
     for (const file of files) {
       const [first, second] = await Promise.all([
         readFile(path(file)),
