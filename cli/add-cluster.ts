@@ -4,11 +4,14 @@ import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-
 import { KubeconfigError } from "#cli/kubeconfig-error.ts";
 import { OWN_KUBECONFIG } from "#cli/kubeconfig-trust.ts";
 import { loadKubeconfig } from "#cli/load-kubeconfig.ts";
+import { readAllowedSecrets } from "#cli/management-cluster.ts";
 import { readCloud } from "#cli/settings.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { findCloudKind } from "#clouds/kinds.ts";
+import type { Cluster } from "#config/cluster.ts";
 import { isFaulty, isFile, parseEntryDocument } from "#config/clusters-file.ts";
 import { replaceClustersFile, withCluster } from "#config/edit-clusters-file.ts";
+import { findRefusedReferences } from "#config/home/entry-references.ts";
 import { pathOfParameters } from "#config/home/ssm/ssm-home.ts";
 import { readClustersText } from "#config/read-clusters-file.ts";
 import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
@@ -28,6 +31,8 @@ export interface AddFlags {
   /** `WHO=YAML`, once for each who signs in. */
   readonly signIn?: readonly string[] | undefined;
   readonly dryRun: boolean;
+  /** Prefixes of the secrets that an entry of a home in SSM may name. */
+  readonly allowedSecrets?: string | undefined;
 }
 
 type Write = (line: string) => void;
@@ -56,8 +61,12 @@ export async function addCluster(
     ...readSignIns(flags.signIn ?? [], faults),
   };
   const text = stringify(entry, { lineWidth: 0 });
+  const allowedSecrets = readAllowedSecrets(flags.allowedSecrets, environment, faults);
   if (faults.length === 0) {
-    const parsed = parseEntryDocument({ document: "the entry", name, text });
+    const ownPath = pathOfParameters(home ?? "");
+    const check = (cluster: Cluster) =>
+      ownPath === undefined ? [] : findRefusedReferences(cluster, { allowedSecrets, ownPath });
+    const parsed = parseEntryDocument({ document: "the entry", name, text, check });
     if (isFaulty(parsed))
       faults.push(...parsed.faults.map(({ subject = "", message }) => ({ name: subject, message })));
   }
@@ -78,7 +87,7 @@ async function writeTo(home: string, name: string, entry: object, text: string):
   const path = pathOfParameters(home);
   if (path === undefined) {
     const message =
-      'is not written to; make a Secret there with the label serverless-ccm.io/cluster: "true", and the entry under `entry`';
+      'is not written to; make a Secret there with the label serverless-ccm.io/cluster: "true", and the kubeconfig under `kubeconfig`';
     throw new ConfigurationError([{ name: home, message }]);
   }
   const { createParameterWriter } = await import("#clouds/aws/write-parameters.ts");

@@ -8,7 +8,7 @@ import { createCheckContext } from "#cli/doctor/context.ts";
 import { runChecks } from "#cli/doctor/run-checks.ts";
 import { trustOf } from "#cli/kubeconfig-trust.ts";
 import { loadKubeconfig } from "#cli/load-kubeconfig.ts";
-import { openAnyHome } from "#cli/management-cluster.ts";
+import { type HomeSettingFlags, openAnyHome } from "#cli/management-cluster.ts";
 import { type ReachableCluster, reachHome } from "#cli/reach-cluster.ts";
 import type { CloudConfig } from "#clouds/kinds.ts";
 import type { Cluster } from "#config/cluster.ts";
@@ -18,9 +18,8 @@ import { FUNCTION_IDENTITIES } from "#core/identities.ts";
 import { createSlots } from "#kube/client/slots.ts";
 
 /** Where the clusters are read from. */
-export interface ClustersFlags {
+export interface ClustersFlags extends HomeSettingFlags {
   readonly clustersFile?: string | undefined;
-  readonly clusterDefaults?: string | undefined;
 }
 
 /** Whose sign-ins `clusters check` tries: the relay's, one function's, those of all `functions`, or nobody's for `none`. */
@@ -151,9 +150,9 @@ function rolesOf({ signIn }: Cluster, whose: SignInRole): readonly SignInRole[] 
   return signIn.functions === undefined && own.length > 0 ? own : ["functions", ...own];
 }
 
-async function contentOf(file: string, { clusterDefaults }: ClustersFlags): Promise<ClustersFile> {
+async function contentOf(file: string, flags: ClustersFlags): Promise<ClustersFile> {
   const faults: ConfigurationFault[] = [];
-  const home = await openAnyHome(file, clusterDefaults, faults);
+  const home = await openAnyHome(file, flags, faults);
   if (faults.length > 0) throw new ConfigurationError(faults);
   try {
     return await home.read();

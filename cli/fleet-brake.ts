@@ -2,19 +2,18 @@ import { faultsOfReading, namedClustersFile } from "#cli/clusters-file.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { fleetBrakeLines, summaryOfFleetBrake } from "#cli/fleet-brake-lines.ts";
 import { readFleetRecordFlag } from "#cli/fleet-record.ts";
-import { openAnyHome } from "#cli/management-cluster.ts";
+import { type HomeSettingFlags, openAnyHome } from "#cli/management-cluster.ts";
 import { letGoOfFleetBrake, usableFleetRecord } from "#cli/reset-fleet-brake.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { jsonLine } from "#core/json-line.ts";
 
 /** The flags of `brake --fleet`. */
-export interface FleetBrakeFlags {
+export interface FleetBrakeFlags extends HomeSettingFlags {
   readonly fleetBrake?: string | undefined;
   readonly reset?: boolean | undefined;
   readonly json?: boolean | undefined;
   /** Where it says how many clusters there are. */
   readonly clustersFile?: string | undefined;
-  readonly clusterDefaults?: string | undefined;
 }
 
 /** Everything together. */
@@ -51,7 +50,7 @@ async function clustersOf(flags: FleetBrakeFlags, environment: Environment): Pro
   const reference = namedClustersFile(flags.clustersFile, environment);
   if (reference === undefined) return undefined;
   const faults: ConfigurationFault[] = [];
-  const home = await openAnyHome(reference, flags.clusterDefaults, faults);
+  const home = await openAnyHome(reference, flags, faults);
   const content = await home.read().catch((error: unknown) => {
     throw new ConfigurationError([...faults, ...faultsOfReading(home.name, error)]);
   });

@@ -351,12 +351,24 @@ function givenTo(command: Command): ReadonlySet<string> {
 }
 
 function withClustersFile(command: Command): Command {
+  return withHomeSettings(
+    command
+      .option(
+        "--clusters-file <file>",
+        "a YAML file, ssm:/PATH/ or kubernetes:[FILE] (default: $CLUSTERS_FILE)",
+      )
+      .option("--cluster-defaults <file>", CLUSTER_DEFAULTS),
+  );
+}
+
+/** What entries may say that others than the operator write; in docs/reference/configuration.md. */
+function withHomeSettings(command: Command): Command {
   return command
-    .option(
-      "--clusters-file <file>",
-      "a YAML file, ssm:/PATH/ or kubernetes:[FILE] (default: $CLUSTERS_FILE)",
-    )
-    .option("--cluster-defaults <file>", CLUSTER_DEFAULTS);
+    .addOption(new Option("--cluster-annotations <list>", "keys of annotations that count").hideHelp())
+    .addOption(new Option("--entries-in-secrets", "read whole entries in Secrets").hideHelp())
+    .addOption(
+      new Option("--allowed-secrets <list>", "prefixes of secrets that entries may name").hideHelp(),
+    );
 }
 
 function print(line: string): void {
@@ -411,7 +423,7 @@ function withReach(command: Command): Command {
 
 /** Where the clusters of `relay` and `run` are described, where that is no flags. */
 function withHome(command: Command): Command {
-  return (
+  return withHomeSettings(
     command
       .option(
         "--clusters-file <file>",
@@ -431,7 +443,7 @@ function withHome(command: Command): Command {
           .default("100")
           .hideHelp(),
       )
-      .option("--workers <count>", "threads for the clusters of a file; 0: none (default: by their number)")
+      .option("--workers <count>", "threads for the clusters of a file; 0: none (default: by their number)"),
   );
 }
 

@@ -2,15 +2,19 @@ import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { readKubeconfig } from "#cli/kubeconfig.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { ClustersFileError, placeOf } from "#config/clusters-file.ts";
+import { type AllowedSecrets, parseAllowedSecrets } from "#config/home/entry-references.ts";
 import type { ClusterHome } from "#config/home/home.ts";
 import {
   type EntryDefaults,
   NO_DEFAULTS,
   readEntryDefaults,
 } from "#config/home/kubernetes/entry-defaults.ts";
+import { ANNOTATED, type EntryOfFoundOptions } from "#config/home/kubernetes/entry-of-found.ts";
 import { kubernetesHome } from "#config/home/kubernetes/kubernetes-home.ts";
 import { openHome } from "#config/home/open-home.ts";
 import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
+import { nearest } from "#core/nearest.ts";
+import { shown } from "#core/shown-text.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
@@ -28,14 +32,59 @@ export function parseManagementReference(reference: string): ManagementReference
   return { kubeconfig: match[1] || undefined, namespace: match[2] };
 }
 
-/** Opens the home that `--clusters-file` names, a management cluster among them; `defaultsFile` is for the entries of the latter. */
+/** The flags of a home that others than the operator write to, as typed. */
+export interface HomeSettingFlags {
+  /** File of what entries say of clusters that are found in a management cluster. */
+  readonly clusterDefaults?: string | undefined;
+  /** Keys of the annotations that count there. */
+  readonly clusterAnnotations?: string | undefined;
+  /** Whether whole entries in Secrets are read there. */
+  readonly entriesInSecrets?: boolean | undefined;
+  /** Prefixes of the secrets that entries may name. */
+  readonly allowedSecrets?: string | undefined;
+}
+
+/** Opens the home that `--clusters-file` names, a management cluster among them. */
 export async function openAnyHome(
   reference: string,
-  defaultsFile: string | undefined,
+  flags: HomeSettingFlags,
   faults: ConfigurationFault[],
+  environment: Environment = process.env,
 ): Promise<ClusterHome> {
-  const defaults = defaultsFile === undefined ? NO_DEFAULTS : await readDefaults(defaultsFile, faults);
-  return openHome(reference, (further) => openManagementCluster(further, defaults));
+  const { clusterDefaults: file, entriesInSecrets: readsEntriesInSecrets } = flags;
+  const defaults = file === undefined ? NO_DEFAULTS : await readDefaults(file, faults);
+  const allowedSecrets = readAllowedSecrets(flags.allowedSecrets, environment, faults);
+  const annotations = readAnnotations(flags.clusterAnnotations, faults);
+  return openHome(reference, allowedSecrets, (further) =>
+    openManagementCluster(further, { defaults, annotations, readsEntriesInSecrets, allowedSecrets }),
+  );
+}
+
+/** Reads which secrets the entries of a home may name: the flag, or ALLOWED_SECRETS of the environment. */
+export function readAllowedSecrets(
+  flag: string | undefined,
+  environment: Environment,
+  faults: ConfigurationFault[],
+): AllowedSecrets {
+  const parsed = parseAllowedSecrets(flag ?? environment["ALLOWED_SECRETS"] ?? "");
+  const name = flag === undefined ? "ALLOWED_SECRETS" : "--allowed-secrets";
+  faults.push(...parsed.faults.map((message) => ({ name, message })));
+  return parsed;
+}
+
+function readAnnotations(
+  flag: string | undefined,
+  faults: ConfigurationFault[],
+): readonly string[] | undefined {
+  const keys = flag?.split(/[\s,]+/).filter((each) => each !== "");
+  const known: readonly string[] = ANNOTATED;
+  for (const key of keys ?? []) {
+    if (known.includes(key)) continue;
+    const meant = nearest(key, known);
+    const hint = meant === undefined ? `known are ${known.join(", ")}` : `did you mean ${meant}?`;
+    faults.push({ name: "--cluster-annotations", message: `"${shown(key, 64)}" is no key; ${hint}` });
+  }
+  return keys;
 }
 
 async function readDefaults(file: string, faults: ConfigurationFault[]): Promise<EntryDefaults> {
@@ -48,11 +97,14 @@ async function readDefaults(file: string, faults: ConfigurationFault[]): Promise
   }
 }
 
-function openManagementCluster(reference: string, defaults: EntryDefaults): ClusterHome | undefined {
+function openManagementCluster(
+  reference: string,
+  entries: Omit<EntryOfFoundOptions, "home">,
+): ClusterHome | undefined {
   const parsed = parseManagementReference(reference);
   if (parsed === undefined) return undefined;
   const { namespace } = parsed;
-  return kubernetesHome({ reference, namespace, defaults, connect: () => connectManagement(reference) });
+  return kubernetesHome({ reference, namespace, ...entries, connect: () => connectManagement(reference) });
 }
 
 /** The namespace of this process's pod, where the reference means the cluster around it; undefined where that cannot be told. */

@@ -7,7 +7,7 @@ import { followClusters } from "#cli/follow-clusters.ts";
 import type { FollowedClusters } from "#cli/followed-clusters.ts";
 import { onHangup } from "#cli/hangup.ts";
 import { keepCluster } from "#cli/keep-cluster.ts";
-import { openAnyHome } from "#cli/management-cluster.ts";
+import { type HomeSettingFlags, openAnyHome } from "#cli/management-cluster.ts";
 import { log, type ServeOptions } from "#cli/serve.ts";
 import type { JoinShard, ShardFlags } from "#cli/sharding.ts";
 import { sayThatItIsDry, sayThatNoneIsUsable } from "#cli/start-notes.ts";
@@ -21,13 +21,11 @@ import type { RelayCluster } from "#relay/relay.ts";
 import { isAllOfOthers, type Shard } from "#relay/sharding/shard.ts";
 
 /** The flags of `relay` and `run` about a home of clusters, as typed. */
-export interface HomeFlags extends ShardFlags, StopSwitchFlags {
+export interface HomeFlags extends ShardFlags, StopSwitchFlags, HomeSettingFlags {
   readonly clustersFile?: string | undefined;
   /** Those that stand on the command line, such as `--kubeconfig`; defaults aside. */
   readonly given: ReadonlySet<string>;
   readonly allowedNetworks?: string | undefined;
-  /** File of what entries say of clusters that are found in a management cluster. */
-  readonly clusterDefaults?: string | undefined;
   readonly workers?: string | undefined;
   readonly fleetBrake?: string | undefined;
   readonly dryRun: boolean;
@@ -56,7 +54,7 @@ export async function openClusters(
   faults: ConfigurationFault[],
   check: (content: ClustersFile) => void = () => {},
 ): Promise<OpenedClusters> {
-  const home = await openAnyHome(file, flags.clusterDefaults, faults);
+  const home = await openAnyHome(file, flags, faults);
   const addresses = readAllowedNetworks(flags.allowedNetworks, process.env, home.kind, faults);
   const content = await readContent(home, flags.dryRun, faults);
   if (faults.length > 0) throw new ConfigurationError(faults);

@@ -6,7 +6,7 @@ import { connectMinted } from "#cli/connect-minted.ts";
 import { connectRelay } from "#cli/connect-relay.ts";
 import { type FunctionAccess, readFunctionAccess } from "#cli/function-kubeconfigs.ts";
 import type { KubeconfigAccess } from "#cli/kubeconfig.ts";
-import { openAnyHome } from "#cli/management-cluster.ts";
+import { type HomeSettingFlags, openAnyHome } from "#cli/management-cluster.ts";
 import {
   type ClusterFlags,
   type ClusterNeeds,
@@ -29,11 +29,10 @@ import { type ConnectOptions, connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** The flags of commands that look at clusters; `given` are those that stand on the command line, defaults aside. */
-export interface ReachFlags extends Omit<ClusterFlags, "dryRun"> {
+export interface ReachFlags extends Omit<ClusterFlags, "dryRun">, HomeSettingFlags {
   readonly clustersFile?: string | undefined;
   readonly functionKubeconfig?: readonly string[] | undefined;
   readonly allowedNetworks?: string | undefined;
-  readonly clusterDefaults?: string | undefined;
   readonly given: ReadonlySet<string>;
 }
 
@@ -119,12 +118,12 @@ function nameOf(name: string | undefined, flags: ReachFlags, faults: Configurati
 /** The clusters of a home, or the one of this name there; throws `ConfigurationError` where it cannot be read, with `faults`. */
 export async function reachHome(
   reference: string,
-  flags: Pick<ReachFlags, "allowedNetworks" | "clusterDefaults">,
+  flags: Pick<ReachFlags, "allowedNetworks" | keyof HomeSettingFlags>,
   environment: Environment,
   faults: ConfigurationFault[],
   name?: string,
 ): Promise<ReachableClusters> {
-  const home = await openAnyHome(reference, flags.clusterDefaults, faults);
+  const home = await openAnyHome(reference, flags, faults, environment);
   const addresses = readAllowedNetworks(flags.allowedNetworks, environment, home.kind, faults);
   return reachInHome(name, home, addresses, faults);
 }

@@ -1,7 +1,7 @@
 import { hostname, userInfo } from "node:os";
 import { namedClustersFile } from "#cli/clusters-file.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { openAnyHome } from "#cli/management-cluster.ts";
+import { type HomeSettingFlags, openAnyHome } from "#cli/management-cluster.ts";
 import { namedStopSwitch, openAnySwitch, type StopSwitchFlags } from "#cli/stop-switch.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { ClustersFileError } from "#config/clusters-file.ts";
@@ -13,7 +13,7 @@ import { shown } from "#core/shown-text.ts";
 import { StopKind } from "#core/stop.ts";
 
 /** The flags of `stop`. */
-export interface StopFlags extends StopSwitchFlags {
+export interface StopFlags extends StopSwitchFlags, HomeSettingFlags {
   readonly writes?: boolean | undefined;
   readonly deletes?: boolean | undefined;
   readonly cluster?: string | undefined;
@@ -22,7 +22,6 @@ export interface StopFlags extends StopSwitchFlags {
   /** Replaces a record that nobody can mean. */
   readonly force?: boolean | undefined;
   readonly clustersFile?: string | undefined;
-  readonly clusterDefaults?: string | undefined;
   readonly json?: boolean | undefined;
 }
 
@@ -104,7 +103,7 @@ async function refuseUnknown(flags: StopFlags, environment: Environment): Promis
   const file = namedClustersFile(flags.clustersFile, environment);
   if (cluster === undefined || file === undefined) return undefined;
   try {
-    const home = await openAnyHome(file, flags.clusterDefaults, []);
+    const home = await openAnyHome(file, flags, []);
     if ((await home.byName()(cluster, { fresh: true })) !== undefined) return undefined;
   } catch (error) {
     if (!(error instanceof ClustersFileError)) throw error;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { Cluster } from "#config/cluster.ts";
-import { checkWriting } from "#config/fault-words.ts";
+import { checkWriting, type WrittenFault } from "#config/fault-words.ts";
 import { isStockForm } from "#config/stock-form.ts";
 import { type ParsedYaml, type Position, parseYaml } from "#config/yaml-text.ts";
 import { ClusterName } from "#core/event.ts";
@@ -140,10 +140,12 @@ export interface EntryDocument {
   /** The name that the document's own place gives the cluster; the entry has to have it, too. */
   readonly name: string;
   readonly text: string;
+  /** Returns what is wrong with an entry that is whole, because of where it stands. */
+  readonly check?: (cluster: Cluster) => readonly EntryFault[];
 }
 
 /** Reads the text of one entry in YAML (or JSON). What is faulty has the name of its place, whatever it says itself. */
-export function parseEntryDocument({ document, name, text }: EntryDocument): Cluster | FaultyEntry {
+export function parseEntryDocument({ document, name, text, check }: EntryDocument): Cluster | FaultyEntry {
   const fault = ({ path, message, ...place }: EntryFault & Partial<Position>): ClustersFault => {
     const subject = [`cluster ${name}`, ...(path.length === 0 ? [] : [pathOf(path)])].join(": ");
     return { path: pathOf(path), ...place, subject, document, message };
@@ -152,8 +154,12 @@ export function parseEntryDocument({ document, name, text }: EntryDocument): Clu
   if (parsed.kind === "faults")
     return { name, faults: parsed.faults.map((each) => fault({ path: [], ...each })) };
   const { cluster, faults } = parseEntry(parsed.value);
-  if (cluster !== undefined && cluster.name === name) return cluster;
-  const all = cluster === undefined ? faults : [otherName(cluster.name, name)];
+  const ofCluster = (whole: Cluster): readonly EntryFault[] => [
+    ...(whole.name === name ? [] : [otherName(whole.name, name)]),
+    ...(check?.(whole) ?? []),
+  ];
+  const all = cluster === undefined ? faults : ofCluster(cluster);
+  if (cluster !== undefined && all.length === 0) return cluster;
   const placed = all.map((each) => fault({ ...each, ...parsed.positionOf(each.path) }));
   return { name, faults: placed.sort(byPosition) };
 }
@@ -177,10 +183,7 @@ export function clustersFileOf(entries: readonly (Cluster | FaultyEntry)[]): Clu
 }
 
 /** By its path in the entry. */
-interface EntryFault {
-  readonly path: readonly PropertyKey[];
-  readonly message: string;
-}
+type EntryFault = WrittenFault;
 
 function byPosition(a: Partial<Position>, b: Partial<Position>): number {
   return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);

@@ -144,11 +144,11 @@ export const oci = cloudKind({
   // Oracle throttles users, within a tenancy and a region.
   quotaKey: ({ auth, endpoints }) =>
     `oci ${endpoints?.iaas ?? regionNamed(auth.region)} ${auth.tenancy} ${auth.user}`,
-  // Instances carry no mark of a cluster, and load balancers its name, which no other has.
-  ownership: (config) => ({
+  // Instances carry no mark of a cluster, and load balancers its name.
+  ownership: (config, clusterName) => ({
     place: `tenancy ${config.auth.tenancy}, region ${regionNamed(config.auth.region)}, compartments ${[...compartmentsOf(config)].sort().join(" ")}`,
     isPlaceCertain: true,
-    marks: [],
+    marks: [`load balancer tag of cluster ${clusterName}`],
     network: config.vcn === undefined ? undefined : { kind: "id", value: config.vcn },
     takesUnmarked: true,
   }),

@@ -1,4 +1,5 @@
 import { ClustersFileError, isFile } from "#config/clusters-file.ts";
+import type { AllowedSecrets } from "#config/home/entry-references.ts";
 import { fileHome } from "#config/home/file.ts";
 import type { ClusterHome, ClustersOfHome } from "#config/home/home.ts";
 import { pathOfParameters, ssmHome } from "#config/home/ssm/ssm-home.ts";
@@ -10,10 +11,14 @@ export type OpenFurther = (reference: string) => ClusterHome | undefined;
  * The home that `--clusters-file` or CLUSTERS_FILE names: `ssm:/PATH/`, what `further` opens, or a file. What names none is a home
  * that nobody can read, so that it is reported where others are.
  */
-export function openHome(reference: string, further: OpenFurther = () => undefined): ClusterHome {
+export function openHome(
+  reference: string,
+  allowedSecrets: AllowedSecrets,
+  further: OpenFurther = () => undefined,
+): ClusterHome {
   if (isFile(reference)) return fileHome(reference);
   const path = pathOfParameters(reference);
-  if (path !== undefined) return ssmHome(path);
+  if (path !== undefined) return ssmHome(path, { allowedSecrets });
   return further(reference) ?? noHome(reference);
 }
 

@@ -1,3 +1,4 @@
+import { parseAllowedSecrets } from "#config/home/entry-references.ts";
 import type { ClustersOfHome } from "#config/home/home.ts";
 import { openHome } from "#config/home/open-home.ts";
 import { judgeAddresses } from "#functions/parts/judge-addresses.ts";
@@ -12,9 +13,9 @@ export interface DeployedClusters {
 
 /** The clusters of the home that CLUSTERS_FILE names; all of it rejects where that is not set. */
 export function clustersOfHome(environment: Readonly<Record<string, string | undefined>>): DeployedClusters {
-  const { CLUSTERS_FILE: reference, ALLOWED_NETWORKS: networks } = environment;
+  const { CLUSTERS_FILE: reference, ALLOWED_NETWORKS: networks, ALLOWED_SECRETS: secrets = "" } = environment;
   if (reference === undefined) return { clusters: NO_HOME, judgeAddress: judgeAddresses(networks, "file") };
-  const home = openHome(reference);
+  const home = openHome(reference, parseAllowedSecrets(secrets));
   return { clusters: home.byName(), judgeAddress: judgeAddresses(networks, home.kind) };
 }
 

@@ -77,6 +77,7 @@ locals {
     AWS_USE_FIPS_ENDPOINT       = tostring(var.fips)
     CLUSTERS_FILE               = var.clusters_path == null ? var.clusters_file : "ssm:${var.clusters_path}/"
     ALLOWED_NETWORKS            = join(",", var.allowed_networks)
+    ALLOWED_SECRETS             = join(",", var.allowed_secrets)
     OTEL_EXPORTER_OTLP_ENDPOINT = var.otlp_endpoint
     STOP_SWITCH                 = local.stop_switch_path == null ? "" : "ssm:${local.stop_switch_path}/"
     ADMISSION_PUBLIC_KEYS       = join(",", var.admission_public_keys)

@@ -66,6 +66,17 @@ variable "allowed_networks" {
   }
 }
 
+variable "allowed_secrets" {
+  description = "Prefixes of the secrets that entries in SSM may name."
+  type        = list(string)
+  default     = []
+
+  validation {
+    condition     = alltrue([for prefix in var.allowed_secrets : can(regex("^(ssm|secretsmanager):[^,[:space:]]+$", prefix))])
+    error_message = "allowed_secrets are prefixes such as secretsmanager:tenants/ or ssm:/tenants/."
+  }
+}
+
 variable "assume_role_arn" {
   description = "The role (or a pattern with *) of other accounts that clusters may name as roleArn; {function} in it is the name of whichever function assumes it."
   type        = string

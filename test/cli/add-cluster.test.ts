@@ -120,6 +120,14 @@ describeWithPart("moto", "a cluster that is added to parameters", (program) => {
     const { clusters } = await ssmHome("/add/clusters/").read();
     expect(clusters.map(({ name, server }) => [name, server])).toEqual([["blue", "https://10.1.2.3:6443"]]);
     await expect(add("blue", { clustersFile: "ssm:/add/clusters/" })).rejects.toThrow("is there already");
+    for (const [how, says] of [
+      ["{ kind: token-file, file: /run/token }", "signIn.relay.file: names a file"],
+      ["{ kind: token, from: { ssmParameter: /other/token } }", "signIn.relay.from: names the SSM parameter"],
+    ] as const) {
+      const adding = add("red", { clustersFile: "ssm:/add/clusters/", signIn: [`relay=${how}`] });
+      await expect(adding).rejects.toThrow(says);
+    }
+    expect((await ssmHome("/add/clusters/").read()).clusters).toHaveLength(1);
   });
 });
 

@@ -112,7 +112,7 @@ describeWithPart("control-plane", "tenants whose kubeconfigs lie in a management
       nodeStatusUpdateFrequencySeconds: 100_000,
     });
     const log = (line: Readonly<Record<string, unknown>>): void => void lines.push(line);
-    const home = await openAnyHome(reference, join(folder, "defaults.yaml"), []);
+    const home = await openAnyHome(reference, { clusterDefaults: join(folder, "defaults.yaml") }, []);
     follower = followClusters({
       home,
       content: await home.read(),
@@ -210,7 +210,7 @@ describeWithPart("control-plane", "tenants whose kubeconfigs lie in a management
 
   test("get a token from nobody but the API server of their entry", async () => {
     await putBlue();
-    const home = await openAnyHome(reference, join(folder, "defaults.yaml"), []);
+    const home = await openAnyHome(reference, { clusterDefaults: join(folder, "defaults.yaml") }, []);
     const [blue] = (await home.read()).clusters;
     if (blue === undefined) throw new Error("there is no blue");
     const elsewhere = { ...blue, server: tenants[1]?.server ?? "" };

@@ -195,6 +195,7 @@ describeWithPart("control-plane", "the page on hosted control planes, on a real 
         const home = kubernetesHome({
           ...{ reference: "kubernetes:", namespace: undefined },
           defaults: parseEntryDefaults("cloud: { provider: aws, region: eu-central-1 }", "defaults.yaml"),
+          annotations: ["name", "controllers", "cloud.vpc"],
           connect: async () => connect(await access(stage.plane, "admin")),
         });
         expect((await home.read()).clusters).toEqual([]);

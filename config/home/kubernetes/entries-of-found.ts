@@ -1,6 +1,10 @@
 import type { Cluster } from "#config/cluster.ts";
 import { type ClustersFile, clustersFileOf, type FaultyEntry, isFaulty } from "#config/clusters-file.ts";
-import { type EntryOfFoundOptions, entryOfFound } from "#config/home/kubernetes/entry-of-found.ts";
+import {
+  defaultName,
+  type EntryOfFoundOptions,
+  entryOfFound,
+} from "#config/home/kubernetes/entry-of-found.ts";
 import { describedBy, type FoundCluster, Secret } from "#config/home/kubernetes/found-cluster.ts";
 import type { Found } from "#config/home/kubernetes/sources.ts";
 import type { FoundControlPlane } from "#config/home/kubernetes/tenant-control-plane.ts";
@@ -11,7 +15,7 @@ import type { Transport } from "#kube/client/transport.ts";
 
 const SECRETS = { apiVersion: "v1", name: "secrets" } as const;
 
-/** The entries of all that was found. Two of one name are both faulty: nobody can tell which of them is meant. */
+/** The entries of all that was found, the oldest object's first. Of several with one name the oldest has it, the others are held. */
 export async function entriesOfFound(
   found: readonly Found[],
   transport: Transport,
@@ -23,21 +27,31 @@ export async function entriesOfFound(
       each.kind === "cluster" ? each.cluster : clusterOfControlPlane(each.plane, transport, signal),
     ),
   );
-  const read = clusters.map((cluster) => ({ place: cluster.place, entry: entryOfFound(cluster, options) }));
+  const byAge = clusters.toSorted((a, b) => a.createdAtMs - b.createdAtMs || (a.place < b.place ? -1 : 1));
+  const read = byAge.map((found) => ({ found, entry: entryOfFound(found, options) }));
   const byName = Map.groupBy(read, ({ entry }) => entry.name);
   return clustersFileOf(
-    read.map(({ entry, place }) => {
-      const twins = entry.name === undefined ? [] : (byName.get(entry.name) ?? []);
-      const others = twins.map((twin) => twin.place).filter((each) => each !== place);
-      return others.length === 0 ? entry : sameName(entry, place, others);
+    read.map(({ entry, found }) => {
+      const [oldest] = entry.name === undefined ? [] : (byName.get(entry.name) ?? []);
+      return oldest === undefined || oldest.found === found
+        ? entry
+        : sameName(entry, found, oldest.found.place, (name) => byName.has(name));
     }),
   );
 }
 
-function sameName(entry: Cluster | FaultyEntry, place: string, others: readonly string[]): FaultyEntry {
-  const message = `the same name as of ${others.join(", ")}; give one of them another by the annotation serverless-ccm.io/name`;
+/** It is reported under a name that is nobody else's, so that what is wrong with it is not the other cluster's. */
+function sameName(
+  entry: Cluster | FaultyEntry,
+  found: FoundCluster,
+  older: string,
+  isTaken: (name: string) => boolean,
+): FaultyEntry {
+  const { place } = found;
+  const message = `${entry.name} is the name of ${older}, which is older: this entry is held until the object has another one by the annotation serverless-ccm.io/name`;
   const fault = { path: "name", document: place, subject: `cluster ${entry.name}: name`, message };
-  return { name: entry.name, faults: [...(isFaulty(entry) ? entry.faults : []), fault] };
+  const name = isTaken(defaultName(found)) ? place : defaultName(found);
+  return { name, held: "SameName", faults: [...(isFaulty(entry) ? entry.faults : []), fault] };
 }
 
 /** A control plane by the Secret that it names; what of it is read besides where its API server is, is not kept. */

@@ -1,7 +1,9 @@
 import { Cluster } from "#config/cluster.ts";
 import { type ClustersFault, type FaultyEntry, isFaulty, parseEntryDocument } from "#config/clusters-file.ts";
+import { type AllowedSecrets, findRefusedReferences, NO_SECRETS } from "#config/home/entry-references.ts";
 import type { EntryDefaults } from "#config/home/kubernetes/entry-defaults.ts";
 import type { FoundCluster, SecretKey } from "#config/home/kubernetes/found-cluster.ts";
+import { isOwnershipByName } from "#config/ownership.ts";
 import type { SignIn } from "#config/sign-in/kinds.ts";
 import { parseYaml } from "#config/yaml-text.ts";
 import { ClusterName } from "#core/event.ts";
@@ -14,10 +16,16 @@ export interface EntryOfFoundOptions {
   readonly home: string;
   /** What entries say that nothing else says, as the operator wrote it. */
   readonly defaults: EntryDefaults;
+  /** Keys of annotations that count, as whoever may write the object decides them; those of `DEFAULT_ANNOTATIONS` without it. */
+  readonly annotations?: readonly string[] | undefined;
+  /** Whether whole entries in Secrets are read, which may name any API server and way to sign in. */
+  readonly readsEntriesInSecrets?: boolean | undefined;
+  /** Which secrets such an entry may name; none without it. */
+  readonly allowedSecrets?: AllowedSecrets | undefined;
 }
 
-/** The keys of an entry that annotations may give, `serverless-ccm.io/` before each; `controllers` with commas between. */
-const ANNOTATED = [
+/** The keys of an entry that annotations can give, `serverless-ccm.io/` before each; `controllers` with commas between. */
+export const ANNOTATED = [
   "name",
   "cloud.provider",
   "cloud.region",
@@ -27,12 +35,15 @@ const ANNOTATED = [
 ] as const;
 const PREFIX = "serverless-ccm.io/";
 
+/** Keys of annotations that count by default: they change nothing of what is the cluster's in the cloud. */
+export const DEFAULT_ANNOTATIONS: readonly string[] = ["name", "controllers"];
+
 /** The entry of a cluster that was found: what the operator's defaults say, what annotations say, and the API server. */
 export function entryOfFound(found: FoundCluster, options: EntryOfFoundOptions): Cluster | FaultyEntry {
   const { described, annotations } = found;
-  if (described.kind === "entry") return entryOfText(found, described.text);
-  const annotated = annotatedOf(annotations);
-  const own = annotated.values.get("name") ?? `${found.namespace}.${found.ownName}`;
+  if (described.kind === "entry") return entryOfText(found, described.text, options);
+  const annotated = annotatedOf(annotations, options.annotations ?? DEFAULT_ANNOTATIONS);
+  const own = annotated.values.get("name") ?? defaultName(found);
   const name = ClusterName.safeParse(own).success ? own : undefined;
   const faults = [...annotated.faults];
   if (name === undefined)
@@ -43,18 +54,42 @@ export function entryOfFound(found: FoundCluster, options: EntryOfFoundOptions):
       ? entryWritten(name, found, described, annotated.values, options)
       : {};
   const parsed = Cluster.safeParse(written);
+  if (parsed.success && annotated.values.has("name") && options.annotations?.includes("name") !== true)
+    faults.push(...faultsOfChosenName(parsed.data));
   if (parsed.success && faults.length === 0) return parsed.data;
   const ofEntry = name && described.kind === "server" ? (parsed.error?.issues ?? []) : [];
   const all = [...faults, ...ofEntry.map(({ path, message }) => ({ path: pathOf(path), message }))];
   return { name, faults: all.map((fault) => placed(fault, name, found)) };
 }
 
+/** The name of a cluster for which nothing says another one. */
+export function defaultName({ namespace, ownName }: Pick<FoundCluster, "namespace" | "ownName">): string {
+  return `${namespace}.${ownName}`;
+}
+
+/** A name decides what of the cloud is the cluster's where no tag is configured. */
+function faultsOfChosenName(cluster: Cluster): readonly ClustersFault[] {
+  if (!isOwnershipByName(cluster)) return [];
+  const message = `annotation ${PREFIX}name does not count here, as machines and load balancers are told to be the cluster's by its name: give cloud.clusterTag in --cluster-defaults, or name in --cluster-annotations where whoever writes the object is trusted`;
+  return [{ path: "name", message }];
+}
+
 /** An entry that stands whole in a Secret has the name that it says. */
-function entryOfText(found: FoundCluster, text: string): Cluster | FaultyEntry {
+function entryOfText(
+  found: FoundCluster,
+  text: string,
+  { home, readsEntriesInSecrets = false, allowedSecrets = NO_SECRETS }: EntryOfFoundOptions,
+): Cluster | FaultyEntry {
+  if (!readsEntriesInSecrets) {
+    const name = defaultName(found);
+    return { name, faults: [placed({ path: "", message: ENTRIES_ARE_OFF }, name, found)] };
+  }
+  const management = { home, namespace: found.namespace };
+  const check = (cluster: Cluster) => findRefusedReferences(cluster, { allowedSecrets, management });
   const parsed = parseYaml(text);
   const written = parsed.kind === "value" ? Object(parsed.value)["name"] : undefined;
   const name = ClusterName.safeParse(written).data;
-  const entry = parseEntryDocument({ document: found.place, name: name ?? found.ownName, text });
+  const entry = parseEntryDocument({ document: found.place, name: name ?? found.ownName, text, check });
   return isFaulty(entry) ? { ...entry, name } : entry;
 }
 
@@ -105,20 +140,26 @@ function mintedSignIns(home: string, secret: SecretKey, given: object): Readonly
   return Object.fromEntries(roles.filter((role) => !(role in given)).map((role) => [role, how]));
 }
 
+const ENTRIES_ARE_OFF =
+  "is a whole entry in a Secret, which is not read: whoever may write the Secret would choose API server, sign-ins and cloud. Put the kubeconfig there under `kubeconfig`, or start with --entries-in-secrets where nobody else than the operator writes Secrets";
+
 interface Annotated {
   readonly values: ReadonlyMap<string, string>;
   readonly faults: readonly ClustersFault[];
 }
 
-function annotatedOf(annotations: Readonly<Record<string, string>>): Annotated {
+function annotatedOf(annotations: Readonly<Record<string, string>>, counting: readonly string[]): Annotated {
   const values = new Map<string, string>();
   const faults: ClustersFault[] = [];
   const known: readonly string[] = ANNOTATED;
   for (const [annotation, value] of Object.entries(annotations)) {
     if (!annotation.startsWith(PREFIX)) continue;
     const key = annotation.slice(PREFIX.length);
-    if (known.includes(key)) values.set(key, value);
-    else {
+    if (counting.includes(key) && known.includes(key)) values.set(key, value);
+    else if (known.includes(key)) {
+      const message = `annotation ${PREFIX}${key} does not count: whoever may write the object would decide it. Give ${key} in --cluster-defaults, or name it in --cluster-annotations (such as ${[...counting, key].join(",")})`;
+      faults.push({ path: key, message });
+    } else {
       const meant = nearest(key, known);
       const hint = meant === undefined ? `known are ${known.join(", ")}` : `did you mean ${PREFIX}${meant}?`;
       faults.push({ path: key, message: `unknown annotation; ${hint}` });

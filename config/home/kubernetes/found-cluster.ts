@@ -8,6 +8,8 @@ export interface FoundCluster {
   readonly namespace: string;
   /** The cluster's own name in its namespace. */
   readonly ownName: string;
+  /** When the API server of the management cluster made the object, in milliseconds since the epoch. */
+  readonly createdAtMs: number;
   readonly annotations: Readonly<Record<string, string>>;
   readonly described: Described;
 }
@@ -44,9 +46,21 @@ const strings = z
   .nullish()
   .transform((map) => map ?? {});
 
+/** A time of the API server's; what is none counts as the youngest. */
+export const CreationTime = z.unknown().transform((time) => {
+  const ms = typeof time === "string" ? Date.parse(time) : Number.NaN;
+  return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms;
+});
+
 /** The part of a Secret that is read. */
 export const Secret = z.object({
-  metadata: z.object({ name: z.string(), namespace: z.string(), labels: strings, annotations: strings }),
+  metadata: z.object({
+    name: z.string(),
+    namespace: z.string(),
+    labels: strings,
+    annotations: strings,
+    creationTimestamp: CreationTime,
+  }),
   data: strings,
 });
 type Secret = z.output<typeof Secret>;
@@ -55,9 +69,9 @@ type Secret = z.output<typeof Secret>;
 export function clusterOfLabelledSecret(object: unknown): FoundCluster | undefined {
   const secret = Secret.safeParse(object).data;
   if (secret === undefined) return undefined;
-  const { name, namespace, annotations } = secret.metadata;
+  const { name, namespace, annotations, creationTimestamp: createdAtMs } = secret.metadata;
   const place = `secret ${namespace}/${name}`;
-  const found = { place, namespace, ownName: name, annotations };
+  const found = { place, namespace, ownName: name, createdAtMs, annotations };
   const entry = secret.data["entry"];
   if (entry !== undefined) return { ...found, described: { kind: "entry", text: decoded(entry) } };
   const key = KUBECONFIG_KEYS.find((each) => secret.data[each] !== undefined);
@@ -73,11 +87,11 @@ export function clusterOfCapiSecret(object: unknown): FoundCluster | undefined {
   const secret = Secret.safeParse(object).data;
   const ownName = secret?.metadata.labels[CAPI_LABEL];
   if (secret === undefined || ownName === undefined) return undefined;
-  const { name, namespace, annotations, labels } = secret.metadata;
+  const { name, namespace, annotations, labels, creationTimestamp: createdAtMs } = secret.metadata;
   // Beside it there are the authority's key and others that are nobody's business; a label of ours makes it ours already.
   if (name !== `${ownName}-kubeconfig` || labels[CLUSTER_LABEL] !== undefined) return undefined;
   const place = `secret ${namespace}/${name}`;
-  return { place, namespace, ownName, annotations, described: describedBy(secret, "value") };
+  return { place, namespace, ownName, createdAtMs, annotations, described: describedBy(secret, "value") };
 }
 
 /** What a Secret with a kubeconfig says of its cluster: where it is and how it is known, and where the rest stands. */

@@ -1,7 +1,7 @@
 import { type ClustersFile, ClustersFileError } from "#config/clusters-file.ts";
 import type { ClusterHome, ClustersOfHome } from "#config/home/home.ts";
 import { entriesOfFound } from "#config/home/kubernetes/entries-of-found.ts";
-import type { EntryDefaults } from "#config/home/kubernetes/entry-defaults.ts";
+import type { EntryOfFoundOptions } from "#config/home/kubernetes/entry-of-found.ts";
 import { followFound } from "#config/home/kubernetes/follow-found.ts";
 import { type Found, isServed, type Source, sourcesIn } from "#config/home/kubernetes/sources.ts";
 import { createOwnershipGuard } from "#config/ownership.ts";
@@ -10,14 +10,13 @@ import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { listAll } from "#kube/follow/list.ts";
 
-export interface KubernetesHomeOptions {
+export interface KubernetesHomeOptions extends Omit<EntryOfFoundOptions, "home"> {
   /** As `--clusters-file` names it. */
   readonly reference: string;
   /** Where clusters are looked for; in all namespaces without it. */
   readonly namespace: string | undefined;
   /** Opens a connection to the management cluster's API server, which is closed after use. */
   readonly connect: () => Promise<Transport>;
-  readonly defaults: EntryDefaults;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
 }
@@ -32,7 +31,8 @@ const FRESH_MS = 1_000;
 export function kubernetesHome(options: KubernetesHomeOptions): ClusterHome {
   const { reference, now = Date.now } = options;
   const sources = sourcesIn(options.namespace);
-  const entries = { home: reference, defaults: options.defaults };
+  const { defaults, annotations, readsEntriesInSecrets, allowedSecrets } = options;
+  const entries = { home: reference, defaults, annotations, readsEntriesInSecrets, allowedSecrets };
 
   const { hold } = createOwnershipGuard();
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { CAPI_LABEL, type SecretKey } from "#config/home/kubernetes/found-cluster.ts";
+import { CAPI_LABEL, CreationTime, type SecretKey } from "#config/home/kubernetes/found-cluster.ts";
 
 /** Kamaji's control planes of tenants. */
 export const TENANT_CONTROL_PLANES = {
@@ -13,7 +13,13 @@ const strings = z
   .transform((map) => map ?? {});
 
 const TenantControlPlane = z.object({
-  metadata: z.object({ name: z.string(), namespace: z.string(), labels: strings, annotations: strings }),
+  metadata: z.object({
+    name: z.string(),
+    namespace: z.string(),
+    labels: strings,
+    annotations: strings,
+    creationTimestamp: CreationTime,
+  }),
   status: z
     .object({
       controlPlaneEndpoint: z.string().nullish(),
@@ -27,6 +33,7 @@ export interface FoundControlPlane {
   readonly place: string;
   readonly namespace: string;
   readonly ownName: string;
+  readonly createdAtMs: number;
   readonly annotations: Readonly<Record<string, string>>;
   readonly secret: SecretKey;
   /** What Kamaji says of it; another one says that its kubeconfig may have changed. */
@@ -42,13 +49,14 @@ export function controlPlaneOf(object: unknown): FoundControlPlane | undefined {
   const secretName = plane?.status?.kubeconfig?.admin?.secretName;
   const endpoint = plane?.status?.controlPlaneEndpoint;
   if (plane === undefined || !secretName || !endpoint) return undefined;
-  const { name, namespace, labels, annotations } = plane.metadata;
+  const { name, namespace, labels, annotations, creationTimestamp } = plane.metadata;
   if (labels[CAPI_LABEL] !== undefined) return undefined;
   const secret = { namespace, name: secretName, key: KUBECONFIG_KEY };
   return {
     place: `tenantcontrolplane ${namespace}/${name}`,
     namespace,
     ownName: name,
+    createdAtMs: creationTimestamp,
     annotations,
     secret,
     endpoint,

@@ -1,5 +1,6 @@
 import type { Cluster } from "#config/cluster.ts";
 import { type ClustersFile, ClustersFileError, isFaulty } from "#config/clusters-file.ts";
+import type { AllowedSecrets } from "#config/home/entry-references.ts";
 import type { ClustersOfHome } from "#config/home/home.ts";
 import { entriesOfParameters, entryOfParameter } from "#config/home/ssm/entries-of-parameters.ts";
 import { MAX_NAMES_AT_ONCE, type Parameter, type ParameterStore } from "#config/home/ssm/parameter-store.ts";
@@ -10,6 +11,7 @@ export interface ParametersByNameOptions {
   readonly home: string;
   /** Ends with `/`. */
   readonly path: string;
+  readonly allowedSecrets: AllowedSecrets;
   readonly store: () => Promise<ParameterStore>;
   readonly readAll: () => Promise<ClustersFile>;
   /** Milliseconds since the epoch. */
@@ -36,13 +38,13 @@ interface Kept<Value> {
 
 /** The clusters of parameters as a warm function reads them: the one of an event by its name, all of them for a sweep. */
 export function parametersByName(options: ParametersByNameOptions): ClustersOfHome {
-  const { home, path, now } = options;
+  const { home, path, allowedSecrets, now } = options;
   const one = remembered(
     options,
     () => KEPT_MS,
     async (name) => {
       const parameter = await (await options.store()).get(`${path}${name}`);
-      return parameter === undefined ? undefined : entryOfParameter(path, parameter);
+      return parameter === undefined ? undefined : entryOfParameter(path, parameter, allowedSecrets);
     },
   );
   const keptMsOfAll = ({ clusters, faulty }: ClustersFile): number =>
@@ -72,7 +74,7 @@ export function parametersByName(options: ParametersByNameOptions): ClustersOfHo
           })),
         );
       }
-      return entriesOfParameters(path, found).clusters;
+      return entriesOfParameters(path, found, allowedSecrets).clusters;
     },
     // A thousand functions that start at once would ask for a thousand lists.
     ahead: async () => [],

@@ -1,4 +1,5 @@
 import type { ClustersFile } from "#config/clusters-file.ts";
+import { type AllowedSecrets, NO_SECRETS } from "#config/home/entry-references.ts";
 import type { ClusterHome } from "#config/home/home.ts";
 import { entriesOfParameters } from "#config/home/ssm/entries-of-parameters.ts";
 import { followParameters } from "#config/home/ssm/follow-parameters.ts";
@@ -10,6 +11,8 @@ import { createOwnershipGuard } from "#config/ownership.ts";
 
 /** What the home touches. */
 export interface SsmHomeOptions {
+  /** None but those below the home's own path without it. */
+  readonly allowedSecrets?: AllowedSecrets;
   /** Made on first use. */
   readonly store?: () => Promise<ParameterStore>;
   /** Milliseconds since the epoch. */
@@ -27,7 +30,7 @@ export function pathOfParameters(reference: string): string | undefined {
 /** The parameters of SSM right under a path as a home: each is one entry, and has the cluster's name. */
 export function ssmHome(path: string, options: SsmHomeOptions = {}): ClusterHome {
   const home = `ssm:${path}`;
-  const { now = Date.now, random = Math.random } = options;
+  const { allowedSecrets = NO_SECRETS, now = Date.now, random = Math.random } = options;
   let opened: Promise<ParameterStore> | undefined;
   const store = (): Promise<ParameterStore> => {
     opened ??= (options.store ?? openStore)();
@@ -42,7 +45,7 @@ export function ssmHome(path: string, options: SsmHomeOptions = {}): ClusterHome
         throw parametersError(home, "ssm:GetParametersByPath", error);
       });
     if (parameters.length === 0) throw noParameters(home);
-    return entriesOfParameters(path, parameters);
+    return entriesOfParameters(path, parameters, allowedSecrets);
   }
 
   return {
@@ -54,7 +57,7 @@ export function ssmHome(path: string, options: SsmHomeOptions = {}): ClusterHome
     byName() {
       const guard = createOwnershipGuard();
       const readAll = async () => guard.hold(await read());
-      return parametersByName({ home, path, store, readAll, now, random });
+      return parametersByName({ home, path, allowedSecrets, store, readAll, now, random });
     },
   };
 }

@@ -21,7 +21,7 @@ export interface OwnedHome {
 export const entryNamed = (name: string, difference: Partial<ClusterEntry> = {}): ClusterEntry => ({
   name,
   server: `https://api.${name}.example`,
-  cloud: { provider: "memory", instancesFile: "instances.json" },
+  cloud: { provider: "no-cloud" },
   ...difference,
 });
 

@@ -77,12 +77,14 @@ const ROWS = [
       clustersPath: "/ccm/clusters",
       allowedNetworks: "10.0.0.0/8,!10.1.0.0/16",
       admissionPublicKeys: `${PUBLIC_KEY},${PUBLIC_KEY}`,
+      allowedSecrets: "secretsmanager:tenants/,ssm:/tenants/",
     },
     variables: {
       controllers: ["route", "tagging", "csr"],
       clusters_path: "/ccm/clusters",
       allowed_networks: ["10.0.0.0/8", "!10.1.0.0/16"],
       admission_public_keys: [PUBLIC_KEY, PUBLIC_KEY],
+      allowed_secrets: ["secretsmanager:tenants/", "ssm:/tenants/"],
     },
   },
   {

@@ -1,5 +1,8 @@
+import { readFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import type { ClustersFile } from "#config/clusters-file.ts";
 import { parseEntryDefaults } from "#config/home/kubernetes/entry-defaults.ts";
 import { CAPI_LABEL, CAPI_TYPE, CLUSTER_LABEL } from "#config/home/kubernetes/found-cluster.ts";
@@ -27,6 +30,11 @@ const KUBECONFIG = kubeconfigText(
   { "certificate-authority-data": AUTHORITY },
 );
 
+const MANAGEMENT = new URL("../../../../infra/management/", import.meta.url);
+
+/** API servers tell the time of creation by the second. */
+const untilNextSecond = (): Promise<void> => delay(1_050);
+
 describeWithPart("control-plane", "a management cluster", (binaries) => {
   let stage: ManagementStage;
   beforeAll(async () => {
@@ -35,7 +43,7 @@ describeWithPart("control-plane", "a management cluster", (binaries) => {
   afterAll(() => stage.close());
 
   describeHome("labelled Secrets", async () => {
-    const { namespace, home } = await stage.openNamespace();
+    const { namespace, home } = await stage.openNamespace(undefined, { readsEntriesInSecrets: true });
     const path = `/api/v1/namespaces/${namespace}/secrets`;
     return {
       home,
@@ -85,8 +93,12 @@ describeWithPart("control-plane", "a management cluster", (binaries) => {
 
   describe("what is found", () => {
     /** What a home comes to with these Secrets, and that nothing of a credential is among it. */
-    async function foundWith(defaults: string | undefined, ...secrets: Omit<WrittenSecret, "namespace">[]) {
-      const { namespace, home } = await stage.openNamespace(defaults);
+    async function foundWith(
+      given: string | undefined | { readonly defaults?: string; readonly annotations: readonly string[] },
+      ...secrets: Omit<WrittenSecret, "namespace">[]
+    ) {
+      const { defaults, ...settings } = typeof given === "object" ? given : { defaults: given };
+      const { namespace, home } = await stage.openNamespace(defaults, settings);
       for (const secret of secrets) await stage.putSecret({ namespace, ...secret });
       const content = await home.read();
       expect(JSON.stringify(content)).not.toContain(SECRET_TOKEN);
@@ -105,7 +117,8 @@ describeWithPart("control-plane", "a management cluster", (binaries) => {
         "serverless-ccm.io/controllers": "cloud-node-controller,csr-approver",
       };
       const secret = { name: "blue-secret", labels: LABELS, annotations, data: { kubeconfig: KUBECONFIG } };
-      const { namespace, content } = await foundWith(defaults, secret);
+      const counting = ["name", "controllers", "cloud.vpc"];
+      const { namespace, content } = await foundWith({ defaults, annotations: counting }, secret);
       const minted = {
         kind: "minted-token",
         management: `kubernetes:?namespace=${namespace}`,
@@ -201,18 +214,78 @@ describeWithPart("control-plane", "a management cluster", (binaries) => {
         expect(told).toContain(says);
     });
 
-    test("two of one name are both faulty, and say whose name it is", async () => {
+    test("of two with one name the older has it, and the other one is held under its own", async () => {
       const annotations = { "serverless-ccm.io/name": "blue" };
-      const { namespace, content } = await foundWith(
-        undefined,
-        { name: "one", labels: LABELS, annotations, data: { value: KUBECONFIG } },
-        { name: "two", labels: LABELS, annotations, data: { value: KUBECONFIG } },
-      );
-      expect(content.clusters).toEqual([]);
-      expect(faultsIn(content).sort()).toEqual([
-        expect.stringContaining(`the same name as of secret ${namespace}/two`),
-        expect.stringContaining(`the same name as of secret ${namespace}/one`),
+      const { namespace, home } = await stage.openNamespace();
+      const put = (name: string) =>
+        stage.putSecret({ namespace, name, labels: LABELS, annotations, data: { value: KUBECONFIG } });
+      await put("victim");
+      await untilNextSecond();
+      await put("attacker");
+      const content = await home.read();
+      expect(content.clusters.map(({ name, signIn }) => [name, signIn.relay])).toEqual([
+        ["blue", expect.objectContaining({ secret: `${namespace}/victim` })],
       ]);
+      expect(content.faulty).toMatchObject([{ name: `${namespace}.attacker`, held: "SameName" }]);
+      expect(faultsIn(content)).toEqual([
+        expect.stringContaining(`blue is the name of secret ${namespace}/victim, which is older`),
+      ]);
+    });
+
+    test("of two with one tag of the operator's defaults the older is served, the other one held", async () => {
+      const manifest = await readFile(new URL("kubernetes-home/cluster-defaults.yaml", MANAGEMENT), "utf8");
+      const defaults: string = parse(manifest).data["cluster-defaults.yaml"];
+      const teams = [await stage.openNamespace(), await stage.openNamespace()].map((each) => each.namespace);
+      const labels = { [CAPI_LABEL]: "prod" };
+      for (const namespace of teams) {
+        const data = { value: KUBECONFIG };
+        await stage.putSecret({ namespace, name: "prod-kubeconfig", type: CAPI_TYPE, labels, data });
+        await untilNextSecond();
+      }
+      const home = kubernetesHome({
+        reference: "kubernetes:",
+        namespace: undefined,
+        defaults: parseEntryDefaults(defaults, "defaults.yaml"),
+        connect: async () => connect(await access(stage.plane, "admin")),
+      });
+      const { clusters, faulty } = await home.read();
+      const ours = <Named extends { readonly name: string | undefined }>(all: readonly Named[]) =>
+        all.filter(({ name }) => teams.some((team) => name === `${team}.prod`));
+      expect(ours(clusters).map(({ name, cloud }) => [name, Object(cloud)["clusterTag"]])).toEqual([
+        [`${teams[0]}.prod`, "prod"],
+      ]);
+      expect(ours(faulty)).toMatchObject([{ name: `${teams[1]}.prod`, held: "SameOwnership" }]);
+    });
+
+    test("an entry in a Secret is read where the operator says so alone, and names no file and no secret", async () => {
+      const relay = { kind: "token-file", file: "/var/run/secrets/kubernetes.io/serviceaccount/token" };
+      const entry = { name: "red", server: "https://attacker.example", cloud: { provider: "no-cloud" } };
+      const data = { entry: JSON.stringify({ ...entry, signIn: { relay } }) };
+      const secret = { name: "red", labels: LABELS, data };
+      const { namespace, content } = await foundWith(undefined, secret);
+      expect(content.clusters).toEqual([]);
+      expect(faultsIn(content)).toEqual([
+        expect.stringMatching(/whole entry in a Secret.*--entries-in-secrets/),
+      ]);
+      const on = await stage.openNamespace(undefined, { readsEntriesInSecrets: true });
+      await stage.putSecret({ namespace: on.namespace, ...secret });
+      expect(faultsIn(await on.home.read())).toEqual([
+        expect.stringContaining(`secret ${on.namespace}/red: cluster red: signIn.relay.file: names a file`),
+      ]);
+      const minted = (key: object) => ({
+        signIn: { relay: { kind: "minted-token", key: "value", ...key } },
+      });
+      const own = { management: `kubernetes:?namespace=${on.namespace}`, secret: `${on.namespace}/x` };
+      for (const [key, says] of [
+        [{ ...own, management: "kubernetes:/etc/admin.kubeconfig" }, "another management cluster"],
+        [{ ...own, secret: `${namespace}/victim-kubeconfig` }, "is not in the namespace"],
+        [own, undefined],
+      ] as const) {
+        const written = { entry: JSON.stringify({ ...entry, ...minted(key) }) };
+        await stage.putSecret({ namespace: on.namespace, name: "red", labels: LABELS, data: written });
+        const faults = faultsIn(await on.home.read());
+        expect(faults).toEqual(says === undefined ? [] : [expect.stringContaining(says)]);
+      }
     });
   });
 

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ClusterHome } from "#config/home/home.ts";
 import { type EntryDefaults, parseEntryDefaults } from "#config/home/kubernetes/entry-defaults.ts";
+import type { EntryOfFoundOptions } from "#config/home/kubernetes/entry-of-found.ts";
 import { kubernetesHome } from "#config/home/kubernetes/kubernetes-home.ts";
 import {
   type ControlPlaneBinaries,
@@ -18,7 +19,10 @@ export interface ManagementStage {
   readonly plane: KubeApiserver;
   readonly admin: Transport;
   /** Makes a namespace, and the home of what is in it. */
-  openNamespace(defaults?: string): Promise<{ readonly namespace: string; readonly home: ClusterHome }>;
+  openNamespace(
+    defaults?: string,
+    settings?: Omit<EntryOfFoundOptions, "home" | "defaults">,
+  ): Promise<{ readonly namespace: string; readonly home: ClusterHome }>;
   /** Writes a Secret, made or changed. */
   putSecret(secret: WrittenSecret): Promise<void>;
   /** Sends a request as the administrator of the management cluster; rejects unless the answer is of the 200s. */
@@ -62,7 +66,7 @@ export async function startManagement(binaries: ControlPlaneBinaries): Promise<M
     plane,
     admin,
     ask,
-    async openNamespace(defaults = DEFAULTS) {
+    async openNamespace(defaults = DEFAULTS, settings = {}) {
       namespaces += 1;
       const namespace = `test-${namespaces}`;
       await ask("POST", "/api/v1/namespaces", {
@@ -75,6 +79,7 @@ export async function startManagement(binaries: ControlPlaneBinaries): Promise<M
         reference: `kubernetes:?namespace=${namespace}`,
         namespace,
         defaults: parsed,
+        ...settings,
         connect: async () => connect(options),
         now: () => performance.now(),
       });

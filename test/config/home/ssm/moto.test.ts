@@ -1,9 +1,10 @@
-import { afterAll, beforeAll } from "vitest";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { createParameterStore } from "#clouds/aws/parameter-store.ts";
 import { createParameterWriter } from "#clouds/aws/write-parameters.ts";
 import type { ParameterStore } from "#config/home/ssm/parameter-store.ts";
 import { ssmHome } from "#config/home/ssm/ssm-home.ts";
-import { describeHome, type OwnedHome } from "#test/config/home/contract.ts";
+import { describeHome, entryNamed, type OwnedHome } from "#test/config/home/contract.ts";
 import { type Moto, startMoto } from "#test/setup/moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
@@ -55,4 +56,24 @@ describeWithPart("moto", "parameters of moto", (program) => {
   afterAll(() => moto.close());
 
   describeHome("parameters of SSM", openParameters);
+
+  test("of two parameters with one tag the one that was written last is held, whatever their names", async () => {
+    const home = ssmHome("/aged/clusters/");
+    const cloud = { provider: "aws", region: "eu-central-1", clusterTag: "prod" } as const;
+    const put = (name: string) =>
+      createParameterWriter().put(
+        `/aged/clusters/${name}`,
+        JSON.stringify(entryNamed(name, { cloud })),
+        true,
+      );
+    await put("b");
+    // Times of the emulator are of seconds.
+    await delay(1_050);
+    await put("a");
+    const { clusters, faulty } = await home.read();
+    expect([clusters.map(({ name }) => name), faulty]).toMatchObject([
+      ["b"],
+      [{ name: "a", held: "SameOwnership" }],
+    ]);
+  });
 });
