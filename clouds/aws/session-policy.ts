@@ -27,7 +27,12 @@ export interface PolicyCluster {
   readonly legacyClusterTag: boolean;
   readonly routeTableIDs?: readonly string[] | undefined;
   readonly sessionPolicy: SessionPolicyMode;
-  readonly allow: object;
+  readonly allow: {
+    readonly nodeSecurityGroups?: readonly (
+      | string
+      | { readonly tag: string; readonly value?: string | undefined }
+    )[];
+  };
 }
 
 /** AWS takes no longer inline session policy, in characters. */
@@ -161,8 +166,7 @@ function creations(cluster: PolicyCluster): readonly Statement[] {
  * account without one, as they were before there was a policy; and listeners that an old stock controller left without any tag.
  */
 function onNodeGroups(cluster: PolicyCluster): readonly Statement[] {
-  const listed = nodeSecurityGroups(cluster).map((id) => ec2(`security-group/${id}`));
-  if (cluster.sessionPolicy === "strict") return listed.length === 0 ? [] : [allow([RULES], listed)];
+  if (cluster.sessionPolicy === "strict") return onListedGroups(cluster);
   return [
     allow([RULES], ec2(GROUPS), inVpc(cluster)),
     allow(
@@ -173,11 +177,20 @@ function onNodeGroups(cluster: PolicyCluster): readonly Statement[] {
   ];
 }
 
-function nodeSecurityGroups({ allow: given }: PolicyCluster): readonly string[] {
-  const { nodeSecurityGroups: listed = [] } = given as {
-    readonly nodeSecurityGroups?: readonly unknown[];
-  };
-  return listed.filter((each): each is string => typeof each === "string");
+/** By ARN, in which an asterisk stands for what the list means by it; or by the tag that the list names. */
+function onListedGroups({ allow: { nodeSecurityGroups = [] } }: PolicyCluster): readonly Statement[] {
+  const ids = nodeSecurityGroups.filter((each) => typeof each === "string");
+  const tags = nodeSecurityGroups.filter((each) => typeof each !== "string");
+  const byId = ids.map((id) => ec2(`security-group/${id}`));
+  return [
+    ...(byId.length === 0 ? [] : [allow([RULES], byId)]),
+    ...tags.map(({ tag, value }) => {
+      const key = `aws:ResourceTag/${tag}`;
+      const condition =
+        value === undefined ? { Null: { [key]: "false" } } : { StringEquals: { [key]: value } };
+      return allow([RULES], ec2(GROUPS), condition);
+    }),
+  ];
 }
 
 /** AWS asks for the change of an interface on the instance, too, that it is attached to, and tells no attribute there. */

@@ -57,7 +57,7 @@ describe("a cluster that is added", () => {
     expect(clusters[1]).toMatchObject({
       server: "https://10.1.2.3:6443",
       certificateAuthorityData: AUTHORITY,
-      cloud: { provider: "aws", region: "eu-central-1", vpc: "vpc-0a" },
+      cloud: { provider: "aws", region: "eu-central-1", vpc: "vpc-0a", sessionPolicy: "strict" },
       controllers: ["cloud-node-controller", "csr-approver"],
       signIn: { functions: { kind: "eks", clusterName: "blue" } },
     });

@@ -7,12 +7,19 @@ import {
   TerminateInstancesCommand,
 } from "@aws-sdk/client-ec2";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { sessionPolicy } from "#clouds/aws/session-policy.ts";
 import { TAG, TAGS, type TagsQuestion, UNTAG } from "#core/tagging/model.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { type AwsHttpWorld, awsHttpWorld } from "#test/clouds/aws/http-world.ts";
+import { enforceSession } from "#test/clouds/aws/iam/enforce.ts";
+import { deployedStatements, type Session } from "#test/clouds/aws/iam/simulate.ts";
 import { type AwsWorld, awsWorld, CLUSTER_TAG } from "#test/clouds/aws/load-balancer-world.ts";
 import { IMAGE_ID } from "#test/clouds/aws/moto/make-network.ts";
-import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
+import {
+  type Authorization,
+  type MendedMoto,
+  startMendedMoto,
+} from "#test/clouds/aws/moto/start-mended-moto.ts";
 import { type RoutesUnderTest, startRoutes } from "#test/functions/routes/routes-under-test.ts";
 import { CHECKED_WITHOUT_A_CALL, grantedTo, permissionOf } from "#test/infra/iam-roles.ts";
 import { OPERATIONS, type Operation } from "#test/killing/aws/operations.ts";
@@ -35,15 +42,20 @@ describeWithPart("moto", "the function service", (program) => {
   afterAll(() => stage?.close());
 
   test(
-    "sends each action that its role grants, and no other",
+    "sends each action that its role grants, and no other, in sessions that are narrowed to its cluster",
     async () => {
       const sent = new Set<string>();
       const { moto } = stage.world;
+      const session = await narrowedSession(stage.world);
+      const enforced = enforceSession(session, moto);
+      let authorization: Authorization | undefined = enforced.authorization;
       const watched: Stage<AwsWorld> = {
         ...stage,
         async invoke(options) {
           moto.forgetCalls();
+          moto.setAuthorization(authorization);
           const invoked = await stage.invoke(options);
+          moto.setAuthorization(undefined);
           for (const { name } of moto.calls()) sent.add(permissionOf(name));
           return invoked;
         },
@@ -59,7 +71,11 @@ describeWithPart("moto", "the function service", (program) => {
         await stage.tidy(madeOn(stage, operation.cloud ?? {}));
         for (const { name } of moto.calls()) sent.add(permissionOf(name));
       }
+      expect(enforced.refused()).toEqual([]);
+      expect(enforced.allowed()).toBeGreaterThan(100);
       await stage.clear();
+      // Proven by its interfaces, which no policy can say: strict sessions are for groups that are tagged or listed.
+      authorization = undefined;
       await untagNodeGroup(stage.world);
       const [first] = OPERATIONS.filter(isNeeded);
       if (first !== undefined) await arrange(watched, first);
@@ -146,6 +162,21 @@ async function untagNodeGroup({ aws, network }: AwsWorld): Promise<void> {
 }
 
 /** A load balancer is made before each of these, and deleted after it. */
+/** The role of the deployment, and a strict policy for the cluster that is played. */
+async function narrowedSession({ network }: AwsWorld): Promise<Session> {
+  const policy = sessionPolicy(
+    {
+      vpc: network.vpc,
+      clusterTag: CLUSTER_TAG,
+      legacyClusterTag: false,
+      sessionPolicy: "strict",
+      allow: {},
+    },
+    "service",
+  );
+  return { statements: await deployedStatements("ServiceFunctionRole"), policy };
+}
+
 function isNeeded({ name }: Operation): boolean {
   return /: other/.test(name);
 }

@@ -156,6 +156,20 @@ const ROWS: readonly (readonly [
     true,
   ],
   [
+    "a rule on a group whose tag is listed",
+    "service",
+    { allow: { nodeSecurityGroups: [{ tag: "role", value: "nodes" }] } },
+    { action: INGRESS, resource: GROUP, tags: { role: "nodes" }, context: IN_VPC },
+    true,
+  ],
+  [
+    "a rule on a group whose tag is listed with another value",
+    "service",
+    { allow: { nodeSecurityGroups: [{ tag: "role", value: "nodes" }] } },
+    { action: INGRESS, resource: GROUP, tags: { role: "database" }, context: IN_VPC },
+    false,
+  ],
+  [
     "the deletion of a listed group",
     "service",
     { allow: { nodeSecurityGroups: ["sg-1"] } },

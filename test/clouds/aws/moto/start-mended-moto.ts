@@ -53,6 +53,9 @@ export interface Gate {
   leave(call: Call): boolean;
 }
 
+/** Says why a call that has come through the gate is refused; undefined where it may land. */
+export type Authorization = (call: Call) => Promise<Parameters<typeof refusal>[1] | undefined>;
+
 /** Moto behind a proxy that answers as AWS documents it, counts, and fails on demand. */
 export interface MendedMoto {
   /** For AWS_ENDPOINT_URL. */
@@ -75,6 +78,8 @@ export interface MendedMoto {
   /** The longest page of both ELBs' describes. */
   limitPages(most: number): void;
   setGate(gate: Gate | undefined): void;
+  /** Asked about each call, in the place of AWS's IAM. */
+  setAuthorization(authorization: Authorization | undefined): void;
   /** Stands for all that was changed, and how it was answered: where it is the same, so is what there is. */
   history(): string;
   /** What there is now, to go back to; where it was started with points. */
@@ -130,6 +135,7 @@ export async function startMendedMoto(
   const sockets = new Set<Socket>();
   let latencyMs = 0;
   let gate: Gate | undefined;
+  let authorization: Authorization | undefined;
   let changes: Promise<unknown> = Promise.resolve();
   let history = "";
   let resets = 0;
@@ -179,7 +185,8 @@ export async function startMendedMoto(
     const call = parseCall(body.text, request.headers);
     if (call === undefined) return passThrough(moto.url, request, body.text, response);
     const asked = gate;
-    const admission = asked?.enter(call) ?? true;
+    const entered = asked?.enter(call) ?? true;
+    const admission = entered === true ? ((await authorization?.(call)) ?? true) : entered;
     if (admission === "stalled") return;
     if (admission === false) return void request.socket.destroy();
     if (latencyMs > 0) await delay(latencyMs);
@@ -239,6 +246,9 @@ export async function startMendedMoto(
     },
     setGate: (next) => {
       gate = next;
+    },
+    setAuthorization: (next) => {
+      authorization = next;
     },
     history: () => history,
     point: async () => {
