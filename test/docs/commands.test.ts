@@ -53,9 +53,13 @@ test.each(PAGES)("%s has no commands but in blocks that are run, or that say why
   );
 });
 
-/** A command that fetches a package by our name, as nobody has published one; a file such as ./serverless-ccm-0.1.0.tgz is the reader's. */
-const FETCHES_OUR_NAME =
+/** A package of our name from a registry, as nobody has published one; a file such as ./serverless-ccm-0.1.0.tgz is the reader's. */
+const FETCHES_PACKAGE =
   /\b(npx|bunx|(npm|pnpm|yarn|bun) (i|install|add|x|exec|dlx|create|init))\b[^\n`]*?\s@?serverless-ccm(?![\w.-]*\.tgz)/;
+/** An image of our name without the registry of the reader; one that is run is not fetched with `--pull never`. */
+const FETCHES_IMAGE =
+  /\b(docker|podman|nerdctl) (pull|run(?!.*--pull[ =]never))\b[^\n`]*?\s([\w-]+\/)?serverless-ccm\b|\bhelm (install|upgrade|pull|repo add)\b[^\n`]*serverless-ccm/;
+const fetchesOurName = (line: string): boolean => FETCHES_PACKAGE.test(line) || FETCHES_IMAGE.test(line);
 
 test.each([
   ["npx serverless-ccm decide", true],
@@ -66,11 +70,17 @@ test.each([
   ["npm install --global ./serverless-ccm-0.1.0.tgz", false],
   ["node dist/serverless-ccm.mjs decide", false],
   ["npx serverless deploy --stage prod", false],
+  ["docker pull serverless-ccm:0.1.0", true],
+  ["docker run --rm serverless-ccm/serverless-ccm relay", true],
+  ["docker run --rm --pull never serverless-ccm:0.1.0 relay --help", false],
+  ["docker pull registry.example.com/serverless-ccm:0.1.0", false],
+  ["docker build --tag serverless-ccm:0.1.0 .", false],
+  ["helm install ccm serverless-ccm/serverless-ccm", true],
 ])("%s fetches what a stranger could publish: %s", (command, expected) => {
-  expect(FETCHES_OUR_NAME.test(command)).toBe(expected);
+  expect(fetchesOurName(command)).toBe(expected);
 });
 
-test("no page, manifest or message has a reader fetch a package by our name, which anybody could publish", async () => {
+test("no page, manifest or message has a reader fetch what is called as we are, which anybody could publish", async () => {
   const published = [
     "docs",
     "infra",
@@ -91,7 +101,7 @@ test("no page, manifest or message has a reader fetch a package by our name, whi
   for (const file of [...pages, ...files.flat(), ...(await textsIn("build"))]) {
     const lines = (await read(file)).split("\n");
     lines.forEach((line, index) => {
-      if (FETCHES_OUR_NAME.test(line)) named.push(`${file}:${index + 1}: ${line.trim()}`);
+      if (fetchesOurName(line)) named.push(`${file}:${index + 1}: ${line.trim()}`);
     });
   }
   expect(files.flat()).toEqual(expect.arrayContaining(["docs/tutorial/first-cluster.md", "cli/main.ts"]));
