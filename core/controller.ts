@@ -7,6 +7,7 @@ import type { Node } from "#core/node/node.ts";
 import type { FleetStanding } from "#core/node-lifecycle/fleet-brake.ts";
 import type { ObjectReport } from "#core/report.ts";
 import type { ObjectName, Resource } from "#core/resources/resource.ts";
+import type { PlaceRequest, Places } from "#core/service/places.ts";
 import type { Settings } from "#core/settings.ts";
 import type { Stop } from "#core/stop.ts";
 
@@ -185,6 +186,8 @@ export interface Controller<T extends ApiObject = ApiObject, A = unknown> extend
   asks(object: T, context: AskContext): Question | undefined;
   /** What of the cluster a batch is decided under, beside its objects; read in each round of shared writes, before deciding. */
   stateOf?(batch: readonly Subject<T, A>[], context: AskContext): StateReference | undefined;
+  /** Of which objects something is to be made in the cloud of which a cluster has so many; absent where there is no such bound. */
+  placesFor?(batch: readonly Subject<T, A>[], context: AskContext): readonly PlaceRequest[];
   /**
    * A text that is equal as long as nothing of an object has changed that its actions of the cloud were decided on. An action whose
    * precondition names it is carried out on such an object alone.
@@ -272,6 +275,8 @@ export interface DecisionContext extends AskContext {
   readonly listed?: ListedObjects | undefined;
   /** What the brake of the fleet has let and held so far; undefined where there is none. */
   readonly fleet?: FleetStanding | undefined;
+  /** What came of `placesFor`; undefined where nothing is carried out and so nothing was claimed. */
+  readonly places?: Places | undefined;
 }
 
 /** Related objects of an event, by the plural of their resource. */

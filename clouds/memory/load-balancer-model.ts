@@ -33,6 +33,8 @@ export const memoryLoadBalancerModel: LoadBalancerModel = {
     const there = MemoryLoadBalancer.nullable().parse(observed);
     return question.wanted ? towards(desiredOf(question), there, question) : away(there, question);
   },
+  showsAtOnce: true,
+  shows: (_question, observed) => observed !== null,
   lostTargets(question, observed) {
     const { targets = [] } = MemoryLoadBalancer.nullable().parse(observed) ?? {};
     const { targets: wanted } = desiredOf(question);

@@ -20,7 +20,7 @@ import { losesTargets } from "#core/service/lost-targets.ts";
 import { LOAD_BALANCERS, type LoadBalancerAction, type LoadBalancerModel } from "#core/service/model.ts";
 import { hashContent } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
-import { standingOf } from "#core/service/standing.ts";
+import { needsNoPlace, standingOf } from "#core/service/standing.ts";
 import { refusal, unanswered } from "#core/service/trouble.ts";
 import { startUndoing } from "#core/service/undo.ts";
 import { serviceWatch } from "#core/service/watch.ts";
@@ -70,6 +70,13 @@ export function createServiceController(models: LoadBalancerModels): Controller<
         model !== undefined && needsNodes(subject, model, context);
       return batch.some(isNeeded) ? NODES_FOR_PROOF : undefined;
     },
+    placesFor: (batch, context) =>
+      batch
+        .filter((subject) => makesOne(subject, modelOf(context), context))
+        .map(({ object: { metadata } }) => ({
+          uid: metadata.uid,
+          created: metadata.creationTimestamp,
+        })),
     decide: (batch, context) =>
       each(batch.map((subject) => decideSubject(subject, modelOf(context), context))),
     contentHash: hashContent,
@@ -93,6 +100,21 @@ function needsNodes(
   return (
     answer?.kind === "observed" && losesTargets({ question: wish.question, observed: answer.state, model })
   );
+}
+
+/** Whether the decision may make a load balancer that the cloud does not show. */
+function makesOne(
+  { object, answer }: Subject<Service, Answer>,
+  model: LoadBalancerModel | undefined,
+  context: AskContext,
+): boolean {
+  if (model === undefined || answer?.kind !== "observed") return false;
+  const standing = standingOf(object, model, context);
+  if (standing.kind !== "asking" || standing.needsPlace === true) return false;
+  const { settings } = context;
+  const { question } = standing.wish;
+  if (needsNoPlace(question, answer.state, { model, settings })) return false;
+  return model.next(question, answer.state, settings).kind === "act";
 }
 
 function decideSubject(

@@ -20,7 +20,14 @@ import {
 import { hashContent, hashOfIngress, ingressOf } from "#core/service/needs-work.ts";
 import { IN_PROGRESS, LIMIT_REACHED } from "#core/service/problems.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
-import { canFollowNodes, claimantIn, type Standing, standingOf, type Wish } from "#core/service/standing.ts";
+import {
+  canFollowNodes,
+  claimantIn,
+  needsNoPlace,
+  type Standing,
+  standingOf,
+  type Wish,
+} from "#core/service/standing.ts";
 import {
   awaitingTargets,
   type Retry,
@@ -99,8 +106,9 @@ export function decideService(service: Service, { model, answer, seen, context }
       const step = model.next(wish.question, answer.state, settings);
       if (step.kind === "act") {
         const lost = { question: wish.question, observed: answer.state, model };
-        const listed = keepListedTargets(lost, context);
-        if (listed !== undefined) return listed;
+        const waits =
+          keepListedTargets(lost, context) ?? waitForPlace(service, wish, { model, seen, context });
+        if (waits !== undefined) return waits;
       }
       if (step.kind !== "refused") return ensure(service, wish, step, claimant);
       return refuse(service, { wish, problem: step.problem }, { model, answer, seen, context });
@@ -117,6 +125,23 @@ export function decideService(service: Service, { model, answer, seen, context }
       return undo(service, standing.mark, model.next(standing.question, answer.state, settings), claimant);
     }
   }
+}
+
+/** What is done in place of making a load balancer that the cloud does not show, for which there is no place; undefined where there is one. */
+function waitForPlace(
+  service: Service,
+  wish: Wish,
+  { model, seen, context }: Pick<ServiceFacts, "model" | "seen" | "context">,
+): Decision | undefined {
+  const { places, settings, now } = context;
+  if (places === undefined || places.kind === "uncounted") return undefined;
+  if (needsNoPlace(wish.question, seen, { model, settings })) return undefined;
+  if (places.kind === "unknown") return unanswered(service, places, now, wish);
+  if (places.granted.has(service.metadata.uid)) return undefined;
+  const reference = referenceTo(SERVICES, service);
+  return places.isFull
+    ? retry(reference, noTurn(settings.loadBalancers.max), 60, [LIMIT])
+    : retry(reference, PLACES_OPEN, PLACES_SECONDS);
 }
 
 /** Tells what is refused of a Service, and lets a load balancer that is there follow the nodes all the same. */
@@ -394,6 +419,13 @@ const NODES_UNKNOWN: Because = {
 const NODES_STALE: Because = {
   code: "NodesStale",
   message: "the event's list of nodes is older than the one that was last applied",
+};
+
+/** Places are granted again on the next listing. */
+const PLACES_SECONDS = 3;
+const PLACES_OPEN: Because = {
+  code: IN_PROGRESS,
+  message: "the cluster's load balancers are counted anew before another one is made",
 };
 
 function noTurn(max: number): Because {

@@ -8,6 +8,8 @@ export const HoldingsQuestion = z.strictObject({
    * and the state of the one that may be removed by its mark comes with the answer.
    */
   auditAt: z.iso.datetime().optional(),
+  /** Load balancers are to be counted: what belongs to one may be left out, and they come with their uid where their name tells. */
+  balancersAlone: z.literal(true).optional(),
 });
 export type HoldingsQuestion = z.output<typeof HoldingsQuestion>;
 
@@ -21,7 +23,7 @@ export const Holding = z.strictObject({
   service: z.string().optional(),
   /** Of an audit: no load balancer, but something that was made for one and is left. */
   isPart: z.literal(true).optional(),
-  /** Of an audit: how the uid of the Service begins that it was made for, without dashes, where its name tells. */
+  /** Of an audit, and of a count: how the uid of the Service begins that it was made for, without dashes, where its name tells. */
   uid: z.string().min(1).optional(),
   /** Of an audit: what an earlier one has written on it. */
   mark: z.string().optional(),

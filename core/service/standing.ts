@@ -124,6 +124,15 @@ function mayBeTakenOver(service: Service, model: LoadBalancerModel): boolean {
   return model.shows !== undefined && (hasFinalizer(service) || ingressOf(service).length > 0);
 }
 
+/** Whether a Service's load balancer takes no new place: the cloud shows it, or does not tell. */
+export function needsNoPlace(
+  question: LoadBalancerQuestion,
+  seen: unknown,
+  { model, settings }: { readonly model: LoadBalancerModel; readonly settings: AskContext["settings"] },
+): boolean {
+  return model.shows?.(question, seen, settings) ?? true;
+}
+
 /** What is known of a Service before the cloud is asked about it. */
 interface Known {
   readonly model: LoadBalancerModel;

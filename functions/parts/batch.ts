@@ -13,6 +13,7 @@ import { referenceTo, retry } from "#core/decisions.ts";
 import type { FleetStanding } from "#core/node-lifecycle/fleet-brake.ts";
 import { applyPolicies } from "#core/policies.ts";
 import type { CloudUsage, ObjectReport } from "#core/report.ts";
+import type { Places } from "#core/service/places.ts";
 import { underStop } from "#core/stop.ts";
 import { addUsage } from "#core/usage.ts";
 import { type Answers, askCloud, isSameQuestion } from "#functions/parts/ask-cloud.ts";
@@ -48,6 +49,8 @@ export interface Batch {
   orphansOf(index: number): ObjectReport["orphans"];
   /** What is deleted on one object's account once a later look finds it unused, too. */
   listCandidates(index: number): ObjectReport["candidates"];
+  /** Says which places were granted, and what it took to count them; until then none are. */
+  grant(places: Places, took: CloudUsage): void;
   /** What the cloud took so far. */
   cloudUsage(): CloudUsage;
 }
@@ -63,6 +66,7 @@ export function createBatch(
   let usage = answers.usage;
   // What a decision needs to have read beside its objects was read by then.
   let lastRead: ReadUnder | undefined;
+  let places: Places = { kind: "counted", granted: new Set(), isFull: false };
 
   function subjectOf(object: ApiObject, { byObject }: Answers): Subject {
     return { object, answer: byObject.get(object), hint: event.hints?.[object.metadata.uid] };
@@ -84,6 +88,7 @@ export function createBatch(
       listed: lastRead?.listed,
       fleet: lastRead?.fleet,
       clock: invocation.clock,
+      places,
     });
 
   const underPolicies = (decision: Decision): Decision =>
@@ -197,6 +202,10 @@ export function createBatch(
     listCandidates(index) {
       const subject = subjects.get(index);
       return subject && controller.listCandidates?.(subject, askContextOf(invocation));
+    },
+    grant(granted, took) {
+      places = granted;
+      usage = addUsage(usage, took);
     },
     cloudUsage: () => usage,
   };

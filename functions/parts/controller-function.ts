@@ -5,6 +5,7 @@ import type { ObjectReport, Report } from "#core/report.ts";
 import { askCloud } from "#functions/parts/ask-cloud.ts";
 import { type Batch, createBatch } from "#functions/parts/batch.ts";
 import { carryOut } from "#functions/parts/carry-out.ts";
+import { claimPlaces } from "#functions/parts/claim-places.ts";
 import { deadlineOf, type FunctionContext } from "#functions/parts/deadline.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { findCluster } from "#functions/parts/find-cluster.ts";
@@ -13,6 +14,7 @@ import { logReport } from "#functions/parts/log-report.ts";
 import { createActorName, decidedAt } from "#functions/parts/moment.ts";
 import { parseEvent } from "#functions/parts/parse-event.ts";
 import { objectsOf, parseObjects } from "#functions/parts/parse-objects.ts";
+import { createPlaceLedger } from "#functions/parts/place-ledger.ts";
 import { type PlatformFunction, platformFunction } from "#functions/parts/platform-function.ts";
 import { refusalOf, reportOf } from "#functions/parts/report.ts";
 import { stopOf } from "#functions/parts/stopped.ts";
@@ -25,6 +27,7 @@ export function controllerFunction(
 ): PlatformFunction {
   const tracing = traceInvocations(dependencies.tracer);
   const controllers = new Map([carried].flat().map((each) => [each.name, each]));
+  const ledger = createPlaceLedger(() => dependencies.now().getTime());
   const handler = middy<Event, Report>({ timeoutEarlyInMillis: 0 }) // the deadline is ours
     .use(parseEvent([...controllers.keys()]))
     .use(tracing.middleware)
@@ -57,6 +60,7 @@ export function controllerFunction(
       };
       const answers = await askCloud(invocation, asked);
       const batch = createBatch(invocation, objects, answers);
+      await claimPlaces(invocation, batch, ledger);
       const decided: Decided = await (cluster.writes === "relay"
         ? handBack(invocation, batch)
         : carryOut(invocation, batch));

@@ -8,12 +8,13 @@ import {
   LOAD_BALANCER_SERVICES,
 } from "#clouds/aws/load-balancers/commands.ts";
 import { createGatheredRevokes } from "#clouds/aws/load-balancers/gather-revokes.ts";
+import { createBalancerLists } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
 import { createNodeGroupProofs } from "#clouds/aws/load-balancers/observe/node-groups.ts";
 import { observeLoadBalancers } from "#clouds/aws/load-balancers/observe/observe.ts";
 import { readerOf } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { Observing } from "#clouds/aws/load-balancers/observe/shared.ts";
 import { createZoneTypes } from "#clouds/aws/load-balancers/observe/zone-types.ts";
-import { observeHoldings } from "#clouds/aws/load-balancers/orphans/observe-holdings.ts";
+import { countBalancers, observeHoldings } from "#clouds/aws/load-balancers/orphans/observe-holdings.ts";
 import { observeOrphans } from "#clouds/aws/load-balancers/orphans/observe-orphans.ts";
 import { createSession, type Session } from "#clouds/aws/session.ts";
 import type { ActionCall } from "#clouds/cloud.ts";
@@ -28,6 +29,7 @@ export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): C
   const { cluster, budget, sleep } = world;
   const zoneTypes = createZoneTypes(world.now);
   const nodeGroups = createNodeGroupProofs(world.now);
+  const lists = createBalancerLists(world.now);
   const enter = createEntrance(budget);
   const gathered = createGatheredRevokes(sleep);
   const sessionOf = ({ signal, onRequest }: ActionCall, maxTokenWaitMs: number): Session<Api> =>
@@ -41,7 +43,10 @@ export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): C
         const waitMs = untilWorthwhile(budget);
         if (waitMs !== undefined)
           return { answers: questions.map(() => later(waitMs)), usage: session.usage() };
-        const observing = { cluster, read: readerOf(session), zoneTypes, nodeGroups, now: world.now };
+        const observing = {
+          ...{ cluster, read: readerOf(session), now: world.now },
+          ...{ zoneTypes, nodeGroups, lists },
+        };
         // That is of the cluster as a whole, and asked alone.
         const answers = questions.every((each) => HoldingsQuestion.safeParse(each).success)
           ? await Promise.all(questions.map((each) => holdings(HoldingsQuestion.parse(each), observing)))
@@ -74,7 +79,8 @@ export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): C
   };
 }
 
-function holdings({ auditAt }: HoldingsQuestion, observing: Observing): Promise<Observation> {
+function holdings({ auditAt, balancersAlone }: HoldingsQuestion, observing: Observing): Promise<Observation> {
+  if (balancersAlone === true) return countBalancers(observing);
   return auditAt === undefined
     ? observeHoldings(observing.cluster, observing.read)
     : observeOrphans(observing, auditAt);

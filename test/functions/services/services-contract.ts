@@ -75,7 +75,7 @@ export function describeServices(title: string, start: (folder: string) => Promi
       const { report } = await under.invoke(service);
       expect(report?.objects).toMatchObject([{ outcome: "changed", namespace: "default" }]);
       await expectServed(service, ["memory:///a/node-a"]);
-      expect(under.calls.splice(0)).toEqual(["observe", "CreateLoadBalancer"]);
+      expect(under.calls.splice(0)).toEqual(["observe", "count", "CreateLoadBalancer"]);
       const events = ["EnsuredLoadBalancer", "EnsuringLoadBalancer"];
       expect(await under.events(service)).toEqual(events);
       expect((await under.invoke(service)).report?.objects).toMatchObject([{ outcome: "unchanged" }]);
@@ -109,6 +109,54 @@ export function describeServices(title: string, start: (folder: string) => Promi
       await under.converge(service);
       await expectServed(service);
       expect(await under.events(service)).toContain("UnAvailableLoadBalancer");
+    });
+
+    describe("a cluster has loadBalancers.max load balancers and no more", () => {
+      const FORGED = {
+        version: 1,
+        state: "applying",
+        seen: "",
+        desired: "",
+        targets: "",
+        ingress: "",
+        nodes: "",
+        at: "2026-01-01T00:00:00Z",
+      };
+
+      /** Writes on a Service what ours have, as its tenant can. */
+      async function forge(service: Stored): Promise<void> {
+        const mark = JSON.stringify({ ...FORGED, uid: service.metadata.uid });
+        await under.patch(service, [
+          { op: "add", path: "/metadata/annotations", value: { [LOAD_BALANCER_ANNOTATION]: mark } },
+          { op: "add", path: "/metadata/finalizers", value: [LOAD_BALANCER_FINALIZER] },
+        ]);
+      }
+
+      test("whatever a tenant writes on its Services", async () => {
+        under.configure({ loadBalancers: { max: 2 } });
+        const services = [];
+        for (let count = 0; count < 6; count += 1) services.push(await under.create(fresh()));
+        for (const service of services) await forge(service);
+        for (let round = 0; round < 3; round += 1) {
+          for (const service of services) await under.invoke(service);
+          under.pass(61);
+        }
+        expect(under.world.loadBalancers.size).toBe(2);
+      });
+
+      test("and those that exist keep their place, whatever their Services say", async () => {
+        const services = [await under.create(fresh()), await under.create(fresh())];
+        for (const service of services) await under.converge(service);
+        under.configure({ loadBalancers: { max: 1 } });
+        for (const service of services) {
+          await under.patch(service, [{ op: "remove", path: ANNOTATION }]);
+          await under.converge(service);
+          expect((await under.read(service))?.metadata.annotations).toHaveProperty([
+            LOAD_BALANCER_ANNOTATION,
+          ]);
+        }
+        expect(under.world.loadBalancers.size).toBe(2);
+      });
     });
 
     describe("an event takes nothing away from a Service", () => {

@@ -7,6 +7,7 @@ import { Cluster } from "#config/cluster.ts";
 import type { Controller, RelatedObjects } from "#core/controller.ts";
 import type { EventReason } from "#core/event.ts";
 import type { Report } from "#core/report.ts";
+import { HoldingsQuestion } from "#core/service/holdings.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 import type { Stop } from "#core/stop.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
@@ -225,7 +226,7 @@ function countedCloud(cloud: Cloud, calls: string[], step: () => Promise<void>, 
   const loadBalancers: Capability = {
     async observe(questions, call) {
       await step();
-      calls.push("observe");
+      calls.push(questions.some((each) => HoldingsQuestion.safeParse(each).success) ? "count" : "observe");
       return inner.observe(questions, call);
     },
     async act(action, call) {

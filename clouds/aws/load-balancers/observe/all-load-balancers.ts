@@ -30,3 +30,38 @@ export function allClassic(read: Reader): Promise<Outcome<readonly LoadBalancerD
     return ok({ values: answer.value.LoadBalancerDescriptions, next: answer.value.NextMarker });
   });
 }
+
+/** Lists load balancers, and has what was listed in full a moment ago for whoever counts them right after. */
+export interface BalancerLists {
+  network(read: Reader): Promise<Outcome<readonly LoadBalancer[]>>;
+  classic(read: Reader): Promise<Outcome<readonly LoadBalancerDescription[]>>;
+  /** The same lists, if they are some seconds old at the most; listed otherwise. */
+  readonly recent: Pick<BalancerLists, "network" | "classic">;
+}
+
+/** A count may follow the observation that takes a batch of Services longest. */
+const RECENT_MS = 10_000;
+
+/** Lists of one account and region; `now` is a clock that never steps. */
+export function createBalancerLists(now: () => number): BalancerLists {
+  const network = remembered(allNetwork, now);
+  const classic = remembered(allClassic, now);
+  return {
+    network: network.list,
+    classic: classic.list,
+    recent: { network: network.recent, classic: classic.recent },
+  };
+}
+
+function remembered<Value>(all: (read: Reader) => Promise<Outcome<Value>>, now: () => number) {
+  let last: { readonly value: Outcome<Value>; readonly atMs: number } | undefined;
+  const list = async (read: Reader): Promise<Outcome<Value>> => {
+    const atMs = now();
+    const value = await all(read);
+    if (value.kind === "ok") last = { value, atMs };
+    return value;
+  };
+  const recent = async (read: Reader): Promise<Outcome<Value>> =>
+    last !== undefined && now() - last.atMs < RECENT_MS ? last.value : list(read);
+  return { list, recent };
+}

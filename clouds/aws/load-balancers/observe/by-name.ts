@@ -2,7 +2,7 @@ import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balan
 import type { LoadBalancer } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { errorOf } from "#clouds/aws/actions/error-of.ts";
 import type { Fault, Outcome } from "#clouds/aws/errors.ts";
-import { allClassic, allNetwork } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
+import type { BalancerLists } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
 import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
@@ -12,19 +12,30 @@ import { fault, ok } from "#clouds/outcome.ts";
  */
 const MOST_ASKED_SINGLY = 1;
 
+/** How names are looked up. */
+interface Looking {
+  readonly read: Reader;
+  readonly lists: BalancerLists;
+  /** One of them has had no load balancer yet: all are listed, so that they need not be listed once more to be counted. */
+  readonly isNew: boolean;
+}
+
 /** What there is of each name; undefined where there is none, and a fault where that could not be found out. */
 export type ByName<Value> = ReadonlyMap<string, Outcome<Value | undefined>>;
 
 /** Load balancers of ELBv2 by their names. */
-export function networkByName(names: readonly string[], read: Reader): Promise<ByName<LoadBalancer>> {
-  return byName(names, {
+export function networkByName(
+  names: readonly string[],
+  { read, lists, isNew }: Looking,
+): Promise<ByName<LoadBalancer>> {
+  return byName(names, isNew, {
     async one(name) {
       const answer = await read("elbv2:DescribeLoadBalancers", { Names: [name] });
       return answer.kind === "fault"
         ? answer
         : listed("elbv2:DescribeLoadBalancers", answer.value.LoadBalancers);
     },
-    all: () => allNetwork(read),
+    all: () => lists.network(read),
     nameOf: ({ LoadBalancerName: name }) => name,
   });
 }
@@ -32,16 +43,16 @@ export function networkByName(names: readonly string[], read: Reader): Promise<B
 /** Classic load balancers by their names. */
 export function classicByName(
   names: readonly string[],
-  read: Reader,
+  { read, lists, isNew }: Looking,
 ): Promise<ByName<LoadBalancerDescription>> {
-  return byName(names, {
+  return byName(names, isNew, {
     async one(name) {
       const answer = await read("elb:DescribeLoadBalancers", { LoadBalancerNames: [name] });
       return answer.kind === "fault"
         ? answer
         : listed("elb:DescribeLoadBalancers", answer.value.LoadBalancerDescriptions);
     },
-    all: () => allClassic(read),
+    all: () => lists.classic(read),
     nameOf: ({ LoadBalancerName: name }) => name,
   });
 }
@@ -54,9 +65,10 @@ interface Lookups<Value> {
 
 async function byName<Value>(
   names: readonly string[],
+  isNew: boolean,
   { one, all, nameOf }: Lookups<Value>,
 ): Promise<ByName<Value>> {
-  if (names.length > MOST_ASKED_SINGLY) {
+  if (isNew || names.length > MOST_ASKED_SINGLY) {
     const listing = await all();
     if (listing.kind === "fault") return new Map(names.map((name) => [name, listing]));
     const known = new Map(listing.value.map((value) => [nameOf(value), value]));

@@ -4,6 +4,7 @@ import { ANNOTATIONS } from "#clouds/aws/load-balancers/annotations/table.ts";
 import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
 import { targetGroupPrefix } from "#clouds/aws/load-balancers/names.ts";
 import { parseProviderID } from "#clouds/aws/provider-id.ts";
+import { LOAD_BALANCER_ANNOTATION } from "#core/contracts.ts";
 
 /** What of a `LoadBalancerQuestion` decides what is looked at. */
 const Question = z.object({
@@ -35,6 +36,8 @@ export interface Sought {
   /** Of the Elastic IP addresses that its annotation names; none where nothing is wanted. */
   readonly allocationIds: readonly string[];
   readonly depth: Depth;
+  /** It is to have a load balancer, and our annotation does not say that anybody has begun with it. */
+  readonly isNew: boolean;
 }
 
 /** How closely it is looked at: at all there is, at the targets alone, or at no more than what is to go. */
@@ -53,6 +56,7 @@ export function soughtBy(question: unknown): Sought | undefined {
     targetGroupPrefix: targetGroupPrefix(namespace, name),
     instanceIds: wanted ? nodes.flatMap(({ providerID }) => instanceIdOf(providerID)) : [],
     allocationIds: wanted ? allocationIdsIn(annotations) : [],
+    isNew: wanted && annotations[LOAD_BALANCER_ANNOTATION] === undefined,
     // Of what nobody asked to go it is looked at first whether it is protected.
     depth: orphaned || (wanted && !onlyTargets) ? "all" : wanted ? "targets" : "names",
   };

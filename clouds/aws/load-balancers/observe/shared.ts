@@ -4,6 +4,7 @@ import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
 import { allowedOf } from "#clouds/aws/load-balancers/configuration.ts";
 import { addressesOf } from "#clouds/aws/load-balancers/observe/addresses.ts";
+import type { BalancerLists } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
 import { type ByName, classicByName, networkByName } from "#clouds/aws/load-balancers/observe/by-name.ts";
 import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
 import { type TargetInstances, targetInstances } from "#clouds/aws/load-balancers/observe/instances.ts";
@@ -31,6 +32,7 @@ export interface Observing {
   readonly read: Reader;
   readonly zoneTypes: ZoneTypes;
   readonly nodeGroups: NodeGroupProofs;
+  readonly lists: BalancerLists;
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
 }
@@ -57,7 +59,7 @@ export async function lookAtShared(sought: readonly Sought[], observing: Observi
     cluster,
     read,
   );
-  const asked = lookAtNamed(sought, read);
+  const asked = lookAtNamed(sought, observing);
   const [named, addresses, vpcs] = await Promise.all([
     asked,
     addressesOf(
@@ -72,11 +74,12 @@ export async function lookAtShared(sought: readonly Sought[], observing: Observi
 /** Load balancers by their names, and target groups, with their tags. */
 type Named = Pick<Shared, "networks" | "classics" | "targetGroups" | "networkTags" | "classicTags">;
 
-async function lookAtNamed(sought: readonly Sought[], read: Reader): Promise<Named> {
+async function lookAtNamed(sought: readonly Sought[], { read, lists }: Observing): Promise<Named> {
   const names = [...new Set(sought.map(({ name }) => name))];
+  const looking = { read, lists, isNew: sought.some(({ isNew }) => isNew) };
   const [networks, classics, targetGroups] = await Promise.all([
-    networkByName(names, read),
-    classicByName(names, read),
+    networkByName(names, looking),
+    classicByName(names, looking),
     allTargetGroups(read),
   ]);
   const [ofNetworks, ofClassics] = await Promise.all([

@@ -5,8 +5,10 @@ import { allClassic, allNetwork } from "#clouds/aws/load-balancers/observe/all-l
 import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
 import { allTargetGroups } from "#clouds/aws/load-balancers/observe/network.ts";
 import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
+import type { Observing } from "#clouds/aws/load-balancers/observe/shared.ts";
 import { classicTags, networkTags, type TagsOf } from "#clouds/aws/load-balancers/observe/tags.ts";
 import { groupsOf } from "#clouds/aws/load-balancers/observe/vpc.ts";
+import { uidInName } from "#clouds/aws/load-balancers/orphans/orphaned-service.ts";
 import { isOwned, SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
 import { failureOf } from "#clouds/observation.ts";
@@ -33,6 +35,42 @@ export async function observeHoldings(
   if (found.kind === "fault") return failureOf(found.fault);
   const state: HoldingsState = { holdings: found.value.flat() };
   return { kind: "observed", state };
+}
+
+/**
+ * The load balancers alone, for a count: those that are called as Services' are. What is called otherwise is not asked for its tags, as an
+ * account may hold the load balancers of hundreds of clusters.
+ */
+export async function countBalancers({
+  cluster: { vpc, clusterTag, clusterName },
+  read,
+  lists,
+}: Observing): Promise<Observation> {
+  const tag = clusterTag ?? clusterName ?? "";
+  const isCandidate = (name: string, id: string | undefined): boolean =>
+    uidInName(name) !== undefined && (vpc === undefined || id === vpc);
+  const [network, classic] = await Promise.all([lists.recent.network(read), lists.recent.classic(read)]);
+  if (network.kind === "fault") return failureOf(network.fault);
+  if (classic.kind === "fault") return failureOf(classic.fault);
+  const networks = network.value.flatMap(
+    ({ LoadBalancerArn: id = "", LoadBalancerName: name = "", VpcId }) =>
+      isCandidate(name, VpcId) ? [{ kind: "network load balancer", id, name }] : [],
+  );
+  const classics = classic.value.flatMap(({ LoadBalancerName: name = "", VPCId }) =>
+    isCandidate(name, VPCId) ? [{ kind: "classic load balancer", id: name, name }] : [],
+  );
+  const idsOf = (named: readonly Named[]): readonly string[] => named.map(({ id }) => id);
+  const [networkTagged, classicTagged] = await Promise.all([
+    networkTags(idsOf(networks), read),
+    classicTags(idsOf(classics), read),
+  ]);
+  const found = gathered([ours(networks, networkTagged, tag), ours(classics, classicTagged, tag)]);
+  if (found.kind === "fault") return failureOf(found.fault);
+  const holdings = found.value.flat().map((each): Holding => {
+    const uid = uidInName(each.name);
+    return uid === undefined ? each : { ...each, uid };
+  });
+  return { kind: "observed", state: { holdings } satisfies HoldingsState };
 }
 
 interface Named {

@@ -61,6 +61,7 @@ export const cattleLoadBalancerModel: LoadBalancerModel = {
         return { ...state, balancers: [Balancer.parse(result)] };
     }
   },
+  shows: (_question, observed) => CattleState.parse(observed).balancers.length > 0,
   lostTargets({ nodes }, observed) {
     const { externals } = CattleState.parse(observed);
     const names = new Set(nodes.filter(isTarget).map(({ name }) => externalName(name)));

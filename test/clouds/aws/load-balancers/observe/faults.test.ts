@@ -5,6 +5,7 @@ import { createLoadBalancers } from "#clouds/aws/load-balancers/capability.ts";
 import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
 import type { AwsRead } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { Observation } from "#core/capability.ts";
+import { LOAD_BALANCER_ANNOTATION } from "#core/contracts.ts";
 import { aConfig, anInstance, awsError, VPC } from "#test/clouds/aws/ec2-world.ts";
 import { aQuestion } from "#test/clouds/aws/load-balancers/moto-world.ts";
 
@@ -227,11 +228,24 @@ test.each<[string, Answers, string]>([
         return { ...ALL_THERE, ...answers }["elbv2:DescribeLoadBalancers"](request);
       },
     },
-    [aQuestion(FIRST)],
+    [begunQuestion(FIRST)],
   );
   expect(outcomesOf(asked)).toEqual([expected]);
   expect(names[0]).toEqual([loadBalancerNameOf(FIRST)]);
 });
+
+test("of a Service that nobody has begun with, all are listed, which a count reads after it", async () => {
+  const { answers, calls } = await observed({}, [aQuestion(FIRST)]);
+  expect(outcomesOf({ answers, calls })).toEqual(["there"]);
+  expect([calls["elbv2:DescribeLoadBalancers"], calls["elb:DescribeLoadBalancers"]]).toEqual([1, 1]);
+});
+
+/** A question about a Service with our annotation. */
+function begunQuestion(uid: string): object {
+  const { service, ...rest } = aQuestion(uid);
+  const annotations = { [LOAD_BALANCER_ANNOTATION]: "{}" };
+  return { ...rest, service: { ...service, metadata: { ...service.metadata, annotations } } };
+}
 
 test("a uid of which no load balancer can be called costs no call, and nobody else anything", async () => {
   const strange = await observed({}, [aQuestion("../*")]);

@@ -30,6 +30,25 @@ describeWithPart("moto", "what a cluster's Services have on moto", (program) => 
   const balancer = (Name: string, Tags: ReturnType<typeof tagsOf>) =>
     world.act("elbv2:CreateLoadBalancer", { Name, Type: "network", Subnets: [...world.subnets], Tags });
 
+  test("is counted by load balancers alone, which are called as Services' are and carry their tags", async () => {
+    const nameOf = (digit: string): string => `a${digit.repeat(31)}`;
+    await balancer(nameOf("1"), tagsOf("default/web"));
+    await balancer(nameOf("2"), tagsOf("default/web", "theirs"));
+    await balancer("by-hand", tagsOf("default/web"));
+    await world.act("elb:CreateLoadBalancer", {
+      LoadBalancerName: nameOf("3"),
+      Listeners: [{ Protocol: "TCP", LoadBalancerPort: 80, InstancePort: 30_080 }],
+      Subnets: [world.subnets[0]],
+      Tags: tagsOf("default/old"),
+    });
+    const [answer] = (await world.observe({ holdings: true, balancersAlone: true })).answers;
+    const found = HoldingsState.parse(answer?.kind === "observed" ? answer.state : undefined).holdings;
+    expect(found.map(({ kind, uid, service }) => [kind, uid, service])).toEqual([
+      ["network load balancer", "1".repeat(31), "default/web"],
+      ["classic load balancer", "3".repeat(31), "default/old"],
+    ]);
+  });
+
   test("is found by the tags of cluster and Service, of every kind, and nobody else's is", async () => {
     await balancer("a1", tagsOf("default/web"));
     await balancer("a2", tagsOf("default/web", "theirs"));
