@@ -1,10 +1,19 @@
-import type { ReadState, StateReference } from "#core/controller.ts";
+import type { ObjectCount, ReadState, StateReference } from "#core/controller.ts";
 import type { ClusterEvent, ClusterWrite, Decision, ObjectReference } from "#core/decision.ts";
+import { type CloudKeys, findForeignField } from "#core/deferred-fields.ts";
 import type { HandedBack } from "#core/handed-back.ts";
 import type { FunctionIdentity } from "#core/identities.ts";
 import { isSameJson } from "#core/json-patch.ts";
+import {
+  type AnnouncementFacts,
+  faultOfAnnouncement,
+  faultOfDeferredDeletion,
+} from "#core/node-lifecycle/check-announcement.ts";
+import { STATE_KEY } from "#core/node-lifecycle/state.ts";
 import { keyOfName, type Resource } from "#core/resources/resource.ts";
 import { RIGHTS } from "#core/rights.ts";
+import type { Moment } from "#core/rounds.ts";
+import type { DeletionSettings } from "#core/settings.ts";
 
 /** What was sent, and for whom: what may be handed back is about that alone. */
 export interface Sent {
@@ -18,6 +27,12 @@ export interface Sent {
   readonly state:
     | { readonly reference: Omit<StateReference, "counted">; readonly read: ReadState }
     | undefined;
+  /** How many objects there are, where the function was told. */
+  readonly count?: ObjectCount | undefined;
+  /** What the cluster's configuration says: which labels and annotations its cloud writes, and how nodes are deleted. */
+  readonly keys: CloudKeys;
+  readonly deletion: DeletionSettings;
+  readonly now: Date;
 }
 
 interface Identified {
@@ -35,10 +50,10 @@ const MAX_EVENTS = 16;
  * Why nothing of what a function hands back may be done: the first thing that no function of this build hands back for what it was
  * sent. Undefined where all is as it should be. Whatever a function has become, it reaches no object and no verb beyond these.
  */
-export function faultOfHandedBack({ next }: HandedBack, sent: Sent): string | undefined {
+export function faultOfHandedBack({ next, moment }: HandedBack, sent: Sent): string | undefined {
   switch (next.kind) {
     case "decisions":
-      return first(faultsOfItems(next.items, sent));
+      return first(faultsOfItems(next.items, { ...sent, moment }));
     case "shared":
       return faultOfShared(next.write, sent);
     case "read": {
@@ -61,7 +76,12 @@ export function faultOfHandedBack({ next }: HandedBack, sent: Sent): string | un
 
 type Items = Extract<HandedBack["next"], { readonly kind: "decisions" }>["items"];
 
-function* faultsOfItems(items: Items, sent: Sent): Iterable<string | undefined> {
+/** What was sent, and the moment of what came back. */
+interface Exchange extends Sent {
+  readonly moment: Moment;
+}
+
+function* faultsOfItems(items: Items, sent: Exchange): Iterable<string | undefined> {
   const seen = new Set<number>();
   for (const { index, decision } of items) {
     const object = sent.objects.get(index);
@@ -77,7 +97,7 @@ function* faultsOfDecision(
   place: string,
   decision: Decision,
   object: Identified,
-  sent: Sent,
+  sent: Exchange,
 ): Iterable<string | undefined> {
   if (!isAbout(decision.object, object, sent.resource))
     yield `${place} is about another object than was sent`;
@@ -106,26 +126,40 @@ function* faultsOfEvents(
 function faultOfWrite(
   place: string,
   write: ClusterWrite,
-  { metadata: { namespace, name, uid } }: Identified,
-  { identity, resource }: Sent,
+  object: Identified,
+  sent: Exchange,
 ): string | undefined {
-  const what = `${write.verb} of ${write.resource} ${keyOfName(write)}`;
+  const { namespace, name, uid } = object.metadata;
+  const { identity, resource } = sent;
+  const what = `${place} is a ${write.verb} of ${write.resource} ${keyOfName(write)}`;
   const isOfResource = write.apiVersion === resource.apiVersion && write.resource === resource.name;
   if (!isOfResource || write.name !== name || write.namespace !== namespace)
-    return `${place} is a ${what}, and another object was sent`;
-  if (write.verb === "create" || write.verb === "update")
-    return `${place} is a ${what}, which is no decision on it`;
-  if (!mayDo(identity, { ...write, ...targetOf(write) }))
-    return `${place} is a ${what}, which ${identity} may not do`;
+    return `${what}, and another object was sent`;
+  if (write.verb === "create" || write.verb === "update") return `${what}, which is no decision on it`;
+  if (!mayDo(identity, { ...write, ...targetOf(write) })) return `${what}, which ${identity} may not do`;
   const guarded =
     write.verb === "delete"
       ? write.precondition.uid
       : write.precondition.find(({ path }) => path === "/metadata/uid")?.value;
-  return guarded === uid ? undefined : `${place} is a ${what} of another life of the object than was sent`;
+  if (guarded !== uid) return `${what} of another life of the object than was sent`;
+  if (write.verb === "delete") {
+    const { resourceVersion } = write.precondition;
+    const fault = faultOfDeferredDeletion(uid, resourceVersion, sent.moment, announcementFacts(sent));
+    return fault && `${what}, ${fault}`;
+  }
+  const field = findForeignField(identity, { write, object, keys: sent.keys });
+  return field === undefined
+    ? undefined
+    : `${what} that writes ${field}, which ${identity} does not write so`;
 }
 
-/** The swap of what was read, and nothing of it but its data. */
-function faultOfShared(write: ClusterWrite, { identity, state }: Sent): string | undefined {
+function announcementFacts({ objects, state, count, deletion, now }: Sent): AnnouncementFacts {
+  return { nodes: [...objects.values()], state: state?.read, count, settings: deletion, now };
+}
+
+/** The swap of what was read, and nothing of it but the state, which announces what may be. */
+function faultOfShared(write: ClusterWrite, sent: Sent): string | undefined {
+  const { identity, state } = sent;
   const what = `the shared write is a ${write.verb} of ${write.resource} ${keyOfName(write)}`;
   if (write.verb !== "update" || !mayDo(identity, { ...write, ...targetOf(write) }, true))
     return `${what}, which ${identity} may not do`;
@@ -142,9 +176,11 @@ function faultOfShared(write: ClusterWrite, { identity, state }: Sent): string |
   const isSwap = write.precondition.uid === uid && write.precondition.resourceVersion === resourceVersion;
   if (!isSwap) return `${what}, and is not decided on what was read`;
   const isKept = isSameJson(before.metadata, after.metadata) && isSameJson(before.others, after.others);
-  if (!isKept) return `${what}, and changes more than its data`;
+  if (!isKept) return `${what}, and changes more than its data.${STATE_KEY}`;
   const { length } = JSON.stringify(write.body);
-  return length > MAX_SHARED_CHARACTERS ? `${what}, of ${length} characters` : undefined;
+  if (length > MAX_SHARED_CHARACTERS) return `${what}, of ${length} characters`;
+  const fault = faultOfAnnouncement(write.body, announcementFacts(sent));
+  return fault && `${what} that ${fault}`;
 }
 
 interface Parts {
@@ -152,10 +188,12 @@ interface Parts {
   readonly others: Readonly<Record<string, unknown>>;
 }
 
+/** All but the state itself. */
 function partsOf(object: unknown): Parts {
-  const { metadata = {}, data: _, ...others } = Object(object);
+  const { metadata = {}, data = {}, ...others } = Object(object);
+  const { [STATE_KEY]: _, ...otherData } = Object(data);
   const { managedFields: __, ...kept } = Object(metadata);
-  return { metadata: kept, others };
+  return { metadata: kept, others: { ...others, data: otherData } };
 }
 
 function isAbout(reference: ObjectReference, { metadata }: Identified, resource: Resource): boolean {

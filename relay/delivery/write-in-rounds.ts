@@ -1,4 +1,4 @@
-import type { Cluster } from "#config/cluster.ts";
+import { type Cluster, watchContextOf } from "#config/cluster.ts";
 import { faultOfHandedBack, type Sent } from "#core/check-handed-back.ts";
 import type { StateReference, Watch } from "#core/controller.ts";
 import type { Because } from "#core/decision.ts";
@@ -145,7 +145,7 @@ function refused(message: string): Invocation {
 function faultOf(
   handedBack: HandedBack,
   event: Event,
-  { cluster, watch, as }: WritingRounds,
+  { cluster, watch, as, clock }: WritingRounds,
   batch: SentBatch,
   under: ReadUnder | undefined,
 ): string | undefined {
@@ -159,6 +159,10 @@ function faultOf(
     objects: batch.objects(),
     relatedUids: uidsOf(event.related),
     state: under && { reference: under.reference, read: under.round.state },
+    count: under?.round.count,
+    keys: watchContextOf(cluster),
+    deletion: cluster.nodes.deletion,
+    now: clock.wallTime(),
   };
   return faultOfHandedBack(handedBack, sent);
 }

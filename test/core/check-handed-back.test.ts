@@ -2,12 +2,28 @@ import { describe, expect, test } from "vitest";
 import { faultOfHandedBack, type Sent } from "#core/check-handed-back.ts";
 import { tell } from "#core/cluster-events.ts";
 import { type HandedBack, HandedBack as Schema } from "#core/handed-back.ts";
-import { CSR_SENT, LIFECYCLE_SENT, NODE_SENT, NODE_UID, STATE_OBJECT } from "#test/core/handed-back.ts";
+import { emptyState } from "#core/node-lifecycle/state.ts";
+import {
+  ANNOUNCED_SENT,
+  CSR_SENT,
+  deletion as deletionOf,
+  LIFECYCLE_SENT,
+  MOMENT,
+  NODE_SENT,
+  NODE_UID,
+  STATE_OBJECT,
+} from "#test/core/handed-back.ts";
 
-const MOMENT = { now: "2030-01-01T00:00:00.000Z", clock: "abc" };
 const REFERENCE = { apiVersion: "v1", kind: "Node", name: "node-1", uid: NODE_UID };
 const BECAUSE = { code: "Initialized", message: "" };
+const LABEL = "topology.kubernetes.io~1zone";
+const ADDRESSES = { op: "add", path: "/status/addresses", value: [] };
 const UID_TEST = { op: "test", path: "/metadata/uid", value: NODE_UID };
+
+const CONDITION = {
+  ...{ type: "Approved", status: "True", reason: "InstanceVerified", message: "" },
+  lastUpdateTime: "2030-01-01T00:00:00Z",
+};
 
 const patch = (difference: Record<string, unknown> = {}) => ({
   on: "cluster",
@@ -16,11 +32,11 @@ const patch = (difference: Record<string, unknown> = {}) => ({
   name: "node-1",
   verb: "patch",
   precondition: [UID_TEST],
-  patch: [{ op: "add", path: "/metadata/labels/a", value: "b" }],
+  patch: [{ op: "add", path: `/metadata/labels/${LABEL}`, value: "b" }],
   ...difference,
 });
 const { patch: _, ...bare } = patch();
-const deletion = { ...bare, verb: "delete", precondition: { uid: NODE_UID } };
+const deletion = { ...bare, verb: "delete", precondition: { uid: NODE_UID, resourceVersion: "5" } };
 const action = {
   ...{ on: "cloud", capability: "loadBalancers", action: "delete", target: "a", parameters: {} },
   precondition: { uid: NODE_UID, deleting: false },
@@ -58,7 +74,7 @@ function sharedWrite(write: unknown): HandedBack {
 
 function shared(difference: Record<string, unknown> = {}): HandedBack {
   const metadata = { ...STATE_OBJECT.metadata, managedFields: undefined };
-  const body = { ...STATE_OBJECT, metadata, data: { state: "{}" } };
+  const body = { ...STATE_OBJECT, metadata, data: { state: JSON.stringify(emptyState()) } };
   return sharedWrite({ ...STATE_WRITE, verb: "update", body, ...difference });
 }
 
@@ -78,13 +94,16 @@ describe("what functions of this build hand back", () => {
   const approval = {
     ...{ on: "cluster", apiVersion: csr.apiVersion, resource: "certificatesigningrequests", name: "csr-1" },
     verb: "approve",
-    precondition: [{ op: "test", path: "/metadata/uid", value: "c-1" }],
-    patch: [{ op: "add", path: "/status/conditions", value: [] }],
+    precondition: [
+      { op: "test", path: "/metadata/uid", value: "c-1" },
+      { op: "test", path: "/status/conditions", value: null },
+    ],
+    patch: [{ op: "add", path: "/status/conditions", value: [CONDITION] }],
   };
   test.each<[string, HandedBack, Sent]>([
     ["a patch of a node", one(change([patch()])), NODE_SENT],
-    ["a patch of its status", one(change([patch({ subresource: "status" })])), NODE_SENT],
-    ["a deletion", one(change([deletion])), LIFECYCLE_SENT],
+    ["a patch of its status", one(change([patch({ subresource: "status", patch: [ADDRESSES] })])), NODE_SENT],
+    ["a deletion that was announced", one(change([deletion])), ANNOUNCED_SENT],
     ["an approval", one({ ...change([approval]), object: csr }), CSR_SENT],
     ["an Event about the node itself", one(change([patch()], { events: [event(NODE_UID)] })), NODE_SENT],
     ["an Event about a related object", one(change([patch()], { events: [event("r-1")] })), NODE_SENT],
@@ -177,6 +196,41 @@ describe("what is refused", () => {
       one(change([{ ...deletion, precondition: { uid: "x" } }])),
       LIFECYCLE_SENT,
       "life",
+    ],
+    [
+      "a deletion that nothing has announced",
+      one(change([deletion])),
+      LIFECYCLE_SENT,
+      "delete of nodes node-1, which nothing has announced in data.state of configmaps kube-system/serverless-ccm",
+    ],
+    [
+      "a field that is another's",
+      one(change([patch({ patch: [{ op: "add", path: "/spec/unschedulable", value: true }] })])),
+      NODE_SENT,
+      "decision 0 is a patch of nodes node-1 that writes /spec/unschedulable, which node does not write so",
+    ],
+    [
+      "a finalizer by who writes taints",
+      one(change([patch({ patch: [{ op: "add", path: "/metadata/finalizers", value: ["a/b"] }] })])),
+      LIFECYCLE_SENT,
+      "patch of nodes node-1 that writes /metadata/finalizers, which node-lifecycle does not write so",
+    ],
+    [
+      "a deletion announced of a node that was not sent",
+      shared({
+        body: {
+          ...STATE_OBJECT,
+          data: { state: JSON.stringify({ ...emptyState(), deletions: { "n-2": deletionOf() } }) },
+        },
+      }),
+      LIFECYCLE_SENT,
+      "that announces the deletion of node n-2, which was not sent",
+    ],
+    [
+      "another key beside the state",
+      shared({ body: { ...STATE_OBJECT, data: { state: JSON.stringify(emptyState()), other: "a" } } }),
+      LIFECYCLE_SENT,
+      "changes more than its data.state",
     ],
     ["the cloud", one(change([action])), NODE_SENT, "has the cloud changed"],
     [

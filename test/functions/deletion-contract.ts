@@ -20,7 +20,7 @@ import { joiningNode } from "#emulators/harness/joining-node.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import type { Log, LogLine } from "#functions/parts/log-report.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
-import { systemClock } from "#kube/follow/clock.ts";
+import { type Clock, systemClock } from "#kube/follow/clock.ts";
 import { writingInvoker } from "#relay/delivery/writing-invoker.ts";
 import { runningInstance } from "#test/clouds/memory/running-instance.ts";
 import { createLife } from "#test/functions/life.ts";
@@ -187,16 +187,24 @@ export function describeDeletion(
         objects: (batch ?? (await nodes())).slice(0, 100),
         ...said,
       };
-      if (writes === "relay") return throughRelay(Event.parse(event), api, run);
+      if (writes === "relay") {
+        const clock = { ...systemClock, wallTime: () => new Date(START_MS + atSeconds * 1_000) };
+        return throughRelay(Event.parse(event), api, run, clock);
+      }
       return run(JSON.parse(JSON.stringify(event)), {
         awsRequestId: "1",
         getRemainingTimeInMillis: () => 30_000,
       });
     }
 
-    async function throughRelay(event: Event, transport: Transport, run: FunctionHandler): Promise<Report> {
+    async function throughRelay(
+      event: Event,
+      transport: Transport,
+      run: FunctionHandler,
+      clock: Clock,
+    ): Promise<Report> {
       const invoker = createInProcessInvoker(new Map([[nodeLifecycleController.name, run]]), 30_000);
-      const writing = writingInvoker({ cluster: entry, transport, invoker, clock: systemClock });
+      const writing = writingInvoker({ cluster: entry, transport, invoker, clock });
       const invocation = await writing.invoke(event, new AbortController().signal);
       if (invocation.kind === "failed") throw new Error(`${invocation.code}: ${invocation.message}`);
       return invocation.report;

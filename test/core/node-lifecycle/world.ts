@@ -1,5 +1,7 @@
+import { faultOfHandedBack } from "#core/check-handed-back.ts";
 import type { ObjectCount, Subject } from "#core/controller.ts";
 import type { ClusterEvent, ClusterWrite, Decision, Plan } from "#core/decision.ts";
+import type { HandedBack } from "#core/handed-back.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { isSameJson } from "#core/json-patch.ts";
 import type { Node } from "#core/node/node.ts";
@@ -11,7 +13,8 @@ import {
   type UnprovenDeletion,
 } from "#core/node-lifecycle/fleet-brake.ts";
 import { fleetRecordText, readFleetRecord } from "#core/node-lifecycle/fleet-record.ts";
-import { type DeletionState, readState, STATE_KEY } from "#core/node-lifecycle/state.ts";
+import { type DeletionState, readState, STATE, STATE_KEY } from "#core/node-lifecycle/state.ts";
+import { NODES } from "#core/resources/resource.ts";
 import type { Settings } from "#core/settings.ts";
 import { carriedOut } from "#test/core/node/carry-out.ts";
 import { settingsWith } from "#test/core/node-lifecycle/builders.ts";
@@ -153,6 +156,7 @@ export function createWorld(
           ...(reference?.counted === undefined ? {} : { count }),
         });
       let plan = decide();
+      expectTaken(plan, { batch, read, count, settings, now, clock });
       yield "decided";
       if (fleet !== undefined && plan.kind === "shared") {
         const asked = (plan.unproven ?? []).filter(({ uid }) => !standing.granted.has(uid));
@@ -244,6 +248,41 @@ export function createWorld(
   }
 
   return world;
+}
+
+interface Decided {
+  readonly batch: readonly Subject<Node, InstanceAnswer>[];
+  readonly read: ConfigMap | undefined;
+  readonly count: ObjectCount;
+  readonly settings: Settings;
+  readonly now: Date;
+  readonly clock: string;
+}
+
+/** A relay that writes in the function's stead takes every decision of these histories. */
+function expectTaken(plan: Plan, { batch, read, count, settings, now, clock }: Decided): void {
+  const next: HandedBack["next"] =
+    plan.kind === "shared"
+      ? { kind: "shared", because: plan.because, write: plan.write }
+      : {
+          kind: "decisions",
+          items: plan.decisions.map((decision, index) => ({ index, decision: { ...decision } })),
+        };
+  const fault = faultOfHandedBack(
+    { moment: { now: now.toISOString(), clock }, next },
+    {
+      identity: "node-lifecycle",
+      resource: NODES,
+      objects: new Map(batch.map(({ object }, index) => [index, object])),
+      relatedUids: new Set(),
+      state: {
+        reference: STATE,
+        read: read === undefined ? { kind: "absent" } : { kind: "object", object: read },
+      },
+      ...{ count, keys: { labelPrefixes: [] }, deletion: settings.nodes.deletion, now },
+    },
+  );
+  if (fault !== undefined) throw new Error(`a relay would not write it: ${fault}`);
 }
 
 /** The data of a ConfigMap with this document. */

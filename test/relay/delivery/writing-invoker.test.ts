@@ -116,6 +116,25 @@ describe("a function that has become somebody else's", () => {
         }),
       "delete of nodes",
     ],
+    ...(
+      [
+        ["cordons", "/spec/unschedulable", true],
+        ["taints", "/spec/taints/-", { key: "example.com/a", effect: "NoExecute" }],
+        ["labels", "/metadata/labels/node-role.kubernetes.io~1control-plane", ""],
+        ["holds by a finalizer", "/metadata/finalizers", ["example.com/a"]],
+        ["says that all is well", "/status/conditions", [{ type: "Ready", status: "True" }]],
+      ] as const
+    ).map(([what, path, value]): [string, (report: Report) => Report, string] => [
+      what,
+      (report) =>
+        withForged(report, (decision) => ({
+          ...decision,
+          writes: decision.writes.map((write) =>
+            "patch" in write ? { ...write, patch: [...write.patch, { op: "add", path, value }] } : write,
+          ),
+        })),
+      `patch of nodes node-1 that writes ${path}, which node does not write so`,
+    ]),
     [
       "answers for another cluster",
       (report) => ({ ...report, cluster: "tenant-b" }),
