@@ -1,5 +1,6 @@
 import type { Listener } from "@aws-sdk/client-elastic-load-balancing-v2";
-import { checkOwnership } from "#clouds/aws/load-balancers/ownership.ts";
+import { configurationOf } from "#clouds/aws/load-balancers/configuration.ts";
+import { checkOwnership, isNameForeign } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Owner } from "#clouds/aws/load-balancers/pieces.ts";
 import type {
   AwsLoadBalancerState,
@@ -35,7 +36,9 @@ export function describeOnAws(
     ),
   ];
   return {
-    belongsTo: belongsTo([network?.tags, classic?.tags, ...unused.map(({ tags }) => tags)], owner),
+    belongsTo: isNameForeign(state, owner, configurationOf(settings))
+      ? "other"
+      : belongsTo([network?.tags, classic?.tags, ...unused.map(({ tags }) => tags)], owner),
     lines,
   };
 }
@@ -116,7 +119,8 @@ function listed(texts: readonly string[]): string {
 const BELONGS = {
   service: "its tags say that it is this Service's",
   cluster: "its tags say that it is the cluster's, and another Service's",
-  nobody: "its tags say nothing of a cluster: its name alone says whose it is",
+  nobody:
+    "its tags name no cluster: it is this one's only where cloud.vpc is configured without cloud.clusterTag",
   another: "its tags say that it is another cluster's",
 } as const;
 

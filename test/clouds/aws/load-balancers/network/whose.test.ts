@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { describeOnAws } from "#clouds/aws/load-balancers/describe.ts";
 import { awsLoadBalancerModel as model } from "#clouds/aws/load-balancers/model.ts";
 import type { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
 import {
@@ -165,4 +166,17 @@ test("our class is a network load balancer, whatever the annotation says", () =>
   const aws = world();
   converge(aws, question(service({ loadBalancerClass: "serverless-ccm.io/nlb" }, { type: "external" })));
   expect(aws.balancers.size).toBe(1);
+});
+
+test.each([
+  ["no cluster's tag, beside clusterTag,", {}, { clusterTag: "prod" }, "other"],
+  ["no cluster's tag, in the configured VPC,", {}, {}, "service"],
+  ["another cluster's tag", { "kubernetes.io/cluster/other": "owned" }, {}, "other"],
+  ["ours", { "kubernetes.io/cluster/prod": "owned" }, { clusterTag: "prod" }, "service"],
+])("one with %s is described as it would be treated", (_, tags, cloud, belongsTo) => {
+  const aws = world();
+  converge(aws, asked);
+  for (const each of aws.balancers.values()) each.tags = tags;
+  const of = settings(cloud);
+  expect(describeOnAws(asked.service, observe(aws, asked, of), of).belongsTo).toBe(belongsTo);
 });
