@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { BaseURL } from "#clouds/base-url.ts";
 import { isPositive, normalizeLabelSelector, parseLabelSelector } from "#clouds/hcloud/label-selector.ts";
-import { isServerId } from "#clouds/hcloud/provider-id.ts";
 import { cloudKind } from "#clouds/kind.ts";
 import { referenceWords, SecretReference } from "#clouds/secrets/reference.ts";
 import { Switch } from "#clouds/switch.ts";
@@ -59,7 +58,7 @@ export const DEFAULT_ENDPOINT = "https://api.hetzner.cloud/v1";
 export const hcloud = cloudKind({
   provider: "hcloud",
   ownership({ labelSelector, network, ...token }) {
-    const kind = network !== undefined && isServerId(network) ? "id" : "name";
+    const kind = network !== undefined && /^[1-9]\d*$/.test(network) ? "id" : "name";
     return {
       place: `project of ${quotaKeyOf(token)}`,
       isPlaceCertain: false,

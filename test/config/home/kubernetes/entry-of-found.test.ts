@@ -46,9 +46,15 @@ const faultsOf = (cluster: FoundCluster, how: EntryOfFoundOptions): readonly str
 };
 
 describe("an upgrade", () => {
-  // Of 0.1.0, before entries were compared with each other.
+  // Hashes of a version that did not compare entries with each other.
   test.each([
-    ["the defaults that were shipped", SHIPPED, "prod", "c14111d82ad4b2af"],
+    [
+      "the defaults that were shipped",
+      `cloud: { provider: aws, region: eu-central-1, vpc: vpc-0123456789abcdef0, clusterTag: "\${name}" }
+signIn: { functions: { kind: web-identity, audience: "serverless-ccm:\${namespace}.\${name}" } }`,
+      "prod",
+      "c14111d82ad4b2af",
+    ],
     [
       "a tag of the operator's",
       `cloud: { provider: aws, region: eu-central-1, clusterTag: "x-\${name}" }`,
@@ -60,6 +66,10 @@ describe("an upgrade", () => {
     const entry = entryOfFound(found(), options(defaults));
     if (isFaulty(entry)) throw new Error(JSON.stringify(entry));
     expect([entry.name, Object(entry.cloud)["clusterTag"], entry.hash]).toEqual(["team-a.prod", tag, hash]);
+  });
+
+  test("leaves the tag of the shipped defaults what Cluster API puts on machines, the cluster's own name", () => {
+    expect(entryOfFound(found(), options(SHIPPED))).toMatchObject({ cloud: { clusterTag: "prod" } });
   });
 });
 
