@@ -27,6 +27,7 @@ const ROWS: readonly Row[] = [
     parameters: {
       ...{ controllers: "service,admission", clustersPath: "/serverless-ccm/clusters" },
       ...{ admissionPublicKeys: PUBLIC_KEY, admissionConcurrency: "5", reservedConcurrency: "20" },
+      codeSigningConfigArn: "arn:aws:lambda:eu-west-1:123456789012:code-signing-config:csc-0f6c334abcdea4d8b",
       signInSecrets: "arn:aws:secretsmanager:eu-west-1:123456789012:secret:{function}/*",
     },
     functions: ["admission", "service", "sweep"],
@@ -49,6 +50,8 @@ const ROWS: readonly Row[] = [
     region: "cn-north-1",
     parameters: {
       controllers: "service,route,tagging",
+      codeSigningConfigArn:
+        "arn:aws-cn:lambda:cn-north-1:123456789012:code-signing-config:csc-0f6c334abcdea4d8b",
       sweepEveryMinute: "false",
       webIdentityAudiences: "serverless-ccm:*",
     },
