@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { Cluster } from "#config/cluster.ts";
 import { LOAD_BALANCER_ANNOTATION } from "#core/contracts.ts";
 import type { Controller } from "#core/controller.ts";
@@ -51,8 +50,7 @@ export async function startTwoActors<World extends LoadBalancerWorld>(
   const folder = await mkdtemp(join(tmpdir(), "two-actors-"));
   const { plane, hasPoints, apply } = await startPlane(folder);
   const world = await build(plane);
-  for (const path of world.manifests ?? [])
-    await apply?.(fileURLToPath(new URL(`../../infra/${path}`, import.meta.url)));
+  for (const path of world.manifests ?? []) await apply?.(path);
   const admin = connect(await access(plane, "admin"));
   const functions = connect(await access(plane, world.signedInAs ?? "service"));
   const objects = clusterObjects(admin);
