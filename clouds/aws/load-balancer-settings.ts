@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { isReservedTag } from "#core/tagging/reserved-tags.ts";
 
 /** A resource by its id, ARN or name; what ends in `*` stands for all that begin so. */
 const Named = z.string().min(1).max(2_048);
@@ -8,6 +9,16 @@ const Tagged = z.strictObject({
   tag: z.string().min(1).max(128),
   value: z.string().max(256).optional(),
 });
+
+/** A tag's key; what ends in `*` stands for all that begin so. */
+const TagKey = z
+  .string()
+  .min(1)
+  .max(128)
+  .refine(
+    (key) => !isReservedTag(key),
+    "says whose a resource is, and no annotation may set it: leave it out",
+  );
 
 const named = () => z.array(Named).max(1_000).prefault([]);
 const namedOrTagged = () =>
@@ -26,6 +37,8 @@ export const Allow = z.strictObject({
   buckets: named(),
   /** Security groups of nodes in which rules may be changed although they lack the cluster's tag; no annotation may name them. */
   nodeSecurityGroups: namedOrTagged(),
+  /** Keys of tags that Services may set; without it all but those of controllers and of AWS. */
+  tagKeys: z.array(TagKey).max(100).optional(),
 });
 export type Allow = z.output<typeof Allow>;
 

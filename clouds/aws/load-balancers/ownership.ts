@@ -17,7 +17,12 @@ export interface AllowedResources {
   readonly certificates: readonly AllowedResource[];
   readonly buckets: readonly AllowedResource[];
   readonly nodeSecurityGroups: readonly AllowedResource[];
+  /** Keys of tags that annotations may set, by name or with `*` at the end; all but those of controllers where nothing is said. */
+  readonly tagKeys?: readonly string[] | undefined;
 }
+
+/** What annotations may name of it. */
+export type NamedKind = Exclude<keyof AllowedResources, "nodeSecurityGroups" | "tagKeys">;
 
 /** A resource by its id, ARN or name (`*` at the end stands for any rest), or all that carry a tag, with any value where none is given. */
 export type AllowedResource = string | { readonly tag: string; readonly value?: string | undefined };
@@ -84,7 +89,7 @@ export function hasClusterTag(tags: Pairs): boolean {
 
 /** Whether a Service may have its load balancer use a resource: it carries the cluster's tag, or the operator lists it. */
 export function isAllowed(
-  kind: Exclude<keyof AllowedResources, "nodeSecurityGroups">,
+  kind: NamedKind,
   resource: NamedResource,
   { clusterTag, allow }: ClusterIdentity,
 ): boolean {

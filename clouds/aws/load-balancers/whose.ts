@@ -1,6 +1,7 @@
-import { additionalTags } from "#clouds/aws/load-balancers/annotations/additional-tags.ts";
+import { additionalTags, judgeTags } from "#clouds/aws/load-balancers/annotations/additional-tags.ts";
 import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import {
+  allowedOf,
   clusterTagOf,
   configurationOf,
   type LoadBalancerConfiguration,
@@ -39,7 +40,7 @@ export function whoseOf(
     uid: metadata.uid,
     clusterTag: clusterTagOf(settings),
     legacy: configuration.legacyClusterTag === true,
-    additionalTags: tags?.ok === true ? tags.value : {},
+    additionalTags: tags?.ok === true ? judgeTags(tags.value, allowedOf(configuration).tagKeys).settable : {},
   };
   return { name, owner, state, configuration, settings };
 }

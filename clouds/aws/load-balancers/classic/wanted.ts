@@ -1,5 +1,8 @@
 import type { HealthCheck, Listener, LoadBalancerAttributes } from "@aws-sdk/client-elastic-load-balancing";
-import { faultOfNamedResources } from "#clouds/aws/load-balancers/annotations/not-allowed.ts";
+import {
+  faultOfNamedResources,
+  withoutRefusedTags,
+} from "#clouds/aws/load-balancers/annotations/not-allowed.ts";
 import { annotationName, readAnnotations } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
 import { attributesOf } from "#clouds/aws/load-balancers/classic/attributes.ts";
@@ -43,7 +46,7 @@ export function readClassic(service: Service, settings: Settings): ReadClassic {
   if (ranges.kind === "refused") return ranges;
   const sourceRanges = ranges.ranges ?? ["0.0.0.0/0"];
   if (sourceRanges.some(isIPv6Network)) return { kind: "refused", problem: noIPv6(service) };
-  const { annotations } = said;
+  const { annotations, warnings } = withoutRefusedTags(said.annotations, allowedOf(configuration));
   const ports = readListeners(service, annotations);
   if ("problem" in ports) return { kind: "refused", problem: ports.problem };
   const who = { clusterTag: clusterTagOf(settings), allow: allowedOf(configuration) };
@@ -58,7 +61,7 @@ export function readClassic(service: Service, settings: Settings): ReadClassic {
     sourceRanges,
     healthCheck,
     attributes: attributesOf(annotations),
-    warnings: [...said.warnings, ...ports.warnings],
+    warnings: [...said.warnings, ...warnings, ...ports.warnings],
   };
   return { kind: "read", wanted };
 }

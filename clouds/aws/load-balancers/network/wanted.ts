@@ -1,4 +1,7 @@
-import { faultOfNamedResources } from "#clouds/aws/load-balancers/annotations/not-allowed.ts";
+import {
+  faultOfNamedResources,
+  withoutRefusedTags,
+} from "#clouds/aws/load-balancers/annotations/not-allowed.ts";
 import { annotationName, readAnnotations } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
 import { allowedOf, clusterTagOf, configurationOf } from "#clouds/aws/load-balancers/configuration.ts";
@@ -40,7 +43,7 @@ export function readNetwork(service: Service, settings: Settings): ReadNetwork {
   const configuration = configurationOf(settings);
   const said = readAnnotations("network", service.metadata.annotations);
   if (said.kind === "refused") return said;
-  const { annotations } = said;
+  const { annotations, warnings } = withoutRefusedTags(said.annotations, allowedOf(configuration));
   const ranges = readSourceRanges(service);
   if (ranges.kind === "refused") return ranges;
   const read = readPorts(service, annotations);
@@ -66,7 +69,7 @@ export function readNetwork(service: Service, settings: Settings): ReadNetwork {
         String(value),
       ]),
     ),
-    warnings: [...said.warnings, ...read.warnings],
+    warnings: [...said.warnings, ...warnings, ...read.warnings],
   };
   return { kind: "read", wanted };
 }

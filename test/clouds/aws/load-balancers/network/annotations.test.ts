@@ -357,12 +357,6 @@ const REFUSALS: readonly Refusal[] = [
     "CertificateNotUsable",
     "ssl-cert",
   ),
-  refused(
-    "reserved tags",
-    { "additional-resource-tags": "kubernetes.io/cluster/other=owned" },
-    "ReservedTag",
-    "additional-resource-tags",
-  ),
   {
     ...refused(
       "a security group of another cluster",
