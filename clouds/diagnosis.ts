@@ -33,4 +33,6 @@ export interface LoadBalancerNeeds {
   /** Those that have a load balancer of ours, or ask for one. */
   readonly services: readonly Service[];
   readonly nodes: readonly { readonly providerID: string | undefined }[];
+  /** The cluster's `loadBalancers.max`; nothing is said of it without. */
+  readonly max?: number | undefined;
 }

@@ -177,6 +177,8 @@ export interface Monitors<T extends ApiObject = ApiObject> {
 export interface Controller<T extends ApiObject = ApiObject, A = unknown> extends Watch<T> {
   /** The `source.component` of its Events. */
   readonly eventSource: string;
+  /** What the cloud answers it is a listing by which places are counted, too (`placesFor`). */
+  readonly countsPlaces?: true;
   /**
    * Loads what the controller has for one cloud alone; resolves before anything is asked or decided for a cluster on it. Absent
    * where a controller is the same for all clouds.

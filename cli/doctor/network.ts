@@ -23,11 +23,12 @@ export const routeTables = networkCheck("route tables", routeWatch.name, (of, si
 
 /** Whether the account may have what Services ask for. */
 export const accountLimits: Check = {
-  ...networkCheck("account limits", serviceWatch.name, async (of, signal, { services, nodes }) => {
+  ...networkCheck("account limits", serviceWatch.name, async (of, signal, { services, nodes, reached }) => {
     const listed = await services().catch(() => undefined);
     if (listed === undefined) return skipped("Services cannot be listed");
     const { nodes: joined } = await nodes();
-    return of.accountLimits({ services: listed.map(({ service }) => service), nodes: joined }, signal);
+    const { max } = reached.cluster.loadBalancers;
+    return of.accountLimits({ services: listed.map(({ service }) => service), nodes: joined, max }, signal);
   }),
   needs: [apiServer.name, cloudCredentials.name],
 };

@@ -110,7 +110,7 @@ const NO_VPC = warning(
 
 /** No function needs it, so that no role of theirs has it. */
 const NOT_ALLOWED = skipped(
-  "elasticloadbalancing:DescribeAccountLimits is not allowed to whom the cluster's cloud signs in as",
+  "elasticloadbalancing:DescribeAccountLimits is not allowed to whom the cluster's cloud signs in as: loadBalancers.max cannot be compared with the account's quotas",
 );
 
 function unanswered({ message }: Fault): Finding {

@@ -18,8 +18,22 @@ export function limitsFinding(limits: AccountLimits, use: AccountUse, needs: Loa
   const refused = beyond.filter(({ isCut }) => !isCut);
   if (refused.length > 0) return failed(words, `${namesOf(refused)}: ${REMEDY}`);
   const near = lines.filter(({ has, more, most }) => has + more >= NEARLY * most);
-  return near.length > 0 ? warning(words, `${namesOf(near)}: ${REMEDY}`) : ok(words);
+  if (near.length > 0) return warning(words, `${namesOf(near)}: ${REMEDY}`);
+  const accountMost = mostBalancers(limits);
+  return needs.max !== undefined && accountMost !== undefined && needs.max > accountMost
+    ? warning(`${words}; loadBalancers.max is ${needs.max}`, SHARE)
+    : ok(words);
 }
+
+/** How many load balancers of one kind the account may have, of the kind that it may have more of. */
+function mostBalancers(limits: AccountLimits): number | undefined {
+  const known = BALANCER_LIMITS.flatMap((name) => limits[name] ?? []);
+  return known.length === 0 ? undefined : Math.max(...known);
+}
+
+const BALANCER_LIMITS = ["network-load-balancers", "classic-load-balancers"];
+const SHARE =
+  "set loadBalancers.max to the cluster's share of what the account may have: one cluster could take the places of all";
 
 const NEARLY = 0.9;
 const REMEDY =

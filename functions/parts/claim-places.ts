@@ -3,7 +3,6 @@ import { messageOf } from "#core/message-of.ts";
 import type { CloudUsage } from "#core/report.ts";
 import type { HoldingsQuestion } from "#core/service/holdings.ts";
 import { LOAD_BALANCERS } from "#core/service/model.ts";
-import { orphanWatch } from "#core/service/orphans/watch.ts";
 import type { Places } from "#core/service/places.ts";
 import { NO_CLOUD_USAGE } from "#core/usage.ts";
 import type { Batch } from "#functions/parts/batch.ts";
@@ -16,7 +15,7 @@ import type { PlaceLedger } from "#functions/parts/place-ledger.ts";
  */
 export async function claimPlaces(invocation: Invocation, batch: Batch, ledger: PlaceLedger): Promise<void> {
   const { controller, cluster, now } = invocation;
-  if (controller.name === orphanWatch.name)
+  if (controller.countsPlaces === true)
     for (const { answer } of batch.subjects())
       noteAudit(answer, (state) => ledger.note(cluster.name, state, now.getTime()));
   const requests = controller.placesFor?.(batch.subjects(), askContextOf(invocation)) ?? [];

@@ -22,6 +22,7 @@ export function createOrphanController(models: LoadBalancerModels): Controller<C
   return {
     ...orphanWatch,
     eventSource: SERVICE_EVENT_SOURCE,
+    countsPlaces: true,
     async load(provider) {
       const load = Object.hasOwn(models, provider) ? models[provider] : undefined;
       if (load !== undefined && !loaded.has(provider)) loaded.set(provider, await load());

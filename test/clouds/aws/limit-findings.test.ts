@@ -203,3 +203,15 @@ test("limits that AWS does not tell are not judged", () => {
   );
   expect(limitsFinding({}, use({}), needs).outcome).toBe("warning");
 });
+
+test.each<[string, number | undefined, AccountLimits, Finding["outcome"]]>([
+  ["as many as the account may have of a kind", 10, LIMITS, "ok"],
+  ["more than that", 11, LIMITS, "warning"],
+  ["more than the other kind alone", 11, { ...LIMITS, "network-load-balancers": 50 }, "ok"],
+  ["nobody says how many", undefined, LIMITS, "ok"],
+  ["AWS tells neither", 5_000, { "target-groups": 20 }, "ok"],
+])("a maximum of the cluster: %s", (_, max, limits, outcome) => {
+  const finding = limitsFinding(limits, use({}), { services: [], nodes: [], max });
+  expect(finding.outcome).toBe(outcome);
+  if (outcome === "warning") expect(finding.message).toContain("loadBalancers.max is 11");
+});
