@@ -46,6 +46,7 @@ const NODE_PORT_RANGE = "the first and the last port with a dash between, such a
 
 function isPortRange(text: string): boolean {
   const [first = 0, last = 0] = text.split("-").map(Number);
+  if (!/^\d{1,5}-\d{1,5}$/.test(text)) return false;
   return first >= 1 && first <= last && last <= 65_535;
 }
 
@@ -78,10 +79,6 @@ export const LOAD_BALANCER_KEYS = {
   /** One security group for all network load balancers of the cluster, and one rule a protocol on the nodes' groups. */
   sharedBackendSecurityGroup: z.boolean().prefault(false),
   /** `--service-node-port-range` of the API server. Without `clusterTag` no load balancer sends to other ports of instances. */
-  serviceNodePortRange: z
-    .string()
-    .regex(/^\d{1,5}-\d{1,5}$/, NODE_PORT_RANGE)
-    .refine(isPortRange, NODE_PORT_RANGE)
-    .prefault("30000-32767"),
+  serviceNodePortRange: z.string().refine(isPortRange, NODE_PORT_RANGE).prefault("30000-32767"),
   allow: Allow.prefault({}),
 } as const;

@@ -26,6 +26,8 @@ test.each([
     "resources by id and by tag",
     { allow: { subnets: ["subnet-1", { tag: "team", value: "a" }, { tag: "shared" }] } },
   ],
+  ["security groups of nodes", { allow: { nodeSecurityGroups: ["sg-1", { tag: "team", value: "a" }] } }],
+  ["the API server's own node ports", { serviceNodePortRange: "20000-22767" }],
   [
     "certificates by the beginning of their ARN",
     { allow: { certificates: ["arn:aws:acm:eu-central-1:1:*"] } },
@@ -46,6 +48,10 @@ test.each([
   ],
   ["allow.certificates.0", { allow: { certificates: [{ tag: "a" }] } }],
   ["allow.buckets.0", { allow: { buckets: [""] } }],
+  ["allow.nodeSecurityGroups.0", { allow: { nodeSecurityGroups: [{ value: "a" }] } }],
+  ...["", "30000", "0-10", "32767-30000", "30000-65536", "30000-32767,80"].map(
+    (serviceNodePortRange) => ["serviceNodePortRange", { serviceNodePortRange }] as const,
+  ),
   ["allow", { allow: { everything: true } }],
   ["sharedBackendSecurityGroup", { sharedBackendSecurityGroup: true, disableSecurityGroupIngress: true }],
 ])("%s is refused where it cannot be meant", (path, keys) => {

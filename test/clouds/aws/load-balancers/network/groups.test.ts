@@ -159,6 +159,18 @@ describe("the group that all load balancers of a cluster share", () => {
     expect(rules(aws, name)).toEqual([]);
   });
 
+  test("is let in at the node ports that are configured, and at others by rules of the Service", () => {
+    const aws = world();
+    converge(
+      aws,
+      question(service()),
+      settings({ clusterTag: "prod", sharedBackendSecurityGroup: true, serviceNodePortRange: "20000-22767" }),
+    );
+    const of = rules(aws);
+    expect(of).toContain(`tcp 20000-22767 ${name} serverless-ccm.io/rule/nlb/backend`);
+    expect(of.filter((rule) => rule.startsWith("tcp 30080-30080"))).not.toEqual([]);
+  });
+
   test("has rules of single Services for ports that are no node ports, which go with them; health checks may be shared", () => {
     const aws = world();
     const of = service(

@@ -1,5 +1,6 @@
 import type { NetworkInterface } from "@aws-sdk/client-ec2";
 import { describe, expect, test } from "vitest";
+import { createBalancerLists } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
 import { createNodeGroupProofs } from "#clouds/aws/load-balancers/observe/node-groups.ts";
 import { observeLoadBalancers } from "#clouds/aws/load-balancers/observe/observe.ts";
 import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
@@ -152,6 +153,7 @@ describe("a load balancer of a forged uid, where no VPC is configured,", () => {
       read,
       zoneTypes: { of: async () => ok(new Map()) },
       nodeGroups: createNodeGroupProofs(() => 0),
+      lists: createBalancerLists(() => 0),
       now: () => 0,
     } as unknown as Parameters<typeof observeLoadBalancers>[1];
     const [answer] = await observeLoadBalancers([{ service, wanted, nodes: [] }], observing);
