@@ -175,6 +175,23 @@ const CLASSES: readonly ForeignRow[] = [
     patch: [add(DIGITALOCEAN, "a")],
     says: "annotates Services of type LoadBalancer and of its own classes alone",
   },
+  {
+    what: "says that it looks for what is left of another class's Service that is being deleted",
+    on: { ...ELSEWHERE, annotations: UNTOUCHED.annotations, isDeleted: true },
+    patch: [add(ANNOTATION, "{}")],
+  },
+  {
+    what: "annotates another class's Service that is being deleted and that it does not hold",
+    on: { ...ELSEWHERE, ...UNTOUCHED, isDeleted: true },
+    patch: [add(ANNOTATION, "{}")],
+    says: "annotates Services of type LoadBalancer and of its own classes alone",
+  },
+  {
+    what: "takes away the addresses of another class's Service that is being deleted",
+    on: { ...ELSEWHERE, ...UNTOUCHED, isDeleted: true, ingress: [{ ip: "192.0.2.1" }] },
+    patch: [NO_INGRESS],
+    says: "writes addresses of Services of type LoadBalancer and of its own classes alone",
+  },
   { what: "says that it leaves another class's Service", on: ELSEWHERE, patch: [add(ANNOTATION, "{ }")] },
   { what: "lets a Service go that has lost its type", on: LOST, patch: [remove("/metadata/finalizers/1")] },
   {
