@@ -25,6 +25,7 @@ export function clusterCredentials(
   {
     name,
     purpose,
+    functionName,
     sessionRoleArn,
   }: SessionOptions & { readonly name: string; readonly purpose: SessionPurpose },
   wallClock: () => number,
@@ -41,7 +42,8 @@ export function clusterCredentials(
   }
   // The two are the trust policy's of the cluster's own role.
   const trusted = own.roleArn === undefined ? {} : { externalId, sourceArn };
-  const named = roleArn.replaceAll("{function}", functionOf(purpose));
+  // The look of `doctor` is that of a function, as whom it is told to look.
+  const named = roleArn.replaceAll("{function}", purpose === "doctor" ? (functionName ?? "node") : purpose);
   return roleCredentials({ region, credentials, ...trusted, roleArn: named, policy }, name, wallClock);
 }
 
@@ -66,9 +68,4 @@ export function shareCredentials(
       return current;
     };
   };
-}
-
-/** `doctor` sees what the function of nodes would. */
-function functionOf(purpose: SessionPurpose): string {
-  return purpose === "doctor" ? "node" : purpose;
 }

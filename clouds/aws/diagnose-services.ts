@@ -37,7 +37,8 @@ export function diagnoseNetworkOnAws(
     region: config.region,
     services: LOAD_BALANCER_SERVICES,
     commands: { ...LOAD_BALANCER_READS, ...ACCOUNT_LIMIT_READS },
-    credentials: () => clusterCredentials(cluster, { name: clusterTag, purpose: "doctor" }, Date.now),
+    credentials: () =>
+      clusterCredentials(cluster, { name: clusterTag, purpose: "doctor", functionName: "service" }, Date.now),
     wallClock: Date.now,
   });
   const budget = createBudget(now, quotasWith(config.quotas));

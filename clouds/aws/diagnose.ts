@@ -46,7 +46,7 @@ export function diagnoseAws(config: AwsCloudConfig, loading: LoadCloudOptions): 
       try {
         const { Account: account, Arn: arn } = await whoami(abortSignal);
         await ec2.send(new DescribeInstancesCommand({ MaxResults: 5 }), { abortSignal });
-        return ok(`${arn} of account ${account}, in ${region}`);
+        return ok(`${arn} of account ${account}, in ${region}${sessionWords(config)}`);
       } catch (error) {
         const { code, message } = classify(error, "asking AWS who this is, and EC2 for a few instances");
         return failed(message, REMEDIES[code] ?? RETRY);
@@ -75,6 +75,16 @@ const REMEDIES: Partial<Record<Fault["code"], string>> = {
     "see roleArn, its trust policy and externalId, that the region is enabled for the account, and that ec2:DescribeInstances is allowed",
   Throttled: "run doctor again: the account's quota for this API is spent now",
 };
+
+/** How far sessions of the cluster's role are narrowed, and what is left to do; of the deployment's own roles nothing is known here. */
+function sessionWords({ roleArn, sessionPolicy }: AwsCloudConfig): string {
+  if (roleArn === undefined) return "";
+  const hint =
+    sessionPolicy === "strict"
+      ? ""
+      : ": see sessionPolicy, and set it to strict where the cluster can have it";
+  return `; sessionPolicy ${sessionPolicy}${hint}`;
+}
 
 /** What is wrong with the VPC; undefined where it is there, or where it may not be looked at. */
 async function missingVpc(

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
-import { shareCredentials } from "#clouds/aws/cluster-credentials.ts";
+import { clusterCredentials, shareCredentials } from "#clouds/aws/cluster-credentials.ts";
 import type { CredentialSource } from "#clouds/aws/credentials.ts";
 import { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { SESSION_PURPOSES, sessionPolicy } from "#clouds/aws/session-policy.ts";
@@ -59,6 +59,23 @@ test("a process in which all controllers run assumes the role of nodes for insta
   const asked = await assumed({ roleArn: OWN }, {});
   expect(asked?.get("RoleArn")).toBe("arn:aws:iam::210987654321:role/tenants/node/ccm");
 });
+
+test.each([
+  [undefined, "node"],
+  ["service", "service"],
+])(
+  "doctor, which looks as the function %s, assumes the role of %s and may only describe",
+  async (functionName, role) => {
+    const cluster = { ...aConfig({ roleArn: OWN }), clusterName: "prod" };
+    const source = clusterCredentials(cluster, { name: "prod", purpose: "doctor", functionName }, Date.now);
+    await source?.();
+    const asked = new URLSearchParams(sts.lastBody());
+    expect(asked.get("RoleArn")).toBe(`arn:aws:iam::210987654321:role/tenants/${role}/ccm`);
+    expect(JSON.parse(asked.get("Policy") ?? "").Statement).toEqual([
+      { Effect: "Allow", Action: ["ec2:Describe*", "elasticloadbalancing:Describe*"], Resource: "*" },
+    ]);
+  },
+);
 
 test.each<[string, object, string | null | undefined, string | null | undefined]>([
   ["neither role nor credentials", {}, SESSION, '"Action"'],

@@ -47,7 +47,15 @@ test.each<[string, "credentials" | "network", object, readonly string[], Finding
     { roleArn: ROLE },
     [],
     "ok",
-    "assumed-role/ccm/serverless-ccm-tenant-a of account 210987654321",
+    "assumed-role/ccm/serverless-ccm-tenant-a of account 210987654321, in eu-central-1; sessionPolicy compatible: see",
+  ],
+  [
+    "credentials of a role whose sessions are narrowed",
+    "credentials",
+    { roleArn: ROLE, sessionPolicy: "strict" },
+    [],
+    "ok",
+    "in eu-central-1; sessionPolicy strict",
   ],
   [
     "a role that may not be assumed",
