@@ -80,7 +80,7 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
   function refuse(name: string | undefined, entries: readonly FaultyEntry[]): void {
     const faults = entries.flatMap((entry) => entry.faults);
     const held = entries.find((entry) => entry.held !== undefined)?.held;
-    log({ level: "error", event: "ClusterEntryFaulty", cluster: name, file, faults, held });
+    log({ level: "error", event: "ClusterEntryFaulty", cluster: name, file, faults, code: held });
     if (name !== undefined)
       keptOf(name).setEntryFault({ code: held ?? "NotConfigured", message: sentenceOf(file, faults) });
   }

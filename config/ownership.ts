@@ -26,25 +26,38 @@ export function createOwnershipGuard(): OwnershipGuard {
   let served: ReadonlyMap<string, Claimed> = new Map();
   return {
     hold(content) {
-      const claims = createClaims(keptByFaulty(served, content));
-      const held = new Map<string, FaultyEntry>();
-      for (const claimed of inPrecedence(content.clusters, served)) {
-        const other = claims.find(claimed);
-        if (other === undefined) {
-          claims.add(claimed);
-          continue;
-        }
-        held.set(claimed.name, heldEntry(claimed, other));
-        // A cluster goes on as it was served before, and keeps what that claims.
-        const before = served.get(claimed.name);
-        if (before !== undefined) claims.add(before);
-      }
-      served = claims.all();
+      const { held, claims } = settle(content, served);
+      served = claims;
       if (held.size === 0) return content;
       const clusters = content.clusters.filter(({ name }) => !held.has(name));
       return { clusters, faulty: [...content.faulty, ...held.values()] };
     },
   };
+}
+
+interface Settled {
+  /** By name. */
+  readonly held: ReadonlyMap<string, FaultyEntry>;
+  /** What is served from now on, by name. */
+  readonly claims: ReadonlyMap<string, Claimed>;
+}
+
+/** A cluster whose edited entry is held goes on as before, so that what it claimed then is nobody else's; that may hold others. */
+function settle(content: ClustersFile, served: ReadonlyMap<string, Claimed>): Settled {
+  const reserved = new Map(keptByFaulty(served, content).map((each) => [each.name, each]));
+  for (;;) {
+    const claims = createClaims([...reserved.values()]);
+    const held = new Map<string, FaultyEntry>();
+    for (const claimed of inPrecedence(content.clusters, served)) {
+      const other = claims.find(claimed);
+      if (other === undefined) claims.add(claimed);
+      else held.set(claimed.name, heldEntry(claimed, other));
+    }
+    const further = [...held.keys()].flatMap((name) => (reserved.has(name) ? [] : (served.get(name) ?? [])));
+    if (further.length === 0) return { held, claims: claims.all() };
+    // Each round reserves a claim of another cluster.
+    for (const each of further) reserved.set(each.name, each);
+  }
 }
 
 /** Warnings about clusters of which one takes what carries no mark in a network that is another's, too; by the cluster's name. */

@@ -22,7 +22,7 @@ export const LOG_EVENTS = {
   ClustersRead: "the `file` of clusters has new content",
   ClustersFileFaulty: "the `file` of clusters cannot be read; what is known goes on",
   ClusterEntryFaulty:
-    "an entry of the `file` cannot be used, or is `held` because of another one; what is known of the cluster goes on",
+    "an entry of the `file` cannot be used, or is held because of another one (`code`); what is known of the cluster goes on",
   SignInUnusable: "the relay cannot sign in to the cluster with what its entry names; it is tried again",
   ClusterAdded: "the cluster is followed from now on",
   ClusterChanged: "the cluster is followed by its new entry",

@@ -117,7 +117,7 @@ describe("a cluster of the file", () => {
     await untilSaid("ClusterEntryFaulty", "green");
     await goesOn("blue");
     await goesOn("red");
-    expect(said("ClusterEntryFaulty")).toMatchObject([{ cluster: "green", held: "SameOwnership" }]);
+    expect(said("ClusterEntryFaulty")).toMatchObject([{ cluster: "green", code: "SameOwnership" }]);
     expect(statusOf("green")?.configurationFault).toEqual({
       code: "SameOwnership",
       message: expect.stringContaining("cluster green: cloud: tag kubernetes.io/cluster/prod"),

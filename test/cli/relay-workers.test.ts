@@ -128,6 +128,23 @@ async function threads(): Promise<number | undefined> {
 }
 
 describe("a relay of several clusters, as it is published", () => {
+  test.each(["--workers=1", "--workers=0"])(
+    "starts with a held entry, says so, and sends nothing for it (%s)",
+    async (workers) => {
+      const cloud = { provider: "aws", region: "eu-central-1", clusterTag: "prod" } as const;
+      await writeClustersFile(file, entry("blue", { cloud }), entry("green", { cloud }), entry("red"));
+      start(workers);
+      await Promise.all([ready("blue"), ready("red")]);
+      await untilTrue("events of the others", () => invoked.has("blue") && invoked.has("red"));
+      const [status, said] = await page("/readyz/clusters/green");
+      expect([status, said]).toEqual([503, expect.stringContaining("SameOwnership: ")]);
+      expect(said).toContain("is that of cluster blue");
+      const labels = '{cluster="green",reason="SameOwnership"}';
+      expect(await valueIn(`serverless_ccm_cluster_held${labels}`)).toBe(1);
+      expect(invoked.has("green")).toBe(false);
+    },
+  );
+
   test("vouches from its workers for each cluster that has a Lease", async () => {
     await plant("blue");
     await writeClustersFile(file, entry("blue"), entry("green"));

@@ -186,6 +186,16 @@ describe("an entry that is served", () => {
     await untilHeard("b a!");
   });
 
+  test("keeps what is its own where its edit is held, whoever else would take that with the same edit", async () => {
+    const tagged = (name: string, clusterTag: string) => entry(name, { ...AWS, clusterTag });
+    await write(tagged("a", "x"), tagged("b", "y"), tagged("c", "z"));
+    await follow();
+    await write(tagged("a", "y"), tagged("b", "z"), tagged("c", "z"), tagged("d", "x"));
+    await untilHeard("c a! b! d!");
+    await write(tagged("a", "y"), tagged("b", "x"), tagged("c", "z"), tagged("d", "w"));
+    await untilHeard("a b c d");
+  });
+
   test("keeps what is its own while its entry is faulty, and gives it up when it is gone", async () => {
     const younger = entry("b", { ...AWS, clusterTag: "x" });
     await write(entry("a", { ...AWS, clusterTag: "x" }), younger);
