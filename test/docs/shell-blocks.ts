@@ -6,13 +6,14 @@ export interface ShellBlock {
   readonly notRun: string | undefined;
 }
 
-const BLOCK = /(?:<!-- not run: (?<reason>.+) -->\n)?```sh\n(?<commands>[\s\S]*?)```/g;
+// In a list both lines are indented, and so are the commands.
+const BLOCK = /(?:<!-- not run: (?<reason>.+) -->\n)?(?<indent> *)```sh\n(?<commands>[\s\S]*?)```/g;
 
 /** The blocks of commands in a page of Markdown, which are those that begin with three backticks and `sh`. */
 export function shellBlocks(page: string): ShellBlock[] {
   return [...page.matchAll(BLOCK)].map(({ index, groups }) => ({
     line: page.slice(0, index).split("\n").length,
-    commands: groups?.["commands"] ?? "",
+    commands: (groups?.["commands"] ?? "").replaceAll(new RegExp(`^${groups?.["indent"] ?? ""}`, "gm"), ""),
     notRun: groups?.["reason"],
   }));
 }
