@@ -36,7 +36,7 @@ test.each([
   expect(AwsCloudConfig.parse({ ...BASE, ...keys })).toMatchObject(keys);
 });
 
-test.each([
+test.each<[path: string, keys: object]>([
   ["subnetID", { subnetID: "my-subnet" }],
   ["elbSecurityGroup", { elbSecurityGroup: "default" }],
   ["nlbSecurityGroupMode", { nlbSecurityGroupMode: "managed" }],
@@ -50,7 +50,7 @@ test.each([
   ["allow.buckets.0", { allow: { buckets: [""] } }],
   ["allow.nodeSecurityGroups.0", { allow: { nodeSecurityGroups: [{ value: "a" }] } }],
   ...["", "30000", "0-10", "32767-30000", "30000-65536", "30000-32767,80"].map(
-    (serviceNodePortRange) => ["serviceNodePortRange", { serviceNodePortRange }] as const,
+    (serviceNodePortRange): [string, object] => ["serviceNodePortRange", { serviceNodePortRange }],
   ),
   ["allow", { allow: { everything: true } }],
   ["sharedBackendSecurityGroup", { sharedBackendSecurityGroup: true, disableSecurityGroupIngress: true }],
