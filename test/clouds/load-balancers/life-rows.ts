@@ -7,7 +7,7 @@ import { createLifeline } from "#test/killing/lifeline.ts";
 import { audit, endOf, NODES } from "#test/killing/play.ts";
 
 /** Rows about one Service from its creation to its end, where nothing goes wrong. */
-export function lifeRows({ stage, base, made, merged, settled, optional }: Rows): void {
+export function lifeRows({ stage, base, made, merged, changed, settled, optional }: Rows): void {
   describe("one Service", () => {
     test("gets a load balancer, and all of others stays as it is", async () => {
       const state = await made();
@@ -112,7 +112,7 @@ export function lifeRows({ stage, base, made, merged, settled, optional }: Rows)
 
     optional("source-ranges", "source ranges are set, and taken away", async () => {
       const state = await made();
-      const narrowed = await merged({ spec: { loadBalancerSourceRanges: ["192.0.2.0/24"] } });
+      const narrowed = await changed({ spec: { loadBalancerSourceRanges: ["192.0.2.0/24"] } });
       expect(narrowed).not.toEqual(state);
       expect(narrowed.join()).toContain("192.0.2.0/24");
       expect(await merged({ spec: { loadBalancerSourceRanges: null } })).toEqual(state);

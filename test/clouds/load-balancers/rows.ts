@@ -23,6 +23,8 @@ export interface Rows {
   made(traits?: ServiceTraits & { readonly name?: string }): Promise<readonly string[]>;
   /** Merges into the Service `web`; all there is once that is done. */
   merged(difference: object): Promise<readonly string[]>;
+  /** Merges into the Service `web`; all there is before an audit has looked at what load balancers share. */
+  changed(difference: object): Promise<readonly string[]>;
   /** All there is once nothing is left to be done for these Services, `web` without any. */
   settled(names?: readonly string[]): Promise<readonly string[]>;
   /** A row, or one that is skipped with the reason in its name. */
