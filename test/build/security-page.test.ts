@@ -10,12 +10,10 @@ const threats = page
   .split("\n")
   .filter((line) => /^\| .+ \| .+ \| .+ \|$/.test(line) && !line.startsWith("| threat "));
 
-const named = [...page.matchAll(/`(test\/[\w/.-]+\.test\.ts)`: "([^"]+)"/g)].map(
-  ([, file = "", title = ""]) => ({
-    file,
-    title,
-  }),
-);
+const named = [...page.matchAll(/`(test\/[\w/.-]+\.ts)`: "([^"]+)"/g)].map(([, file = "", title = ""]) => ({
+  file,
+  title,
+}));
 
 test("each threat names a test", () => {
   expect(threats.length).toBeGreaterThan(30);
