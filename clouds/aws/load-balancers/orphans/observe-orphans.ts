@@ -13,8 +13,8 @@ import {
 } from "#clouds/aws/load-balancers/orphans/orphaned-service.ts";
 import { readSharedRules, type SharedRulesState } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
 import { ORPHANED_TAG } from "#clouds/aws/load-balancers/orphans/tag.ts";
-import { isOwned, SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
-import type { SecurityGroupState } from "#clouds/aws/load-balancers/state.ts";
+import { hasClusterTag, isOfCluster, isOwned, SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
+import type { Pairs, SecurityGroupState } from "#clouds/aws/load-balancers/state.ts";
 import type { Rule } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import { failureOf } from "#clouds/observation.ts";
 import { ok } from "#clouds/outcome.ts";
@@ -97,10 +97,16 @@ async function listAll({ cluster, read, nodeGroups }: Observing): Promise<Outcom
     groups: await nodeGroups.mark(valuesOf(securityGroups), { identity, ...ANY_RULE }, read),
     networks: valuesOf(network),
     classics: valuesOf(classic),
-    targetGroups: valuesOf(targetGroups),
+    targetGroups: valuesOf(targetGroups).filter(({ VpcId }) => isThere(VpcId)),
     ownClassics: new Set(all.value[1]?.map(({ id }) => id)),
+    ofOthers: new Set([...ofNetwork].flatMap(([id, tags]) => (isAnothers(tags, tag) ? [id] : []))),
   });
   return ok({ holdings: withoutPartsInUse(all.value.flat()), shared });
+}
+
+function isAnothers(read: Outcome<Pairs | undefined>, clusterTag: string): boolean {
+  const tags = read.kind === "ok" ? read.value : undefined;
+  return tags !== undefined && hasClusterTag(tags) && !isOfCluster(tags, clusterTag);
 }
 
 /** An audit looks at the rules of all load balancers, whoever has made them. */

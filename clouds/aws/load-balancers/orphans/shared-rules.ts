@@ -26,18 +26,23 @@ export interface ListedForRules {
   readonly targetGroups: readonly TargetGroup[];
   /** Names of the classic load balancers of the cluster's Services. */
   readonly ownClassics: ReadonlySet<string>;
+  /** ARNs of load balancers and target groups with another cluster's tag. Its nodes have other security groups, at the same node ports. */
+  readonly ofOthers: ReadonlySet<string>;
 }
 
-/** Returns who uses what load balancers share: any load balancer counts, whoever looks after it. */
+/** Returns who uses what load balancers share: any load balancer counts, whoever looks after it, unless it is another cluster's. */
 export function readSharedRules(listed: ListedForRules): SharedRulesState {
-  const { clusterTag, groups, networks, classics, targetGroups, ownClassics } = listed;
+  const { clusterTag, groups, networks, classics, targetGroups, ownClassics, ofOthers } = listed;
   const users = new Map<number, Set<string>>();
   for (const { HealthCheckPort, Port, TargetGroupArn = "", LoadBalancerArns = [] } of targetGroups) {
     const port = HealthCheckPort === "traffic-port" ? Port : Number(HealthCheckPort);
     if (port === undefined || !Number.isInteger(port)) continue;
+    const all = LoadBalancerArns.length === 0 ? [TargetGroupArn] : LoadBalancerArns;
+    const own = all.filter((user) => !ofOthers.has(user));
+    if (own.length === 0) continue;
     const of = users.get(port) ?? new Set();
     users.set(port, of);
-    for (const user of LoadBalancerArns.length === 0 ? [TargetGroupArn] : LoadBalancerArns) of.add(user);
+    for (const user of own) of.add(user);
   }
   const groupsOn = (all: readonly LoadBalancerDescription[]): string[] => [
     ...new Set(all.flatMap(({ SecurityGroups = [] }) => SecurityGroups)),

@@ -79,7 +79,7 @@ function countUsers(
   { checkedPorts, networkGroups, classicGroups }: SharedRulesState,
 ): number | undefined {
   if (description === MTU_RULE)
-    return rulesOf(ingress).filter((each) => each.peer === peer && isOfClients(each)).length;
+    return rulesOf(ingress).filter((each) => each.peer === peer && mayBeOfClients(each)).length;
   if (description === SHARED_RULE) return networkGroups.includes(peer) ? 1 : 0;
   if (description === SHARED_CLASSIC_RULE) return classicGroups.includes(peer) ? 1 : 0;
   if (description !== SHARED_HEALTH_RULE && !description.startsWith(`${HEALTH_RULE}=`)) return undefined;
@@ -91,8 +91,13 @@ function countUsers(
   return checked.length > 1 ? 1 : (counts[0] ?? 0);
 }
 
-function isOfClients({ description }: Rule): boolean {
-  return description?.startsWith(`${CLIENT_RULE}=`) === true;
+/** A rule for health checks lets clients in as well where these come from the same addresses to the same port: AWS keeps one of both. */
+function mayBeOfClients({ description = "" }: Rule): boolean {
+  return (
+    description === SHARED_HEALTH_RULE ||
+    description.startsWith(`${CLIENT_RULE}=`) ||
+    description.startsWith(`${HEALTH_RULE}=`)
+  );
 }
 
 /** Whether an older version, or the stock controller, has let in a group that classic load balancers of the cluster share. */

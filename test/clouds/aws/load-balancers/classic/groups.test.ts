@@ -193,7 +193,7 @@ test("a group that others may have is let in by a rule that says so, and that th
     const groups = [...elb.security.groups.values()];
     const classics = on.map((id) => ({ LoadBalancerName: NAME, SecurityGroups: [id] }));
     const shared = { clusterTag: "prod", groups, networks: [], classics, targetGroups: [] };
-    const state = readSharedRules({ ...shared, ownClassics: new Set([NAME]) });
+    const state = readSharedRules({ ...shared, ownClassics: new Set([NAME]), ofOthers: new Set() });
     const actions = planUnusedRules(state, new Date(at), settings());
     for (const action of actions) if (action.action.includes("Revoke")) elb.act(action);
     return actions.map(({ action, parameters }) => {

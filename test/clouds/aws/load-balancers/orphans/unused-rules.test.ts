@@ -52,6 +52,21 @@ function describeAsBefore(aws: FakeElbv2, name = NAME): void {
   };
 }
 
+test("the rule about too large packets stays for clients that a rule for health checks lets in", () => {
+  const aws = world();
+  const spec = { ports: [{ protocol: "TCP", port: 443, nodePort: 31_443 }] };
+  converge(aws, question(service({ ...spec, loadBalancerSourceRanges: RANGES })));
+  const hidden = { "target-group-attributes": "preserve_client_ip.enabled=false" };
+  const changed = question(service({ ...spec, loadBalancerSourceRanges: RANGES }, hidden));
+  converge(aws, changed);
+  const before = mtu(aws);
+  auditForAnHour(aws);
+  expect(mtu(aws)).toEqual(before);
+  const done = aws.done.length;
+  converge(aws, changed);
+  expect(aws.done.length).toBe(done);
+});
+
 describe("the rules for a health check that Services share", () => {
   test("are described as shared, and stay while any Service is checked there", () => {
     const aws = world();
@@ -95,6 +110,26 @@ describe("the rules for a health check that Services share", () => {
     const before = aws.done.length;
     converge(aws, question(web), PROBED);
     expect(aws.done.length).toBe(before);
+  });
+
+  test("are one Service's own where another cluster's load balancer is checked at the same port of other nodes", () => {
+    const aws = world();
+    const local = { ...web.spec, externalTrafficPolicy: "Local", healthCheckNodePort: 32_000 };
+    const ours = service(local, {}, { name: "ours" });
+    const theirs = service(local, {}, { name: "theirs", uid: "11111111-8d1b-4c7e-9a44-0b1c2d3e4f50" });
+    converge(aws, question(ours));
+    converge(aws, question(theirs));
+    for (const one of aws.balancers.values())
+      if (one.tags["kubernetes.io/service-name"] === "default/theirs")
+        Object.assign(one, { tags: { "kubernetes.io/cluster/other": "owned" } });
+    const own = () => rules(aws).filter((rule) => rule.includes("32000"));
+    const before = own();
+    expect(before).toHaveLength(2);
+    auditForAnHour(aws);
+    expect(own()).toEqual(before);
+    converge(aws, gone(ours));
+    auditForAnHour(aws);
+    expect(own()).toEqual([]);
   });
 
   test("of equal ports by annotation stay as well", () => {
