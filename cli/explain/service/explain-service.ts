@@ -7,6 +7,7 @@ import { describeLoadBalancer } from "#clouds/describe-load-balancer.ts";
 import { settingsOf, watchContextOf } from "#config/cluster.ts";
 import type { Observation } from "#core/capability.ts";
 import type { ObjectName } from "#core/resources/resource.ts";
+import { HoldingsQuestion } from "#core/service/holdings.ts";
 import { LOAD_BALANCERS, type LoadBalancerQuestion } from "#core/service/model.ts";
 import { needsCleanup, wantsLoadBalancer } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
@@ -47,6 +48,7 @@ export async function explainService(
   });
 }
 
+/** The cloud, and what it last answered about the Service. */
 function overhear(cloud: Cloud): { readonly cloud: Cloud; observed(): Observation | undefined } {
   let observed: Observation | undefined;
   const loadBalancers = cloud.capabilities?.[LOAD_BALANCERS];
@@ -55,7 +57,8 @@ function overhear(cloud: Cloud): { readonly cloud: Cloud; observed(): Observatio
     act: (action, call) => loadBalancers.act(action, call),
     async observe(questions, call) {
       const result = await loadBalancers.observe(questions, call);
-      observed = result.answers[0];
+      // The load balancers of the whole cluster may be counted as well.
+      if (!HoldingsQuestion.safeParse(questions[0]).success) observed = result.answers[0];
       return result;
     },
   };
