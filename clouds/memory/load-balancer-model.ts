@@ -5,6 +5,8 @@ import type { Service } from "#core/service/service.ts";
 
 /** A load balancer of the memory cloud; which Service it is of its key says. */
 export const MemoryLoadBalancer = z.strictObject({
+  /** The name of the cluster that it was made for. */
+  cluster: z.string(),
   /** The Service's namespace and name. */
   service: z.string(),
   hostname: z.string(),
@@ -29,15 +31,18 @@ export const memoryLoadBalancerModel: LoadBalancerModel = {
       problem: { code: "NoNodePort", field: `spec.ports[${withoutNodePort}].nodePort` },
     };
   },
-  next(question, observed): LoadBalancerStep {
+  next(question, observed, { cluster }): LoadBalancerStep {
     const there = MemoryLoadBalancer.nullable().parse(observed);
-    return question.wanted ? towards(desiredOf(question), there, question) : away(there, question);
+    // A tenant can forge the uid that a load balancer is known by.
+    if (there !== null && there.cluster !== cluster) return question.wanted ? NAME_TAKEN : NOTHING_LEFT;
+    return question.wanted ? towards(desiredOf(question, cluster), there, question) : away(there, question);
   },
   showsAtOnce: true,
-  shows: (_question, observed) => observed !== null,
-  lostTargets(question, observed) {
+  shows: (_question, observed, { cluster }) =>
+    MemoryLoadBalancer.nullable().parse(observed)?.cluster === cluster,
+  lostTargets({ nodes }, observed) {
     const { targets = [] } = MemoryLoadBalancer.nullable().parse(observed) ?? {};
-    const { targets: wanted } = desiredOf(question);
+    const wanted = targetsOf(nodes);
     return targets.filter((target) => !wanted.includes(target));
   },
   fold: (_observed, _action, result) => result,
@@ -46,9 +51,9 @@ export const memoryLoadBalancerModel: LoadBalancerModel = {
   orphans: {
     mark: ({ id }, orphaned) => ({ action: "MarkLoadBalancer", target: id, parameters: { orphaned } }),
     unmark: ({ id }) => ({ action: "MarkLoadBalancer", target: id, parameters: {} }),
-    next({ id }, observed) {
+    next({ id }, observed, { cluster }) {
       const there = MemoryLoadBalancer.nullable().parse(observed);
-      return there === null ? NOTHING_LEFT : deletion(id, there);
+      return there?.cluster !== cluster ? NOTHING_LEFT : deletion(id, there);
     },
   },
 };
@@ -84,15 +89,21 @@ function deletion(target: string, { hostname }: MemoryLoadBalancer): LoadBalance
 
 const NOTHING_LEFT: LoadBalancerStep = { kind: "settled", ingress: [], warnings: [] };
 
-function desiredOf({ service, nodes }: LoadBalancerQuestion): MemoryLoadBalancer {
+const NAME_TAKEN: LoadBalancerStep = { kind: "refused", problem: { code: "NameTaken" } };
+
+function desiredOf({ service, nodes }: LoadBalancerQuestion, cluster: string): MemoryLoadBalancer {
   const { namespace, name, uid } = service.metadata;
-  const targets = new Set(nodes.flatMap(({ providerID }) => providerID ?? []));
   return {
+    cluster,
     service: `${namespace}/${name}`,
     hostname: `${uid}.memory.example`,
     listeners: listenersOf(service.spec),
-    targets: [...targets].sort(),
+    targets: targetsOf(nodes),
   };
+}
+
+function targetsOf(nodes: LoadBalancerQuestion["nodes"]): string[] {
+  return [...new Set(nodes.flatMap(({ providerID }) => providerID ?? []))].sort();
 }
 
 function listenersOf({ ports = [] }: Service["spec"]): MemoryLoadBalancer["listeners"] {

@@ -14,13 +14,18 @@ interface World {
 
 const Question = z.object({ service: z.object({ metadata: z.object({ uid: z.string() }) }) });
 
-/** The capability `loadBalancers` of the memory cloud, on load balancers by the uid of their Service. */
+/**
+ * The capability `loadBalancers` of the memory cloud, on load balancers by the uid of their Service. It lists those of the cluster; all
+ * without one.
+ */
 export function createMemoryLoadBalancers(
   world: World,
   loadBalancers: Map<string, MemoryLoadBalancer>,
+  cluster?: string,
 ): Capability {
   const all = ({ auditAt }: HoldingsQuestion): HoldingsState => {
-    const holdings = [...loadBalancers].map(([id, { service, orphaned }]): Holding => {
+    const listed = [...loadBalancers].filter(([, each]) => cluster === undefined || each.cluster === cluster);
+    const holdings = listed.map(([id, { service, orphaned }]): Holding => {
       const audited = { uid: id.replaceAll("-", ""), ...(orphaned === undefined ? {} : { mark: orphaned }) };
       return {
         ...{ kind: "load balancer", id, name: id, service },

@@ -114,7 +114,13 @@ describe("explain service", () => {
       (await cluster.get("/api/v1/namespaces/default/services/web")) as { metadata: { uid: string } }
     ).metadata;
     const balancer: MemoryLoadBalancer = {
-      ...{ service: "default/web", hostname: "web.example", listeners: [], targets: ["memory:///a/i-0"] },
+      ...{
+        cluster: "tenant-a",
+        service: "default/web",
+        hostname: "web.example",
+        listeners: [],
+        targets: ["memory:///a/i-0"],
+      },
     };
     const loadBalancers = new Map([[uid, balancer]]);
     const cloud = createMemoryCloud({ instances: new Map(), loadBalancers });

@@ -58,6 +58,7 @@ export async function memoryWorld(): Promise<LoadBalancerWorld> {
 /** Of another cluster, for a Service of the same name. */
 const FOREIGN_UID = "11111111-2222-3333-4444-555555555555";
 const FOREIGN: MemoryLoadBalancer = {
+  cluster: "other",
   service: "default/web",
   hostname: "web.other.example",
   listeners: [{ protocol: "TCP", port: 80, nodePort: 30_080 }],

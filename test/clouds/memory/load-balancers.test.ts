@@ -25,6 +25,7 @@ function question(ports: unknown, wanted = true, nodes = NODES): LoadBalancerQue
 
 const PORTS = [{ port: 80, nodePort: 30_080 }];
 const LOAD_BALANCER: MemoryLoadBalancer = {
+  cluster: DEFAULT_SETTINGS.cluster,
   service: "default/web",
   hostname: "uid-web.memory.example",
   listeners: [{ protocol: "TCP", port: 80, nodePort: 30_080 }],

@@ -18,6 +18,7 @@ export function createMemoryModelCloud(): ModelCloud {
     addForeign(number) {
       const id = `foreign-${number}`;
       loadBalancers.set(id, {
+        cluster: "other",
         service: `default/${id}`,
         hostname: `${id}.memory.example`,
         listeners: [{ protocol: "TCP", port: 80, nodePort: 30_000 }],
