@@ -6,6 +6,8 @@ import { checkSeeds, describeFailure } from "./check-seeds.ts";
 import { KINDS } from "./history.ts";
 import { startBackends } from "./real-backends.ts";
 import { SCENARIOS } from "./scenarios.ts";
+import { checkTenants, describeTenantFailure } from "./tenants/check-tenants.ts";
+import { TENANT_SCENARIOS } from "./tenants/tenant-scenarios.ts";
 
 /** What one worker does: every so many-th seed. */
 const Part = z.object({
@@ -17,6 +19,7 @@ const Part = z.object({
   without: z.array(z.literal(KINDS)),
   moto: z.boolean(),
   kubeApiserver: z.boolean(),
+  tenants: z.boolean(),
 });
 type Part = z.output<typeof Part>;
 
@@ -27,6 +30,7 @@ const HELP = `Runs random histories of one controller with one to three actors, 
   --first N      the first seed (default 1)
   --cloud NAME   ${Object.keys(SCENARIOS).join(", ")}; all of them without it
   --without KIND a kind of happening that does not come: ${KINDS.join(", ")}
+  --tenants      two tenants of one account, one of them hostile: ${Object.keys(TENANT_SCENARIOS).join(", ")}
   --calm         one actor at a time, to whose requests nothing happens
   --moto         network and classic on moto, with AWS's capability as it is deployed
   --kube-apiserver  on a real kube-apiserver
@@ -47,6 +51,7 @@ async function main(): Promise<void> {
       "kube-apiserver": { type: "boolean", default: false },
       without: { type: "string", multiple: true, default: [] },
       calm: { type: "boolean", default: false },
+      tenants: { type: "boolean", default: false },
       workers: { type: "string" },
       help: { type: "boolean", default: false },
     },
@@ -62,8 +67,9 @@ async function main(): Promise<void> {
   const parsed = numbers.safeParse(
     values.seed === undefined ? [values.first, values.seeds, asked] : [values.seed, 1, 1],
   );
-  const names = values.cloud === undefined ? Object.keys(SCENARIOS) : [values.cloud];
-  if (!parsed.success || !names.every((name) => Object.hasOwn(SCENARIOS, name))) {
+  const scenarios = values.tenants ? TENANT_SCENARIOS : SCENARIOS;
+  const names = values.cloud === undefined ? Object.keys(scenarios) : [values.cloud];
+  if (!parsed.success || !names.every((name) => Object.hasOwn(scenarios, name))) {
     process.stderr.write(HELP);
     process.exitCode = 2;
     return;
@@ -79,6 +85,7 @@ async function main(): Promise<void> {
         without: z.array(z.literal(KINDS)).parse(values.without),
         moto: values.moto,
         kubeApiserver: values["kube-apiserver"],
+        tenants: values.tenants,
       }),
     );
     const failures = (await Promise.all(parts.map(runPart))).filter((failure) => failure !== undefined);
@@ -107,7 +114,15 @@ function runPart(part: Part): Promise<string | undefined> {
   });
 }
 
-async function work({
+async function work({ tenants, ...part }: Part): Promise<void> {
+  if (!tenants) return workOnOne(part);
+  const scenario = TENANT_SCENARIOS[part.scenario];
+  if (scenario === undefined) throw new Error(`there is no scenario ${part.scenario} of two tenants`);
+  const failure = await checkTenants(scenario, seedsFrom(part.first, part.last, part.step));
+  if (failure !== undefined) parentPort?.postMessage(describeTenantFailure(failure));
+}
+
+async function workOnOne({
   scenario: name,
   first,
   last,
@@ -115,7 +130,7 @@ async function work({
   isCalm,
   without,
   ...backends
-}: Part): Promise<void> {
+}: Omit<Part, "tenants">): Promise<void> {
   const found = SCENARIOS[name];
   if (found === undefined) throw new Error(`there is no scenario ${name}`);
   const { scenario, close } = await startBackends(found, backends);

@@ -44,11 +44,13 @@ export interface Invocation {
 const TIMEOUT_MS = 60_000;
 
 /** When all histories begin. */
-const START_MS = Date.parse("2026-01-01T00:00:00Z");
+export const START_MS = Date.parse("2026-01-01T00:00:00Z");
 
-export async function createWorld(scenario: Scenario): Promise<World> {
+/** Worlds that share a clock go through the same time. */
+export async function createWorld(scenario: Scenario, sharedClock?: VirtualClock): Promise<World> {
   // A real API server writes timestamps of its own.
-  const clock = createVirtualClock(scenario.createCluster === undefined ? START_MS : Date.now());
+  const startMs = scenario.createCluster === undefined || sharedClock ? START_MS : Date.now();
+  const clock = sharedClock ?? createVirtualClock(startMs);
   const network = createNetwork(clock);
   const cluster = await (scenario.createCluster?.(clock) ??
     createInProcessCluster(clock, CONTROL_PLANE_USERS[scenario.signedInAs]));

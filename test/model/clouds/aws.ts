@@ -193,7 +193,7 @@ export function createClassicModelCloud(): ModelCloud {
 }
 
 /** The capability of AWS's load balancers on a fake that answers one Service at a time. */
-function capabilityOf(
+export function capabilityOf(
   observe: (name: string, service: string) => AwsLoadBalancerState,
   act: (action: LoadBalancerAction) => unknown,
 ): Capability {
@@ -248,7 +248,7 @@ function addRule(aws: FakeElbv2, number: number): void {
 }
 
 /** A thing as a text that does not depend on the order of its lists, with names in place of ids. */
-function lineOf(thing: unknown, names: ReadonlyMap<string, string>): string {
+export function lineOf(thing: unknown, names: ReadonlyMap<string, string>): string {
   return canonicalJson(JSON.parse(JSON.stringify(thing), (_, value) => named(value, names)));
 }
 

@@ -45,9 +45,9 @@ interface Front {
 
 /** What ELBv2 does with requests, as strictly as AWS does where plans could go wrong. Its own state is all that it knows. */
 export class FakeElbv2 {
-  readonly balancers = new Map<string, Balancer>();
-  readonly groups = new Map<string, Group>();
-  readonly listeners = new Map<string, Front>();
+  readonly balancers: Map<string, Balancer>;
+  readonly groups: Map<string, Group>;
+  readonly listeners: Map<string, Front>;
   /** Elastic IP addresses: free ones that nobody has tagged. */
   addresses: Readonly<Record<string, AddressState>> = Object.fromEntries(
     [1, 2, 3].map((number) => [`eipalloc-${number}`, { tags: {}, isInUse: false }]),
@@ -55,10 +55,15 @@ export class FakeElbv2 {
   vpc: VpcState;
   /** Every action that was carried out. */
   readonly done: LoadBalancerAction[] = [];
-  #count = 0;
+  readonly #counter: { count: number };
 
-  constructor(vpc: VpcState) {
+  /** Two VPCs of one account have their load balancers, target groups and listeners together. */
+  constructor(vpc: VpcState, account?: FakeElbv2) {
     this.vpc = vpc;
+    this.balancers = account?.balancers ?? new Map();
+    this.groups = account?.groups ?? new Map();
+    this.listeners = account?.listeners ?? new Map();
+    this.#counter = account === undefined ? { count: 0 } : account.#counter;
   }
 
   /** Carries an action out, or throws what AWS says. */
@@ -103,8 +108,8 @@ export class FakeElbv2 {
   }
 
   next(): string {
-    this.#count += 1;
-    return String(this.#count).padStart(4, "0");
+    this.#counter.count += 1;
+    return String(this.#counter.count).padStart(4, "0");
   }
 
   /** The load balancers whose listeners send to a target group. */

@@ -1,0 +1,180 @@
+import { isMadeForCluster } from "#clouds/aws/load-balancers/ownership.ts";
+import type {
+  AwsLoadBalancerState,
+  SubnetState,
+  TargetInstance,
+  VpcState,
+} from "#clouds/aws/load-balancers/state.ts";
+import { rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
+import type { Capability } from "#clouds/cloud.ts";
+import { canonicalJson } from "#core/hash.ts";
+import type { Holding } from "#core/service/holdings.ts";
+import { FakeElb } from "#test/clouds/aws/load-balancers/classic/fake-elb.ts";
+import { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
+import { instance, subnet } from "#test/clouds/aws/load-balancers/network/world.ts";
+import { NO_USAGE } from "../cloud.ts";
+import { capabilityOf } from "../clouds/aws.ts";
+import { TENANTS, type Tenant, type TenantAccount, tagOf } from "./account.ts";
+import { MACHINES_PER_TENANT } from "./history.ts";
+
+/** Ids of what is the victim's alone; nothing of the hostile tenant's may name them. */
+const VICTIMS_IDS = /"(i-[123]|sg-victim|subnet-victim|eipalloc-1)"/;
+
+const INSTANCE_IDS = Array.from({ length: 2 * MACHINES_PER_TENANT }, (_, index) => `i-${index + 1}`);
+const PROVIDER_IDS = INSTANCE_IDS.map((id) => `aws:///eu-central-1a/${id}`);
+
+const ownerOf = (id: string): Tenant => (INSTANCE_IDS.indexOf(id) < MACHINES_PER_TENANT ? "victim" : "evil");
+
+/** Where the nodes of the tenants are. */
+export type Placement = "one VPC" | "two VPCs" | "one security group";
+
+function instancesIn(placement: Placement, tenants: readonly Tenant[]): Record<string, TargetInstance> {
+  const groupOf = (tenant: Tenant) => (placement === "one security group" ? "sg-both" : `sg-${tenant}`);
+  const ids = INSTANCE_IDS.filter((id) => tenants.includes(ownerOf(id)));
+  return Object.fromEntries(
+    ids.map((id) => [id, instance({ subnetId: "subnet-a", groupIds: [groupOf(ownerOf(id))] })]),
+  );
+}
+
+function vpcOf(id: string, placement: Placement, tenants: readonly Tenant[]): VpcState {
+  const owned = (tenant: Tenant) => ({ [tagOf(tenant)]: "owned" });
+  const shared = Object.fromEntries(tenants.map((tenant) => [tagOf(tenant), "shared"]));
+  const subnets: SubnetState[] = [
+    subnet("a", { id: `subnet-a${id === "vpc-1" ? "" : "2"}`, tags: shared }),
+    ...tenants.map((tenant) => subnet("b", { id: `subnet-${tenant}`, tags: owned(tenant) })),
+  ];
+  const group = (name: string, tags: Record<string, string>) => ({
+    group: { GroupId: `sg-${name}`, GroupName: name, VpcId: id },
+    tags,
+    ingress: [],
+  });
+  const groups = [
+    ...tenants.map((tenant) => group(tenant, owned(tenant))),
+    ...(placement === "one security group" ? [group("both", shared)] : []),
+  ];
+  return { id, subnets, groups, instances: instancesIn(placement, tenants) };
+}
+
+/** What the observation of the deployed capability leaves out: instances that are not the cluster's. */
+function withOwnInstances(state: AwsLoadBalancerState, tenant: Tenant): AwsLoadBalancerState {
+  const instances = Object.entries(state.vpc.instances).filter(([id]) => ownerOf(id) === tenant);
+  return { ...state, vpc: { ...state.vpc, instances: Object.fromEntries(instances) } };
+}
+
+/** The capability, which also counts what the cloud has for the tenant's cluster. */
+function counted(inner: Capability, holdings: () => readonly Holding[]): Capability {
+  return {
+    act: inner.act,
+    async observe(questions, call) {
+      const isCount = questions.some((question) => (question as { holdings?: true }).holdings === true);
+      if (!isCount) return inner.observe(questions, call);
+      const answers = questions.map(() => ({ kind: "observed", state: { holdings: holdings() } }) as const);
+      return { answers, usage: NO_USAGE };
+    },
+  };
+}
+
+type Tagged = { readonly tags: Readonly<Record<string, string>> };
+
+function isOf({ tags }: Tagged, tenant: Tenant): boolean {
+  return isMadeForCluster(tags, tenant) || tags[tagOf(tenant)] !== undefined;
+}
+
+/** Rules in a group that both tenants' nodes have: the victim's are those of its load balancers. */
+function victimsRules(ingress: Parameters<typeof rulesOf>[0], names: readonly string[]): string[] {
+  return rulesOf(ingress)
+    .filter(({ description = "" }) => names.some((name) => description.includes(name)))
+    .map((rule) => `rule ${canonicalJson(rule)}`);
+}
+
+/** Network load balancers of two clusters. */
+export function createNetworkAccount(placement: Placement): TenantAccount {
+  const first = new FakeElbv2(vpcOf("vpc-1", placement, placement === "two VPCs" ? ["victim"] : TENANTS));
+  const second = placement === "two VPCs" ? new FakeElbv2(vpcOf("vpc-2", placement, ["evil"]), first) : first;
+  const elastic = { "eipalloc-1": "victim", "eipalloc-2": "evil" } as const;
+  for (const each of [first, second])
+    each.addresses = Object.fromEntries(
+      Object.entries(elastic).map(([id, tenant]) => [
+        id,
+        { tags: { [tagOf(tenant)]: "owned" }, isInUse: false },
+      ]),
+    );
+  const awsOf = (tenant: Tenant): FakeElbv2 => (tenant === "victim" ? first : second);
+  const balancersOf = (tenant: Tenant) => [...first.balancers.values()].filter((each) => isOf(each, tenant));
+  const namesOf = (tenant: Tenant) =>
+    balancersOf(tenant).map(({ loadBalancer }) => `${loadBalancer.LoadBalancerName}`);
+  const thingsOf = (tenant: Tenant): readonly Tagged[] =>
+    [...first.balancers.values(), ...first.groups.values(), ...first.listeners.values()].filter((each) =>
+      isOf(each, tenant),
+    );
+  const groups = () => [...new Set([...first.vpc.groups, ...second.vpc.groups])];
+  return {
+    capabilities: (tenant) => ({
+      loadBalancers: counted(
+        capabilityOf(
+          (name, service) => withOwnInstances(awsOf(tenant).observe(name, service, tenant), tenant),
+          (action) => awsOf(tenant).apply(action),
+        ),
+        () =>
+          balancersOf(tenant).map(
+            ({ loadBalancer: { LoadBalancerArn: id = "", LoadBalancerName: name = "" } }) => ({
+              ...{ kind: "network load balancer", id, name, uid: name.slice(1) },
+            }),
+          ),
+      ),
+    }),
+    providerIDs: PROVIDER_IDS,
+    victims: () => [
+      ...thingsOf("victim").map((thing) => canonicalJson(JSON.parse(JSON.stringify(thing)))),
+      ...groups().flatMap((group) =>
+        isOf(group, "victim") && isOf(group, "evil")
+          ? [canonicalJson([group.group, group.tags]), ...victimsRules(group.ingress, namesOf("victim"))]
+          : isOf(group, "victim")
+            ? [canonicalJson(JSON.parse(JSON.stringify(group)))]
+            : [],
+      ),
+    ],
+    trespasses: () =>
+      [...thingsOf("evil")].map((thing) => JSON.stringify(thing)).filter((text) => VICTIMS_IDS.test(text)),
+    countLoadBalancers: (tenant) => balancersOf(tenant).length,
+  };
+}
+
+/** Classic load balancers of two clusters in one VPC. */
+export function createClassicAccount(): TenantAccount {
+  const elb = new FakeElb();
+  const vpc = vpcOf("vpc-1", "one VPC", TENANTS);
+  elb.subnets = vpc.subnets;
+  elb.instances = vpc.instances;
+  for (const { group, tags } of vpc.groups)
+    elb.security.add(`${group.GroupId}`, `${group.GroupName}`, { ...tags });
+  const balancersOf = (tenant: Tenant) => [...elb.classics].filter(([, each]) => isOf(each, tenant));
+  return {
+    capabilities: (tenant) => ({
+      loadBalancers: counted(
+        capabilityOf(
+          (name) => withOwnInstances(elb.observe(name), tenant),
+          (action) => elb.act(action),
+        ),
+        () =>
+          balancersOf(tenant).map(([name]) => ({
+            kind: "classic load balancer",
+            id: name,
+            name,
+            uid: name.slice(1),
+          })),
+      ),
+    }),
+    providerIDs: PROVIDER_IDS,
+    victims: () =>
+      [
+        ...balancersOf("victim").map(([, each]) => each),
+        ...[...elb.security.groups.values()].filter((each) => isOf(each, "victim")),
+      ].map((thing) => canonicalJson(JSON.parse(JSON.stringify(thing)))),
+    trespasses: () =>
+      balancersOf("evil")
+        .map(([, each]) => JSON.stringify(each))
+        .filter((text) => VICTIMS_IDS.test(text)),
+    countLoadBalancers: (tenant) => balancersOf(tenant).length,
+  };
+}

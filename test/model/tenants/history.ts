@@ -1,0 +1,151 @@
+import fc from "fast-check";
+
+/** Services of each tenant, by their names; both tenants have the same. */
+export const SERVICE_NAMES = ["web", "api", "dns"] as const;
+/** Machines of the account: the first half are the victim's, the others the hostile tenant's. */
+export const MACHINES_PER_TENANT = 3;
+
+/** Where the uid of a hostile Service comes from. */
+export type ForgedUid =
+  /** A new one, as an honest API server makes it. */
+  | "new"
+  /** A Service of the victim. */
+  | "victim's"
+  /** As the victim's but for its last digit, which is not part of names of load balancers. */
+  | "last digit"
+  /** In capitals and without dashes, which makes no difference to names that leave dashes out. */
+  | "spelling";
+
+/** What a hostile Service claims beyond its uid. */
+export const CLAIMS = ["finalizer", "state", "status", "groups", "addresses", "subnets", "tags"] as const;
+export type Claim = (typeof CLAIMS)[number];
+
+/** What the hostile API server answers to one read of a Service in place of the truth. */
+export const LIES = [
+  "nothing",
+  "gone",
+  "deleting",
+  "ClusterIP",
+  "LoadBalancer",
+  "bare",
+  "uid",
+  "failing",
+] as const;
+export type Lie = (typeof LIES)[number];
+
+/** Which nodes a list of the hostile API server shows. */
+export const NODE_LISTS = ["true", "empty", "partial", "victim's", "all"] as const;
+export type NodeList = (typeof NODE_LISTS)[number];
+
+/** What happens in the two clusters. */
+export type TenantHappening =
+  | { readonly do: "create"; readonly service: number; readonly ports: readonly number[] }
+  | { readonly do: "edit"; readonly service: number; readonly ports: readonly number[] }
+  | { readonly do: "change type"; readonly service: number; readonly isWanted: boolean }
+  | { readonly do: "delete"; readonly service: number }
+  | { readonly do: "set nodes"; readonly nodes: readonly number[] }
+  | { readonly do: "invoke"; readonly isAudit: boolean }
+  | {
+      readonly do: "forge Service";
+      readonly service: number;
+      readonly uid: ForgedUid;
+      /** The Service of the victim whose uid it is. */
+      readonly victim: number;
+      readonly isWanted: boolean;
+      readonly isDeleting: boolean;
+      readonly isNetwork: boolean;
+      readonly ports: readonly number[];
+      readonly claims: readonly Claim[];
+    }
+  /** Numbers of machines, the victim's among them. */
+  | { readonly do: "forge nodes"; readonly nodes: readonly number[]; readonly isVictimsNetwork: boolean }
+  | {
+      readonly do: "attack";
+      readonly isAudit: boolean;
+      /** How old the objects of the event are. */
+      readonly staleMs: number;
+      /** Of the event, and of what the API server answers. */
+      readonly eventNodes: NodeList;
+      readonly listedNodes: NodeList;
+      /** What the reads are answered with, one after the other, and again from the first. */
+      readonly lies: readonly Lie[];
+      /** The victim's own actor works at the same time. */
+      readonly isBesideVictim: boolean;
+    };
+
+export type TenantStep = TenantHappening & { readonly afterMs: number };
+type Kind = TenantHappening["do"];
+
+const service = fc.nat({ max: SERVICE_NAMES.length - 1 });
+const ports = fc.subarray([80, 443], { minLength: 1 });
+const nodes = fc.subarray([...Array(MACHINES_PER_TENANT).keys()]);
+const nodeList = fc.constantFrom<NodeList>("true", "true", "true", ...NODE_LISTS);
+const isWanted = fc.constantFrom(true, true, true, false);
+
+type Happenings = {
+  readonly [Name in Kind]: readonly [
+    weight: number,
+    fc.Arbitrary<Omit<Extract<TenantHappening, { readonly do: Name }>, "do">>,
+  ];
+};
+
+const HAPPENINGS: Happenings = {
+  create: [4, fc.record({ service, ports })],
+  edit: [2, fc.record({ service, ports })],
+  "change type": [1, fc.record({ service, isWanted })],
+  delete: [1, fc.record({ service })],
+  "set nodes": [2, fc.record({ nodes })],
+  invoke: [7, fc.record({ isAudit: fc.boolean() })],
+  "forge Service": [
+    8,
+    fc.record({
+      service,
+      uid: fc.constantFrom<ForgedUid>("new", "victim's", "victim's", "last digit", "spelling"),
+      victim: service,
+      isWanted,
+      isDeleting: fc.constantFrom(false, false, true),
+      isNetwork: fc.boolean(),
+      ports,
+      claims: fc.oneof(fc.constant<readonly Claim[]>([]), fc.subarray([...CLAIMS], { maxLength: 2 })),
+    }),
+  ],
+  "forge nodes": [
+    3,
+    fc.record({
+      nodes: fc.subarray([...Array(2 * MACHINES_PER_TENANT).keys()]),
+      isVictimsNetwork: fc.boolean(),
+    }),
+  ],
+  attack: [
+    12,
+    fc.record({
+      isAudit: fc.boolean(),
+      staleMs: fc.constantFrom(0, 0, 5_000, 60_000),
+      eventNodes: nodeList,
+      listedNodes: nodeList,
+      lies: fc.oneof(
+        { weight: 2, arbitrary: fc.constant<readonly Lie[]>(["nothing"]) },
+        fc.array(fc.constantFrom(...LIES), { minLength: 1, maxLength: 4 }),
+      ),
+      isBesideVictim: fc.constantFrom(false, false, false, true),
+    }),
+  ],
+};
+
+const afterMs = fc.constantFrom(0, 0, 1_000, 10_000, 70_000);
+
+/** A history of so many steps of both tenants. */
+export function anyTenantHistory(length: number): fc.Arbitrary<readonly TenantStep[]> {
+  const steps = Object.entries(HAPPENINGS).map(([name, [weight, happening]]) => ({
+    weight,
+    arbitrary: fc
+      .tuple(afterMs, happening as fc.Arbitrary<object>)
+      .map(([after, values]) => ({ do: name, ...values, afterMs: after }) as TenantStep),
+  }));
+  return fc.array(fc.oneof(...steps), { minLength: length, maxLength: length, size: "max" });
+}
+
+/** A step in a line. */
+export function describeTenantStep({ do: name, afterMs: after, ...values }: TenantStep): string {
+  return `+${after} ms  ${name} ${JSON.stringify(values)}`;
+}

@@ -1,0 +1,100 @@
+import type { Capability } from "#clouds/cloud.ts";
+import { NO_USAGE } from "../cloud.ts";
+import type { TenantAccount } from "./account.ts";
+import type { TenantScenario } from "./tenant-scenarios.ts";
+
+/** A mistake by which a hostile tenant reaches the victim, and that histories have to find. */
+export interface TenantDefect {
+  readonly title: string;
+  readonly scenario: string;
+  /** What the hostile tenant's function gets in place of its capability. */
+  readonly plant: (evil: Capability, account: TenantAccount) => Capability;
+  readonly found: RegExp;
+}
+
+/** The observations of the hostile tenant's cluster take the victim's things for its own. */
+const believed = (inner: Capability): Capability => ({
+  act: inner.act,
+  async observe(questions, call) {
+    const observed = await inner.observe(questions, call);
+    const text = JSON.stringify(observed)
+      .replaceAll("kubernetes.io/cluster/victim", "kubernetes.io/cluster/evil")
+      .replaceAll('"cluster":"victim"', '"cluster":"evil"');
+    return JSON.parse(text);
+  },
+});
+
+/** Machines and their routes and tags are told by what the tenant's nodes say alone. */
+const asVictim =
+  (name: string): TenantDefect["plant"] =>
+  (evil, account) => ({
+    observe: (questions, call) => (account.capabilities("victim")[name] ?? evil).observe(questions, call),
+    act: evil.act,
+  });
+
+/** What the cloud has for the cluster is not counted. */
+const uncounted = (inner: Capability): Capability => ({
+  act: inner.act,
+  observe: async (questions, call) =>
+    JSON.stringify(questions).includes('"holdings":true')
+      ? { answers: questions.map(() => ({ kind: "observed", state: { holdings: [] } })), usage: NO_USAGE }
+      : inner.observe(questions, call),
+});
+
+export const TENANT_DEFECTS: readonly TenantDefect[] = [
+  {
+    title: "the uid alone says whose a load balancer is",
+    scenario: "memory",
+    plant: believed,
+    found: /changes the victim's: gone/,
+  },
+  {
+    title: "the tag of the cluster is not read",
+    scenario: "network",
+    plant: believed,
+    found: /changes the victim's: gone/,
+  },
+  {
+    title: "the tag of the cluster is not read",
+    scenario: "classic",
+    plant: believed,
+    found: /changes the victim's: gone/,
+  },
+  {
+    title: "nodes say whose a machine is",
+    scenario: "routes",
+    plant: asVictim("routes"),
+    found: /changes the victim's|uses the victim's/,
+  },
+  {
+    title: "nodes say whose a machine is",
+    scenario: "tags",
+    plant: asVictim("tags"),
+    found: /changes the victim's/,
+  },
+  {
+    title: "Services say how many load balancers there are",
+    scenario: "network",
+    plant: uncounted,
+    found: /has 3 load balancers, more than 2/,
+  },
+];
+
+/** The scenario with the defect in the hostile tenant's function. */
+export function withTenantDefect(scenario: TenantScenario, { plant }: TenantDefect): TenantScenario {
+  return {
+    ...scenario,
+    createAccount() {
+      const account = scenario.createAccount();
+      return {
+        ...account,
+        capabilities(tenant) {
+          const sound = Object.entries(account.capabilities(tenant));
+          return Object.fromEntries(
+            sound.map(([name, each]) => [name, tenant === "evil" ? plant(each, account) : each]),
+          );
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,329 @@
+import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import type { Capability } from "#clouds/cloud.ts";
+import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
+import type { StoredObject } from "#emulators/api-server/object.ts";
+import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
+import type { ModelCloud } from "../cloud.ts";
+import { createInProcessCluster } from "../cluster.ts";
+import { comeToRest } from "../rest.ts";
+import { createVirtualClock } from "../virtual-clock.ts";
+import { createWorld, START_MS, type World } from "../world.ts";
+import { type TenantAccount, tagOf } from "./account.ts";
+import {
+  describeTenantStep,
+  type ForgedUid,
+  MACHINES_PER_TENANT,
+  SERVICE_NAMES,
+  type TenantStep,
+} from "./history.ts";
+import { createHostileApi, type HostileApi, viewAs } from "./hostile-api.ts";
+import { HOSTILE_MAX, type TenantScenario } from "./tenant-scenarios.ts";
+
+/** What came of a history of two tenants: nothing is wrong where the hostile one reached nothing of the victim's. */
+export interface TenantOutcome {
+  readonly faults: readonly string[];
+  readonly log: readonly string[];
+  /** Changes of the cloud that the hostile tenant's invocations made. */
+  readonly hostileChanges: number;
+  readonly victimChanges: number;
+}
+
+/** One invocation of the hostile tenant changes the cloud at most so often for each of its Services and nodes. */
+const CHANGES_PER_INVOCATION = 40 * SERVICE_NAMES.length;
+
+const REST_LIMIT_MS = 8 * 60_000;
+
+/** Runs the history, and checks after each request of the hostile tenant that nothing of the victim's has changed. */
+export async function runTenants(
+  scenario: TenantScenario,
+  steps: readonly TenantStep[],
+): Promise<TenantOutcome> {
+  const account = scenario.createAccount();
+  const clock = createVirtualClock(START_MS);
+  const faults: string[] = [];
+  const log: string[] = [];
+  const note = (line: string): void => void log.push(line);
+  let hostileChanges = 0;
+
+  /** The hostile tenant's requests, each between two looks at the victim's things. */
+  const watched = (inner: Capability): Capability => ({
+    observe: inner.observe,
+    async act(action, call) {
+      const before = account.victims();
+      const result = await inner.act(action, call);
+      hostileChanges += 1;
+      note(`evil ${action.action} ${action.target}: ${result.answer.kind}`);
+      faults.push(
+        ...differences(before, account.victims()).map(
+          (line) => `${action.action} changes the victim's: ${line}`,
+        ),
+        ...account.trespasses().map((line) => `${action.action} uses the victim's: ${line}`),
+      );
+      return result;
+    },
+  });
+
+  let api: HostileApi | undefined;
+  const victimsProviderIDs = account.providerIDs.slice(0, MACHINES_PER_TENANT);
+  const victim = await createWorld(
+    { ...scenario.victim, createCloud: () => cloudOf(account, account.capabilities("victim")) },
+    clock,
+  );
+  const capabilities = Object.entries(account.capabilities("evil"));
+  const evil = await createWorld(
+    {
+      ...scenario.evil,
+      createCloud: () =>
+        cloudOf(account, Object.fromEntries(capabilities.map(([name, each]) => [name, watched(each)]))),
+      async createCluster() {
+        const cluster = createInProcessCluster(clock, CONTROL_PLANE_USERS[scenario.evil.signedInAs]);
+        api = createHostileApi(cluster.transport, victimsProviderIDs);
+        return { ...cluster, transport: api.transport };
+      },
+    },
+    clock,
+  );
+  if (api === undefined) throw new Error("the hostile tenant has no API server");
+  const player = createTenantPlayer({ victim, evil, api, account, note });
+  for (const step of steps) {
+    await clock.advance(step.afterMs);
+    note(describeTenantStep(step));
+    const changes = evil.network.counts.get("cloud change") ?? 0;
+    await player.play(step);
+    const made = (evil.network.counts.get("cloud change") ?? 0) - changes;
+    if (made > CHANGES_PER_INVOCATION) faults.push(`one invocation changes the cloud ${made} times`);
+    const count = account.countLoadBalancers("evil");
+    if (count > HOSTILE_MAX)
+      faults.push(`the hostile tenant has ${count} load balancers, more than ${HOSTILE_MAX}`);
+    if (faults.length > 0) break;
+  }
+  if (faults.length === 0) faults.push(...(await restOf(victim, player.squatted())));
+  return {
+    // What the hostile tenant's own objects come to, and what its API server is asked, is its own affair; how often it asks the cloud is not.
+    faults: [
+      ...faults,
+      ...victim.violations,
+      ...evil.violations.filter((line) => line.includes("the cloud")),
+    ],
+    log,
+    hostileChanges,
+    victimChanges: victim.network.counts.get("cloud change") ?? 0,
+  };
+}
+
+/** What is wrong with the victim's objects when its actor alone has come to rest. */
+async function restOf(victim: World, squatted: ReadonlySet<string>): Promise<string[]> {
+  const reacted = await comeToRest(victim, "react", REST_LIMIT_MS);
+  const audited = await comeToRest(victim, "audit", REST_LIMIT_MS);
+  const { services } = await victim.cluster.view();
+  const isServing = victim.cloud.capabilities["loadBalancers"] !== undefined;
+  const unserved = services.filter(({ metadata, spec, status }) => {
+    const { loadBalancer = {} } = (status ?? {}) as { loadBalancer?: { ingress?: readonly object[] } };
+    const isServed = (loadBalancer.ingress ?? []).length > 0;
+    return isServing && spec?.["type"] === "LoadBalancer" && !isServed && !squatted.has(metadata.uid);
+  });
+  return [
+    ...[reacted, audited].flatMap(({ unrest }) =>
+      unrest === undefined || squatted.size > 0 ? [] : [`the victim never comes to rest: ${unrest}`],
+    ),
+    ...unserved.map(({ metadata }) => `the victim's Service ${metadata.name} has no load balancer`),
+  ];
+}
+
+function differences(before: readonly string[], after: readonly string[]): string[] {
+  return [
+    ...before.filter((line) => !after.includes(line)).map((line) => `gone ${line}`),
+    ...after.filter((line) => !before.includes(line)).map((line) => `come ${line}`),
+  ];
+}
+
+function cloudOf({ providerIDs }: TenantAccount, capabilities: ModelCloud["capabilities"]): ModelCloud {
+  return {
+    capabilities,
+    providerIDs,
+    addForeign: () => undefined,
+    drift: () => undefined,
+    foreign: () => [],
+    outline: () => [],
+  };
+}
+
+interface Stage {
+  readonly victim: World;
+  readonly evil: World;
+  readonly api: HostileApi;
+  readonly account: TenantAccount;
+  note(line: string): void;
+}
+
+interface TenantPlayer {
+  play(step: TenantStep): Promise<void>;
+  /** Uids of the victim whose names the hostile tenant forged before the victim had something of that name. */
+  squatted(): ReadonlySet<string>;
+}
+
+function createTenantPlayer({ victim, evil, api, account, note }: Stage): TenantPlayer {
+  const squatted = new Set<string>();
+  const { clock } = victim;
+  const victimsProviderIDs = account.providerIDs.slice(0, MACHINES_PER_TENANT);
+  let uids = 0;
+  const nextUid = (): string => {
+    uids += 1;
+    return `${String(uids).padStart(8, "0")}-0000-4000-8000-000000000000`;
+  };
+  const nameOf = (service: number): string => SERVICE_NAMES[service] ?? "web";
+
+  const find = async (world: World, name: string): Promise<StoredObject | undefined> =>
+    (await world.cluster.view()).services.find(({ metadata }) => metadata.name === name);
+
+  async function setNodes(world: World, nodes: readonly number[], network: number): Promise<void> {
+    const { nodes: before } = await world.cluster.view();
+    for (const { metadata } of before) await world.cluster.remove("nodes", metadata.name);
+    for (const number of nodes) {
+      const podCIDR = `100.${network}.${number}.0/24`;
+      const spec = { providerID: account.providerIDs[number], podCIDR, podCIDRs: [podCIDR] };
+      const node = { apiVersion: "v1", kind: "Node", metadata: { name: `node-${number}`, labels: {} }, spec };
+      await world.cluster.create("nodes", node, nextUid());
+    }
+  }
+
+  async function invokeVictim(isAudit: boolean, latencyMs?: number): Promise<void> {
+    const view = await victim.cluster.view();
+    const reason = isAudit ? "refresh" : "watch";
+    const latency = latencyMs === undefined ? {} : { latencyMs };
+    await victim.invoke({ actor: "victim", reason, view, relatedView: view, ...latency });
+  }
+
+  /** The uid of the forged Service, and the Service of the victim that it is about. */
+  async function forgeUid(
+    kind: ForgedUid,
+    service: number,
+  ): Promise<readonly [string, StoredObject | undefined]> {
+    const theirs = await find(victim, nameOf(service));
+    if (kind === "new" || theirs === undefined) return [nextUid(), theirs];
+    const { uid } = theirs.metadata;
+    const { ingress = [] } =
+      ((theirs.status ?? {}) as { loadBalancer?: { ingress?: readonly object[] } }).loadBalancer ?? {};
+    if (ingress.length === 0) squatted.add(uid);
+    const spelled = {
+      "victim's": uid,
+      "last digit": `${uid.slice(0, -1)}f`,
+      spelling: uid.replaceAll("-", "").toUpperCase(),
+    };
+    return [spelled[kind], theirs];
+  }
+
+  async function forgeService(step: Extract<TenantStep, { do: "forge Service" }>): Promise<void> {
+    const name = nameOf(step.service);
+    if ((await find(evil, name)) !== undefined) {
+      await evil.cluster.merge("services", name, { metadata: { finalizers: null } });
+      await evil.cluster.remove("services", name);
+    }
+    const [uid, theirs] = await forgeUid(step.uid, step.victim);
+    const claims = new Set(step.claims);
+    const state = theirs?.metadata.annotations?.[LOAD_BALANCER_ANNOTATION];
+    const isStated = claims.has("state") && state !== undefined;
+    const annotations = {
+      ...(step.isNetwork ? { [annotationName("type")]: "nlb" } : {}),
+      ...(isStated ? { [LOAD_BALANCER_ANNOTATION]: state } : {}),
+      ...(claims.has("groups") ? { [annotationName("security-groups")]: "sg-victim" } : {}),
+      ...(claims.has("addresses") ? { [annotationName("eip-allocations")]: "eipalloc-1" } : {}),
+      ...(claims.has("subnets") ? { [annotationName("subnets")]: "subnet-victim" } : {}),
+      ...(claims.has("tags")
+        ? { [annotationName("additional-resource-tags")]: `${tagOf("victim")}=owned,Team=evil` }
+        : {}),
+    };
+    const finalizers = claims.has("finalizer") || step.isDeleting ? [LOAD_BALANCER_FINALIZER] : [];
+    await evil.cluster.create(
+      "services",
+      {
+        apiVersion: "v1",
+        kind: "Service",
+        metadata: { name, namespace: "default", annotations, finalizers },
+        spec: {
+          ...{ type: step.isWanted ? "LoadBalancer" : "ClusterIP", clusterIP: `10.0.1.${10 + step.service}` },
+          ...portsOf(step.victim, step.ports),
+        },
+      },
+      uid,
+    );
+    if (step.isWanted && claims.has("status") && theirs?.status !== undefined)
+      await evil.cluster.merge("services", name, { status: theirs.status }, "status");
+    if (step.isDeleting) await evil.cluster.remove("services", name);
+  }
+
+  async function attack(step: Extract<TenantStep, { do: "attack" }>): Promise<void> {
+    api.deceive(step);
+    const view = await evil.cluster.view(clock.now() - step.staleMs);
+    const latency = step.isBesideVictim ? { latencyMs: 40 } : {};
+    const both = [
+      evil.invoke({
+        ...{ actor: "evil", reason: step.isAudit ? "refresh" : "watch", view, ...latency },
+        relatedView: viewAs(view, step.eventNodes, victimsProviderIDs),
+      }),
+      ...(step.isBesideVictim ? [invokeVictim(false, 30)] : []),
+    ];
+    let isDone = false;
+    const done = Promise.all(both).finally(() => {
+      isDone = true;
+    });
+    if (step.isBesideVictim) await clock.advanceUntil(() => isDone, 120_000);
+    const [report] = await done;
+    for (const { name, outcome, because } of report?.objects ?? [])
+      note(`evil ends: ${name} ${outcome} ${because.code}`);
+  }
+
+  return {
+    squatted: () => squatted,
+    async play(step) {
+      switch (step.do) {
+        case "create": {
+          const name = nameOf(step.service);
+          if ((await find(victim, name)) !== undefined) return;
+          const clusterIP = `10.0.0.${10 + step.service}`;
+          await victim.cluster.create(
+            "services",
+            {
+              apiVersion: "v1",
+              kind: "Service",
+              metadata: { name, namespace: "default", annotations: victim.scenario.annotations ?? {} },
+              spec: { type: "LoadBalancer", clusterIP, ...portsOf(step.service, step.ports) },
+            },
+            nextUid(),
+          );
+          return;
+        }
+        case "edit":
+          return victim.cluster.merge("services", nameOf(step.service), {
+            spec: portsOf(step.service, step.ports),
+          });
+        case "change type":
+          return victim.cluster.merge("services", nameOf(step.service), {
+            spec: { type: step.isWanted ? "LoadBalancer" : "ClusterIP" },
+          });
+        case "delete":
+          return victim.cluster.remove("services", nameOf(step.service));
+        case "set nodes":
+          return setNodes(victim, step.nodes, 64);
+        case "invoke":
+          return invokeVictim(step.isAudit);
+        case "forge Service":
+          return forgeService(step);
+        case "forge nodes":
+          return setNodes(evil, step.nodes, step.isVictimsNetwork ? 64 : 65);
+        case "attack":
+          return attack(step);
+      }
+    },
+  };
+}
+
+/** Node ports follow from the Service that a Service is or pretends to be. */
+function portsOf(service: number, ports: readonly number[]): object {
+  return {
+    ports: ports.map((port, index) => ({
+      ...{ name: `port-${port}`, protocol: "TCP", port, targetPort: port },
+      nodePort: 30_000 + service * 100 + index * 10,
+    })),
+  };
+}
