@@ -32,6 +32,7 @@ describe("serverless package", () => {
         Handler: "index.handler",
       });
       expect(Properties.Environment.Variables).toEqual({
+        ALLOWED_SECRETS: "",
         AWS_EC2_METADATA_DISABLED: "true",
         AWS_USE_FIPS_ENDPOINT: "false",
         CLUSTERS_FILE: "/opt/clusters.yaml",
@@ -132,10 +133,14 @@ describe("serverless package", () => {
   });
 
   test("with a role to assume, the functions that ask a cloud may assume that one", async () => {
-    const role = "arn:aws:iam::*:role/serverless-ccm";
+    const role = "arn:aws:iam::*:role/serverless-ccm-{function}";
     const { resources } = await folder.package({ assumeRoleArn: role });
+    // CloudFormation puts the function's own name in place of {function}, as IAM reads it of the tag of each role.
+    const named = ["${aws:PrincipalTag/serverless-ccm-function}", { "Fn::Split": ["{function}", role] }];
     expect(resources.AssumeRolePolicy.Properties).toMatchObject({
-      PolicyDocument: { Statement: [{ Effect: "Allow", Action: "sts:AssumeRole", Resource: role }] },
+      PolicyDocument: {
+        Statement: [{ Effect: "Allow", Action: "sts:AssumeRole", Resource: { "Fn::Join": named } }],
+      },
       Roles: [
         { Ref: "NodeFunctionRole" },
         { Ref: "NodeLifecycleFunctionRole" },

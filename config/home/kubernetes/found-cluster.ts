@@ -47,10 +47,13 @@ const strings = z
   .transform((map) => map ?? {});
 
 /** A time of the API server's; what is none counts as the youngest. */
-export const CreationTime = z.unknown().transform((time) => {
-  const ms = typeof time === "string" ? Date.parse(time) : Number.NaN;
-  return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms;
-});
+export const CreationTime = z
+  .unknown()
+  .optional()
+  .transform((time) => {
+    const ms = typeof time === "string" ? Date.parse(time) : Number.NaN;
+    return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms;
+  });
 
 /** The part of a Secret that is read. */
 export const Secret = z.object({
