@@ -63,6 +63,11 @@ export interface LoadBalancerWorld {
   readonly model: LoadBalancerModel;
   /** The cluster's cloud as a new process has it, whose waits take no time. Whoever asks for it closes it. */
   connect(cluster: Cluster): Cloud;
+  /** Another cluster in the same account: its name, and keys of its `cloud:`. */
+  readonly otherCluster?: {
+    readonly clusterName: string;
+    readonly cloud?: Readonly<Record<string, unknown>>;
+  };
   /** Whether all it has is in the cluster itself, so that an outline may be the same with a load balancer and without. */
   readonly isInCluster?: true;
   /** At least four. The last one is no node of the cluster, if anybody's. */

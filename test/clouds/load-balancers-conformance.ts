@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { BuildWorld, LoadBalancerWorld } from "#test/clouds/load-balancer-world.ts";
 import { askedRows } from "#test/clouds/load-balancers/asked-rows.ts";
+import { attackRows } from "#test/clouds/load-balancers/attack-rows.ts";
 import { lifeRows } from "#test/clouds/load-balancers/life-rows.ts";
 import { type OptionalRow, type Rows, WEB } from "#test/clouds/load-balancers/rows.ts";
 import { troubleRows } from "#test/clouds/load-balancers/trouble-rows.ts";
@@ -80,6 +81,7 @@ export function loadBalancerConformance<World extends LoadBalancerWorld>(
     };
     lifeRows(rows);
     troubleRows(rows, { every, batch });
+    attackRows(rows);
     describe("the capability alone", () => askedRows(rows));
   });
 }

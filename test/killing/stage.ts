@@ -8,6 +8,7 @@ import type { Controller } from "#core/controller.ts";
 import type { EventReason } from "#core/event.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
 import { createServiceController } from "#core/service/controller.ts";
+import type { Service } from "#core/service/service.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { type ControlPlaneBinaries, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
@@ -65,6 +66,10 @@ export interface InvokeOptions {
   readonly names?: readonly string[];
   /** In place of what the event would come with. */
   readonly related?: Related;
+  /** Makes of a Service what the event says of it. */
+  readonly forge?: (service: Service) => object;
+  /** The name of another cluster, whose API server shows the same objects. */
+  readonly clusterName?: string;
 }
 
 /** What an invocation came to; without a report where the process was killed, or all Services are gone. */
@@ -134,9 +139,9 @@ export async function startStage<World extends LoadBalancerWorld>(
     [String(world.cloud["provider"])]: async () => world.model,
   }) as unknown as Controller;
 
-  const connected: Stage["connect"] = (cloud = {}) => {
+  const connected = (cloud: Readonly<Record<string, unknown>> = {}, name = CLUSTER_NAME) => {
     const cluster = Cluster.parse({
-      name: CLUSTER_NAME,
+      name,
       server: plane.server,
       cloud: { ...world.cloud, ...cloud },
       controllers: [controller.name],
@@ -150,12 +155,14 @@ export async function startStage<World extends LoadBalancerWorld>(
     cloud = {},
     names = [SERVICE_NAME.name],
     related,
+    forge = (service) => service,
+    clusterName,
   }: InvokeOptions = {}): Promise<Invoked> {
     const read = await Promise.all(names.map((name) => owned.named(name).read()));
     const there = read.filter((service) => service !== undefined);
     if (there.length === 0) return { ...NOTHING, lines: [] };
     const lines: LogLine[] = [];
-    const made = connected(cloud);
+    const made = connected(cloud, clusterName);
     world.setGate(lifeline.gate);
     try {
       const run = controllerFunction(controller, {
@@ -173,7 +180,7 @@ export async function startStage<World extends LoadBalancerWorld>(
         clusterHash: made.cluster.hash,
         controller: controller.name,
         reason,
-        objects: there,
+        objects: there.map(forge),
         budget: { share: 1 },
         related: related ?? (await owned.related()),
       };
@@ -216,7 +223,7 @@ export async function startStage<World extends LoadBalancerWorld>(
     },
     state,
     pieces: () => (world.pieces === undefined ? state() : undisturbed(world.pieces)),
-    connect: connected,
+    connect: (cloud) => connected(cloud),
     tidy: (cloud) => undisturbed(() => tidy(cloud)),
     point: hasPoints
       ? async () => {

@@ -115,6 +115,7 @@ export async function awsWorld(
     certificate,
     operatorsGroup,
     cloud: { provider: "aws", region: REGION, vpc: network.vpc, clusterTag: CLUSTER_TAG },
+    otherCluster: { clusterName: "tenant-b", cloud: { clusterTag: "tenant-b" } },
     model: awsLoadBalancerModel,
     connect: awsWithoutWaits,
     nodes: instances.map((name) => ({ name, providerID: `aws:///${REGION}a/${name}` })),

@@ -38,6 +38,7 @@ export async function digitalOceanWorld(): Promise<LoadBalancerWorld> {
       dropletTag: TAG,
       clusterID: "tenant",
     },
+    otherCluster: { clusterName: "tenant-b", cloud: { clusterID: "other", dropletTag: "other-nodes" } },
     model: digitalOceanLoadBalancerModel,
     connect({ cloud, name }) {
       let now = 0;

@@ -6,6 +6,8 @@ loadBalancerConformance("keepalived", keepalivedWorld, {
     { row: "targets", because: "keepalived finds endpoints by itself" },
     { row: "source-ranges", because: "keepalived lets everybody in" },
     { row: "udp", because: "an entry says nothing of ports" },
+    { row: "machines", because: "keepalived finds endpoints by itself" },
+    { row: "clusters", because: "all it has is in the cluster itself" },
     { row: "taken-names", because: "an entry is known by its Service's uid" },
   ],
 });

@@ -9,6 +9,8 @@ loadBalancerConformance("kube-vip", kubeVipWorld, {
     { row: "udp", because: "what is written says nothing of ports" },
     { row: "taken-names", because: "what is written is on the Service itself" },
     { row: "other-settings", because: "they are kube-vip's own annotations" },
+    { row: "machines", because: "kube-vip finds endpoints by itself" },
+    { row: "clusters", because: "all it has is in the cluster itself" },
     { row: "orphans", because: "nothing is left of a Service that is gone" },
   ],
 });

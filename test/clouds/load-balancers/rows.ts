@@ -3,7 +3,8 @@ import type { Stage } from "#test/killing/stage.ts";
 
 /**
  * Rows that need something not every cloud has: nodes as targets, addresses in the status that are the cloud's, source ranges, UDP, names
- * that somebody else can have taken, settings that are changed in place, and what the cloud holds for all Services in one list.
+ * that somebody else can have taken, settings that are changed in place, several clusters in one account, load balancers that no annotation hands to
+ * another Service, machines that the cloud tells to be somebody else's, and what the cloud holds for all Services in one list.
  */
 export type OptionalRow =
   | "targets"
@@ -12,6 +13,9 @@ export type OptionalRow =
   | "udp"
   | "taken-names"
   | "other-settings"
+  | "clusters"
+  | "claims"
+  | "machines"
   | "orphans";
 
 /** What rows are played with. */

@@ -19,6 +19,7 @@ export async function memoryWorld(): Promise<LoadBalancerWorld> {
   let gate: Gate | undefined;
   return {
     cloud: { provider: "memory", instancesFile: "instances.json" },
+    otherCluster: { clusterName: "tenant-b" },
     model: memoryLoadBalancerModel,
     connect: () => behind(createMemoryCloud(world), () => gate),
     nodes: instances.map(({ id, providerID }) => ({ name: id, providerID })),

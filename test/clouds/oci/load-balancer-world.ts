@@ -79,6 +79,7 @@ export async function ociWorld(kind: "lb" | "nlb"): Promise<LoadBalancerWorld> {
   return {
     cloud: cloudOf(account, "/etc/oci/key.pem", KEY.fingerprint),
     model: ociLoadBalancerModel,
+    otherCluster: { clusterName: "tenant-b" },
     connect({ cloud, name }) {
       let now = 0;
       return createOciCloud(OciCloudConfig.parse(cloud), async () => key, {
