@@ -44,6 +44,10 @@ export const LOG_EVENTS = {
   Stopped:
     "an operator has stopped this (`what`), for the cluster or, without one, for all; since then, by whom (`by`)",
   Resumed: "what an operator had stopped is so no longer",
+  UnsignedPath:
+    "a request for the URL of `admission` names the `cluster` in a path without its signature; it is answered 401, and told once by each process",
+  Misconfigured:
+    "a variable of the function's environment cannot be read, which `message` names; requests are refused until it is set right",
   StopSwitchUnreadable:
     "nobody can read what is stopped (`home`, `code`): what was known goes on, and deletions that are not proven by themselves wait",
   StopSwitchRead: "what is stopped can be read again",
