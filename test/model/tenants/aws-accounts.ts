@@ -80,10 +80,12 @@ function isOf({ tags }: Tagged, tenant: Tenant): boolean {
   return isMadeForCluster(tags, tenant) || tags[tagOf(tenant)] !== undefined;
 }
 
-/** Rules in a group that both tenants' nodes have: the victim's are those of its load balancers. */
-function victimsRules(ingress: Parameters<typeof rulesOf>[0], names: readonly string[]): string[] {
+/** Rules in a group that both tenants' nodes have: the victim's let in its load balancers, by their name or by a group of theirs. */
+function victimsRules(ingress: Parameters<typeof rulesOf>[0], senders: readonly string[]): string[] {
   return rulesOf(ingress)
-    .filter(({ description = "" }) => names.some((name) => description.includes(name)))
+    .filter(({ description = "", peer }) =>
+      senders.some((sender) => peer === sender || description.includes(sender)),
+    )
     .map((rule) => `rule ${canonicalJson(rule)}`);
 }
 
@@ -101,8 +103,10 @@ export function createNetworkAccount(placement: Placement): TenantAccount {
     );
   const awsOf = (tenant: Tenant): FakeElbv2 => (tenant === "victim" ? first : second);
   const balancersOf = (tenant: Tenant) => [...first.balancers.values()].filter((each) => isOf(each, tenant));
-  const namesOf = (tenant: Tenant) =>
-    balancersOf(tenant).map(({ loadBalancer }) => `${loadBalancer.LoadBalancerName}`);
+  const sendersOf = (tenant: Tenant) => [
+    ...balancersOf(tenant).map(({ loadBalancer }) => `${loadBalancer.LoadBalancerName}`),
+    ...groups().flatMap(({ group, tags }) => (isMadeForCluster(tags, tenant) ? [`${group.GroupId}`] : [])),
+  ];
   const thingsOf = (tenant: Tenant): readonly Tagged[] =>
     [...first.balancers.values(), ...first.groups.values(), ...first.listeners.values()].filter((each) =>
       isOf(each, tenant),
@@ -128,7 +132,7 @@ export function createNetworkAccount(placement: Placement): TenantAccount {
       ...thingsOf("victim").map((thing) => canonicalJson(JSON.parse(JSON.stringify(thing)))),
       ...groups().flatMap((group) =>
         isOf(group, "victim") && isOf(group, "evil")
-          ? [canonicalJson([group.group, group.tags]), ...victimsRules(group.ingress, namesOf("victim"))]
+          ? [canonicalJson([group.group, group.tags]), ...victimsRules(group.ingress, sendersOf("victim"))]
           : isOf(group, "victim")
             ? [canonicalJson(JSON.parse(JSON.stringify(group)))]
             : [],
