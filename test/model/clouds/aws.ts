@@ -248,7 +248,7 @@ function addRule(aws: FakeElbv2, number: number): void {
 }
 
 /** A thing as a text that does not depend on the order of its lists, with names in place of ids. */
-export function lineOf(thing: unknown, names: ReadonlyMap<string, string>): string {
+function lineOf(thing: unknown, names: ReadonlyMap<string, string>): string {
   return canonicalJson(JSON.parse(JSON.stringify(thing), (_, value) => named(value, names)));
 }
 
