@@ -52,7 +52,10 @@ export function describeServices(title: string, start: (folder: string) => Promi
       const listeners = stored.spec.ports.map(({ port, nodePort }) => ({ protocol: "TCP", port, nodePort }));
       const hostname = `${uid}.memory.example`;
       expect([...under.world.loadBalancers]).toEqual([
-        [uid, { service: `default/${stored.metadata.name}`, hostname, listeners, targets }],
+        [
+          uid,
+          { cluster: "tenant-a", service: `default/${stored.metadata.name}`, hostname, listeners, targets },
+        ],
       ]);
       expect(stored.status.loadBalancer).toEqual({ ingress: [{ hostname }] });
       expect(stored.metadata.finalizers).toContain(LOAD_BALANCER_FINALIZER);
