@@ -85,6 +85,8 @@ export const Event = z.object({
   related: z.record(z.string(), RelatedList).optional(),
   /** The part of the cloud account's API quotas (0 < share ≤ 1) that this event may spend; a configured floor without it. */
   budget: z.object({ share: z.number().gt(0).max(1) }).optional(),
+  /** Tightens: clusters that the sender knows in the cloud account and region, which divide its quotas where the entry says nothing. */
+  accountClusters: z.int().min(1).optional(),
   /** By uid: what the sender knows of an object that is not on it. */
   hints: z.record(z.string(), ObjectHint).optional(),
   /** More objects wait, or come faster than they are done: what none of them needs, such as Normal Events, is left out. */

@@ -40,12 +40,37 @@ export type NodeSettings = z.output<typeof NodeSettings>;
 
 /** Load balancers of a cluster. */
 export const LoadBalancerSettings = z.strictObject({
-  /** Services of a cluster that get one; those beyond wait, and say so. */
-  max: z.int().min(0).max(5_000).prefault(100),
+  /**
+   * Services of a cluster that get one; those beyond wait, and say so. Where nothing is written: 100, and of each kind no more than the
+   * cluster's share of the account's quota.
+   */
+  max: z.int().min(0).max(5_000).optional(),
+  /** Ports of all of them together; `limitListeners` where nothing is written. */
+  maxPorts: z.int().min(0).max(250_000).optional(),
   /** Load balancers of ours whose Service is gone are deleted by the sweep, after proof; without it they are reported. */
   deleteOrphaned: z.boolean().prefault(false),
 });
 export type LoadBalancerSettings = z.output<typeof LoadBalancerSettings>;
+
+/** What of them is bounded. */
+export type LoadBalancerLimits = Pick<LoadBalancerSettings, "max" | "maxPorts">;
+
+/** What a cluster has without `max`: an upgrade lets no cluster have more than it could before. */
+const DEFAULT_MAX_LOAD_BALANCERS = 100;
+/** Ports for each load balancer that a cluster may have … */
+const PORTS_PER_LOAD_BALANCER = 10;
+/** … and at least as many as one network load balancer may have on AWS. */
+const LEAST_PORTS = 50;
+
+/** Returns how many load balancers a cluster may have. */
+export function limitLoadBalancers({ max }: LoadBalancerLimits): number {
+  return max ?? DEFAULT_MAX_LOAD_BALANCERS;
+}
+
+/** Returns how many ports the load balancers of a cluster may have together. */
+export function limitListeners(settings: LoadBalancerLimits): number {
+  return settings.maxPorts ?? Math.max(LEAST_PORTS, PORTS_PER_LOAD_BALANCER * limitLoadBalancers(settings));
+}
 
 /** An IPv4 or IPv6 network in CIDR notation. */
 const Cidr = z.union([z.cidrv4(), z.cidrv6()], "a network such as 10.128.0.0/14 or fd00:10::/56");

@@ -28,6 +28,8 @@ export interface EventFacts {
   readonly reason: EventReason;
   /** The part of the account's quotas that it may spend; the cluster's floor without it. */
   readonly share?: number;
+  /** Clusters that draw on the account, as far as the sender knows. */
+  readonly accountClusters?: number;
   /** What decisions on these objects read of others, by the plural of their resource; none where the controller reads none. */
   readonly related: Readonly<Record<string, RelatedList>> | undefined;
   /** Whether the cluster has as much in flight as it may, or more than this batch to send. */
@@ -53,6 +55,7 @@ export function eventOf(facts: EventFacts, objects: readonly BatchedObject[]): E
     objects: objects.map((object) => object.snapshot),
     ...(facts.related === undefined ? {} : { related: facts.related }),
     ...(facts.share === undefined ? {} : { budget: { share: facts.share } }),
+    ...(facts.accountClusters === undefined ? {} : { accountClusters: facts.accountClusters }),
     ...(hints === undefined ? {} : { hints }),
     ...(facts.busy ? { busy: true as const } : {}),
     // One that does not know what is stopped knows what a dry run is.

@@ -256,6 +256,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
       controller: watch.name,
       reason: watch.monitors === undefined || queue === "look" ? reasonOf(queue, objects) : "monitor",
       share: place.share,
+      accountClusters: place.accountClusters,
       related: lists,
       // A cluster with one slot has nothing but the queue to tell by.
       busy: pending.queue("work").ready > 0 || options.isFull(),

@@ -2,6 +2,7 @@ import type { Check } from "#cli/doctor/check.ts";
 import { failed, ok, warning } from "#core/finding.ts";
 import { messageOf } from "#core/message-of.ts";
 import { serviceWatch } from "#core/service/watch.ts";
+import { limitLoadBalancers } from "#core/settings.ts";
 
 /** How many load balancers of ours there are, and how many may be. */
 export const loadBalancers: Check = {
@@ -11,7 +12,7 @@ export const loadBalancers: Check = {
   async run({ reached, services }) {
     const listed = await services().catch((error: unknown) => messageOf(error));
     if (typeof listed === "string") return failed(listed, GRANT);
-    const { max } = reached.cluster.loadBalancers;
+    const max = limitLoadBalancers(reached.cluster.loadBalancers);
     const held = listed.filter(({ standing }) => standing === "holds").length;
     const waiting = listed.length - held;
     const words = `${held} of ${max} that the cluster may have${waiting === 0 ? "" : `, ${waiting} asked for beside them`}`;

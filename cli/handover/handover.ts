@@ -15,6 +15,7 @@ import { collectionPath, SERVICES } from "#core/resources/resource.ts";
 import type { SecondCcm } from "#core/second-ccm.ts";
 import { wantsLoadBalancer } from "#core/service/needs-work.ts";
 import { parseService } from "#core/service/snapshot.ts";
+import { limitLoadBalancers } from "#core/settings.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { listAll } from "#kube/follow/list.ts";
@@ -158,7 +159,7 @@ async function findBeyondLimit(cluster: Cluster, transport: Transport): Promise<
   const list = await listAll(transport, collectionPath(SERVICES), project, signal);
   if (list.kind !== "list")
     throw new Error(`the Services of cluster ${cluster.name} cannot be listed: ${list.message}`);
-  return describeServicesBeyondLimit(list.items.length, cluster.loadBalancers.max);
+  return describeServicesBeyondLimit(list.items.length, limitLoadBalancers(cluster.loadBalancers));
 }
 
 /** A hand-back to nobody leaves the cluster without a controller. */

@@ -6,7 +6,7 @@ import { allPages, readerOf } from "#clouds/aws/load-balancers/observe/reads.ts"
 import type { Session } from "#clouds/aws/session.ts";
 import { ok } from "#clouds/outcome.ts";
 
-/** What only people who look for what is wrong ask of Elastic Load Balancing; no function sends these. */
+/** What `doctor` and the default of `loadBalancers.max` ask of Elastic Load Balancing. */
 export const ACCOUNT_LIMIT_READS = {
   "elb:DescribeAccountLimits": ClassicLimits,
   "elbv2:DescribeAccountLimits": NetworkLimits,

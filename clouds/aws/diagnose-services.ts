@@ -109,9 +109,9 @@ const NO_VPC = warning(
   "configure cloud.vpc, or start a node",
 );
 
-/** No function needs it, so that no role of theirs has it. */
+/** A function works without it, so that a role of an earlier version may lack it. */
 const NOT_ALLOWED = skipped(
-  "elasticloadbalancing:DescribeAccountLimits is not allowed to whom the cluster's cloud signs in as: loadBalancers.max cannot be compared with the account's quotas",
+  "elasticloadbalancing:DescribeAccountLimits is not allowed to whom the cluster's cloud signs in as: loadBalancers.max cannot be compared with the account's quotas, and is 100 where it is not written",
 );
 
 function unanswered({ message }: Fault): Finding {

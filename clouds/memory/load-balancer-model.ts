@@ -18,6 +18,9 @@ export const MemoryLoadBalancer = z.strictObject({
 });
 export type MemoryLoadBalancer = z.output<typeof MemoryLoadBalancer>;
 
+/** How the memory cloud calls its load balancers. */
+export const MEMORY_KIND = "load balancer";
+
 /** What load balancers are on the memory cloud: one for each Service, which is there as soon as it is made. */
 export const memoryLoadBalancerModel: LoadBalancerModel = {
   before({ service, wanted }) {
@@ -40,6 +43,11 @@ export const memoryLoadBalancerModel: LoadBalancerModel = {
   showsAtOnce: true,
   shows: (_question, observed, { cluster }) =>
     MemoryLoadBalancer.nullable().parse(observed)?.cluster === cluster,
+  measure({ service }, observed) {
+    const there = MemoryLoadBalancer.nullable().parse(observed)?.listeners ?? [];
+    const wanted = listenersOf(service.spec);
+    return { kind: MEMORY_KIND, missingListeners: Math.max(0, wanted.length - there.length) };
+  },
   lostTargets({ nodes }, observed) {
     const { targets = [] } = MemoryLoadBalancer.nullable().parse(observed) ?? {};
     const wanted = targetsOf(nodes);

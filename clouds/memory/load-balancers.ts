@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ActionResult, Capability, ObservationsResult } from "#clouds/cloud.ts";
-import { MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
+import { MEMORY_KIND, MemoryLoadBalancer } from "#clouds/memory/load-balancer-model.ts";
 import type { ActionAnswer, CapabilityErrorCode, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 import type { InstanceErrorCode } from "#core/instance.ts";
@@ -25,10 +25,10 @@ export function createMemoryLoadBalancers(
 ): Capability {
   const all = ({ auditAt }: HoldingsQuestion): HoldingsState => {
     const listed = [...loadBalancers].filter(([, each]) => cluster === undefined || each.cluster === cluster);
-    const holdings = listed.map(([id, { service, orphaned }]): Holding => {
+    const holdings = listed.map(([id, { service, listeners, orphaned }]): Holding => {
       const audited = { uid: id.replaceAll("-", ""), ...(orphaned === undefined ? {} : { mark: orphaned }) };
       return {
-        ...{ kind: "load balancer", id, name: id, service },
+        ...{ kind: MEMORY_KIND, id, name: id, service, listeners: listeners.length },
         ...(auditAt === undefined ? {} : audited),
       };
     });

@@ -19,8 +19,9 @@ import { NODES_FOR_PROOF } from "#core/service/listed-nodes.ts";
 import { losesTargets } from "#core/service/lost-targets.ts";
 import { LOAD_BALANCERS, type LoadBalancerAction, type LoadBalancerModel } from "#core/service/model.ts";
 import { hashContent } from "#core/service/needs-work.ts";
+import { LOAD_BALANCER_COUNT, type PlaceRequest } from "#core/service/places.ts";
 import type { Service } from "#core/service/service.ts";
-import { needsNoPlace, standingOf } from "#core/service/standing.ts";
+import { placeTaken, standingOf } from "#core/service/standing.ts";
 import { refusal, unanswered } from "#core/service/trouble.ts";
 import { startUndoing } from "#core/service/undo.ts";
 import { serviceWatch } from "#core/service/watch.ts";
@@ -71,12 +72,7 @@ export function createServiceController(models: LoadBalancerModels): Controller<
       return batch.some(isNeeded) ? NODES_FOR_PROOF : undefined;
     },
     placesFor: (batch, context) =>
-      batch
-        .filter((subject) => makesOne(subject, modelOf(context), context))
-        .map(({ object: { metadata } }) => ({
-          uid: metadata.uid,
-          created: metadata.creationTimestamp,
-        })),
+      batch.flatMap((subject) => requestFor(subject, modelOf(context), context) ?? []),
     decide: (batch, context) =>
       each(batch.map((subject) => decideSubject(subject, modelOf(context), context))),
     contentHash: hashContent,
@@ -102,19 +98,23 @@ function needsNodes(
   );
 }
 
-/** Whether the decision may make a load balancer that the cloud does not show. */
-function makesOne(
+/** What the decision may make that the cloud does not show: a load balancer, or listeners of one; undefined where it makes none. */
+function requestFor(
   { object, answer }: Subject<Service, Answer>,
   model: LoadBalancerModel | undefined,
   context: AskContext,
-): boolean {
-  if (model === undefined || answer?.kind !== "observed") return false;
+): PlaceRequest | undefined {
+  if (model === undefined || answer?.kind !== "observed") return undefined;
   const standing = standingOf(object, model, context);
-  if (standing.kind !== "asking" || standing.needsPlace === true) return false;
+  if (standing.kind !== "asking") return undefined;
   const { settings } = context;
   const { question } = standing.wish;
-  if (needsNoPlace(question, answer.state, { model, settings })) return false;
-  return model.next(question, answer.state, settings).kind === "act";
+  const takes = placeTaken(question, answer.state, { model, settings });
+  const isNew = takes?.[LOAD_BALANCER_COUNT] !== undefined;
+  if (takes === undefined || (isNew && standing.needsPlace === true)) return undefined;
+  if (model.next(question, answer.state, settings).kind !== "act") return undefined;
+  const { uid, creationTimestamp: created } = object.metadata;
+  return { uid, created, takes };
 }
 
 function decideSubject(

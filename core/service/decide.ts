@@ -18,12 +18,13 @@ import {
   type Problem,
 } from "#core/service/model.ts";
 import { hashContent, hashOfIngress, ingressOf } from "#core/service/needs-work.ts";
+import { LISTENER_COUNT, LOAD_BALANCER_COUNT, type ReachedBound } from "#core/service/places.ts";
 import { IN_PROGRESS, LIMIT_REACHED } from "#core/service/problems.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
 import {
   canFollowNodes,
   claimantIn,
-  needsNoPlace,
+  placeTaken,
   type Standing,
   standingOf,
   type Wish,
@@ -51,6 +52,7 @@ import {
   rest,
   settle,
 } from "#core/service/writes.ts";
+import { limitLoadBalancers } from "#core/settings.ts";
 
 /** What a decision on one Service depends on beside it. */
 export interface ServiceFacts {
@@ -81,7 +83,7 @@ export function decideService(service: Service, { model, answer, seen, context }
     case "stale-nodes":
       return retry(reference, NODES_STALE, 2);
     case "no-turn":
-      return retry(reference, noTurn(settings.loadBalancers.max), 60, [LIMIT]);
+      return retry(reference, noTurn(limitLoadBalancers(settings.loadBalancers)), 60, [LIMIT]);
     case "yielding":
       return retry(reference, YIELDED, YIELDED_SECONDS);
     case "rechecking":
@@ -96,7 +98,7 @@ export function decideService(service: Service, { model, answer, seen, context }
         if (answer?.kind !== "observed") return unanswered(service, answer, now, wish);
         // A load balancer that the cloud shows as the cluster's holds a place, whoever made it.
         if (model.shows?.(wish.question, seen, settings) !== true)
-          return retry(reference, noTurn(settings.loadBalancers.max), 60, [LIMIT]);
+          return retry(reference, noTurn(limitLoadBalancers(settings.loadBalancers)), 60, [LIMIT]);
       }
       const kept = losesLastTarget(service, wish, model)
         ? keepLastTarget(service, model, context)
@@ -107,7 +109,7 @@ export function decideService(service: Service, { model, answer, seen, context }
       if (step.kind === "act") {
         const lost = { question: wish.question, observed: answer.state, model };
         const waits =
-          keepListedTargets(lost, context) ?? waitForPlace(service, wish, { model, seen, context });
+          keepListedTargets(lost, context) ?? waitForPlace(service, wish, { model, answer, seen, context });
         if (waits !== undefined) return waits;
       }
       if (step.kind !== "refused") return ensure(service, wish, step, claimant);
@@ -127,21 +129,23 @@ export function decideService(service: Service, { model, answer, seen, context }
   }
 }
 
-/** What is done in place of making a load balancer that the cloud does not show, for which there is no place; undefined where there is one. */
-function waitForPlace(
-  service: Service,
-  wish: Wish,
-  { model, seen, context }: Pick<ServiceFacts, "model" | "seen" | "context">,
-): Decision | undefined {
+/** What is done in place of making what there is no place for, a load balancer or listeners of one; undefined where there is one. */
+function waitForPlace(service: Service, wish: Wish, facts: ServiceFacts): Decision | undefined {
+  const { model, seen, context } = facts;
   const { places, settings, now } = context;
   if (places === undefined || places.kind === "uncounted") return undefined;
-  if (needsNoPlace(wish.question, seen, { model, settings })) return undefined;
+  if (placeTaken(wish.question, seen, { model, settings }) === undefined) return undefined;
   if (places.kind === "unknown") return unanswered(service, places, now, wish);
-  if (places.granted.has(service.metadata.uid)) return undefined;
+  const { uid } = service.metadata;
+  if (places.granted.has(uid)) return undefined;
+  const reached = places.full.get(uid);
   const reference = referenceTo(SERVICES, service);
-  return places.isFull
-    ? retry(reference, noTurn(settings.loadBalancers.max), 60, [LIMIT])
-    : retry(reference, PLACES_OPEN, PLACES_SECONDS);
+  if (reached === undefined) return retry(reference, PLACES_OPEN, PLACES_SECONDS);
+  // What is served stays, and follows the nodes.
+  if (reached.name === LISTENER_COUNT)
+    return refuse(service, { wish, problem: portsReached(reached) }, facts);
+  const because = reached.name === LOAD_BALANCER_COUNT ? noTurn(reached.bound) : noShare(reached);
+  return retry(reference, because, 60, [LIMIT]);
 }
 
 /** Tells what is refused of a Service, and lets a load balancer that is there follow the nodes all the same. */
@@ -427,6 +431,16 @@ const PLACES_OPEN: Because = {
   code: IN_PROGRESS,
   message: "the cluster's load balancers are counted anew before another one is made",
 };
+
+function portsReached({ bound }: ReachedBound): Problem {
+  const detail = `the load balancers of the cluster may have ${bound} ports together (loadBalancers.maxPorts)`;
+  return { code: "TooManyClusterPorts", detail };
+}
+
+function noShare({ name, bound }: ReachedBound): Because {
+  const message = `the cluster may have ${bound} of ${name}, its share of the account's quota; set loadBalancers.max to let it have more`;
+  return { code: LIMIT_REACHED, message };
+}
 
 function noTurn(max: number): Because {
   const message = `the cluster has its ${max} load balancers (loadBalancers.max); older Services come first`;

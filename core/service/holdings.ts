@@ -10,6 +10,8 @@ export const HoldingsQuestion = z.strictObject({
   auditAt: z.iso.datetime().optional(),
   /** Load balancers are to be counted: what belongs to one may be left out, and they come with their uid where their name tells. */
   balancersAlone: z.literal(true).optional(),
+  /** With it: asks what the account may have as well; a cloud that does not tell leaves it out. */
+  quotas: z.literal(true).optional(),
 });
 export type HoldingsQuestion = z.output<typeof HoldingsQuestion>;
 
@@ -25,6 +27,8 @@ export const Holding = z.strictObject({
   isPart: z.literal(true).optional(),
   /** Of an audit, and of a count: how the uid of the Service begins that it was made for, without dashes, where its name tells. */
   uid: z.string().min(1).optional(),
+  /** Of a load balancer: how many listeners it has, where the cloud tells. */
+  listeners: z.int().min(0).optional(),
   /** Of an audit: what an earlier one has written on it. */
   mark: z.string().optional(),
 });
@@ -33,6 +37,8 @@ export type Holding = z.output<typeof Holding>;
 /** The `state` of such an observation: all there is, or the observation is an error. */
 export const HoldingsState = z.strictObject({
   holdings: z.array(Holding),
+  /** What the account may have of a `kind`, and as `listeners` of what listeners take, for all its clusters; absent where it is not known. */
+  quotas: z.record(z.string(), z.int().min(0)).optional(),
   /** Of an audit: what `OrphanModel.tidyShared` reads of what several load balancers share. */
   shared: z.unknown().optional(),
   /** Of an audit: the holding that may be removed now, as far as marks tell, and what `OrphanModel.next` reads of it. */

@@ -129,6 +129,14 @@ export interface DroppedOrphans extends MarkedOrphans {
   drop(holding: Holding): LoadBalancerAction;
 }
 
+/** What a Service's load balancer counts as. */
+export interface LoadBalancerSize {
+  /** The `Holding.kind` that it has, or is to have. */
+  readonly kind: string;
+  /** Listeners that the Service asks for beyond those that the cloud was seen to have. */
+  readonly missingListeners: number;
+}
+
 /**
  * What load balancers are on one cloud: pure functions, which `core/service` calls between observations and actions. `observed` is
  * the `state` that the cloud's capability answered, as JSON, with the results of our own actions folded in.
@@ -162,6 +170,8 @@ export interface LoadBalancerModel {
   readonly showsAtOnce?: true;
   /** Whether the load balancer that a Service asks for by now is among what the cloud was seen to have; so without it. */
   shows?(question: LoadBalancerQuestion, observed: unknown, settings: Settings): boolean;
+  /** Tells what a Service's load balancer counts as; a cloud without it counts load balancers alone. */
+  measure?(question: LoadBalancerQuestion, observed: unknown): LoadBalancerSize;
   /** The observation as it is after an action that succeeded; `result` is what `act` answered. */
   fold(observed: unknown, action: LoadBalancerAction, result: unknown): unknown;
   /** Whether what an action changes is the same in the observations of other Services, which it is folded into as well then. */

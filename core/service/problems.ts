@@ -101,6 +101,9 @@ export const PROBLEMS = {
     `The security group of the cluster's nodes has as many rules as it may have, those of all Services of the cluster together: this Service's do not fit. It is tried again every few minutes. Delete a Service, or ask whoever runs the cloud controller to raise the quota of rules of a security group.`,
   ),
   TooManyPorts: refused("The Service has more ports than a load balancer may have listeners."),
+  TooManyClusterPorts: refused(
+    `The load balancers of the cluster have as many ports together as they may have: what is served stays, and this Service gets no further ports. It is tried again every few minutes. Delete a Service or some of its ports. ${ASK}`,
+  ),
   TooManyTargets: refused(
     "The cluster has more nodes than a load balancer may have targets: some of them get nothing of it.",
   ),
@@ -157,6 +160,7 @@ export function toldCodeOf({ code }: { readonly code: string }): ProblemCode {
 const SHARED_LIMITS: ReadonlySet<ProblemCode> = new Set([
   "PoolExhausted",
   "QuotaExceeded",
+  "TooManyClusterPorts",
   "TooManyNodeRules",
 ]);
 

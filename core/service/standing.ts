@@ -19,10 +19,12 @@ import {
   seenHash,
   wantsLoadBalancer,
 } from "#core/service/needs-work.ts";
+import { type Amounts, LISTENER_COUNT, LOAD_BALANCER_COUNT } from "#core/service/places.ts";
 import { isSharedLimit, toldCodeOf } from "#core/service/problems.ts";
 import type { Service } from "#core/service/service.ts";
 import { type TargetNodes, targetNodesOf } from "#core/service/target-nodes.ts";
 import { countHolders, hasTurn } from "#core/service/turn.ts";
+import { limitLoadBalancers } from "#core/settings.ts";
 
 /** What can be said of a Service before the cloud is asked: by it is known whether it is asked, and what. */
 export type Standing =
@@ -93,7 +95,7 @@ function standingOfWish(service: Service, model: LoadBalancerModel, context: Ask
   const said = model.before(question, settings);
   if (said?.kind === "refused") return refusedWish(question, said.problem, { model, mark, nodes, context });
   if (said !== undefined) return said;
-  const hasPlace = hasTurn(service, related, settings.loadBalancers.max, settings) === true;
+  const hasPlace = hasTurn(service, related, limitLoadBalancers(settings.loadBalancers), settings) === true;
   if (!hasPlace && !mayBeTakenOver(service, model)) return { kind: "no-turn" };
   const hashes = hashesOf(service, model, nodes, settings);
   if (mark?.desired === hashes.desired && isGivenUp(mark)) {
@@ -124,13 +126,20 @@ function mayBeTakenOver(service: Service, model: LoadBalancerModel): boolean {
   return model.shows !== undefined && (hasFinalizer(service) || ingressOf(service).length > 0);
 }
 
-/** Whether a Service's load balancer takes no new place: the cloud shows it, or does not tell. */
-export function needsNoPlace(
+/** What a Service takes that the cloud does not show; undefined where it takes nothing, or the cloud does not tell. */
+export function placeTaken(
   question: LoadBalancerQuestion,
   seen: unknown,
   { model, settings }: { readonly model: LoadBalancerModel; readonly settings: AskContext["settings"] },
-): boolean {
-  return model.shows?.(question, seen, settings) ?? true;
+): Amounts | undefined {
+  const isShown = model.shows?.(question, seen, settings) ?? true;
+  const { kind, missingListeners = 0 } = model.measure?.(question, seen) ?? {};
+  if (isShown && missingListeners === 0) return undefined;
+  return {
+    ...(isShown ? {} : { [LOAD_BALANCER_COUNT]: 1 }),
+    ...(isShown || kind === undefined ? {} : { [kind]: 1 }),
+    ...(missingListeners === 0 ? {} : { [LISTENER_COUNT]: missingListeners }),
+  };
 }
 
 /** What is known of a Service before the cloud is asked about it. */

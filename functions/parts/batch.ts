@@ -66,7 +66,7 @@ export function createBatch(
   let usage = answers.usage;
   // What a decision needs to have read beside its objects was read by then.
   let lastRead: ReadUnder | undefined;
-  let places: Places = { kind: "counted", granted: new Set(), isFull: false };
+  let places: Places = { kind: "counted", granted: new Set(), full: new Map() };
 
   function subjectOf(object: ApiObject, { byObject }: Answers): Subject {
     return { object, answer: byObject.get(object), hint: event.hints?.[object.metadata.uid] };

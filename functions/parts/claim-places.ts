@@ -14,7 +14,7 @@ import type { PlaceLedger } from "#functions/parts/place-ledger.ts";
  * Without requests nobody is asked.
  */
 export async function claimPlaces(invocation: Invocation, batch: Batch, ledger: PlaceLedger): Promise<void> {
-  const { controller, cluster, now } = invocation;
+  const { controller, cluster, event, now } = invocation;
   if (controller.countsPlaces === true)
     for (const { answer } of batch.subjects())
       noteAudit(answer, (state) => ledger.note(cluster.name, state, now.getTime()));
@@ -24,9 +24,10 @@ export async function claimPlaces(invocation: Invocation, batch: Batch, ledger: 
   const places: Places = await ledger.claim({
     cluster: cluster.name,
     requests,
-    max: cluster.loadBalancers.max,
-    async list() {
-      const listed = await listHeld(invocation);
+    settings: cluster.loadBalancers,
+    accountClusters: event.accountClusters,
+    async list({ quotas }) {
+      const listed = await listHeld(invocation, quotas ? { ...BALANCERS, quotas } : BALANCERS);
       usage = listed.usage;
       return listed.answer;
     },
@@ -43,13 +44,14 @@ const BALANCERS: HoldingsQuestion = { holdings: true, balancersAlone: true };
 
 async function listHeld(
   invocation: Invocation,
+  question: HoldingsQuestion,
 ): Promise<{ readonly answer: Observation; readonly usage: CloudUsage }> {
   const { dependencies, cluster, deadline } = invocation;
   const unavailable = (message: string) => ({ kind: "error", code: "Unavailable", message }) as const;
   try {
     const cloud = await dependencies.cloud(cluster);
     const call = { signal: deadline.signal, share: shareOf(invocation) };
-    const listed = await cloud.capabilities?.[LOAD_BALANCERS]?.observe([BALANCERS], call);
+    const listed = await cloud.capabilities?.[LOAD_BALANCERS]?.observe([question], call);
     const [answer] = listed?.answers ?? [];
     const usage = listed?.usage ?? NO_CLOUD_USAGE;
     return { answer: answer ?? unavailable("the cloud does not say which load balancers it has"), usage };

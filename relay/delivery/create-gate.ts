@@ -61,7 +61,7 @@ export function createGate({ clock, random, partOf = () => 1 }: GateOptions): Pr
     functions.set(controller, fn);
     const account = accounts.get(quotaKey) ?? createGateAccount(clock.now(), () => partOf(quotaKey));
     accounts.set(quotaKey, account);
-    return { request, fn, account, cluster: account.cluster(cluster) };
+    return { request, fn, account, cluster: account.cluster(cluster, clock.now()) };
   }
 
   function enter(request: GateRequest, waiter: () => void): Place | undefined {
@@ -103,7 +103,7 @@ export function createGate({ clock, random, partOf = () => 1 }: GateOptions): Pr
       account.quota.end(share, request.floorShare, end?.usage, nowMs);
       callWaiters();
     };
-    return { share, leave: () => over(undefined), ended: over };
+    return { share, accountClusters: account.countSharing(), leave: () => over(undefined), ended: over };
   }
 
   /** Each that waits has a turn while there is leave; one that has more to send stands in the queue again. */

@@ -31,6 +31,8 @@ export interface GateRequest {
 export interface Place {
   /** Of the account's API quotas, 0 < share ≤ 1. */
   readonly share: number;
+  /** Clusters that draw on the account, as far as this process knows; 1 or more. */
+  readonly accountClusters: number;
   /** There is nothing to send after all. */
   leave(): void;
   ended(end: InvocationEnd): void;

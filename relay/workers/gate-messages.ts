@@ -1,4 +1,4 @@
-import type { GateRequest, InvocationEnd } from "#relay/delivery/gate.ts";
+import type { GateRequest, InvocationEnd, Place } from "#relay/delivery/gate.ts";
 
 /** What a worker asks of the gate, which is the main thread's; a ticket is one wish for a place, and then that place. */
 export type GateFromWorker =
@@ -11,6 +11,6 @@ export type GateFromWorker =
 
 /** What the gate says to it. */
 export type GateToWorker =
-  | { readonly kind: "gate-place"; readonly ticket: number; readonly share: number }
+  | ({ readonly kind: "gate-place"; readonly ticket: number } & Pick<Place, "share" | "accountClusters">)
   /** How far apart batches of an account are to be from now on; told when it changed. */
   | { readonly kind: "gate-spacing"; readonly quotaKey: string; readonly spacingMs: number };

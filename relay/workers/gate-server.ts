@@ -56,7 +56,8 @@ export function createGateServer({ gate, clock, longestInvocationMs, send }: Gat
       waiting.delete(ticket);
       held.set(ticket, { place, quotaKey: request.quotaKey, sinceMs: clock.now() });
       tellSpacing(request.quotaKey);
-      send({ kind: "gate-place", ticket, share: place.share });
+      const { share, accountClusters } = place;
+      send({ kind: "gate-place", ticket, share, accountClusters });
     };
     ask();
   }

@@ -6,6 +6,8 @@ export interface RemoteGate extends Gate {
   receive(message: GateToWorker): void;
 }
 
+type GivenPlace = Extract<GateToWorker, { readonly kind: "gate-place" }>;
+
 /** Creates it; `send` takes a message to the main thread. */
 export function createRemoteGate(send: (message: GateFromWorker) => void): RemoteGate {
   const tickets = new Map<() => void, number>();
@@ -15,9 +17,10 @@ export function createRemoteGate(send: (message: GateFromWorker) => void): Remot
   /** What has come for the waiter that is being called. */
   let offered: { readonly waiter: () => void; readonly place: Place } | undefined;
 
-  function placeOf(ticket: number, share: number): Place {
+  function placeOf({ ticket, share, accountClusters }: GivenPlace): Place {
     return {
       share,
+      accountClusters,
       leave: () => send({ kind: "gate-leave", ticket }),
       ended: (end) => send({ kind: "gate-ended", ticket, end }),
     };
@@ -31,13 +34,14 @@ export function createRemoteGate(send: (message: GateFromWorker) => void): Remot
     send({ kind: "gate-enter", ticket: last, request: { controller, cluster, quotaKey, floorShare } });
   }
 
-  function offer(ticket: number, share: number): void {
+  function offer(given: GivenPlace): void {
+    const { ticket } = given;
     const waiter = waiters.get(ticket);
     // It may have been forgotten while this was under way; the main thread has heard of that by then, or is about to.
     if (waiter === undefined) return;
     waiters.delete(ticket);
     tickets.delete(waiter);
-    const place = placeOf(ticket, share);
+    const place = placeOf(given);
     offered = { waiter, place };
     try {
       waiter();
@@ -67,7 +71,7 @@ export function createRemoteGate(send: (message: GateFromWorker) => void): Remot
     },
     spacingMs: (quotaKey) => spacings.get(quotaKey) ?? 0,
     receive(message) {
-      if (message.kind === "gate-place") return offer(message.ticket, message.share);
+      if (message.kind === "gate-place") return offer(message);
       spacings.set(message.quotaKey, message.spacingMs);
     },
   };

@@ -1,35 +1,53 @@
 import { describe, expect, test } from "vitest";
 import type { Observation } from "#core/capability.ts";
-import type { PlaceRequest } from "#core/service/places.ts";
+import { type Amounts, LOAD_BALANCER_COUNT, type PlaceRequest } from "#core/service/places.ts";
 import { createPlaceLedger, type PlaceClaim } from "#functions/parts/place-ledger.ts";
 
 const START = 1_000_000_000;
+const KIND = "load balancer";
 
 /** A cloud whose load balancers are counted, and a ledger of one process. */
 function world(count: number, max = 4) {
   let nowMs = START;
-  const state = { count, listings: 0, failure: undefined as Observation | undefined };
+  const state = {
+    count,
+    listings: 0,
+    failure: undefined as Observation | undefined,
+    quotas: undefined as Amounts | undefined,
+    asked: [] as boolean[],
+  };
   const ledger = createPlaceLedger(() => nowMs);
   const holdings = () =>
     Array.from({ length: state.count }, (_, number) => ({
-      kind: "load balancer",
+      kind: KIND,
       id: `${number}`,
       name: "",
     }));
-  const list: PlaceClaim["list"] = async () => {
+  const list: PlaceClaim["list"] = async ({ quotas }) => {
     state.listings += 1;
     await new Promise((resolve) => setImmediate(resolve));
-    return state.failure ?? { kind: "observed", state: { holdings: holdings() } };
+    state.asked.push(quotas);
+    const told = quotas && state.quotas !== undefined ? { quotas: state.quotas } : {};
+    return state.failure ?? { kind: "observed", state: { holdings: holdings(), ...told } };
   };
   const requestsOf = (...uids: readonly string[]): PlaceRequest[] =>
-    uids.map((uid) => ({ uid, created: "2026-01-01T00:00:00Z" }));
+    uids.map((uid) => ({
+      uid,
+      created: "2026-01-01T00:00:00Z",
+      takes: { [LOAD_BALANCER_COUNT]: 1, [KIND]: 1 },
+    }));
+  const claimOf = (
+    settings: PlaceClaim["settings"],
+    accountClusters: number | undefined,
+    ...uids: readonly string[]
+  ) => ledger.claim({ cluster: "tenant-a", requests: requestsOf(...uids), settings, accountClusters, list });
   return {
     state,
     pass: (ms: number) => {
       nowMs += ms;
     },
-    claim: (...uids: readonly string[]) =>
-      ledger.claim({ cluster: "tenant-a", requests: requestsOf(...uids), max, list }),
+    claim: (...uids: readonly string[]) => claimOf({ max }, undefined, ...uids),
+    claimOf,
     note: () => ledger.note("tenant-a", { holdings: holdings() }, nowMs),
   };
 }
@@ -61,7 +79,10 @@ describe("a ledger of places", () => {
   test("where all places are taken lists every ten seconds at the most", async () => {
     const { claim, state, pass } = world(4);
     for (let second = 0; second < 30; second += 1) {
-      expect(await claim("a")).toMatchObject({ granted: new Set(), isFull: true });
+      expect(await claim("a")).toMatchObject({
+        granted: new Set(),
+        full: new Map([["a", { name: LOAD_BALANCER_COUNT, bound: 4 }]]),
+      });
       pass(1_000);
     }
     expect(state.listings).toBe(3);
@@ -97,5 +118,52 @@ describe("a ledger of places", () => {
     expect(await claim("a")).toMatchObject(expected);
     state.failure = undefined;
     expect(await claim("a")).toMatchObject(granted("a"));
+  });
+
+  describe("where no maximum is written", () => {
+    const uids = Array.from({ length: 120 }, (_, number) => `${number}`.padStart(3, "0"));
+
+    test.each<[string, Amounts | undefined, number | undefined, number]>([
+      ["grants by the account's quota", { [KIND]: 20 }, undefined, 20],
+      ["divides it among the clusters of the account", { [KIND]: 20 }, 5, 4],
+      ["grants by 100 where the cloud does not tell its quotas", undefined, 5, 100],
+    ])("%s", async (_, quotas, clusters, most) => {
+      const { state, claimOf, pass } = world(0);
+      state.quotas = quotas;
+      const made = new Set<string>();
+      for (let round = 0; round < 20; round += 1) {
+        const answer = await claimOf({}, clusters, ...uids.filter((uid) => !made.has(uid)));
+        if (answer.kind === "counted") for (const uid of answer.granted) made.add(uid);
+        state.count = made.size;
+        pass(60_000);
+      }
+      expect(state.count).toBe(most);
+    });
+
+    test("asks for the quotas with the count alone, and not for a maximum that is written", async () => {
+      const { state, claimOf, note, pass } = world(0);
+      state.quotas = { [KIND]: 20 };
+      note();
+      await claimOf({ max: 3 }, undefined, "a");
+      expect(state.asked).toEqual([]);
+      await claimOf({ max: 4 }, undefined, "a", "b", "c");
+      await claimOf({}, undefined, "d");
+      expect(state.asked).toEqual([]);
+      pass(2_000);
+      await claimOf({ max: 4 }, undefined, "e");
+      await claimOf({}, undefined, "f");
+      pass(2_000);
+      await claimOf({}, undefined, "g");
+      expect(state.asked).toEqual([false, true]);
+    });
+
+    test("an event that does not tell how many clusters there are widens nothing", async () => {
+      const { state, claimOf, pass } = world(2);
+      state.quotas = { [KIND]: 20 };
+      expect(await claimOf({}, 10, "a")).toMatchObject({ full: new Map([["a", { name: KIND, bound: 2 }]]) });
+      pass(60_000);
+      expect(await claimOf({}, undefined, "a")).toMatchObject({ granted: new Set() });
+      expect(await claimOf({}, 5, "a")).toMatchObject(granted("a"));
+    });
   });
 });

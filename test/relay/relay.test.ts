@@ -103,6 +103,7 @@ describe("a node that needs work", () => {
         reason: "watch",
         objects: [expect.objectContaining({ metadata: expect.objectContaining({ name: "a" }) })],
         budget: { share: 1 },
+        accountClusters: 1,
       },
     ]);
     expect(relay.status()[0]).toMatchObject({ needed: 0, inFlight: 0, invocations: 0, ready: true });

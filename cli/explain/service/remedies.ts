@@ -70,6 +70,8 @@ const REMEDIES: Readonly<Record<ProblemCode | CapabilityErrorCode | OtherCode, s
     "set the type to REGIONAL or the network to INTERNAL, by annotation, or give nodes public addresses",
   NodeNotUsable:
     "see which node it is in the function's log, and whether its instance is in the configured network and carries the configured tag",
+  TooManyClusterPorts:
+    "delete a Service or some of its ports, or raise loadBalancers.maxPorts of the cluster's entry",
   TooManyNodeRules:
     "delete a Service, or have the account's quota of rules of a security group raised; the group of the nodes holds the rules of all Services of the cluster",
   QuotaExceeded:

@@ -1,3 +1,5 @@
+import { ACCOUNT_LIMIT_READS } from "#clouds/aws/account-limits.ts";
+import { createAccountQuotas } from "#clouds/aws/account-quotas.ts";
 import { type Api, createApi } from "#clouds/aws/actions/api.ts";
 import { perform } from "#clouds/aws/actions/perform.ts";
 import { type Budget, MAX_TOKEN_WAIT_MS } from "#clouds/aws/budget.ts";
@@ -22,7 +24,7 @@ import { createEntrance } from "#clouds/entrance.ts";
 import type { ClosableCapability } from "#clouds/loaded-capability.ts";
 import type { Observation } from "#core/capability.ts";
 import { messageOf } from "#core/message-of.ts";
-import { HoldingsQuestion } from "#core/service/holdings.ts";
+import { HoldingsQuestion, type HoldingsState } from "#core/service/holdings.ts";
 
 /** Load balancers of both kinds, with the security groups that belong to them. Without `api` they are AWS's own. */
 export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): ClosableCapability {
@@ -30,6 +32,7 @@ export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): C
   const zoneTypes = createZoneTypes(world.now);
   const nodeGroups = createNodeGroupProofs(world.now);
   const lists = createBalancerLists(world.now);
+  const quotas = createAccountQuotas(world.now);
   const enter = createEntrance(budget);
   const gathered = createGatheredRevokes(sleep);
   const sessionOf = ({ signal, onRequest }: ActionCall, maxTokenWaitMs: number): Session<Api> =>
@@ -49,7 +52,11 @@ export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): C
         };
         // That is of the cluster as a whole, and asked alone.
         const answers = questions.every((each) => HoldingsQuestion.safeParse(each).success)
-          ? await Promise.all(questions.map((each) => holdings(HoldingsQuestion.parse(each), observing)))
+          ? await Promise.all(
+              questions.map((each) =>
+                holdings(HoldingsQuestion.parse(each), observing, () => quotas.read(session)),
+              ),
+            )
           : await observeLoadBalancers(questions, observing);
         return { answers, usage: session.usage() };
       } catch (error) {
@@ -79,8 +86,13 @@ export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): C
   };
 }
 
-function holdings({ auditAt, balancersAlone }: HoldingsQuestion, observing: Observing): Promise<Observation> {
-  if (balancersAlone === true) return countBalancers(observing);
+async function holdings(
+  { auditAt, balancersAlone, quotas }: HoldingsQuestion,
+  observing: Observing,
+  readQuotas: () => Promise<HoldingsState["quotas"]>,
+): Promise<Observation> {
+  if (balancersAlone === true)
+    return countBalancers(observing, quotas === true ? await readQuotas() : undefined);
   return auditAt === undefined
     ? observeHoldings(observing.cluster, observing.read)
     : observeOrphans(observing, auditAt);
@@ -108,7 +120,7 @@ function apiOf({ cluster, credentials, wallClock }: AwsWorld): Api {
   return createApi({
     region: cluster.region,
     services: LOAD_BALANCER_SERVICES,
-    commands: { ...LOAD_BALANCER_ACTIONS, ...LOAD_BALANCER_READS },
+    commands: { ...LOAD_BALANCER_ACTIONS, ...LOAD_BALANCER_READS, ...ACCOUNT_LIMIT_READS },
     credentials,
     wallClock,
   });

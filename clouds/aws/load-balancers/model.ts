@@ -8,6 +8,7 @@ import { configurationOf } from "#clouds/aws/load-balancers/configuration.ts";
 import { desiredOf } from "#clouds/aws/load-balancers/desired.ts";
 import { followNodesOnAws } from "#clouds/aws/load-balancers/follow-nodes.ts";
 import { kindOf, TYPE } from "#clouds/aws/load-balancers/kind.ts";
+import { measureBalancer } from "#clouds/aws/load-balancers/measure.ts";
 import { foldNetwork } from "#clouds/aws/load-balancers/network/fold.ts";
 import { isOwnBalancer } from "#clouds/aws/load-balancers/network/own-balancer.ts";
 import { planNetwork } from "#clouds/aws/load-balancers/network/plan.ts";
@@ -38,6 +39,7 @@ export const awsLoadBalancerModel: LoadBalancerModel = {
     const asked = { question, state: observed as AwsLoadBalancerState, settings };
     return kind === "elsewhere" || isOwn(kind, asked);
   },
+  measure: ({ service }, observed) => measureBalancer(service, observed as AwsLoadBalancerState),
   fold(observed, action, result) {
     const state = observed as AwsLoadBalancerState;
     switch (action.action.split(":")[0]) {

@@ -2,16 +2,24 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Holding } from "#core/service/holdings.ts";
 import {
+  type Amounts,
+  boundsFor,
   grantPlaces,
   isUsable,
+  LISTENER_COUNT,
+  LOAD_BALANCER_COUNT,
   listPlaces,
   needsListing,
   type PlaceRequest,
   type PlaceState,
 } from "#core/service/places.ts";
+import type { LoadBalancerLimits } from "#core/settings.ts";
 import { given } from "#test/core/given.ts";
 
 const NOW = 1_000_000_000;
+const ONE: Amounts = { [LOAD_BALANCER_COUNT]: 1 };
+const atMost = (max: number): Amounts => ({ [LOAD_BALANCER_COUNT]: max });
+const heldIn = ({ held }: PlaceState): number => held[LOAD_BALANCER_COUNT] ?? 0;
 const balancers = (count: number, kind = "network load balancer"): Holding[] =>
   Array.from({ length: count }, (_, number) => ({
     kind,
@@ -23,6 +31,7 @@ const requests = (count: number, named = "uid"): PlaceRequest[] =>
   Array.from({ length: count }, (_, number) => ({
     uid: `${named}-${String(number).padStart(4, "0")}`,
     created: "2026-01-01T00:00:00Z",
+    takes: ONE,
   }));
 const listed = (count: number): PlaceState => listPlaces(balancers(count), undefined, NOW);
 
@@ -42,7 +51,7 @@ describe("places for load balancers", () => {
     ],
     ["no part of one", [{ kind: "network load balancer", id: "a", name: "", isPart: true }], 0],
   ])("counts %s", (_, holdings, held) => {
-    expect(listPlaces(holdings, undefined, NOW).held).toBe(held);
+    expect(heldIn(listPlaces(holdings, undefined, NOW))).toBe(held);
   });
 
   test.each<[string, number, number, number, number, boolean]>([
@@ -56,30 +65,33 @@ describe("places for load balancers", () => {
     ["none of a few on a listing of before", 90, 100, 5_000, 0, false],
   ])("grants %s", (_, held, max, ageMs, granted, isFull) => {
     const asked = requests(granted === 40 ? 40 : 100);
-    const { places } = grantPlaces(asked, listed(held), { max, nowMs: NOW + ageMs });
-    expect([places.granted.size, places.isFull]).toEqual([granted, isFull]);
+    const { places } = grantPlaces(asked, listed(held), { bounds: atMost(max), nowMs: NOW + ageMs });
+    expect([places.granted.size, places.full.size]).toEqual([granted, isFull ? asked.length : 0]);
   });
 
   test("grants older Services first, and one that was granted again", () => {
     const [young = "", old = ""] = ["young", "old"];
     const asked = [
-      { uid: young, created: "2026-02-01T00:00:00Z" },
-      { uid: old, created: "2026-01-01T00:00:00Z" },
+      { uid: young, created: "2026-02-01T00:00:00Z", takes: ONE },
+      { uid: old, created: "2026-01-01T00:00:00Z", takes: ONE },
     ];
-    const first = grantPlaces(asked, listed(9), { max: 10, nowMs: NOW });
+    const first = grantPlaces(asked, listed(9), { bounds: atMost(10), nowMs: NOW });
     expect([...first.places.granted]).toEqual(["old"]);
-    const again = grantPlaces(asked, first.state, { max: 10, nowMs: NOW + 1_000 });
+    const again = grantPlaces(asked, first.state, { bounds: atMost(10), nowMs: NOW + 1_000 });
     expect([...again.places.granted]).toEqual(["old"]);
   });
 
   test("holds what was granted until a listing can show it, and no longer", () => {
-    const { state } = grantPlaces(requests(2, "a0000000-0000-0000-0000"), listed(0), { max: 4, nowMs: NOW });
-    expect(listPlaces([], state, NOW + 59_000).held).toBe(2);
-    expect(listPlaces([], state, NOW + 60_000).held).toBe(0);
+    const { state } = grantPlaces(requests(2, "a0000000-0000-0000-0000"), listed(0), {
+      bounds: atMost(4),
+      nowMs: NOW,
+    });
+    expect(heldIn(listPlaces([], state, NOW + 59_000))).toBe(2);
+    expect(heldIn(listPlaces([], state, NOW + 60_000))).toBe(0);
     const shown = [{ kind: "load balancer", id: "x", name: "", uid: "a00000000000000000000000" }];
     // The one that it shows, and the other.
-    expect(listPlaces(shown, state, NOW + 1_000).held).toBe(2);
-    expect(listPlaces(balancers(1), state, NOW + 1_000).held).toBe(3);
+    expect(heldIn(listPlaces(shown, state, NOW + 1_000))).toBe(2);
+    expect(heldIn(listPlaces(balancers(1), state, NOW + 1_000))).toBe(3);
   });
 
   test("a listing has its time, and a clock that was set back ends it", () => {
@@ -89,15 +101,15 @@ describe("places for load balancers", () => {
       false,
       false,
     ]);
-    const again = (held: number, ms: number) => needsListing(listed(held), { max: 5, nowMs: NOW + ms });
-    expect([again(0, 1_999), again(0, 2_000), again(5, 2_000), again(5, 10_000), again(0, -1)]).toEqual([
-      false,
-      true,
-      false,
-      true,
-      true,
-    ]);
-    expect(needsListing(undefined, { max: 5, nowMs: NOW })).toBe(true);
+    const again = (isFull: boolean, ms: number) => needsListing(listed(0), { isFull, nowMs: NOW + ms });
+    expect([
+      again(false, 1_999),
+      again(false, 2_000),
+      again(true, 2_000),
+      again(true, 10_000),
+      again(false, -1),
+    ]).toEqual([false, true, false, true, true]);
+    expect(needsListing(undefined, { isFull: true, nowMs: NOW })).toBe(true);
   });
 
   test("two processes that ask at any time make no more than there are places", () => {
@@ -115,13 +127,104 @@ describe("places for load balancers", () => {
         nowMs += seconds * 1_000;
         const wanted = requests(asked, `uid-${named++}`);
         const known = states[process];
-        const isOld = !isUsable(known, nowMs) || needsListing(known, { max, nowMs });
+        const isOld = !isUsable(known, nowMs) || needsListing(known, { isFull: heldIn(known) >= max, nowMs });
         const state = isOld ? listPlaces(balancers(made.size), known, nowMs) : known;
-        const { places, state: next } = grantPlaces(wanted, state, { max, nowMs });
+        const { places, state: next } = grantPlaces(wanted, state, { bounds: atMost(max), nowMs });
         states[process] = next;
         for (const uid of places.granted) made.add(uid);
         expect(made.size).toBeLessThanOrEqual(max);
       }
     });
+  });
+});
+
+describe("bounds of a cluster", () => {
+  const NETWORK = "network load balancer";
+  const CLASSIC = "classic load balancer";
+  const QUOTAS = { [NETWORK]: 50, [CLASSIC]: 20, [LISTENER_COUNT]: 3_000 };
+  const bounds = (all: number, listeners: number, kinds: Amounts = {}): Amounts => ({
+    [LOAD_BALANCER_COUNT]: all,
+    [LISTENER_COUNT]: listeners,
+    ...kinds,
+  });
+
+  test.each<[string, LoadBalancerLimits, Amounts | undefined, number | undefined, Amounts]>([
+    ["nothing written, quotas unknown", {}, undefined, undefined, bounds(100, 1_000)],
+    ["the account's quotas", {}, QUOTAS, undefined, bounds(100, 1_000, { [NETWORK]: 50, [CLASSIC]: 20 })],
+    ["a fourth of them", {}, QUOTAS, 4, bounds(100, 750, { [NETWORK]: 12, [CLASSIC]: 5 })],
+    ["one of each at least", {}, QUOTAS, 5_000, bounds(100, 1, { [NETWORK]: 1, [CLASSIC]: 1 })],
+    [
+      "none of a kind that the account has none of",
+      {},
+      { [CLASSIC]: 0 },
+      3,
+      bounds(100, 1_000, { [CLASSIC]: 0 }),
+    ],
+    [
+      "no more than 100 under a large quota",
+      {},
+      { [NETWORK]: 900 },
+      1,
+      bounds(100, 1_000, { [NETWORK]: 900 }),
+    ],
+    ["max as written, whatever the quotas", { max: 200 }, QUOTAS, 4, bounds(200, 2_000)],
+    ["ports for one network load balancer at least", { max: 2 }, undefined, undefined, bounds(2, 50)],
+    ["maxPorts as written", { maxPorts: 7 }, QUOTAS, 400, bounds(100, 7, { [NETWORK]: 1, [CLASSIC]: 1 })],
+  ])("are %s", (_, settings, quotas, clusters, expected) => {
+    expect(boundsFor(settings, quotas, clusters)).toEqual(expected);
+  });
+
+  test("one kind that is taken leaves the other its places", () => {
+    const state = listPlaces(balancers(5, CLASSIC), undefined, NOW);
+    const asked = [CLASSIC, NETWORK].map((kind) => ({
+      uid: kind,
+      created: "2026-01-01T00:00:00Z",
+      takes: { ...ONE, [kind]: 1 },
+    }));
+    const { places } = grantPlaces(asked, state, { bounds: boundsFor({}, QUOTAS, 4), nowMs: NOW });
+    expect([...places.granted]).toEqual([NETWORK]);
+    expect([...places.full]).toEqual([[CLASSIC, { name: CLASSIC, bound: 5 }]]);
+  });
+});
+
+describe("ports of all load balancers", () => {
+  const bounds = { [LISTENER_COUNT]: 20 };
+  const asking = (uid: string, listeners: number, isNew = false): PlaceRequest => ({
+    uid,
+    created: "2026-01-01T00:00:00Z",
+    takes: { ...(isNew ? ONE : {}), [LISTENER_COUNT]: listeners },
+  });
+  const state = (listeners: number): PlaceState =>
+    listPlaces([{ kind: "load balancer", id: "a", name: "", listeners }], undefined, NOW);
+
+  test.each<[string, number, number, number, string]>([
+    ["what fits", 10, 4, 0, "granted"],
+    ["more than half of what is free to the first", 0, 20, 0, "granted"],
+    ["nothing beyond the bound", 10, 11, 0, "full"],
+    ["nothing where all are taken", 25, 1, 0, "full"],
+    ["nothing large on a listing of before", 0, 2, 5_000, "open"],
+    ["a sixteenth on a listing of before", 4, 1, 5_000, "granted"],
+  ])("are granted: %s", (_, held, asked, ageMs, expected) => {
+    const { places } = grantPlaces([asking("b", asked)], state(held), { bounds, nowMs: NOW + ageMs });
+    const outcome = places.granted.has("b") ? "granted" : places.full.has("b") ? "full" : "open";
+    expect(outcome).toBe(expected);
+  });
+
+  test("a second Service waits where a first one has taken its part, and nothing is taken twice by one", () => {
+    const both = [asking("b", 12), asking("c", 5)];
+    const first = grantPlaces(both, state(0), { bounds, nowMs: NOW });
+    expect([...first.places.granted]).toEqual(["b"]);
+    const again = grantPlaces([asking("b", 12), asking("c", 9)], first.state, { bounds, nowMs: NOW });
+    expect([...again.places.granted]).toEqual(["b"]);
+    expect([...again.places.full.keys()]).toEqual(["c"]);
+  });
+
+  test("are held until a listing shows them, with their load balancer or after it", () => {
+    const { state: granted } = grantPlaces([asking("a0000000", 6, true)], state(0), { bounds, nowMs: NOW });
+    const heldWith = (listeners: number, ms = 1_000): number | undefined => {
+      const shown = { kind: "load balancer", id: "a0000000", name: "", listeners };
+      return listPlaces([shown], granted, NOW + ms).held[LISTENER_COUNT];
+    };
+    expect([heldWith(0), heldWith(2), heldWith(6), heldWith(0, 60_000)]).toEqual([6, 6, 6, 0]);
   });
 });

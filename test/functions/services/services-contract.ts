@@ -162,6 +162,42 @@ export function describeServices(title: string, start: (folder: string) => Promi
       });
     });
 
+    describe("the load balancers of a cluster have loadBalancers.maxPorts ports and no more", () => {
+      const ports = (...numbers: readonly number[]) => numbers.map((port) => ({ name: `p${port}`, port }));
+      const listenersOf = (service: Stored) =>
+        under.world.loadBalancers.get(service.metadata.uid)?.listeners.map(({ port }) => port);
+      const told = async (service: Stored): Promise<unknown> =>
+        (await under.invoke(service)).report?.objects[0]?.because;
+
+      test("an added port waits, and what is served stays", async () => {
+        under.configure({ loadBalancers: { maxPorts: 3 } });
+        const service = await under.create(fresh(), { spec: { ports: ports(80, 443) } });
+        await under.converge(service);
+        await under.patch(service, [{ op: "replace", path: "/spec/ports", value: ports(80, 443, 81, 82) }]);
+        expect(await told(service)).toMatchObject({ code: "TooManyClusterPorts" });
+        expect([listenersOf(service), await under.events(service)]).toEqual([
+          [80, 443],
+          expect.arrayContaining(["SyncLoadBalancerFailed"]),
+        ]);
+        await under.patch(service, [{ op: "replace", path: "/spec/ports", value: ports(80, 443, 81) }]);
+        await under.converge(service);
+        expect(listenersOf(service)).toEqual([80, 443, 81]);
+      });
+
+      test("a new Service with more than is left gets no load balancer", async () => {
+        under.configure({ loadBalancers: { maxPorts: 3 } });
+        const first = await under.create(fresh(), { spec: { ports: ports(80, 443) } });
+        await under.converge(first);
+        const second = await under.create(fresh(), { spec: { ports: ports(80, 443) } });
+        expect(await told(second)).toMatchObject({ code: "TooManyClusterPorts" });
+        await under.remove(first);
+        await under.converge(first);
+        under.pass(60);
+        await under.converge(second);
+        expect(listenersOf(second)).toEqual([80, 443]);
+      });
+    });
+
     describe("an event takes nothing away from a Service", () => {
       type Event = Pick<Invocation, "said" | "related">;
       const withSpec = (spec: object) => (service: Stored) => ({

@@ -249,3 +249,19 @@ test("what is long over is forgotten, and what is in flight or waits is not", as
   expect(["over", "in flight", "account"].map((key) => gate.spacingMs(key))).toEqual([0, 50, 48.5]);
   expect([called, gate.status().waiting]).toEqual([0, 1]);
 });
+
+test.each<[string, number, number]>([
+  ["the clusters of a process that has the account to itself", 1, 3],
+  ["as many more as other replicas have", 0.25, 12],
+  ["its own where nothing of the account is its own by now", 0, 3],
+])("a place tells how many clusters draw on the account: %s", (_, part, expected) => {
+  const gate = createGate({ clock: createManualClock(), random: () => 0.5, partOf: () => part });
+  const counts = ["a", "b", "b", "c"].map((cluster) => {
+    const request = { controller: "cloud-node-controller", cluster, floorShare: 0.05 };
+    gate.enter({ ...request, cluster: `other-${cluster}`, quotaKey: "other" }, nothing)?.ended(GOOD);
+    const place = gate.enter({ ...request, quotaKey: "account" }, nothing);
+    place?.ended(GOOD);
+    return place?.accountClusters;
+  });
+  expect(counts.at(-1)).toBe(expected);
+});

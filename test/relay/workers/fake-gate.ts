@@ -42,6 +42,7 @@ export function createFakeGate(places: number): FakeGate {
       entered.push(request);
       return {
         share: 0.25,
+        accountClusters: 3,
         leave() {
           left += 1;
           free();

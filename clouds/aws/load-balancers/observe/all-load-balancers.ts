@@ -1,6 +1,7 @@
 import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balancing";
-import type { LoadBalancer } from "@aws-sdk/client-elastic-load-balancing-v2";
+import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
 import type { Outcome } from "#clouds/aws/errors.ts";
+import { allTargetGroups } from "#clouds/aws/load-balancers/observe/network.ts";
 import { allPages, type Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
 import { ok } from "#clouds/outcome.ts";
 
@@ -31,12 +32,13 @@ export function allClassic(read: Reader): Promise<Outcome<readonly LoadBalancerD
   });
 }
 
-/** Lists load balancers, and has what was listed in full a moment ago for whoever counts them right after. */
+/** Lists load balancers and target groups, and has what was listed in full a moment ago for whoever counts them right after. */
 export interface BalancerLists {
   network(read: Reader): Promise<Outcome<readonly LoadBalancer[]>>;
   classic(read: Reader): Promise<Outcome<readonly LoadBalancerDescription[]>>;
+  targetGroups(read: Reader): Promise<Outcome<readonly TargetGroup[]>>;
   /** The same lists, if they are some seconds old at the most; listed otherwise. */
-  readonly recent: Pick<BalancerLists, "network" | "classic">;
+  readonly recent: Omit<BalancerLists, "recent">;
 }
 
 /** A count may follow the observation that takes a batch of Services longest. */
@@ -46,10 +48,12 @@ const RECENT_MS = 10_000;
 export function createBalancerLists(now: () => number): BalancerLists {
   const network = remembered(allNetwork, now);
   const classic = remembered(allClassic, now);
+  const targetGroups = remembered(allTargetGroups, now);
   return {
     network: network.list,
     classic: classic.list,
-    recent: { network: network.recent, classic: classic.recent },
+    targetGroups: targetGroups.list,
+    recent: { network: network.recent, classic: classic.recent, targetGroups: targetGroups.recent },
   };
 }
 

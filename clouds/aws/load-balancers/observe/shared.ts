@@ -8,7 +8,6 @@ import type { BalancerLists } from "#clouds/aws/load-balancers/observe/all-load-
 import { type ByName, classicByName, networkByName } from "#clouds/aws/load-balancers/observe/by-name.ts";
 import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
 import { type TargetInstances, targetInstances } from "#clouds/aws/load-balancers/observe/instances.ts";
-import { allTargetGroups } from "#clouds/aws/load-balancers/observe/network.ts";
 import type { AskedGroups, NodeGroupProofs } from "#clouds/aws/load-balancers/observe/node-groups.ts";
 import type { Sought } from "#clouds/aws/load-balancers/observe/question.ts";
 import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
@@ -80,7 +79,7 @@ async function lookAtNamed(sought: readonly Sought[], { read, lists }: Observing
   const [networks, classics, targetGroups] = await Promise.all([
     networkByName(names, looking),
     classicByName(names, looking),
-    allTargetGroups(read),
+    lists.targetGroups(read),
   ]);
   const [ofNetworks, ofClassics] = await Promise.all([
     networkTags(

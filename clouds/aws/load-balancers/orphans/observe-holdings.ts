@@ -1,5 +1,13 @@
+import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balancing";
+import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
 import type { AwsCluster } from "#clouds/aws/belonging.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
+import {
+  CLASSIC_KIND,
+  countClassicListeners,
+  countNetworkListeners,
+  NETWORK_KIND,
+} from "#clouds/aws/load-balancers/measure.ts";
 import { sharedGroupId, sharedGroupName } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import { allClassic, allNetwork } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
 import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
@@ -38,27 +46,39 @@ export async function observeHoldings(
 }
 
 /**
- * The load balancers alone, for a count: those that are called as Services' are. What is called otherwise is not asked for its tags, as an
- * account may hold the load balancers of hundreds of clusters.
+ * The load balancers alone, for a count: those that are called as Services' are, with their listeners. What is called otherwise is not asked
+ * for its tags, as an account may hold the load balancers of hundreds of clusters.
  */
-export async function countBalancers({
-  cluster: { vpc, clusterTag, clusterName },
-  read,
-  lists,
-}: Observing): Promise<Observation> {
+export async function countBalancers(
+  { cluster: { vpc, clusterTag, clusterName }, read, lists }: Observing,
+  quotas: HoldingsState["quotas"],
+): Promise<Observation> {
   const tag = clusterTag ?? clusterName ?? "";
   const isCandidate = (name: string, id: string | undefined): boolean =>
     uidInName(name) !== undefined && (vpc === undefined || id === vpc);
-  const [network, classic] = await Promise.all([lists.recent.network(read), lists.recent.classic(read)]);
-  if (network.kind === "fault") return failureOf(network.fault);
-  if (classic.kind === "fault") return failureOf(classic.fault);
-  const networks = network.value.flatMap(
-    ({ LoadBalancerArn: id = "", LoadBalancerName: name = "", VpcId }) =>
-      isCandidate(name, VpcId) ? [{ kind: "network load balancer", id, name }] : [],
+  const listed = gathered<
+    [readonly LoadBalancer[], readonly LoadBalancerDescription[], readonly TargetGroup[]]
+  >(
+    await Promise.all([
+      lists.recent.network(read),
+      lists.recent.classic(read),
+      lists.recent.targetGroups(read),
+    ]),
   );
-  const classics = classic.value.flatMap(({ LoadBalancerName: name = "", VPCId }) =>
-    isCandidate(name, VPCId) ? [{ kind: "classic load balancer", id: name, name }] : [],
+  if (listed.kind === "fault") return failureOf(listed.fault);
+  const [network, classic, groups] = listed.value;
+  const listenersByArn = countNetworkListeners(network, groups);
+  const networks = network.flatMap(({ LoadBalancerArn: id = "", LoadBalancerName: name = "", VpcId }) =>
+    isCandidate(name, VpcId)
+      ? [{ kind: NETWORK_KIND, id, name, listeners: listenersByArn.get(id) ?? 0 }]
+      : [],
   );
+  const classics = classic.flatMap((each) => {
+    const { LoadBalancerName: name = "", VPCId } = each;
+    return isCandidate(name, VPCId)
+      ? [{ kind: CLASSIC_KIND, id: name, name, listeners: countClassicListeners(each) }]
+      : [];
+  });
   const idsOf = (named: readonly Named[]): readonly string[] => named.map(({ id }) => id);
   const [networkTagged, classicTagged] = await Promise.all([
     networkTags(idsOf(networks), read),
@@ -70,13 +90,15 @@ export async function countBalancers({
     const uid = uidInName(each.name);
     return uid === undefined ? each : { ...each, uid };
   });
-  return { kind: "observed", state: { holdings } satisfies HoldingsState };
+  const told = quotas === undefined ? {} : { quotas };
+  return { kind: "observed", state: { holdings, ...told } satisfies HoldingsState };
 }
 
 interface Named {
   readonly kind: string;
   readonly id: string;
   readonly name: string;
+  readonly listeners?: number;
 }
 
 async function networkHoldings(tag: string, read: Reader): Promise<Outcome<readonly Holding[]>> {

@@ -1,4 +1,10 @@
 import type { Outcome } from "#clouds/aws/errors.ts";
+import {
+  CLASSIC_KIND,
+  countClassicListeners,
+  countNetworkListeners,
+  NETWORK_KIND,
+} from "#clouds/aws/load-balancers/measure.ts";
 import { allClassic, allNetwork } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
 import { gathered } from "#clouds/aws/load-balancers/observe/gathered.ts";
 import { allTargetGroups } from "#clouds/aws/load-balancers/observe/network.ts";
@@ -58,17 +64,19 @@ async function listAll({ cluster, read, nodeGroups }: Observing): Promise<Outcom
     groupsOf(vpc, tag, read),
   ]);
   for (const each of [network, classic, targetGroups, securityGroups]) if (each.kind === "fault") return each;
+  const listenersByArn = countNetworkListeners(valuesOf(network), valuesOf(targetGroups));
   const inNetwork = valuesOf(network).flatMap((each): Found[] => {
     const { LoadBalancerArn: id = "", LoadBalancerName: name = "", VpcId } = each;
     const uid = uidInName(name);
-    return uid === undefined || !isThere(VpcId) ? [] : [{ kind: "network load balancer", id, name, uid }];
+    const listeners = listenersByArn.get(id) ?? 0;
+    return uid === undefined || !isThere(VpcId) ? [] : [{ kind: NETWORK_KIND, id, name, uid, listeners }];
   });
   const inClassic = valuesOf(classic).flatMap((each): Found[] => {
     const { LoadBalancerName: name = "", VPCId } = each;
     const uid = uidInName(name);
     return uid === undefined || !isThere(VPCId)
       ? []
-      : [{ kind: "classic load balancer", id: name, name, uid }];
+      : [{ kind: CLASSIC_KIND, id: name, name, uid, listeners: countClassicListeners(each) }];
   });
   const unused = valuesOf(targetGroups).flatMap((each): Found[] => {
     const { TargetGroupArn: id = "", TargetGroupName: name = "", LoadBalancerArns: users = [], VpcId } = each;

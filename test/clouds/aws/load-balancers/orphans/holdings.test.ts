@@ -49,6 +49,74 @@ describeWithPart("moto", "what a cluster's Services have on moto", (program) => 
     ]);
   });
 
+  const COUNT = { holdings: true, balancersAlone: true };
+  const count = async (asked: object = COUNT): Promise<HoldingsState> => {
+    const [answer] = (await world.observe(asked)).answers;
+    return HoldingsState.parse(answer?.kind === "observed" ? answer.state : undefined);
+  };
+
+  test("is counted with its listeners, and so is what an audit finds", async () => {
+    const [network, classic] = [`a${"1".repeat(31)}`, `a${"2".repeat(31)}`];
+    const arnIn = ({ answer }: Awaited<ReturnType<typeof balancer>>, kind: string): string =>
+      answer.kind === "done"
+        ? (JSON.stringify(answer.result).match(`arn:[^"]*:${kind}/[^"]*`)?.[0] ?? "")
+        : "";
+    const LoadBalancerArn = arnIn(await balancer(network, tagsOf("default/web")), "loadbalancer");
+    for (const Port of [80, 443, 8_080]) {
+      const group = await world.act("elbv2:CreateTargetGroup", {
+        Name: `k8s-${Port}`,
+        Protocol: "TCP",
+        Port,
+        VpcId: world.vpc,
+      });
+      await world.act("elbv2:CreateListener", {
+        LoadBalancerArn,
+        Protocol: "TCP",
+        Port,
+        DefaultActions: [{ Type: "forward", TargetGroupArn: arnIn(group, "targetgroup") }],
+      });
+    }
+    await world.act("elb:CreateLoadBalancer", {
+      LoadBalancerName: classic,
+      Listeners: [80, 443].map((port) => ({
+        Protocol: "TCP",
+        LoadBalancerPort: port,
+        InstancePort: 30_000 + port,
+      })),
+      Subnets: [world.subnets[0]],
+      Tags: tagsOf("default/old"),
+    });
+    for (const asked of [COUNT, { holdings: true, auditAt: "2026-01-01T00:00:00Z" }]) {
+      const { holdings: found } = await count(asked);
+      expect(found.map(({ name, listeners }) => [name, listeners])).toEqual([
+        [network, 3],
+        [classic, 2],
+      ]);
+    }
+  });
+
+  test("comes with what the account may have where that is asked for, which AWS is asked once", async () => {
+    const asked = { ...COUNT, quotas: true };
+    const quotas = { "network load balancer": 50, "classic load balancer": 20, listeners: 3_000 };
+    expect((await count()).quotas).toBeUndefined();
+    expect(moto.counts()["elbv2:DescribeAccountLimits"]).toBeUndefined();
+    expect([(await count(asked)).quotas, (await count(asked)).quotas]).toEqual([quotas, quotas]);
+    expect(moto.counts()).toMatchObject({
+      "elb:DescribeAccountLimits": 1,
+      "elbv2:DescribeAccountLimits": 1,
+    });
+  });
+
+  test("is counted all the same where AWS does not tell what the account may have", async () => {
+    await balancer(`a${"1".repeat(31)}`, tagsOf("default/web"));
+    moto.failures.plan({
+      operation: "elbv2:DescribeAccountLimits",
+      failure: { kind: "refuse", code: "AccessDenied" },
+    });
+    const { holdings: found, quotas } = await count({ ...COUNT, quotas: true });
+    expect([found.length, quotas]).toEqual([1, {}]);
+  });
+
   test("is found by the tags of cluster and Service, of every kind, and nobody else's is", async () => {
     await balancer("a1", tagsOf("default/web"));
     await balancer("a2", tagsOf("default/web", "theirs"));

@@ -1,0 +1,50 @@
+import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balancing";
+import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
+import { kindOf } from "#clouds/aws/load-balancers/kind.ts";
+import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
+import type { LoadBalancerSize } from "#core/service/model.ts";
+import type { Service } from "#core/service/service.ts";
+
+/** The kinds of load balancers, as `Holding.kind`. */
+export const NETWORK_KIND = "network load balancer";
+export const CLASSIC_KIND = "classic load balancer";
+
+/**
+ * Measures what a Service's load balancer counts as. A listener of a network load balancer has a target group of its own, which is what
+ * the account's quota counts and what every observation holds.
+ */
+export function measureBalancer(
+  service: Service,
+  { targetGroups, classic }: AwsLoadBalancerState,
+): LoadBalancerSize {
+  const isNetwork = kindOf(service) === "network";
+  const there = isNetwork ? targetGroups.length : countClassicListeners(classic?.loadBalancer ?? {});
+  return {
+    kind: isNetwork ? NETWORK_KIND : CLASSIC_KIND,
+    missingListeners: Math.max(0, countPorts(service) - there),
+  };
+}
+
+/** Counts the listeners of a classic load balancer. */
+export function countClassicListeners({
+  ListenerDescriptions: listeners = [],
+}: Pick<LoadBalancerDescription, "ListenerDescriptions">): number {
+  return listeners.length;
+}
+
+/** Counts the listeners of each network load balancer, by ARN: the target groups that it sends to. */
+export function countNetworkListeners(
+  balancers: readonly LoadBalancer[],
+  groups: readonly TargetGroup[],
+): ReadonlyMap<string, number> {
+  const counts = new Map(balancers.map(({ LoadBalancerArn: arn = "" }) => [arn, 0]));
+  for (const { LoadBalancerArns: arns = [] } of groups)
+    for (const arn of arns) counts.set(arn, (counts.get(arn) ?? 0) + 1);
+  return counts;
+}
+
+/** TCP and UDP of one number are one listener; what has no node port is not served. */
+function countPorts({ spec }: Service): number {
+  const served = (spec.ports ?? []).filter(({ nodePort }) => nodePort !== undefined && nodePort > 0);
+  return new Set(served.map(({ port }) => port)).size;
+}
