@@ -57,7 +57,7 @@ async function outcomeOf(scenario: Scenario, steps: readonly Step[]): Promise<Ou
   try {
     return await runHistory(scenario, steps);
   } catch (error) {
-    return { faults: [`threw: ${messageOf(error)}`], log: [], invocations: 0 };
+    return { faults: [`threw: ${messageOf(error)}`], log: [], invocations: 0, cloudChanges: 0 };
   }
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { SEED } from "#test/seed.ts";
 import { checkSeeds, describeFailure } from "./check-seeds.ts";
 import { FOUND_ONCE } from "./found-once.ts";
-import { anyHistory } from "./history.ts";
+import { anyHistory, type Step } from "./history.ts";
 import { PLANTED_DEFECTS, withDefect } from "./planted-defects.ts";
 import { runHistory } from "./run-history.ts";
 import type { Scenario } from "./scenario.ts";
@@ -14,6 +14,12 @@ const HISTORIES = 120;
 
 /** A defect that so many histories do not find shows that they are too tame. */
 const HISTORIES_FOR_A_DEFECT = 300;
+
+/** What every controller answers with a change of its cloud. */
+const ONE_SERVICE_AND_NODE: readonly Step[] = [
+  { do: "add node", node: 0, isSuccessor: false, afterMs: 0 },
+  { do: "create Service", service: 0, spec: { ports: [80], isMoved: false, ranges: [] }, afterMs: 0 },
+];
 
 const scenarioNamed = (name: string): Scenario => {
   const scenario = SCENARIOS[name];
@@ -39,6 +45,16 @@ describe("a history", () => {
       const [first, second] = [await runHistory(scenario, steps), await runHistory(scenario, steps)];
       expect(second.log).toEqual(first.log);
       expect(first.log.length).toBeGreaterThan(steps.length);
+    },
+  );
+
+  // Where nothing is ever made, every history comes to rest as a fresh actor does.
+  it.each(Object.values(SCENARIOS))(
+    "of $name changes the cloud for a Service and a node",
+    async (scenario) => {
+      const { faults, cloudChanges } = await runHistory(scenario, ONE_SERVICE_AND_NODE);
+      expect(faults).toEqual([]);
+      expect(cloudChanges).toBeGreaterThan(0);
     },
   );
 });

@@ -21,6 +21,8 @@ export interface Outcome {
   /** What the actors did, one line for each request. */
   readonly log: readonly string[];
   readonly invocations: number;
+  /** Changes of the cloud that were carried out, from the first step to the end. */
+  readonly cloudChanges: number;
 }
 
 /** A request takes so long where nothing else is said. */
@@ -76,6 +78,7 @@ export async function runHistory(scenario: Scenario, steps: readonly Step[]): Pr
     ],
     log: world.network.log,
     invocations: reacted.invocations + audited.invocations + again.invocations,
+    cloudChanges: countCloudChanges(world),
   };
 }
 
@@ -117,6 +120,7 @@ async function referenceOf(world: World, conditions: Player["conditions"]): Prom
       await fresh.cluster.create("services", asCreated(service), service.metadata.uid);
   const { unrest } = await comeToRest(fresh, "react", REST_LIMIT_MS);
   if (unrest !== undefined) throw new Error(`a single fresh actor does not come to rest: ${unrest}`);
+  if (fresh.violations.length > 0) throw new Error(`a single fresh actor: ${fresh.violations.join("; ")}`);
   return stateOf(fresh);
 }
 

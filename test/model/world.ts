@@ -1,5 +1,6 @@
 import type { ActionResult, Capability, Cloud, ObservationsResult } from "#clouds/cloud.ts";
 import type { EventReason } from "#core/event.ts";
+import { messageOf } from "#core/message-of.ts";
 import type { Report } from "#core/report.ts";
 import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
@@ -59,6 +60,7 @@ export async function createWorld(scenario: Scenario, sharedClock?: VirtualClock
   // A module that is read while a history goes on would take real time.
   await controller.load?.(entry.cloud.provider);
   const violations: string[] = [];
+  const watched = withViolations(cloud, violations);
   const memories = new Map<string, Memory>();
   let events = 0;
 
@@ -96,7 +98,7 @@ export async function createWorld(scenario: Scenario, sharedClock?: VirtualClock
     };
     const run = controllerFunction(controller, {
       clusters: async () => entry,
-      cloud: async () => cloudThrough(life, cloud, entry.cloud.provider),
+      cloud: async () => cloudThrough(life, watched, entry.cloud.provider),
       api: async () => transportThrough(life, cluster.transport, clock),
       now: () => clock.wallTime(),
       monotonicMs: () => clock.now(),
@@ -181,6 +183,20 @@ function transportThrough(life: Life, inner: Transport, clock: VirtualClock): Tr
       });
     },
   };
+}
+
+/** The cloud. A question that it cannot read is a violation: a function takes that for an outage, and changes nothing. */
+function withViolations(cloud: ModelCloud, violations: string[]): ModelCloud {
+  const watch = (inner: Capability): Capability => ({
+    observe: (questions, call) =>
+      inner.observe(questions, call).catch((error: unknown) => {
+        violations.push(`the cloud of the model cannot read a question: ${messageOf(error)}`);
+        throw error;
+      }),
+    act: (action, call) => inner.act(action, call),
+  });
+  const capabilities = Object.entries(cloud.capabilities).map(([name, inner]) => [name, watch(inner)]);
+  return { ...cloud, capabilities: Object.fromEntries(capabilities) };
 }
 
 function cloudThrough(life: Life, cloud: ModelCloud, provider: string): Cloud {

@@ -1,10 +1,13 @@
+import type { LoadBalancer } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { answerError } from "#clouds/aws/actions/answer-error.ts";
 import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
+import { isMadeForCluster } from "#clouds/aws/load-balancers/ownership.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import { permissionsOf, rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import type { Capability } from "#clouds/cloud.ts";
 import { canonicalJson } from "#core/hash.ts";
+import type { Holding, HoldingsQuestion } from "#core/service/holdings.ts";
 import type { LoadBalancerAction, LoadBalancerQuestion } from "#core/service/model.ts";
 import { world as classicWorld } from "#test/clouds/aws/load-balancers/classic/classic-world.ts";
 import { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
@@ -71,6 +74,8 @@ export function createNetworkModelCloud(): ModelCloud {
       loadBalancers: capabilityOf(
         (name, service) => aws.observe(name, service, CLUSTER_TAG),
         (action) => aws.apply(action),
+        () =>
+          holdNetwork([...aws.balancers.values()].filter((each) => isMadeForCluster(each.tags, CLUSTER_TAG))),
       ),
     },
     providerIDs: PROVIDER_IDS,
@@ -149,6 +154,7 @@ export function createClassicModelCloud(): ModelCloud {
       loadBalancers: capabilityOf(
         (name) => elb.observe(name),
         (action) => elb.act(action),
+        () => holdClassic([...elb.classics].filter(([, each]) => isMadeForCluster(each.tags, CLUSTER_TAG))),
       ),
     },
     providerIDs: PROVIDER_IDS,
@@ -192,14 +198,20 @@ export function createClassicModelCloud(): ModelCloud {
   };
 }
 
-/** The capability of AWS's load balancers on a fake that answers one Service at a time. */
+/**
+ * The capability of AWS's load balancers on a fake that answers one Service at a time. `hold` returns what the cloud has for the cluster:
+ * without it nothing is made, because the cluster's load balancers are counted first.
+ */
 export function capabilityOf(
   observe: (name: string, service: string) => AwsLoadBalancerState,
   act: (action: LoadBalancerAction) => unknown,
+  hold: () => readonly Holding[],
 ): Capability {
   return {
     async observe(questions) {
       const answers = questions.map((question) => {
+        if ((question as Partial<HoldingsQuestion>).holdings === true)
+          return { kind: "observed", state: { holdings: hold() } } as const;
         const { uid, namespace, name } = (question as LoadBalancerQuestion).service.metadata;
         const state = observe(loadBalancerNameOf(uid) ?? "", `${namespace}/${name}`);
         return { kind: "observed", state } as const;
@@ -219,6 +231,20 @@ export function capabilityOf(
       }
     },
   };
+}
+
+/** Network load balancers as a count of the cluster's load balancers lists them. */
+export function holdNetwork(
+  balancers: readonly { readonly loadBalancer: LoadBalancer }[],
+): readonly Holding[] {
+  return balancers.map(({ loadBalancer: { LoadBalancerArn: id = "", LoadBalancerName: name = "" } }) => ({
+    ...{ kind: "network load balancer", id, name, uid: name.slice(1) },
+  }));
+}
+
+/** Classic load balancers, by their names, as a count of the cluster's load balancers lists them. */
+export function holdClassic(balancers: readonly (readonly [string, unknown])[]): readonly Holding[] {
+  return balancers.map(([name]) => ({ kind: "classic load balancer", id: name, name, uid: name.slice(1) }));
 }
 
 /** Whether a rule is of all network load balancers of a cluster: none of them is named in its description. */

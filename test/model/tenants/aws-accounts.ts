@@ -6,14 +6,11 @@ import type {
   VpcState,
 } from "#clouds/aws/load-balancers/state.ts";
 import { rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
-import type { Capability } from "#clouds/cloud.ts";
 import { canonicalJson } from "#core/hash.ts";
-import type { Holding } from "#core/service/holdings.ts";
 import { FakeElb } from "#test/clouds/aws/load-balancers/classic/fake-elb.ts";
 import { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
 import { instance, subnet } from "#test/clouds/aws/load-balancers/network/world.ts";
-import { NO_USAGE } from "../cloud.ts";
-import { capabilityOf } from "../clouds/aws.ts";
+import { capabilityOf, holdClassic, holdNetwork } from "../clouds/aws.ts";
 import { TENANTS, type Tenant, type TenantAccount, tagOf } from "./account.ts";
 import { MACHINES_PER_TENANT } from "./history.ts";
 
@@ -61,19 +58,6 @@ function withOwnInstances(state: AwsLoadBalancerState, tenant: Tenant): AwsLoadB
   return { ...state, vpc: { ...state.vpc, instances: Object.fromEntries(instances) } };
 }
 
-/** The capability, which also counts what the cloud has for the tenant's cluster. */
-function counted(inner: Capability, holdings: () => readonly Holding[]): Capability {
-  return {
-    act: inner.act,
-    async observe(questions, call) {
-      const isCount = questions.some((question) => (question as { holdings?: true }).holdings === true);
-      if (!isCount) return inner.observe(questions, call);
-      const answers = questions.map(() => ({ kind: "observed", state: { holdings: holdings() } }) as const);
-      return { answers, usage: NO_USAGE };
-    },
-  };
-}
-
 type Tagged = { readonly tags: Readonly<Record<string, string>> };
 
 function isOf({ tags }: Tagged, tenant: Tenant): boolean {
@@ -114,17 +98,10 @@ export function createNetworkAccount(placement: Placement): TenantAccount {
   const groups = () => [...new Set([...first.vpc.groups, ...second.vpc.groups])];
   return {
     capabilities: (tenant) => ({
-      loadBalancers: counted(
-        capabilityOf(
-          (name, service) => withOwnInstances(awsOf(tenant).observe(name, service, tenant), tenant),
-          (action) => awsOf(tenant).apply(action),
-        ),
-        () =>
-          balancersOf(tenant).map(
-            ({ loadBalancer: { LoadBalancerArn: id = "", LoadBalancerName: name = "" } }) => ({
-              ...{ kind: "network load balancer", id, name, uid: name.slice(1) },
-            }),
-          ),
+      loadBalancers: capabilityOf(
+        (name, service) => withOwnInstances(awsOf(tenant).observe(name, service, tenant), tenant),
+        (action) => awsOf(tenant).apply(action),
+        () => holdNetwork(balancersOf(tenant)),
       ),
     }),
     providerIDs: PROVIDER_IDS,
@@ -155,18 +132,10 @@ export function createClassicAccount(): TenantAccount {
   const balancersOf = (tenant: Tenant) => [...elb.classics].filter(([, each]) => isOf(each, tenant));
   return {
     capabilities: (tenant) => ({
-      loadBalancers: counted(
-        capabilityOf(
-          (name) => withOwnInstances(elb.observe(name), tenant),
-          (action) => elb.act(action),
-        ),
-        () =>
-          balancersOf(tenant).map(([name]) => ({
-            kind: "classic load balancer",
-            id: name,
-            name,
-            uid: name.slice(1),
-          })),
+      loadBalancers: capabilityOf(
+        (name) => withOwnInstances(elb.observe(name), tenant),
+        (action) => elb.act(action),
+        () => holdClassic(balancersOf(tenant)),
       ),
     }),
     providerIDs: PROVIDER_IDS,
