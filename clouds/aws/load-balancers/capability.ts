@@ -43,7 +43,7 @@ export function createLoadBalancers(world: AwsWorld, api: Api = apiOf(world)): C
       if (questions.length === 0) return { answers: [], usage: session.usage() };
       const leave = enter(call);
       try {
-        const waitMs = untilWorthwhile(budget);
+        const waitMs = questions.every(isCount) ? undefined : untilWorthwhile(budget);
         if (waitMs !== undefined)
           return { answers: questions.map(() => later(waitMs)), usage: session.usage() };
         const observing = {
@@ -112,6 +112,14 @@ function untilWorthwhile(budget: Budget): number | undefined {
 function later(waitMs: number): Observation {
   const message = `this batch's share of the account's quotas lets load balancers be looked at in ${(waitMs / 1000).toFixed(1)} s`;
   return { kind: "error", code: "Throttled", message };
+}
+
+/**
+ * A count follows an observation, whose lists it uses, and asks little more. Were it to wait until a whole observation is worthwhile again, a
+ * small share would never come to make a load balancer: the next invocation observes first, too.
+ */
+function isCount(question: unknown): boolean {
+  return HoldingsQuestion.safeParse(question).data?.balancersAlone === true;
 }
 
 const ALLOWED: ReadonlySet<string> = new Set(Object.keys(LOAD_BALANCER_ACTIONS));

@@ -78,9 +78,9 @@ function aProcess() {
     close: () => {},
   });
   return {
-    observe: async (share: number) => {
+    observe: async (share: number, question: unknown = aQuestion(UID)) => {
       const call: CloudCall = { signal: new AbortController().signal, share };
-      const { answers } = await during(capability.observe([aQuestion(UID)], call));
+      const { answers } = await during(capability.observe([question], call));
       return answers[0]?.kind === "observed" ? "observed" : JSON.stringify(answers[0]);
     },
     wait: (seconds: number) => {
@@ -110,4 +110,10 @@ test("the floor's share is enough to see a load balancer again and again, and no
   expect(seen.filter((isSeen) => isSeen).length).toBeGreaterThanOrEqual(4);
   expect(seen.slice(-15)).toContain(true);
   expect(new Set(spent)).toEqual(new Set([0]));
+});
+
+test("at the smallest share load balancers are counted right after one was observed", async () => {
+  const { observe } = aProcess();
+  expect(await observe(0.05)).toBe("observed");
+  expect(await observe(0.05, { holdings: true, balancersAlone: true })).toBe("observed");
 });
