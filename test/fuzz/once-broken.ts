@@ -61,4 +61,20 @@ export const ONCE_BROKEN: readonly OnceBroken[] = [
       { do: "vanish", slot: 1 },
     ],
   },
+  {
+    title:
+      "an instance that the cloud showed late is hidden again, and its node goes after the time of grace",
+    chance: 26,
+    steps: [
+      { do: "join", slot: 9, visibleAfterMs: 0, providerID: false, pinned: true, taints: [] },
+      { do: "join", slot: 2, visibleAfterMs: 0, providerID: false, pinned: false, taints: [] },
+      { do: "join", slot: 6, visibleAfterMs: 0, providerID: true, pinned: false, taints: [] },
+      { do: "join", slot: 8, visibleAfterMs: 20_000, providerID: true, pinned: true, taints: [] },
+      { do: "wait", ms: 31_000 },
+      { do: "ready", slot: 3, status: "Unknown" },
+      { do: "hide", slot: 8, forMs: 600_000 },
+      { do: "wait", ms: 31_000 },
+      { do: "wait", ms: 31_000 },
+    ],
+  },
 ];

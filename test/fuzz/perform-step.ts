@@ -132,8 +132,8 @@ function join(world: World, step: Extract<Step, { do: "join" }>): void {
   Object.assign(free, { ...emptyPlace(), instance, nodeName: name });
   if (step.visibleAfterMs > 0) {
     free.isNewborn = true;
-    free.hiddenFromMs = clock.wallTime().getTime();
-    free.hiddenUntilMs = clock.wallTime().getTime() + step.visibleAfterMs;
+    free.hiddenFromMs = clock.now();
+    free.hiddenUntilMs = clock.now() + step.visibleAfterMs;
   }
   others.register({
     name,
