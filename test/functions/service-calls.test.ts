@@ -24,6 +24,9 @@ describeWithPart("moto", "Services in one event", (program) => {
       await stage.create(SERVICES);
       expect(await callsUntilDone(() => stage.invoke())).toEqual({
         ...LOOK,
+        // Once an hour, by a process that makes some: without a written maximum it follows from them.
+        "elb:DescribeAccountLimits": 1,
+        "elbv2:DescribeAccountLimits": 1,
         "ec2:DescribeAvailabilityZones": 1,
         "elbv2:CreateLoadBalancer": SERVICES,
         "elbv2:CreateTargetGroup": 2 * SERVICES,
