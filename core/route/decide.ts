@@ -18,8 +18,7 @@ import { DELETED, eventOf, lastingProblem, type Problem, problemOf } from "#core
 import { type NodeProof, proveNodes } from "#core/route/proof.ts";
 import { nodesIn, type RouteNode } from "#core/route/related-node.ts";
 import { isStopped } from "#core/route/stale.ts";
-import { QUOTA_CODE, type RouteState, type RouteTables } from "#core/route/state.ts";
-import type { Step } from "#core/route/step.ts";
+import { QUOTA_CODE, type RouteState, type RouteTables, type Step } from "#core/route/state.ts";
 import { clusterNetworks, isConfigured, wantedRoutes } from "#core/route/wanted.ts";
 import { becauseOfStop, type Stop } from "#core/stop.ts";
 

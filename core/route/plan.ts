@@ -23,8 +23,8 @@ import {
   type Route,
   type RouteTable,
   type RouteTables,
+  type Step,
 } from "#core/route/state.ts";
-import type { Step } from "#core/route/step.ts";
 import type { Wanted } from "#core/route/wanted.ts";
 
 /** How a node stands. */

@@ -3,8 +3,7 @@ import { MAX_CANDIDATES } from "#core/event.ts";
 import { actionKey, type Pass, routeTarget } from "#core/route/pass.ts";
 import { openQuestion, type Problem, problemOf } from "#core/route/problems.ts";
 import type { NodeProof } from "#core/route/proof.ts";
-import type { Route } from "#core/route/state.ts";
-import type { Step } from "#core/route/step.ts";
+import type { Route, Step } from "#core/route/state.ts";
 import type { Wanted } from "#core/route/wanted.ts";
 import type { Stop } from "#core/stop.ts";
 

@@ -102,5 +102,14 @@ export const ACTIONS = {
 } as const;
 export type RouteActionName = keyof typeof ACTIONS;
 
+/** One action that is to be done. */
+export type Step = {
+  readonly [Name in RouteActionName]: {
+    readonly action: Name;
+    readonly target: string;
+    readonly parameters: z.output<(typeof ACTIONS)[Name]>;
+  };
+}[RouteActionName];
+
 /** Stands in the message of an action that was refused because a table takes no more routes. */
 export const QUOTA_CODE = "RouteLimitExceeded";
