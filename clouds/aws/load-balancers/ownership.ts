@@ -87,6 +87,11 @@ export function hasClusterTag(tags: Pairs): boolean {
   return Object.keys(tags).some((key) => key.startsWith(CLUSTER_TAG_PREFIX) || key === LEGACY_TAG);
 }
 
+/** Whether a resource carries tags of clusters, and none of this one. */
+export function isOfAnotherCluster(tags: Pairs, clusterTag: string): boolean {
+  return hasClusterTag(tags) && !isOfCluster(tags, clusterTag);
+}
+
 /** Whether a Service may have its load balancer use a resource: it carries the cluster's tag, or the operator lists it. */
 export function isAllowed(
   kind: NamedKind,

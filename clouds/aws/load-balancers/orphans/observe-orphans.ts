@@ -19,7 +19,7 @@ import {
 } from "#clouds/aws/load-balancers/orphans/orphaned-service.ts";
 import { readSharedRules, type SharedRulesState } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
 import { ORPHANED_TAG } from "#clouds/aws/load-balancers/orphans/tag.ts";
-import { hasClusterTag, isOfCluster, isOwned, SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
+import { isOfAnotherCluster, isOwned, SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Pairs, SecurityGroupState } from "#clouds/aws/load-balancers/state.ts";
 import type { Rule } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import { failureOf } from "#clouds/observation.ts";
@@ -113,8 +113,7 @@ async function listAll({ cluster, read, nodeGroups }: Observing): Promise<Outcom
 }
 
 function isAnothers(read: Outcome<Pairs | undefined>, clusterTag: string): boolean {
-  const tags = read.kind === "ok" ? read.value : undefined;
-  return tags !== undefined && hasClusterTag(tags) && !isOfCluster(tags, clusterTag);
+  return read.kind === "ok" && isOfAnotherCluster(read.value ?? {}, clusterTag);
 }
 
 /** An audit looks at the rules of all load balancers, whoever has made them. */

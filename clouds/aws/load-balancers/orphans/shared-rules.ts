@@ -1,6 +1,6 @@
 import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balancing";
 import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
-import { hasClusterTag, isOfCluster } from "#clouds/aws/load-balancers/ownership.ts";
+import { isOfAnotherCluster } from "#clouds/aws/load-balancers/ownership.ts";
 import type { SecurityGroupState } from "#clouds/aws/load-balancers/state.ts";
 
 /** What an audit reads about rules that several load balancers share, as JSON. */
@@ -48,7 +48,7 @@ export function readSharedRules(listed: ListedForRules): SharedRulesState {
     ...new Set(all.flatMap(({ SecurityGroups = [] }) => SecurityGroups)),
   ];
   return {
-    groups: groups.filter(({ tags }) => isOfCluster(tags, clusterTag) || !hasClusterTag(tags)),
+    groups: groups.filter(({ tags }) => !isOfAnotherCluster(tags, clusterTag)),
     checkedPorts: [...users].map(([port, of]) => ({ port, users: [...of] })),
     networkGroups: [...new Set(networks.flatMap(({ SecurityGroups = [] }) => SecurityGroups))],
     classicGroups: groupsOn(classics),

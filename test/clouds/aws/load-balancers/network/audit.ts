@@ -1,6 +1,6 @@
 import { readSharedRules } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
 import { planUnusedRules } from "#clouds/aws/load-balancers/orphans/unused-rules.ts";
-import { hasClusterTag, isOfCluster } from "#clouds/aws/load-balancers/ownership.ts";
+import { isOfAnotherCluster } from "#clouds/aws/load-balancers/ownership.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
 import type { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
 import { settings } from "#test/clouds/aws/load-balancers/network/world.ts";
@@ -21,7 +21,7 @@ export function planAudit(aws: FakeElbv2, minutes: number, of = settings()): rea
     ownClassics: new Set(),
     ofOthers: new Set(
       [...aws.balancers.values()].flatMap(({ loadBalancer: { LoadBalancerArn: arn = "" }, tags }) =>
-        hasClusterTag(tags) && !isOfCluster(tags, "prod") ? [arn] : [],
+        isOfAnotherCluster(tags, "prod") ? [arn] : [],
       ),
     ),
   });
