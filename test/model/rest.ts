@@ -69,8 +69,11 @@ export async function comeToRest(world: World, mode: "react" | "audit", limitMs:
     changes = network.changes();
     if (network.inTransit() === 0 && (dues.length === 0 || nowMs - quietSinceMs > QUIET_MS))
       return { invocations, unrest: undefined };
-    // What is on its way may change an object that needs no work now.
-    await clock.advance(Math.max(1, Math.min(1_000, ...dues.map((dueMs) => dueMs - nowMs))));
+    // A watch shows each change: what is on its way may change an object that needs no work now.
+    const seen = network.changes();
+    const waitMs = Math.max(1, Math.min(1_000, ...dues.map((dueMs) => dueMs - nowMs)));
+    if (await clock.advanceUntil(() => network.changes() > seen, waitMs)) continue;
+    await clock.advance(Math.max(0, nowMs + waitMs - clock.now()));
   }
 }
 
