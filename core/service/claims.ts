@@ -23,7 +23,7 @@ const NOBODY = "000000000";
 const ARRIVED_SECONDS = 45;
 
 /** The parts of a mark that tell who works on the Service. */
-type Claimed = Pick<Mark, "state" | "making">;
+export type Claimed = Pick<Mark, "state" | "making">;
 
 /** What a claim depends on beside the mark. */
 export interface Claimant {

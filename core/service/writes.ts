@@ -3,7 +3,7 @@ import type { PatchWrite } from "#core/decision.ts";
 import { patchObject } from "#core/decisions.ts";
 import { add, type Edit, NO_EDIT, pointer, remove, setEntries, test } from "#core/json-patch.ts";
 import { SERVICES } from "#core/resources/resource.ts";
-import { type Claimant, endClaim, restClaim, takeClaim } from "#core/service/claims.ts";
+import { type Claimant, type Claimed, endClaim, restClaim, takeClaim } from "#core/service/claims.ts";
 import {
   blankMark,
   isGivenUp,
@@ -46,7 +46,7 @@ export function claim(
   claimant: Claimant,
   isCreating = false,
 ): PatchWrite | undefined {
-  const making = takeClaim(markOf(service), claimant, isCreating);
+  const making = takeClaim(claimedBefore(service), claimant, isCreating);
   const mark = setMark(service, applying(service, { ...facts, making }));
   return patch(service, [asWanted(service), addFinalizer(service), mark]);
 }
@@ -66,7 +66,6 @@ export function rest(service: Service, facts: MarkFacts, claimant: Claimant): Pa
  */
 export function claimLeaving(service: Service, claimant: Claimant): PatchWrite | undefined {
   if (!hasLostType(service)) return undefined;
-  // Whoever took the annotation away took with it who was at work.
   const before: Mark = markOf(service) ?? { ...blankMark(service), state: "applying" };
   const { version: _, uid: __, ...facts } = before;
   const making = takeClaim(before, claimant, false);
@@ -76,7 +75,7 @@ export function claimLeaving(service: Service, claimant: Claimant): PatchWrite |
 /** The same where nothing but targets is changed: all else stays as it was applied, and need not be looked at for these. */
 export function claimTargets(service: Service, facts: MarkFacts, claimant: Claimant): PatchWrite | undefined {
   const { seen, desired } = appliedBefore(service);
-  const making = takeClaim(markOf(service), claimant, false);
+  const making = takeClaim(claimedBefore(service), claimant, false);
   const targets = targetsWhileClaimed(service, facts);
   const mark = setMark(service, { ...facts, seen, desired, targets, making });
   return patch(service, [asWanted(service), addFinalizer(service), mark]);
@@ -103,7 +102,7 @@ export function claimTargetsOnly(
   facts: MarkFacts,
   claimant: Claimant,
 ): PatchWrite | undefined {
-  const making = takeClaim(markOf(service), claimant, false);
+  const making = takeClaim(claimedBefore(service), claimant, false);
   const mark = setTargets(service, { ...facts, targets: UNKNOWN_TARGETS }, making);
   return patch(service, [asWanted(service), addFinalizer(service), mark]);
 }
@@ -322,4 +321,12 @@ function clearStatus(service: Service): Edit {
   const isOurs = isOfOurClass(service) || markOf(service)?.ingress === hashOfIngress(before);
   if (before.length === 0 || !isOurs) return NO_EDIT;
   return { tests: [test(`${STATUS}/ingress`, before)], operations: [add(STATUS, {})] };
+}
+
+/**
+ * What tells who is at work on a Service that wants a load balancer. Whoever took our annotation away and left the finalizer took away who
+ * was at work, whose requests may still arrive.
+ */
+function claimedBefore(service: Service): Claimed | undefined {
+  return markOf(service) ?? (hasFinalizer(service) ? { state: "applying" } : undefined);
 }
