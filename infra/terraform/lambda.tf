@@ -79,3 +79,14 @@ resource "aws_lambda_permission" "url" {
   principal              = "*"
   function_url_auth_type = "NONE"
 }
+
+# AWS asks for both of URLs that were made since October 2025: without this one every request is answered 403. A call of Lambda's API is
+# not let in by it.
+resource "aws_lambda_permission" "invoke_by_url" {
+  for_each = aws_lambda_function_url.function
+
+  function_name            = aws_lambda_function.function[each.key].function_name
+  action                   = "lambda:InvokeFunction"
+  principal                = "*"
+  invoked_via_function_url = true
+}

@@ -4,8 +4,8 @@ terraform {
   required_providers {
     aws = {
       source = "hashicorp/aws"
-      # The first major version whose data source of the region is not by name; the runtime asks for one of late 2025.
-      version = ">= 6.22, < 7.0"
+      # Version 6.29 is the first that can limit a permission to calls by the function's URL.
+      version = ">= 6.29, < 7.0"
     }
   }
 }

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { PUBLIC_KEY } from "#test/functions/admission/review-of.ts";
 import { resolveValue, rightsOfRole, type Statement } from "#test/infra/deployed-rights.ts";
 import {
   makePackagingFolder,
@@ -149,6 +150,21 @@ describe("what is packaged", () => {
         SourceArn["Fn::Join"][1].at(-1)["Fn::Join"][1].at(-1),
       ]),
     ).toEqual(["sweep", "ec2-events"].map((name) => ["events.amazonaws.com", `${PREFIX}-${name}`]));
+  });
+
+  test("lets anybody invoke admission through its URL alone", async () => {
+    const { resources } = await folder.package({
+      controllers: "admission",
+      admissionPublicKeys: PUBLIC_KEY,
+    });
+    const open = Object.values<Template>(resources).flatMap(({ Type, Properties }) =>
+      Type === "AWS::Lambda::Permission" && Properties.Principal === "*" ? [Properties] : [],
+    );
+    const FunctionName = { "Fn::GetAtt": ["AdmissionLambdaFunction", "Arn"] };
+    expect(open).toEqual([
+      { FunctionName, Action: "lambda:InvokeFunctionUrl", Principal: "*", FunctionUrlAuthType: "NONE" },
+      { FunctionName, Action: "lambda:InvokeFunction", Principal: "*", InvokedViaFunctionUrl: true },
+    ]);
   });
 
   test.each(OTHERS)("of one cell reaches of another %s by no role", async (_, arnOf) => {

@@ -184,6 +184,45 @@ describeWithPart("hcl2tojson", "the Terraform module", ({ program, args }) => {
     });
   });
 
+  test("permits what the stack permits, on the same conditions", () => {
+    const permitted = (list: readonly Template[]): string[] => [
+      ...new Set(list.map((each) => JSON.stringify(each)).toSorted()),
+    ];
+    const ours = Object.entries(resources).flatMap(([address, attributes]) =>
+      address.startsWith("aws_lambda_permission.")
+        ? [
+            {
+              action: attributes.action,
+              principal: attributes.principal,
+              authType: attributes.function_url_auth_type,
+              viaUrl: attributes.invoked_via_function_url,
+              hasSource: attributes.source_arn !== undefined,
+            },
+          ]
+        : [],
+    );
+    const theirs = Object.values<Template>(stack).flatMap(({ Type, Properties }) =>
+      Type === "AWS::Lambda::Permission"
+        ? [
+            {
+              action: Properties.Action,
+              principal: Properties.Principal,
+              authType: Properties.FunctionUrlAuthType,
+              viaUrl: Properties.InvokedViaFunctionUrl,
+              hasSource: Properties.SourceArn !== undefined,
+            },
+          ]
+        : [],
+    );
+    expect(permitted(ours)).toEqual(permitted(theirs));
+    expect(permitted(theirs)).toHaveLength(3);
+    for (const name of ["url", "invoke_by_url"])
+      expect(resources[`aws_lambda_permission.${name}`]).toMatchObject({
+        for_each: `\${aws_lambda_function_url.function}`,
+        function_name: `\${aws_lambda_function.function[each.key].function_name}`,
+      });
+  });
+
   test("says in its alarms what those of the stack say", () => {
     const said = Object.values<Template>(values["alarms"]).map(({ description }) => description);
     expect(said).toEqual([
