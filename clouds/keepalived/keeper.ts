@@ -5,17 +5,14 @@ import { ledgerPatch } from "#clouds/keepalived/patch-ledger.ts";
 import { CONFIG_MAPS, keyOfName, type ObjectName } from "#core/resources/resource.ts";
 
 /** A ledger as it was read, or why there is none. */
-export type ReadLedger =
-  | { readonly kind: "ledger"; readonly ledger: StoredLedger }
+export type ReadLedger = { readonly kind: "ledger"; readonly ledger: StoredLedger } | LedgerFault;
+
+type LedgerFault =
   /** The ConfigMap is not there, or does not say what it has to. */
-  | { readonly kind: "missing" | "unreadable"; readonly message: string }
-  | ObjectFault;
+  { readonly kind: "missing" | "unreadable"; readonly message: string } | ObjectFault;
 
 /** What came of a change: `conflict` where others were faster time and again. */
-export type Kept =
-  | Changed
-  | Exclude<ReadLedger, { readonly kind: "ledger" }>
-  | { readonly kind: "conflict"; readonly message: string };
+export type Kept = Changed | LedgerFault | { readonly kind: "conflict"; readonly message: string };
 
 /** Told of each request to the API server. */
 export type OnRequest = (operation: "ReadConfigMap" | "PatchConfigMap") => void;

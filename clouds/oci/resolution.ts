@@ -4,10 +4,12 @@ import type { OciInstance } from "#clouds/oci/objects.ts";
 /** What became of the search for a node's instance. */
 export type Resolution =
   /** `guess` where it was less than identity that told. Not yet known to be the cluster's. */
-  | { readonly kind: "instance"; readonly instance: OciInstance; readonly guess: boolean }
+  { readonly kind: "instance"; readonly instance: OciInstance; readonly guess: boolean } | NoInstance;
+
+/** Why there is no instance to go on with. */
+export type NoInstance =
   /** Oracle's own statement, proved by a list. */
-  | { readonly kind: "absent"; readonly message: string }
-  | { readonly kind: "fault"; readonly fault: Fault };
+  { readonly kind: "absent"; readonly message: string } | { readonly kind: "fault"; readonly fault: Fault };
 
 /** Why instances of one name cannot be told apart. */
 export function ambiguous(ids: readonly string[]): Fault {

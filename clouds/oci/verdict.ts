@@ -4,13 +4,11 @@ import { wantsIpv6 } from "#clouds/oci/instance.ts";
 import type { OciCloudConfig } from "#clouds/oci/kind.ts";
 import type { IPv4Field, Member, Wanted } from "#clouds/oci/members.ts";
 import type { Query } from "#clouds/oci/query.ts";
-import type { Resolution } from "#clouds/oci/resolution.ts";
+import type { NoInstance, Resolution } from "#clouds/oci/resolution.ts";
 import type { Node } from "#core/node/node.ts";
 
 /** What is said of a node: its instance, which is the cluster's, or why not. */
-export type Verdict =
-  | { readonly kind: "member"; readonly member: Member }
-  | Exclude<Resolution, { readonly kind: "instance" }>;
+export type Verdict = { readonly kind: "member"; readonly member: Member } | NoInstance;
 
 /** Puts together what a node's search and its instance's network came to. */
 export function verdictOn(

@@ -15,6 +15,7 @@ import {
   type LoadBalancerAnswer,
   type LoadBalancerModel,
   type LoadBalancerStep,
+  type PossibleStep,
   type Problem,
 } from "#core/service/model.ts";
 import { hashContent, hashOfIngress, ingressOf } from "#core/service/needs-work.ts";
@@ -182,9 +183,7 @@ function sooner(one: Retry, other: Retry): Decision {
   return { ...one, afterSeconds: Math.min(one.afterSeconds, other.afterSeconds) };
 }
 
-type Step = Exclude<LoadBalancerStep, { readonly kind: "refused" }>;
-
-function ensure(service: Service, wish: Wish, step: Step, claimant: Claimant): Decision {
+function ensure(service: Service, wish: Wish, step: PossibleStep, claimant: Claimant): Decision {
   const reference = referenceTo(SERVICES, service);
   const { now } = claimant;
   const facts = factsOf(wish, ingressOf(service), now);

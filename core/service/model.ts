@@ -64,6 +64,12 @@ export interface ServiceEdit {
 
 /** What is next for a Service's load balancer. */
 export type LoadBalancerStep =
+  | PossibleStep
+  /** Nothing is done until somebody mends it; what is there stays as it is. */
+  | { readonly kind: "refused"; readonly problem: Problem };
+
+/** What comes next for a Service that can be served. */
+export type PossibleStep =
   /** Actions whose inputs are all known; each is carried out only if those before it succeeded. */
   | {
       readonly kind: "act";
@@ -81,8 +87,6 @@ export type LoadBalancerStep =
   | { readonly kind: "write"; readonly because: Because; readonly edit: ServiceEdit }
   /** The cloud is at it, or has not shown yet what was done. */
   | { readonly kind: "wait"; readonly because: Because; readonly afterSeconds: number }
-  /** Nothing is done until somebody mends it; what is there stays as it is. */
-  | { readonly kind: "refused"; readonly problem: Problem }
   /** All is as it is to be. `ingress` is empty where nothing is wanted and nothing of ours is left. */
   | {
       readonly kind: "settled";

@@ -4,7 +4,14 @@ import type { CapabilityErrorCode } from "#core/capability.ts";
 import { FIELD_MANAGER } from "#core/contracts.ts";
 import { messageOf } from "#core/message-of.ts";
 import { collectionPath, keyOfName, objectPath } from "#core/resources/resource.ts";
-import { type Answer, classifyAnswer, classifyFailure, codeOf, parseJson } from "#kube/client/answer.ts";
+import {
+  type Answer,
+  classifyAnswer,
+  classifyFailure,
+  codeOf,
+  type FailedAnswer,
+  parseJson,
+} from "#kube/client/answer.ts";
 import type { ApiRequest, Transport } from "#kube/client/transport.ts";
 import { createPageSize } from "#kube/follow/page-size.ts";
 
@@ -158,13 +165,11 @@ function failure(error: unknown): Answer {
   }
 }
 
-type Failed = Exclude<Answer, { readonly kind: "applied" }>;
-
-function faultOf(answer: Failed, what: string, signal: AbortSignal): ObjectFault {
+function faultOf(answer: FailedAnswer, what: string, signal: AbortSignal): ObjectFault {
   return fault(signal.aborted ? "Aborted" : capabilityCodeOf(answer), `${what}: ${answer.message}`);
 }
 
-function capabilityCodeOf(answer: Failed): CapabilityErrorCode {
+function capabilityCodeOf(answer: FailedAnswer): CapabilityErrorCode {
   const code = codeOf(answer);
   switch (code) {
     case "Throttled":

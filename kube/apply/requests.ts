@@ -2,7 +2,13 @@ import { FIELD_MANAGER } from "#core/contracts.ts";
 import type { Parsed } from "#core/controller.ts";
 import type { ClusterWrite } from "#core/decision.ts";
 import { creationPath, type ObjectName, objectPath, type Resource } from "#core/resources/resource.ts";
-import { type Answer, classifyAnswer, classifyFailure, parseJson } from "#kube/client/answer.ts";
+import {
+  type Answer,
+  classifyAnswer,
+  classifyFailure,
+  type FailedAnswer,
+  parseJson,
+} from "#kube/client/answer.ts";
 import { MAX_OBJECT_VALUES } from "#kube/client/json-values.ts";
 import type { ApiRequest, Transport } from "#kube/client/transport.ts";
 
@@ -24,7 +30,7 @@ export async function sendWrite(
 /** An object as it is now: parsed, and as it came. */
 export type ObjectRead<T> =
   | { readonly kind: "object"; readonly object: T; readonly raw: unknown }
-  | Exclude<Answer, { readonly kind: "applied" }>;
+  | FailedAnswer;
 
 /** Reads one object from the store, not from a cache. */
 export async function readObject<T>(

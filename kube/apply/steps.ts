@@ -6,7 +6,7 @@ import type { ApplyContext, Progress } from "#kube/apply/context.ts";
 import { guardOf } from "#kube/apply/guard.ts";
 import { type ObjectRead, readObject, sendWrite } from "#kube/apply/requests.ts";
 import { conflict, DEADLINE_REACHED, isUnanswered, type Stop, stopFor } from "#kube/apply/stop.ts";
-import { type Answer, codeOf } from "#kube/client/answer.ts";
+import { type Answer, codeOf, type FailedAnswer } from "#kube/client/answer.ts";
 
 /** What came of one write or read of a batch; a stop says why nothing did. */
 export type Sent =
@@ -167,7 +167,7 @@ async function throughGate<Result extends Answer | ObjectRead<unknown>>(
 }
 
 function failed(
-  answer: Exclude<Answer, { readonly kind: "applied" }>,
+  answer: FailedAnswer,
   object: ApiObject,
   context: ApplyContext,
   verb?: ClusterWrite["verb"],

@@ -4,7 +4,7 @@ import type { Because, ClusterEvent, ClusterWrite } from "#core/decision.ts";
 import { referenceTo } from "#core/decisions.ts";
 import { NODES, type Resource } from "#core/resources/resource.ts";
 import { kindOf, nameOf, wordsOfServer } from "#core/tenant-fact.ts";
-import type { Answer } from "#kube/client/answer.ts";
+import type { Answer, FailedAnswer } from "#kube/client/answer.ts";
 
 /** Why an object is left as it is. */
 export type Stop =
@@ -42,7 +42,7 @@ export function conflict(message: string): Stop {
 }
 
 /** What an answer other than success means for the object, and for the rest of the batch. */
-export function stopFor(answer: Exclude<Answer, { readonly kind: "applied" }>, subject: Subject): Stop {
+export function stopFor(answer: FailedAnswer, subject: Subject): Stop {
   const because = (code: string): Because => ({ code, message: answer.message });
   switch (answer.kind) {
     case "conflict":

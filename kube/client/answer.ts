@@ -6,7 +6,10 @@ import type { ApiResponse } from "#kube/client/transport.ts";
 /** What an answer to a write (or a read) of one object means; `message` holds the server's own words, cut. */
 export type Answer =
   /** Done; where the body says so, with what the object now is. */
-  | { readonly kind: "applied"; readonly metadata: ObjectMetadata | undefined }
+  { readonly kind: "applied"; readonly metadata: ObjectMetadata | undefined } | FailedAnswer;
+
+/** Why a request came to nothing. */
+export type FailedAnswer =
   /** The object is not as it was read: read again and decide again. */
   | { readonly kind: "conflict"; readonly message: string }
   /** The server will not have it, however often it is asked. */
@@ -38,7 +41,7 @@ export type AnswerCode =
   | UnreachableCode;
 
 /** The code of what was not done. */
-export function codeOf(answer: Exclude<Answer, { readonly kind: "applied" }>): AnswerCode {
+export function codeOf(answer: FailedAnswer): AnswerCode {
   switch (answer.kind) {
     case "conflict":
       return "Conflict";

@@ -1,6 +1,6 @@
 import { messageOf } from "#core/message-of.ts";
 import { creationPath, LEASES, objectPath } from "#core/resources/resource.ts";
-import { type Answer, classifyAnswer, parseJson } from "#kube/client/answer.ts";
+import { type Answer, classifyAnswer, type FailedAnswer, parseJson } from "#kube/client/answer.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 import { metadataOf } from "#kube/follow/object-key.ts";
 import { replicaLease, replicaLeaseOf } from "#relay/sharding/replica-lease.ts";
@@ -96,6 +96,6 @@ export function createOwnLease({ transport, namespace, name, holder }: OwnLeaseO
   };
 }
 
-function failed(answer: Exclude<Answer, { readonly kind: "applied" }>): Renewal {
+function failed(answer: FailedAnswer): Renewal {
   return { kind: "failed", message: answer.message };
 }
