@@ -40,6 +40,7 @@ import {
 } from "#core/service/trouble.ts";
 import {
   claim,
+  claimedBefore,
   claimLeaving,
   claimTargets,
   claimTargetsOnly,
@@ -228,7 +229,7 @@ function settled(
   { ingress, warnings, awaits }: Omit<Extract<LoadBalancerStep, { kind: "settled" }>, "kind">,
   claimant: Claimant,
 ): Decision {
-  const making = endClaim(markOf(service), claimant);
+  const making = endClaim(claimedBefore(service), claimant);
   const whole = factsOf(wish, ingress, claimant.now);
   const targets = awaits === undefined ? whole.targets : awaitedTargets(whole.targets);
   const facts = { ...whole, targets, ...(making === undefined ? {} : { making }) };

@@ -327,6 +327,6 @@ function clearStatus(service: Service): Edit {
  * What tells who is at work on a Service that wants a load balancer. Whoever took our annotation away and left the finalizer took away who
  * was at work, whose requests may still arrive.
  */
-function claimedBefore(service: Service): Claimed | undefined {
+export function claimedBefore(service: Service): Claimed | undefined {
   return markOf(service) ?? (hasFinalizer(service) ? { state: "applying" } : undefined);
 }

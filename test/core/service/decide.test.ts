@@ -104,10 +104,13 @@ describe("a Service that wants a load balancer", () => {
     expect(object.metadata.annotations).toMatchObject({ "example.com/b": "c" });
   });
 
-  test("that the stock controller has served is taken over with one write", async () => {
+  test("that the stock controller has served is taken over with one write, and one when the cloud was observed once more", async () => {
     const status = { loadBalancer: { ingress: [{ hostname: HOSTNAME }] } };
     const stock = service({ metadata: { finalizers: FINALIZERS }, status });
-    const { object, decisions } = await converged(stock, SHELF);
+    const taken = await converged(stock, SHELF);
+    expect(taken.decisions).toMatchObject([{ kind: "change" }, { kind: "retry", afterSeconds: 45 }]);
+    const now = new Date(NOW.getTime() + 45_000);
+    const { object, decisions } = await converged(taken.object, SHELF, context({ now }));
     expect(decisions.map(({ kind }) => kind)).toEqual(["change", "unchanged"]);
     expect(needsWork(object, SETTINGS)).toBe(false);
   });
