@@ -1,8 +1,18 @@
 #!/usr/bin/env node
 import { isMainThread, workerData } from "node:worker_threads";
-import { Command, CommanderError, Option } from "commander";
+import { Command, CommanderError } from "commander";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import { MAX_NODES, MIN_NODES } from "#cli/demo/node-range.ts";
+import {
+  eachOf,
+  withAllowedNetworks,
+  withClustersFile,
+  withFleetBrake,
+  withFunctions,
+  withReach,
+  withServingFlags,
+  withStopSwitch,
+} from "#cli/flags.ts";
 import { outliveHangups } from "#cli/hangup.ts";
 import { RUN_WORKER } from "#cli/relay-worker-data.ts";
 import { keepHeapSmall } from "#cli/small-heap.ts";
@@ -13,15 +23,6 @@ import packageJson from "../package.json" with { type: "json" };
 /** Exit codes: done, failed, wrong usage or configuration. */
 const FAILED = 1;
 const WRONG_USAGE = 2;
-
-const ALLOWED_NETWORKS = "networks of internal API servers, 10.0.0.0/8 (default: $ALLOWED_NETWORKS)";
-
-const FLEET_BRAKE = "its record, s3://BUCKET/KEY or kubernetes:NAMESPACE/NAME (default: $FLEET_BRAKE)";
-
-const CLUSTER_DEFAULTS = "YAML of what the clusters of a management cluster have in common, such as cloud";
-
-const STOP_SWITCH =
-  "where operators write down what is stopped (default: $STOP_SWITCH, or beside the clusters)";
 
 /** Of an error's message. */
 const MAX_LINES = 1_000;
@@ -34,7 +35,7 @@ const program = new Command("serverless-ccm")
   .configureHelp({ showGlobalOptions: false, subcommandTerm: (command) => command.name() })
   .exitOverride();
 
-withHome(withFunctionKubeconfig(withClusterOptions(program.command("run"))))
+withServingFlags(program.command("run"))
   .summary("relay and functions in one process")
   .description("Watches clusters and does their work, relay and functions in this one process.")
   .action(async (flags, command: Command) => {
@@ -44,15 +45,9 @@ withHome(withFunctionKubeconfig(withClusterOptions(program.command("run"))))
     await run({ ...flags, given: givenTo(command) }, import.meta.url);
   });
 
-withHome(withClusterOptions(program.command("relay")))
+withServingFlags(program.command("relay"), withFunctions)
   .summary("watches clusters and invokes the deployed functions")
   .description("Watches clusters and invokes the functions that are deployed to AWS Lambda.")
-  .option("--function-prefix <prefix>", "functions are named <prefix>node, …")
-  .option("--function-arn <arn>", "the node function, by name or ARN")
-  .option("--region <region>", "where the functions are (default: $AWS_REGION, or the AWS profile's)")
-  .addOption(
-    new Option("--fallback <where>", "in-process: does their work while AWS Lambda fails").hideHelp(),
-  )
   .action(async (flags, command: Command) => {
     outliveHangups();
     keepHeapSmall();
@@ -71,7 +66,7 @@ program
   .option("--json", "the values of the first act whole, as JSON")
   .action(async (flags) => (await import("#cli/demo/demo.ts")).demo(flags));
 
-withReach(program.command("brake"))
+withFleetBrake(withReach(program.command("brake")))
   .argument("[cluster]", "its name; needed with a clusters file that has several")
   .summary("what holds back deletion: show, reset")
   .description(
@@ -79,7 +74,6 @@ withReach(program.command("brake"))
   )
   .option("--reset", "let the brake go; deletions count from anew")
   .option("--fleet", "the brake that all clusters share, in place of a cluster's")
-  .option("--fleet-brake <record>", FLEET_BRAKE)
   .option("--json", "as one line of JSON")
   .action(async (name, flags, command: Command) => {
     if (flags.fleet === true) return (await import("#cli/fleet-brake.ts")).fleetBrake(name, flags, print);
@@ -139,7 +133,7 @@ const clusters = program
     "Reads clusters as relay and functions do, says what they would make of them, and changes them.",
   );
 
-withClustersFile(clusters.command("check"))
+withAllowedNetworks(withClustersFile(clusters.command("check")))
   .summary("every fault of the file and of its sign-ins")
   .description(
     "Prints every fault of a clusters file, a line each, by cluster, line and column.\nEnds with 0 where there is none, 1 where an entry or sign-in is faulty, 2 where it is no clusters file.",
@@ -150,7 +144,6 @@ withClustersFile(clusters.command("check"))
     "relay",
   )
   .option("--connect", "signs in as everybody, and compares rights with those that are needed", false)
-  .option("--allowed-networks <list>", ALLOWED_NETWORKS)
   .action(async (flags) => (await import("#cli/clusters.ts")).checkClusters(flags, print));
 
 withClustersFile(clusters.command("add"))
@@ -350,128 +343,6 @@ function givenTo(command: Command): ReadonlySet<string> {
   return new Set(given.map(({ long }) => long ?? ""));
 }
 
-function withClustersFile(command: Command): Command {
-  return withHomeSettings(
-    command
-      .option(
-        "--clusters-file <file>",
-        "a YAML file, ssm:/PATH/ or kubernetes:[FILE] (default: $CLUSTERS_FILE)",
-      )
-      .option("--cluster-defaults <file>", CLUSTER_DEFAULTS),
-  );
-}
-
-/** What entries may say that others than the operator write; in docs/reference/configuration.md. */
-function withHomeSettings(command: Command): Command {
-  return command
-    .addOption(new Option("--cluster-annotations <list>", "keys of annotations that count").hideHelp())
-    .addOption(new Option("--entries-in-secrets", "read whole entries in Secrets").hideHelp())
-    .addOption(
-      new Option("--allowed-secrets <list>", "prefixes of secrets that entries may name").hideHelp(),
-    );
-}
-
 function print(line: string): void {
   process.stdout.write(`${line}\n`);
-}
-
-/** Which cluster, and how to reach it. */
-function withCluster(command: Command): Command {
-  return command
-    .option(
-      "--cloud-provider <name>",
-      "the cloud, such as aws; a name that is none is answered with all there are",
-    )
-    .option("--cloud-config <file>", "YAML with the cloud's own keys, such as region and vpc")
-    .option("--cluster-name <name>", "the cluster's name", "kubernetes")
-    .option("--kubeconfig <file>", "reaches the API server (default: $KUBECONFIG)")
-    .option("--relay-kubeconfig <file>", "the relay's own identity (default: that of --kubeconfig)")
-    .option("--controllers <list>", "controllers to run: *, NAME, -NAME", "*")
-    .option(
-      "--node-monitor-period <duration>",
-      "how often nodes that are not Ready are looked at (default: 5s)",
-    )
-    .option("--node-deletion-grace <duration>", "between two answers that an instance is gone (default: 30s)")
-    .option("--delete-nodes [boolean]", "whether nodes whose instance is gone are deleted (default: true)")
-    .option("--delete-unseen-nodes [boolean]", "also those whose instance was never seen (default: false)")
-    .option(
-      "--delete-orphaned-load-balancers [boolean]",
-      "whether load balancers without a Service are deleted (default: false)",
-    )
-    .option(
-      "--load-balancers-max <number>",
-      "Services of the cluster that get a load balancer (default: 100)",
-    )
-    .option("--configure-cloud-routes [boolean]", "whether the route controller makes routes (default: true)")
-    .option("--cluster-cidr <list>", "the pods' networks, with a comma between: one, or one of each family")
-    .option("--route-reconciliation-period <duration>", "between comparisons of all routes (default: 10s)")
-    .option("--tags <list>", "of instances, with the tagging controller: KEY=VALUE, with a comma between")
-    .option("--resources <list>", "what gets them: instance (default: instance)");
-}
-
-/** For commands that look at clusters: the flags of one are those of `run`, and are told of by a line. */
-function withReach(command: Command): Command {
-  const shown = ["--kubeconfig", "--clusters-file"];
-  const hide = (option: Option): Option => (shown.includes(option.long ?? "") ? option : option.hideHelp());
-  command.option("--allowed-networks <list>", ALLOWED_NETWORKS);
-  withFunctionKubeconfig(withCluster(withClustersFile(command))).options.forEach(hide);
-  return command.addHelpText(
-    "after",
-    "\nA cluster by flags is described by those that `serverless-ccm run` has for it.",
-  );
-}
-
-/** Where the clusters of `relay` and `run` are described, where that is no flags. */
-function withHome(command: Command): Command {
-  return withHomeSettings(
-    command
-      .option(
-        "--clusters-file <file>",
-        "a YAML file, ssm:/PATH/ or kubernetes:[FILE] (default: $CLUSTERS_FILE)",
-      )
-      // In docs/reference/configuration.md; the help is a screen full without them.
-      .addOption(new Option("--allowed-networks <list>", ALLOWED_NETWORKS).hideHelp())
-      .addOption(new Option("--cluster-defaults <file>", CLUSTER_DEFAULTS).hideHelp())
-      .addOption(new Option("--stop-switch <home>", STOP_SWITCH).hideHelp())
-      // In docs/how-to/fleet-brake.md.
-      .addOption(new Option("--fleet-brake <record>", FLEET_BRAKE).hideHelp())
-      .addOption(new Option("--shard-by <reference>", "shares clusters by Leases of kubernetes:").hideHelp())
-      .addOption(new Option("--shard-replicas <list>", "shares clusters among these").hideHelp())
-      .addOption(new Option("--shard-name <name>", "which replica this is (default: $POD_NAME)").hideHelp())
-      .addOption(
-        new Option("--quota-percent <percent>", "of each cloud account's quotas, what is spent here")
-          .default("100")
-          .hideHelp(),
-      )
-      .option("--workers <count>", "threads for the clusters of a file; 0: none (default: by their number)"),
-  );
-}
-
-function withStopSwitch(command: Command): Command {
-  return command.option("--stop-switch <home>", STOP_SWITCH);
-}
-
-function withFunctionKubeconfig(command: Command): Command {
-  return command.option(
-    "--function-kubeconfig <name=file>",
-    "a function's own identity, such as csr=FILE; once for each",
-    eachOf,
-  );
-}
-
-/** Of a flag that may be given more than once. */
-function eachOf(each: string, before: readonly string[] = []): readonly string[] {
-  return [...before, each];
-}
-
-function withClusterOptions(command: Command): Command {
-  return withCluster(command)
-    .option("--node-status-update-frequency <duration>", "how often addresses are compared", "5m0s")
-    .option("--bind-address <ip>", "of /, /healthz, /readyz, /metrics", "127.0.0.1")
-    .option("--port <port>", "of the same; 0 picks a free one", "10258")
-    .option(
-      "--allowed-hosts <list>",
-      "DNS names under which the same answer, besides localhost and Services'",
-    )
-    .option("--dry-run", "decide and report, write nothing", false);
 }

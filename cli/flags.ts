@@ -1,0 +1,151 @@
+import type { Command } from "commander";
+
+const ALLOWED_NETWORKS = "networks of internal API servers (default: $ALLOWED_NETWORKS)";
+
+const FLEET_BRAKE = "record of the brake that all clusters share (default: $FLEET_BRAKE)";
+
+const STOP_SWITCH = "home of what operators stop (default: $STOP_SWITCH, or beside the clusters)";
+
+/** Adds the flags of `run` and `relay`, each below a heading, and with them those of one of the two alone. */
+export function withServingFlags(command: Command, own?: (command: Command) => Command): Command {
+  withOneCluster(command.optionsGroup("One cluster:"));
+  if (command.name() === "run") withFunctionKubeconfig(command);
+  withControllers(command.optionsGroup("Controllers:"));
+  withManyClusters(command);
+  own?.(command);
+  withSafeguards(command);
+  return command
+    .optionsGroup("Process:")
+    .option("--node-status-update-frequency <duration>", "how often addresses of nodes are compared", "5m0s")
+    .option("--bind-address <ip>", "address of /, /healthz, /readyz, /metrics", "127.0.0.1")
+    .option("--port <port>", "port of the same; 0 picks a free one", "10258")
+    .option(
+      "--allowed-hosts <list>",
+      "DNS names under which the same answer, besides localhost and Services'",
+    )
+    .helpOption("-h, --help", "display help for command");
+}
+
+/** Adds the flags by which `relay` finds and replaces the deployed functions. */
+export function withFunctions(command: Command): Command {
+  return command
+    .optionsGroup("Functions:")
+    .option("--function-prefix <prefix>", "functions are named <prefix>node, …")
+    .option("--function-arn <arn>", "the node function, by name or ARN")
+    .option("--region <region>", "where the functions are (default: $AWS_REGION, or the AWS profile's)")
+    .option("--fallback <where>", "in-process: handles events in the relay while AWS Lambda fails");
+}
+
+/** Adds the flags that say where clusters are described, for commands that read or change that. */
+export function withClustersFile(command: Command): Command {
+  return command
+    .option(
+      "--clusters-file <file>",
+      "a YAML file, ssm:/PATH/ or kubernetes:[FILE] (default: $CLUSTERS_FILE)",
+    )
+    .option("--cluster-defaults <file>", "YAML of what clusters of a management cluster have in common")
+    .option("--cluster-annotations <list>", "annotations of a management cluster's objects that count")
+    .option("--entries-in-secrets", "read whole entries in Secrets of a management cluster")
+    .option(
+      "--allowed-secrets <list>",
+      "prefixes of secrets that entries may name (default: $ALLOWED_SECRETS)",
+    );
+}
+
+/** Adds the flags by which a command reaches clusters: a home, or those by which `run` describes one, of which help names one. */
+export function withReach(command: Command): Command {
+  const shown = ["--kubeconfig", "--clusters-file"];
+  withAllowedNetworks(command);
+  withControllers(withFunctionKubeconfig(withOneCluster(withClustersFile(command))));
+  for (const option of command.options) if (!shown.includes(option.long ?? "")) option.hideHelp();
+  return command.addHelpText(
+    "after",
+    "\nA cluster by flags is described by those that `serverless-ccm run` has for it.",
+  );
+}
+
+/** Adds the networks in which API servers may have internal addresses. */
+export function withAllowedNetworks(command: Command): Command {
+  return command.option("--allowed-networks <list>", ALLOWED_NETWORKS);
+}
+
+/** Adds the record of the brake that all clusters share. */
+export function withFleetBrake(command: Command): Command {
+  return command.option("--fleet-brake <record>", FLEET_BRAKE);
+}
+
+/** Adds the home of the stop switch. */
+export function withStopSwitch(command: Command): Command {
+  return command.option("--stop-switch <home>", STOP_SWITCH);
+}
+
+/** Adds a function's own identity, for a cluster by flags. */
+export function withFunctionKubeconfig(command: Command): Command {
+  return command.option(
+    "--function-kubeconfig <name=file>",
+    "a function's own identity, such as csr=FILE; once for each",
+    eachOf,
+  );
+}
+
+/** Collects the values of a flag that may be given more than once. */
+export function eachOf(each: string, before: readonly string[] = []): readonly string[] {
+  return [...before, each];
+}
+
+/** Adds the flags that say which cluster there is, and how to reach it. */
+function withOneCluster(command: Command): Command {
+  return command
+    .option("--cloud-provider <name>", "cloud of the cluster, such as aws; a wrong name is answered with all")
+    .option("--cloud-config <file>", "YAML with the cloud's own keys, such as region and vpc")
+    .option("--cluster-name <name>", "name of the cluster", "kubernetes")
+    .option("--kubeconfig <file>", "reaches the API server (default: $KUBECONFIG)")
+    .option("--relay-kubeconfig <file>", "the relay's own identity (default: that of --kubeconfig)");
+}
+
+/** Adds the flags that say what the controllers of that cluster do. */
+function withControllers(command: Command): Command {
+  return command
+    .option("--controllers <list>", "controllers to run: *, NAME, -NAME", "*")
+    .option(
+      "--node-monitor-period <duration>",
+      "how often nodes that are not Ready are looked at (default: 5s)",
+    )
+    .option("--node-deletion-grace <duration>", "between two answers that an instance is gone (default: 30s)")
+    .option("--delete-nodes [boolean]", "whether nodes whose instance is gone are deleted (default: true)")
+    .option(
+      "--delete-unseen-nodes [boolean]",
+      "whether also those whose instance was never seen (default: false)",
+    )
+    .option(
+      "--delete-orphaned-load-balancers [boolean]",
+      "whether load balancers without a Service are deleted (default: false)",
+    )
+    .option(
+      "--load-balancers-max <number>",
+      "Services of the cluster that get a load balancer (default: 100)",
+    )
+    .option("--configure-cloud-routes [boolean]", "whether the route controller makes routes (default: true)")
+    .option("--cluster-cidr <list>", "the pods' networks, with a comma between: one, or one of each family")
+    .option("--route-reconciliation-period <duration>", "between comparisons of all routes (default: 10s)")
+    .option("--tags <list>", "of instances, with the tagging controller: KEY=VALUE,KEY=VALUE")
+    .option("--resources <list>", "what gets them: instance (default: instance)");
+}
+
+function withManyClusters(command: Command): Command {
+  return withAllowedNetworks(withClustersFile(command.optionsGroup("Many clusters:")))
+    .option("--workers <count>", "threads for the clusters of a file; 0: none (default: by their number)")
+    .option(
+      "--shard-by <reference>",
+      "Leases by which replicas share the clusters: kubernetes:?namespace=NAME",
+    )
+    .option("--shard-replicas <list>", "names of all replicas, in place of Leases, with a comma between")
+    .option("--shard-name <name>", "name of this replica (default: $POD_NAME)");
+}
+
+function withSafeguards(command: Command): Command {
+  withFleetBrake(withStopSwitch(command.optionsGroup("Limits and safeguards:")));
+  return command
+    .option("--quota-percent <percent>", "percent of each cloud account's API quotas to spend", "100")
+    .option("--dry-run", "decide and report, write nothing", false);
+}
