@@ -95,7 +95,7 @@ withStopSwitch(withClustersFile(program.command("stop")))
   .option("--json", "as one line of JSON")
   .action(async (flags) => (await import("#cli/stop.ts")).stop(flags, print));
 
-withReach(program.command("doctor"))
+withStopSwitch(withReach(program.command("doctor")))
   .argument("[cluster]", "its name; without it all clusters of a clusters file")
   .summary("what is not as it should be, and why")
   .description(
@@ -111,7 +111,7 @@ withReach(program.command("doctor"))
     await doctor(name, { ...flags, given: givenTo(command) }, print);
   });
 
-withReach(program.command("explain"))
+withStopSwitch(withReach(program.command("explain")))
   .argument("<what>", "a node's name; or node or service")
   .argument("[name]", "after node its name, after service NAMESPACE/NAME; else the cluster's name")
   .argument("[cluster]", "its cluster's; needed with a clusters file that has several")

@@ -2,10 +2,11 @@ import { hostname, userInfo } from "node:os";
 import { namedClustersFile } from "#cli/clusters-file.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { type HomeSettingFlags, openAnyHome } from "#cli/management-cluster.ts";
+import { stopLine } from "#cli/stop-status.ts";
 import { namedStopSwitch, openAnySwitch, type StopSwitchFlags } from "#cli/stop-switch.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { ClustersFileError } from "#config/clusters-file.ts";
-import type { StopEntry, StopName } from "#config/switch/stops.ts";
+import type { StopName } from "#config/switch/stops.ts";
 import type { StopSwitch } from "#config/switch/switch.ts";
 import { ClusterName } from "#core/event.ts";
 import { jsonLine } from "#core/json-line.ts";
@@ -47,7 +48,7 @@ export async function stop(
   const stopped = await stopSwitch.read(signal);
   if (flags.json === true) return write(jsonLine({ switch: stopSwitch.name, stopped }));
   if (stopped.length === 0) write("nothing is stopped");
-  for (const entry of stopped) write(lineOf(entry));
+  for (const entry of stopped) write(stopLine(entry));
   if (wanted.length > 0)
     write(
       `by ${stopSwitch.name}; ${flags.resume ? "it goes on" : "it holds"} within 10 seconds${flags.resume ? "" : HOW_LONG}`,
@@ -112,12 +113,6 @@ async function refuseUnknown(flags: StopFlags, environment: Environment): Promis
     return `nobody can tell whether there is a cluster ${cluster}: ${shown(error.message, 500)}`;
   }
   throw new ConfigurationError([{ name: "--cluster", message: `${file} has no cluster ${cluster}` }]);
-}
-
-function lineOf({ what, cluster, since, by }: StopEntry): string {
-  const whose = cluster === undefined ? "all clusters" : `cluster ${cluster}`;
-  const words = [since && `since ${since}`, by && `by ${shown(by)}`].filter((each) => each !== undefined);
-  return `${what} of ${whose} are stopped${words.length === 0 ? "" : ` ${words.join(", ")}`}`;
 }
 
 /** For the record; a machine without users has a name all the same. */

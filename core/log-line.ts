@@ -60,7 +60,7 @@ export const LOG_EVENTS = {
   LogLimited: "so many lines of the cluster were `leftOut` in `durationMs`",
   LeaseRenewed: "the relay vouches from now on that what happens in the cluster reaches the functions",
   LeaseNotRenewed:
-    "the relay does not or cannot vouch for that any more (`outcome`, `code`); after two minutes the sweep does its work",
+    "the relay does not or cannot vouch for that any more (`outcome`, `code`); after two minutes the sweep does its work, unless an operator has stopped writes (`Stopped`)",
   SweepFinished:
     "a cluster was swept, in this `mode`: `overdue` nodes had not been brought in time; or so many `clusters`, whose Leases are fresh",
   SweepNotDone:

@@ -23,6 +23,7 @@ export function connectionChecks({ signers }: Pick<CheckContext, "signers">): re
 /** Everything that is looked at for a cluster, in the order in which it is told; a new check is a line here. */
 export function checksFor({ signers }: Pick<CheckContext, "signers">, hasFallback = false): readonly Check[] {
   return [
+    stopped,
     apiServer,
     ...signers.flatMap((signer) => [identityOf(signer), permissionsOf(signer)]),
     kubelets,
@@ -37,7 +38,6 @@ export function checksFor({ signers }: Pick<CheckContext, "signers">, hasFallbac
     tags,
     secondCcm,
     deletionState,
-    stopped,
     relayLease,
     lambdaConcurrency,
     ...(hasFallback ? [fallback] : []),

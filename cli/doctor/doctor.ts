@@ -11,14 +11,14 @@ import { type FunctionFlags, readFunctionNames } from "#cli/function-names.ts";
 import { readLambdaRegion } from "#cli/lambda-region.ts";
 import { type ReachableCluster, type ReachFlags, reachClusters } from "#cli/reach-cluster.ts";
 import { readFallback } from "#cli/read-fallback.ts";
-import { namedStopSwitch } from "#cli/stop-switch.ts";
+import { namedStopSwitch, type StopSwitchFlags } from "#cli/stop-switch.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { failed } from "#core/finding.ts";
 import { jsonLine } from "#core/json-line.ts";
 import { createSlots } from "#kube/client/slots.ts";
 
 /** The flags of `doctor`. */
-export interface DoctorFlags extends ReachFlags, FunctionFlags {
+export interface DoctorFlags extends ReachFlags, FunctionFlags, StopSwitchFlags {
   readonly region?: string | undefined;
   readonly json?: boolean | undefined;
   /** What a relay of the clusters is started with. */
@@ -38,7 +38,7 @@ export async function doctor(
   environment: Environment = process.env,
 ): Promise<void> {
   const lambda = await readLambda(flags);
-  const stopSwitch = namedStopSwitch({}, flags.clustersFile, environment);
+  const stopSwitch = namedStopSwitch(flags, flags.clustersFile, environment);
   const hasFallback = readFallbackOrThrow(flags.fallback);
   const { clusters, faults } = await reachClusters(name, flags, environment);
   const slots = createSlots(() => MAX_AT_ONCE, clusters.length);

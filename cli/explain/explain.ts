@@ -6,13 +6,15 @@ import { explainService } from "#cli/explain/service/explain-service.ts";
 import { serviceLines } from "#cli/explain/service/lines.ts";
 import { explainedBy } from "#cli/explain/subject.ts";
 import { type ReachFlags, reachCluster } from "#cli/reach-cluster.ts";
+import { readStopStatus } from "#cli/stop-status.ts";
+import type { StopSwitchFlags } from "#cli/stop-switch.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { loadCloud } from "#clouds/kinds.ts";
 import { jsonLine } from "#core/json-line.ts";
 import { clusterObjects } from "#functions/parts/cluster-objects.ts";
 
 /** The flags of `explain`. */
-export interface ExplainFlags extends ReachFlags {
+export interface ExplainFlags extends ReachFlags, StopSwitchFlags {
   readonly json?: boolean | undefined;
 }
 
@@ -30,6 +32,7 @@ export async function explain(
   const reached = await reachCluster(explained.cluster, flags, environment);
   const { cluster } = reached;
   try {
+    const stops = await readStopStatus(cluster.name, flags, environment);
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const objects = clusterObjects(() => reached.api("service"));
     const cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name, objects });
@@ -42,10 +45,10 @@ export async function explain(
     };
     try {
       if (explained.kind === "service") {
-        tell(await explainService(reached, cloud, explained.name, signal), serviceLines);
+        tell(await explainService(reached, cloud, explained.name, signal, stops), serviceLines);
       } else {
         const node = await readNode(reached, explained.name, signal);
-        const explanation = explanationOf(cluster.name, node, await decideDry(reached, cloud, node));
+        const explanation = explanationOf(cluster.name, node, await decideDry(reached, cloud, node), stops);
         tell(explanation, (of) => explanationLines(of, new Date()));
       }
     } finally {

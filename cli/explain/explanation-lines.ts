@@ -2,6 +2,7 @@ import { styleText } from "node:util";
 import type { DryDecision } from "#cli/explain/decide-dry.ts";
 import { type Explanation, wouldWrite } from "#cli/explain/explanation.ts";
 import { someOf } from "#cli/some-of.ts";
+import { stopStatusLines } from "#cli/stop-status.ts";
 import type { InstanceAnswer, PositiveControl } from "#core/instance.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";
 import { readyCondition } from "#core/node-lifecycle/needs-work.ts";
@@ -9,8 +10,10 @@ import { shown } from "#core/shown-text.ts";
 
 /** An explanation for people, line by line; what the tenant wrote is cut and acts on no terminal. */
 export function explanationLines(explanation: Explanation, now: Date): readonly string[] {
-  const { node, taints, cloud, decisions, advice } = explanation;
+  const { stops, node, taints, cloud, decisions, advice } = explanation;
+  const stopped = stopStatusLines(stops);
   return [
+    ...(stopped.length === 0 ? [] : section("stopped", stopped)),
     ...section("node", nodeLines(node, now)),
     ...section(
       "taints",

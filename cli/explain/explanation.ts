@@ -1,5 +1,6 @@
 import type { DryDecision } from "#cli/explain/decide-dry.ts";
 import { remedyOf } from "#cli/explain/remedies.ts";
+import { type StopStatus, stopAdvice } from "#cli/stop-status.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import { ownerOf, type TaintOwner } from "#core/taint-owners.ts";
@@ -7,6 +8,8 @@ import { ownerOf, type TaintOwner } from "#core/taint-owners.ts";
 /** All that is known of a node: what it carries, what the cloud says, what would be done, and what to do. */
 export interface Explanation {
   readonly cluster: string;
+  /** Undefined where no stop switch is named. */
+  readonly stops?: StopStatus | undefined;
   readonly node: Node;
   readonly taints: readonly ExplainedTaint[];
   /** Undefined where no controller asks the cloud about it. */
@@ -22,13 +25,27 @@ export interface ExplainedTaint extends TaintOwner {
 }
 
 /** Puts together what was read and decided. */
-export function explanationOf(cluster: string, node: Node, decisions: readonly DryDecision[]): Explanation {
+export function explanationOf(
+  cluster: string,
+  node: Node,
+  decisions: readonly DryDecision[],
+  stops: StopStatus | undefined,
+): Explanation {
   const taints = (node.spec.taints ?? []).map(({ key, effect }) => ({ key, effect, ...ownerOf(key) }));
   const cloud = decisions.find(({ answer }) => answer !== undefined)?.answer;
-  return { cluster, node, taints, cloud, decisions, advice: adviceFor(taints, decisions) };
+  const held = stopAdvice(
+    stops,
+    cluster,
+    decisions.map(({ report }) => report),
+  );
+  return { cluster, stops, node, taints, cloud, decisions, advice: adviceFor(taints, decisions, held) };
 }
 
-function adviceFor(taints: readonly ExplainedTaint[], decisions: readonly DryDecision[]): readonly string[] {
+function adviceFor(
+  taints: readonly ExplainedTaint[],
+  decisions: readonly DryDecision[],
+  held: string | undefined,
+): readonly string[] {
   const writes = decisions.some(({ report }) => wouldWrite(report));
   const remedies = decisions.flatMap(({ report: { because, decision } }) => {
     const remedy = remedyOf(decision?.because.code ?? because.code);
@@ -36,16 +53,12 @@ function adviceFor(taints: readonly ExplainedTaint[], decisions: readonly DryDec
   });
   const others = taints.filter(({ kind }) => kind !== "ours");
   const isWaiting = taints.some(({ kind }) => kind === "ours");
-  const ours = writes
-    ? [
-        "the relay hands it to the functions by itself; if this stays so, serverless-ccm doctor says what stops them",
-      ]
-    : isWaiting
-      ? []
-      : [NOTHING_LEFT];
+  const ours = writes ? [held ?? BY_ITSELF] : isWaiting ? [] : [NOTHING_LEFT];
   return [...new Set([...ours, ...remedies, ...others.map(({ key, remedy }) => `${key}: ${remedy}`)])];
 }
 
+const BY_ITSELF =
+  "the relay hands it to the functions by itself; if this stays so, serverless-ccm doctor says what stops them";
 const NOTHING_LEFT = "no write on this node is serverless-ccm's to do";
 
 /** Whether a dry run held a write back. */

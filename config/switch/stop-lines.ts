@@ -42,7 +42,15 @@ function lineOf(
   home: string,
   { what, cluster, since, by }: StopEntry,
 ): Line {
-  return { level, event, home, what, ...(cluster === undefined ? {} : { cluster }), since, by };
+  const message = event === "Stopped" ? { message: heldBack(what, cluster) } : {};
+  return { level, event, home, what, ...(cluster === undefined ? {} : { cluster }), since, by, ...message };
+}
+
+function heldBack(what: StopEntry["what"], cluster: string | undefined): string {
+  const held = what === "writes" ? "nothing is written" : "nothing is deleted";
+  const [place, flag] =
+    cluster === undefined ? ["any cluster", "--all"] : ["the cluster", `--cluster ${cluster}`];
+  return `${held} in ${place} or its cloud until: serverless-ccm stop --resume --${what} ${flag}`;
 }
 
 function without(entries: readonly StopEntry[], others: readonly StopEntry[]): readonly StopEntry[] {

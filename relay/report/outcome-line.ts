@@ -71,7 +71,10 @@ export function outcomeLinesOf(note: RelayNote): readonly OutcomeLine[] {
 
 function leaseLine({ cluster, outcome, because }: Extract<RelayNote, { kind: "lease" }>): OutcomeLine {
   if (outcome === "renewed") return { level: "info", event: "LeaseRenewed", cluster };
-  const message = `${LEASE_WORDS[outcome]}: ${because?.message}`;
+  const message =
+    because?.code === "Stopped"
+      ? `${because.message}: ${NOBODY_WRITES}`
+      : `${LEASE_WORDS[outcome]}: ${because?.message}`;
   return { level: "warn", event: "LeaseNotRenewed", cluster, outcome, code: because?.code, message };
 }
 
@@ -82,6 +85,10 @@ const LEASE_WORDS = {
   forbidden: "give the relay the rights of infra/rbac, or the sweep lists the cluster every minute",
   failed: "it is tried again",
 } as const satisfies Record<Exclude<LeaseOutcome, "renewed">, string>;
+
+/** The sweep reads the same switch. */
+const NOBODY_WRITES =
+  "neither this relay nor the sweep writes for the cluster; serverless-ccm stop says who stopped it, and how it goes on";
 
 function logLimitedLine(note: Extract<RelayNote, { kind: "log-left-out" }>): OutcomeLine {
   const { cluster, lines, durationMs, flows } = note;

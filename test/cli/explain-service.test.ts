@@ -99,6 +99,15 @@ describe("explain service", () => {
     for (const each of words) expect(lines).toContain(each);
   });
 
+  test("says first what is stopped, and that the Service waits for it", async () => {
+    const stopSwitch = join(cluster.folder, "stop.json");
+    await writeFile(stopSwitch, JSON.stringify({ version: 1, stopped: [{ what: "writes" }] }));
+    const lines = await explained("web", { stopSwitch });
+    expect(lines.slice(0, 2)).toEqual(["stopped", "  writes of all clusters are stopped"]);
+    expect(lines[lines.indexOf("what to do") + 1]).toMatch(/^ {2}Stopped: an operator has stopped writes/);
+    expect(lines.join("\n")).not.toContain("the relay hands it to the function by itself");
+  });
+
   test("writes nothing, and reads as the relay alone", async () => {
     const before = await cluster.get("/api/v1/services");
     await explained("web");

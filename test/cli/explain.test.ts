@@ -172,6 +172,57 @@ describe("explain", () => {
   });
 });
 
+describe("explain while something is stopped", () => {
+  const stopSwitch = (name: string): string => join(cluster.folder, name);
+  const write = async (name: string, record: unknown): Promise<{ readonly stopSwitch: string }> => {
+    await writeFile(stopSwitch(name), JSON.stringify(record));
+    return { stopSwitch: stopSwitch(name) };
+  };
+  const since = "2026-11-01T10:00:00.000Z";
+
+  test("says so first, by whom, how it goes on, and that this is what the node waits for", async () => {
+    const entry = { what: "writes", since, by: "ann@ops\u001b[2J" };
+    const lines = await explained("joins", await write("writes.json", { version: 1, stopped: [entry] }));
+    expect(lines.slice(0, 4)).toEqual([
+      "stopped",
+      `  writes of all clusters are stopped since ${since}, by ann@ops\\u{001B}[2J`,
+      "  goes on after: serverless-ccm stop --resume --writes --all",
+      "node",
+    ]);
+    const advice = lines.slice(lines.indexOf("what to do") + 1);
+    expect(advice[0]).toMatch(/^ {2}Stopped: an operator has stopped writes, and what would be done is held/);
+    expect(advice.join("\n")).not.toContain("the relay hands it to the functions by itself");
+  });
+
+  test.each<[string, string, object, boolean]>([
+    ["deletes, of a node that joins", "joins", { what: "deletes", cluster: "tenant-a" }, false],
+    ["deletes, of a node whose instance has ended", "gone", { what: "deletes", cluster: "tenant-a" }, true],
+  ])("tells whether it holds this node back: %s", async (_, name, entry, isHeld) => {
+    const lines = await explained(name, await write("deletes.json", { version: 1, stopped: [entry] }));
+    expect(lines[0]).toBe("stopped");
+    expect(lines.join("\n").includes("  Stopped: an operator has stopped deletes")).toBe(isHeld);
+  });
+
+  test("of another cluster, says nothing of it", async () => {
+    const stopped = [{ what: "writes", cluster: "tenant-b" }];
+    expect((await explained("up", await write("other.json", { version: 1, stopped })))[0]).toBe("node");
+  });
+
+  test("says that nobody can read it, and goes on", async () => {
+    await writeFile(stopSwitch("broken.json"), "{");
+    const lines = await explained("up", { stopSwitch: stopSwitch("broken.json") });
+    expect(lines[1]).toContain("broken.json");
+    expect(lines[2]).toContain("docs/how-to/stop-it.md#when-the-switch-cannot-be-read");
+    expect(lines).toContain("  instance i-up, running");
+  });
+
+  test("has it in its JSON", async () => {
+    const flags = await write("json.json", { version: 1, stopped: [{ what: "writes", since }] });
+    const [line = ""] = await explained("up", { ...flags, json: true });
+    expect(JSON.parse(line).stops).toEqual({ stopped: [{ what: "writes", since }] });
+  });
+});
+
 test("of codes that nobody knows nothing is said", () => {
   expect([remedyOf("constructor"), remedyOf("Initialized"), remedyOf("Denied")]).toEqual([
     undefined,

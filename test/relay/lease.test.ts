@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { Cluster } from "#config/cluster.ts";
+import { createStops, type Stops } from "#config/switch/follow-stops.ts";
 import { leaseStateOf } from "#core/relay-lease.ts";
 import type { Invocation } from "#delivery/invoker.ts";
 import type { ApiResponse, Transport } from "#kube/client/transport.ts";
@@ -40,7 +41,10 @@ afterEach(async () => {
   expectLogLines(logged.splice(0));
 });
 
-async function start(options: { readonly policies?: object; readonly limits?: object } = {}): Promise<World> {
+async function start(
+  options: { readonly policies?: object; readonly limits?: object } = {},
+  stops?: Stops,
+): Promise<World> {
   const api = createFakeApi();
   const clock = createManualClock();
   const functions = createFakeFunctions(api);
@@ -57,6 +61,7 @@ async function start(options: { readonly policies?: object; readonly limits?: ob
     identity: "test",
     nodeStatusUpdateFrequencySeconds: 100_000,
     vouches: true,
+    stops,
     metrics,
     onOutcome: (line) => logged.push(line) && lines.push(line),
     clock,
@@ -240,6 +245,17 @@ test("a failed invocation is not forgotten while there are nodes that are looked
   world.api.remove("a");
   await world.live(100);
   expect(isFresh(world)).toBe(false);
+});
+
+test("says first that an operator has stopped writes, and that the sweep does nothing either", async () => {
+  const world = await start({}, createStops({ stopped: [{ what: "writes" }] }));
+  await world.live(60);
+  const [line] = leaseLines(world);
+  expect(line).toMatchObject({ event: "LeaseNotRenewed", outcome: "withheld", code: "Stopped" });
+  expect(line?.["message"]).toMatch(
+    /^an operator has stopped writes: neither this relay nor the sweep writes/,
+  );
+  expect(world.lease.requests).toEqual([]);
 });
 
 describe("a renewal that is refused stops nothing", () => {

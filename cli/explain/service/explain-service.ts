@@ -2,6 +2,7 @@ import { reportOfDryRun } from "#cli/explain/decide-dry.ts";
 import { type ServiceExplanation, serviceExplanationOf } from "#cli/explain/service/explanation.ts";
 import { readRelated, readService } from "#cli/explain/service/read-service.ts";
 import type { ReachableCluster } from "#cli/reach-cluster.ts";
+import type { StopStatus } from "#cli/stop-status.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import { describeLoadBalancer } from "#clouds/describe-load-balancer.ts";
 import { settingsOf, watchContextOf } from "#config/cluster.ts";
@@ -24,6 +25,7 @@ export async function explainService(
   cloud: Cloud,
   at: Required<ObjectName>,
   signal: AbortSignal,
+  stops?: StopStatus | undefined,
 ): Promise<ServiceExplanation> {
   const { cluster } = reached;
   const service = await readService(reached, at, signal);
@@ -43,7 +45,7 @@ export async function explainService(
     observed?.kind === "observed" ? await describeLoadBalancer(service, observed.state, settings) : undefined;
   const isOn = cluster.controllers.includes(serviceController.name);
   return serviceExplanationOf({
-    ...{ cluster: cluster.name, service, isOn, observed, described, report },
+    ...{ cluster: cluster.name, stops, service, isOn, observed, described, report },
     loadBalancerClass: settings.loadBalancerClass,
   });
 }

@@ -2,6 +2,7 @@ import type { DryDecision } from "#cli/explain/decide-dry.ts";
 import { wouldWrite } from "#cli/explain/explanation.ts";
 import { serviceRemedyOf } from "#cli/explain/service/remedies.ts";
 import { type Whose, whoseOf } from "#cli/explain/service/whose.ts";
+import { type StopStatus, stopAdvice } from "#cli/stop-status.ts";
 import type { DescribedLoadBalancer } from "#clouds/described.ts";
 import type { Observation } from "#core/capability.ts";
 import type { Because } from "#core/decision.ts";
@@ -10,6 +11,8 @@ import type { Service } from "#core/service/service.ts";
 /** All that is known of a Service: whose it is, what the cloud has of it, what would be done next, and what to do. */
 export interface ServiceExplanation {
   readonly cluster: string;
+  /** Undefined where no stop switch is named. */
+  readonly stops?: StopStatus | undefined;
   readonly service: Service;
   readonly whose: Whose;
   /** Undefined where the cloud was not asked. */
@@ -22,7 +25,7 @@ export interface ServiceExplanation {
 
 /** What was read, asked and decided. */
 export interface ServiceFindings
-  extends Pick<ServiceExplanation, "cluster" | "service" | "observed" | "described" | "report"> {
+  extends Pick<ServiceExplanation, "cluster" | "stops" | "service" | "observed" | "described" | "report"> {
   /** Whether the cluster's entry has the service-lb-controller on. */
   readonly isOn: boolean;
   /** The one class whose Services are the cluster's; without it those without one, and of our own. */
@@ -54,23 +57,30 @@ export function warningsOf({ decision, warnings = [] }: DryDecision["report"]): 
 function adviceFor(
   whose: Whose,
   isOn: boolean,
-  { report, described }: Pick<ServiceFindings, "report" | "described">,
+  { cluster, stops, report, described }: Pick<ServiceFindings, "cluster" | "stops" | "report" | "described">,
 ): readonly string[] {
   const codes = [becauseOf(report), ...warningsOf(report)].map(({ code }) => code);
   const remedies = codes.flatMap((code) => {
     const remedy = serviceRemedyOf(code);
     return remedy === undefined ? [] : [`${code}: ${remedy}`];
   });
+  const held = isOn ? stopAdvice(stops, cluster, [report]) : undefined;
   return [
     ...new Set([
-      ...onUs(whose, isOn, report),
+      ...(held === undefined ? [] : [held]),
+      ...onUs(whose, { isOn, isHeld: held !== undefined }, report),
       ...remedies,
       ...(described?.belongsTo === "other" ? [FOREIGN] : []),
     ]),
   ];
 }
 
-function onUs(whose: Whose, isOn: boolean, report: DryDecision["report"]): readonly string[] {
+function onUs(
+  whose: Whose,
+  { isOn, isHeld }: { readonly isOn: boolean; readonly isHeld: boolean },
+  report: DryDecision["report"],
+): readonly string[] {
+  if (isHeld) return [];
   if (whose.kind === "nobody" || whose.kind === "other") return isOn ? [] : [TURN_ON];
   if (wouldWrite(report)) return isOn ? [BY_ITSELF] : [TURN_ON];
   return report.outcome === "retry" ? [] : [NOTHING_LEFT];

@@ -2,14 +2,17 @@ import { styleText } from "node:util";
 import { wouldWrite } from "#cli/explain/explanation.ts";
 import { becauseOf, type ServiceExplanation, warningsOf } from "#cli/explain/service/explanation.ts";
 import { someOf } from "#cli/some-of.ts";
+import { stopStatusLines } from "#cli/stop-status.ts";
 import type { Write } from "#core/decision.ts";
 import type { Service } from "#core/service/service.ts";
 import { shown } from "#core/shown-text.ts";
 
 /** An explanation for people, line by line; what the tenant wrote is cut and acts on no terminal. */
 export function serviceLines(explanation: ServiceExplanation): readonly string[] {
-  const { service, whose, advice } = explanation;
+  const { stops, service, whose, advice } = explanation;
+  const stopped = stopStatusLines(stops);
   return [
+    ...(stopped.length === 0 ? [] : section("stopped", stopped)),
     ...section("service", aboutService(service)),
     ...section("whose", [text(whose.because)]),
     ...section("cloud", aboutCloud(explanation)),

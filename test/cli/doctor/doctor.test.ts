@@ -53,9 +53,9 @@ test("looks at all clusters of a file; one that is away, and a faulty entry, are
     const to = lines.findIndex((line, index) => index > from && line.startsWith("cluster "));
     return lines.slice(from + 1, to < 0 ? undefined : to);
   };
-  expect(of("tenant-a")[0]).toMatch(/^ok {7}api-server +v1\.36\.3-embedded at https:/);
-  expect(of("tenant-b")[0]).toMatch(/^failed {3}api-server +.*connection refused/);
-  expect(of("tenant-b")[1]).toMatch(/^ +→ see the cluster's server address/);
+  expect(of("tenant-a")[1]).toMatch(/^ok {7}api-server +v1\.36\.3-embedded at https:/);
+  expect(of("tenant-b")[1]).toMatch(/^failed {3}api-server +.*connection refused/);
+  expect(of("tenant-b")[2]).toMatch(/^ +→ see the cluster's server address/);
   expect(of("tenant-b").filter((line) => line.endsWith("needs api-server")).length).toBeGreaterThan(5);
   expect(of("tenant-c")[0]).toMatch(/^failed {3}configuration/);
 });

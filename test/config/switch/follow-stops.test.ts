@@ -35,12 +35,12 @@ describe("whoever follows a switch", () => {
     const stops = followStops({ stopSwitch: given, signal: ending.signal, clock, random: () => 1, log });
     const said = () =>
       lines.map(({ event, what = "", cluster = "", code = "" }) => `${event} ${what}${cluster}${code}`);
-    return { clock, ending, stops, said };
+    return { clock, ending, stops, said, lines };
   }
 
   test("knows within five seconds what is stopped, and what no longer is", async () => {
     const given = givenSwitch();
-    const { clock, ending, stops, said } = follow(given);
+    const { clock, ending, stops, said, lines } = follow(given);
     let changes = 0;
     stops.onChange(() => {
       changes += 1;
@@ -54,6 +54,11 @@ describe("whoever follows a switch", () => {
     await clock.advance(5_000);
     expect([stops.of("blue"), stops.of("green")]).toEqual([undefined, "writes"]);
     expect(said()).toEqual(["Stopped deletes", "Stopped writesgreen", "Resumed deletes"]);
+    expect(lines.map(({ message }) => message)).toEqual([
+      "nothing is deleted in any cluster or its cloud until: serverless-ccm stop --resume --deletes --all",
+      "nothing is written in the cluster or its cloud until: serverless-ccm stop --resume --writes --cluster green",
+      undefined,
+    ]);
     ending.abort();
     const { reads } = given;
     await clock.advance(60_000);

@@ -1,0 +1,87 @@
+import type { DryDecision } from "#cli/explain/decide-dry.ts";
+import type { ReachFlags } from "#cli/reach-cluster.ts";
+import { namedStopSwitch, openAnySwitch, type StopSwitchFlags } from "#cli/stop-switch.ts";
+import type { Environment } from "#clouds/kind.ts";
+import { readStops } from "#config/switch/follow-stops.ts";
+import { isFor, type StopEntry, stopIn } from "#config/switch/stops.ts";
+import { messageOf } from "#core/message-of.ts";
+import { shown } from "#core/shown-text.ts";
+import { isHeldBy, type Stop } from "#core/stop.ts";
+
+/** What operators have stopped of a cluster, and why that cannot be read, where it cannot. Plain data. */
+export interface StopStatus {
+  readonly stopped: readonly StopEntry[];
+  readonly unreadable?: string | undefined;
+}
+
+/** A switch in SSM takes a second; `explain` goes on without an answer. */
+const TIMEOUT_MS = 10_000;
+
+const MAX_SENTENCE = 1_000;
+
+/**
+ * Reads what is stopped of a cluster, by the switch that the relay of the same flags follows. Never rejects; undefined where no switch
+ * is named.
+ */
+export async function readStopStatus(
+  cluster: string,
+  flags: Pick<ReachFlags, "clustersFile" | "given"> & StopSwitchFlags,
+  environment: Environment,
+): Promise<StopStatus | undefined> {
+  const byFlags = flags.clustersFile === undefined && flags.given.has("--kubeconfig");
+  const home = byFlags ? { STOP_SWITCH: environment["STOP_SWITCH"] } : environment;
+  const reference = namedStopSwitch(flags, flags.clustersFile, home);
+  if (reference === undefined) return undefined;
+  try {
+    const stopSwitch = await openAnySwitch(reference, environment);
+    const { stopped, unreadable } = await readStops(stopSwitch, [], AbortSignal.timeout(TIMEOUT_MS));
+    return { stopped: stopped.filter((entry) => isFor(entry, cluster)), unreadable: unreadable?.message };
+  } catch (error) {
+    return { stopped: [], unreadable: `the stop switch ${reference} cannot be read: ${messageOf(error)}` };
+  }
+}
+
+/** Returns one line about a stop: what, of whom, since when and by whom. */
+export function stopLine({ what, cluster, since, by }: StopEntry): string {
+  const whose = cluster === undefined ? "all clusters" : `cluster ${cluster}`;
+  const words = [since && `since ${since}`, by && `by ${shown(by)}`].filter((each) => each !== undefined);
+  return `${what} of ${whose} are stopped${words.length === 0 ? "" : ` ${words.join(", ")}`}`;
+}
+
+/** Returns what is stopped, line by line, and how each stop ends; nothing where nothing is stopped. */
+export function stopStatusLines(status: StopStatus | undefined): readonly string[] {
+  if (status === undefined) return [];
+  const { stopped, unreadable } = status;
+  return [
+    ...stopped.flatMap((entry) => [stopLine(entry), `goes on after: ${resumeCommand(entry)}`]),
+    ...(unreadable === undefined ? [] : [shown(unreadable, MAX_SENTENCE), UNREADABLE]),
+  ];
+}
+
+const UNREADABLE =
+  "deletions that are not proven by themselves wait: docs/how-to/stop-it.md#when-the-switch-cannot-be-read";
+
+function resumeCommand({ what, cluster }: StopEntry): string {
+  return `serverless-ccm stop --resume --${what} ${cluster === undefined ? "--all" : `--cluster ${cluster}`}`;
+}
+
+/** Returns what to do before all else where a stop holds back what was decided, and undefined where none does. */
+export function stopAdvice(
+  status: StopStatus | undefined,
+  cluster: string,
+  reports: readonly DryDecision["report"][],
+): string | undefined {
+  if (status === undefined) return undefined;
+  const stop: Stop | undefined =
+    stopIn(status.stopped, cluster) ?? (status.unreadable === undefined ? undefined : "unproven");
+  if (stop === undefined) return undefined;
+  if (!reports.some((report) => isHeld(report, stop))) return undefined;
+  if (stop === "unproven") return `Stopped: ${UNREADABLE}`;
+  return `Stopped: an operator has stopped ${stop}, and what would be done is held back: ask whoever it was, then resume it`;
+}
+
+/** A dry run without a decision holds back a write that several objects share, and by that deletions are announced. */
+function isHeld({ because, decision }: DryDecision["report"], stop: Stop): boolean {
+  if (decision === undefined) return because.code === "DryRun";
+  return decision.kind === "change" && decision.writes.some((write) => isHeldBy(stop, write));
+}
