@@ -29,6 +29,25 @@ const sectionOf = (title: string): string => sections.get(title) ?? "";
 const yamlIn = (title: string): readonly string[] =>
   [...sectionOf(title).matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = ""]) => text);
 
+describe("the page on hosted control planes", () => {
+  const named = (page.split("\n", 1)[0] ?? "").replace("# ", "").split(", ");
+
+  test("has a section for each platform of its title", () => {
+    expect(named).toContain("Kubermatic");
+    expect(named.filter((title) => !sections.has(title))).toEqual([]);
+  });
+
+  test.each(named)("says in the first line on %s for whom it works", (title) => {
+    const [, , first] = sectionOf(title).split("\n");
+    expect(first).toMatch(/^\*\*Works for .+\*\*/);
+  });
+
+  test("says in the first line on HyperShift that its controller on AWS stays", () => {
+    const [, , first] = sectionOf("HyperShift").split("\n");
+    expect(first).toMatch(/`None` and `Agent`, and does not replace anything with `AWS`/);
+  });
+});
+
 type Schema = Readonly<Record<string, unknown>>;
 const object = (properties: Readonly<Record<string, Schema>>): Schema => ({ type: "object", properties });
 const list = (items: Schema): Schema => ({ type: "array", items });
@@ -123,6 +142,34 @@ describeWithPart("control-plane", "the page on hosted control planes, on a real 
     await rm(folder, { recursive: true });
   });
 
+  const readHome = () =>
+    kubernetesHome({
+      ...{ reference: "kubernetes:", namespace: undefined },
+      defaults: parseEntryDefaults("cloud: { provider: aws, region: eu-central-1 }", "defaults.yaml"),
+      annotations: ["name", "controllers", "cloud.vpc"],
+      connect: async () => connect(await access(stage.plane, "admin")),
+    }).read();
+
+  /** Types the first block of a section, as the administrator of the management cluster. */
+  async function type(title: string): Promise<void> {
+    const [block] = shellBlocks(sectionOf(title));
+    const file = join(folder, "management.kubeconfig");
+    await writeKubeconfig(file, {
+      ...{ cluster: "management", user: "admin", server: stage.plane.server },
+      certificateAuthorityFile: stage.plane.certificateAuthorityFile,
+      tokenFile: stage.plane.tokenFile("admin"),
+    });
+    const env = { PATH: process.env["PATH"], KUBECONFIG: file, HOME: folder };
+    await run("sh", ["-euc", block?.commands ?? "false"], { env });
+  }
+
+  const kubeconfig = async (server: string, user: Readonly<Record<string, string>>): Promise<string> =>
+    kubeconfigText(server, user, {
+      "certificate-authority-data": Buffer.from((await createCertificateAuthority()).certificate).toString(
+        "base64",
+      ),
+    });
+
   /** Makes an object of a stand-in, without keeping it; says what of it is refused. */
   async function tryOut({ spec: { group, names, versions } }: typeof KAMAJI, spec: unknown): Promise<string> {
     const version = versions[0]?.name ?? "";
@@ -164,17 +211,23 @@ describeWithPart("control-plane", "the page on hosted control planes, on a real 
 
   describe("HyperShift", () => {
     const HOSTED = "/apis/hypershift.openshift.io/v1beta1/namespaces/clusters/hostedclusters";
-    const kubeconfig = async (server: string): Promise<string> =>
-      kubeconfigText(
-        server,
-        { "client-certificate-data": "Y2VydGlmaWNhdGU=", "client-key-data": "a2V5" },
-        {
-          "certificate-authority-data": Buffer.from(
-            (await createCertificateAuthority()).certificate,
-          ).toString("base64"),
-        },
-      );
+    const CERTIFICATE = { "client-certificate-data": "Y2VydGlmaWNhdGU=", "client-key-data": "a2V5" };
     const SECRET = "tenant-a-admin-kubeconfig";
+    /** What its control plane operator keeps beside the API server. */
+    const CONTROL_PLANE = "clusters-tenant-a";
+    const CLUSTER = "cluster.x-k8s.io/cluster-name";
+    const KEPT_THERE: readonly { name: string; key: string; labels: Readonly<Record<string, string>> }[] = [
+      {
+        name: "service-network-admin-kubeconfig",
+        key: "kubeconfig",
+        labels: { "hypershift.openshift.io/kubeconfig": "service" },
+      },
+      {
+        name: "tenant-a-x7k2p-kubeconfig",
+        key: "value",
+        labels: { "hypershift.openshift.io/kubeconfig": "capi", [CLUSTER]: "tenant-a-x7k2p" },
+      },
+    ];
 
     /** What its operator keeps: the HostedCluster, and its administrator's kubeconfig beside it. */
     async function host(server: string): Promise<void> {
@@ -184,37 +237,38 @@ describeWithPart("control-plane", "the page on hosted control planes, on a real 
       await stage.ask("POST", HOSTED, { apiVersion, kind: "HostedCluster", metadata, spec: {}, status });
       await stage.putSecret({
         ...{ namespace: "clusters", name: SECRET },
-        data: { kubeconfig: await kubeconfig(server) },
+        data: { kubeconfig: await kubeconfig(server, CERTIFICATE) },
       });
+      const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: CONTROL_PLANE } };
+      await stage.ask("POST", "/api/v1/namespaces", namespace);
+      for (const { name, key, labels } of KEPT_THERE)
+        await stage.putSecret({
+          ...{ namespace: CONTROL_PLANE, name, type: "Opaque", labels },
+          data: { [key]: await kubeconfig("https://kube-apiserver:6443", CERTIFICATE) },
+        });
     }
+
+    test("writes no kubeconfig that the page does not name", () => {
+      const rows = [...sectionOf("HyperShift").matchAll(/^\| `(\S+kubeconfig)` \|/gm)].map(
+        ([, name]) => name,
+      );
+      const names = KEPT_THERE.map(({ name }) => name.replace("tenant-a-x7k2p", "INFRA_ID"));
+      expect(rows).toEqual([SECRET.replace("tenant-a", "NAME"), "admin-kubeconfig", ...names]);
+    });
 
     testWithPart("kubectl")(
       "finds the cluster by what the page labels, and follows its kubeconfig",
       async () => {
         await host("https://10.1.2.3:6443");
-        const home = kubernetesHome({
-          ...{ reference: "kubernetes:", namespace: undefined },
-          defaults: parseEntryDefaults("cloud: { provider: aws, region: eu-central-1 }", "defaults.yaml"),
-          annotations: ["name", "controllers", "cloud.vpc"],
-          connect: async () => connect(await access(stage.plane, "admin")),
-        });
-        expect((await home.read()).clusters).toEqual([]);
-
-        const [block] = shellBlocks(sectionOf("HyperShift"));
-        const file = join(folder, "management.kubeconfig");
-        await writeKubeconfig(file, {
-          ...{ cluster: "management", user: "admin", server: stage.plane.server },
-          certificateAuthorityFile: stage.plane.certificateAuthorityFile,
-          tokenFile: stage.plane.tokenFile("admin"),
-        });
-        const env = { PATH: process.env["PATH"], KUBECONFIG: file, HOME: folder };
-        await run("sh", ["-euc", block?.commands ?? "false"], { env });
+        // Neither of those beside the API server is taken for a cluster.
+        expect((await readHome()).clusters).toEqual([]);
+        await type("HyperShift");
         const found = {
           name: "tenant-a",
           cloud: { provider: "aws", vpc: "vpc-0123456789abcdef0" },
           signIn: { relay: { kind: "minted-token", secret: `clusters/${SECRET}`, key: "kubeconfig" } },
         };
-        const content = await home.read();
+        const content = await readHome();
         expect(content).toMatchObject({
           faulty: [],
           clusters: [{ ...found, server: "https://10.1.2.3:6443" }],
@@ -223,13 +277,36 @@ describeWithPart("control-plane", "the page on hosted control planes, on a real 
 
         // Its operator renews the certificate within, and leaves labels of others alone.
         const data = {
-          kubeconfig: Buffer.from(await kubeconfig("https://10.1.2.4:6443")).toString("base64"),
+          kubeconfig: Buffer.from(await kubeconfig("https://10.1.2.4:6443", CERTIFICATE)).toString("base64"),
         };
         const path = `/api/v1/namespaces/clusters/secrets/${SECRET}`;
         await stage.ask("PATCH", path, { data }, "application/merge-patch+json");
-        expect((await home.read()).clusters).toMatchObject([{ ...found, server: "https://10.1.2.4:6443" }]);
+        expect((await readHome()).clusters).toMatchObject([{ ...found, server: "https://10.1.2.4:6443" }]);
       },
     );
+
+    testWithPart("kubectl")("and the cluster of Kubermatic whose kubeconfig the page labels", async () => {
+      const namespace = "cluster-xmpl4tq9wz";
+      const metadata = { name: namespace };
+      await stage.ask("POST", "/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
+      const others = (await readHome()).clusters.map(({ name }) => name);
+      for (const [name, server] of [
+        ["admin-kubeconfig", "https://tenant-b.seed.example.com:6443"],
+        ["internal-admin-kubeconfig", "https://apiserver-external.cluster-xmpl4tq9wz.svc.cluster.local.:443"],
+      ] as const)
+        await stage.putSecret({
+          ...{ namespace, name },
+          data: { kubeconfig: await kubeconfig(server, { token: "c2VjcmV0" }) },
+        });
+      expect((await readHome()).clusters.map(({ name }) => name)).toEqual(others);
+      await type("Kubermatic");
+      const { clusters, faulty } = await readHome();
+      expect(faulty).toEqual([]);
+      expect(clusters.filter(({ name }) => !others.includes(name))).toMatchObject([
+        { name: "tenant-b", server: "https://tenant-b.seed.example.com:6443" },
+      ]);
+      expect(JSON.stringify(clusters)).not.toContain("c2VjcmV0");
+    });
 
     test("grants the relay that Secret, and neither a HostedCluster nor a Shoot", async () => {
       for (const part of ["service-account.yaml", "kubernetes-home/read-clusters.yaml"]) {
