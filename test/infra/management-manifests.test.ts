@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
@@ -27,6 +27,7 @@ import {
 } from "#test/infra/management-manifests.ts";
 import { describeWithPart, testWithPart } from "#test/setup/parts.ts";
 import { untilTrue } from "#test/until-true.ts";
+import { ROOT } from "../../build/bundle.ts";
 
 const run = promisify(execFile);
 const HOME = join(MANAGEMENT, "kubernetes-home");
@@ -34,6 +35,7 @@ const SHARDING = join(MANAGEMENT, "sharding");
 const base = await manifestsOf(MANAGEMENT);
 const home = await manifestsOf(HOME);
 const sharding = await manifestsOf(SHARDING);
+const OPERATOR = join(MANAGEMENT, "prometheus-operator");
 const deployment = deploymentOf(base);
 const labels = deployment.template.metadata.labels;
 
@@ -210,7 +212,7 @@ describeWithPart("control-plane", "the manifests of infra/management, on a real 
 
 const COORDINATION = "coordination.k8s.io";
 
-test.each([MANAGEMENT, HOME, SHARDING])(
+test.each([MANAGEMENT, HOME, SHARDING, OPERATOR])(
   "the kustomization of %s names each file beside it",
   async (folder) => {
     const files = (await readdir(folder)).filter((name) => /\.yaml$/.test(name));
@@ -223,6 +225,18 @@ test("what selects relays selects these", () => {
   expect(oneOf("Service", base)).toMatchObject({ spec: { selector: labels } });
   expect(oneOf("PodDisruptionBudget", base)).toMatchObject({ spec: { selector: { matchLabels: labels } } });
   expect(oneOf("NetworkPolicy", base)).toMatchObject({ spec: { podSelector: { matchLabels: labels } } });
+});
+
+test("the NetworkPolicy lets out what the page on traces has a relay send", async () => {
+  const page = await readFile(join(ROOT, "docs/how-to/trace.md"), "utf8");
+  const [, endpoint = ""] = /^ +OTEL_EXPORTER_OTLP_ENDPOINT=(\S+)$/m.exec(page) ?? [];
+  const Rule = z.object({
+    to: z.array(z.unknown()).optional(),
+    ports: z.array(z.object({ protocol: z.string(), port: z.unknown() })),
+  });
+  const { egress } = z.object({ egress: z.array(Rule) }).parse(oneOf("NetworkPolicy", base)["spec"]);
+  const ports = egress.flatMap((rule) => rule.ports.map(({ protocol, port }) => `${protocol} ${port}`));
+  expect(ports).toContain(`TCP ${new URL(endpoint).port}`);
 });
 
 test("a pod has as long to end as it takes for what is in flight, and more", () => {

@@ -9,7 +9,7 @@ import { getHadolint } from "#test/setup/hadolint.ts";
 import { getHcl2tojson } from "#test/setup/hcl2tojson.ts";
 import { getMotoProgram } from "#test/setup/moto-program.ts";
 import type { Parts } from "#test/setup/parts.ts";
-import { getPromtool } from "#test/setup/promtool.ts";
+import { getPrometheusProgram } from "#test/setup/prometheus-programs.ts";
 
 /**
  * Finds or makes what the suites need of the machine, and provides it to them; what is missing is said in a line. Answers with how to
@@ -41,20 +41,31 @@ const NOT_NEEDED: Parts = {
   kubectl: PURE,
   hadolint: PURE,
   promtool: PURE,
+  prometheus: PURE,
 };
 
 async function makeParts(): Promise<Parts> {
-  const [[plane, etcdutl], moto, awsTools, hcl2tojson, systemdAnalyze, kubectl, hadolint, promtool] =
-    await Promise.all([
-      makeControlPlane(),
-      getMotoProgram(say),
-      getAwsTools(say),
-      getHcl2tojson(say),
-      getFromPath("systemd-analyze"),
-      getFromPath("kubectl"),
-      getHadolint(say),
-      getPromtool(say),
-    ]);
+  const [
+    [plane, etcdutl],
+    moto,
+    awsTools,
+    hcl2tojson,
+    systemdAnalyze,
+    kubectl,
+    hadolint,
+    promtool,
+    prometheus,
+  ] = await Promise.all([
+    makeControlPlane(),
+    getMotoProgram(say),
+    getAwsTools(say),
+    getHcl2tojson(say),
+    getFromPath("systemd-analyze"),
+    getFromPath("kubectl"),
+    getHadolint(say),
+    getPrometheusProgram("promtool", say),
+    getPrometheusProgram("prometheus", say),
+  ]);
   sayMissing("suites on a real API server", plane);
   if (plane.kind === "present") sayMissing("tests that set a real API server's store back", etcdutl);
   sayMissing("suites on moto", moto);
@@ -64,6 +75,7 @@ async function makeParts(): Promise<Parts> {
   sayMissing("tests of what kubectl makes of manifests", kubectl);
   sayMissing("tests of the Dockerfile", hadolint);
   sayMissing("tests of alerts", promtool);
+  sayMissing("tests of what Prometheus makes of a scrape", prometheus);
   return {
     "control-plane": plane,
     etcdutl,
@@ -74,6 +86,7 @@ async function makeParts(): Promise<Parts> {
     kubectl,
     hadolint,
     promtool,
+    prometheus,
   };
 }
 

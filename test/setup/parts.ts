@@ -23,6 +23,7 @@ export interface Parts {
   /** Checks Dockerfiles. */
   readonly hadolint: Part<Program>;
   readonly promtool: Part<string>;
+  readonly prometheus: Part<string>;
 }
 
 /** What `describeWithPart` hands to a suite's body. */
@@ -82,7 +83,12 @@ export function getPart<Name extends keyof Parts>(name: Name): Parts[Name] {
 }
 
 /** Neither Go nor Python nor npm brings these: where the system has none, that is said and no more. */
-const OF_THE_SYSTEM: ReadonlySet<keyof Parts> = new Set(["systemd-analyze", "kubectl", "promtool"]);
+const OF_THE_SYSTEM: ReadonlySet<keyof Parts> = new Set([
+  "systemd-analyze",
+  "kubectl",
+  "promtool",
+  "prometheus",
+]);
 
 function reportMissing(name: keyof Parts, because: string, of = ""): void {
   const title = `${of}needs ${name}: ${because.split("\n", 1)[0]}`;

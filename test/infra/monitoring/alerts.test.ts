@@ -10,8 +10,10 @@ import {
   FAULT_SCRAPES,
   recordSeries,
   SCRAPE_SECONDS,
+  type Series,
   WELL_SCRAPES,
 } from "#test/infra/monitoring/record-series.ts";
+import { DEPLOYMENT, podTarget, scrapedOfTwo } from "#test/infra/monitoring/two-relays.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
 const run = promisify(execFile);
@@ -20,79 +22,223 @@ const RULES = new URL("../../../infra/monitoring/alerts.yaml", import.meta.url);
 
 interface Rule {
   readonly alert: string;
+  readonly expr: string;
   readonly labels: Readonly<Record<string, string>>;
 }
+
+type Alert = (typeof MONITORED_FAULTS)[number]["fires"][number];
 
 const rules: readonly Rule[] = parse(await readFile(RULES, "utf8")).groups.flatMap(
   (group: { rules: Rule[] }) => group.rules,
 );
 
+/** Faults that only one of the two has, and which of its alerts still fire; what the other one does needs nobody at once. */
+const FAULTS_OF_ONE: readonly (readonly [title: string, fires: readonly Alert[]])[] = [
+  ["a relay that is gone", []],
+  ["an API server that refuses connections", [["ClusterNotRedundant", { cluster: "one" }]]],
+  ["a Lease that the relay may not renew", []],
+  ["a right to invoke that was taken away", [["PlatformUnreachable", DEPLOYMENT]]],
+  ["clusters that cannot be read", [["ClustersUnreadable", DEPLOYMENT]]],
+  ["a relay whose thread is kept busy", [["RelayLags", podTarget("a")]]],
+  ["more nodes than the cluster may have", [["ClusterLimited", { cluster: "one", limit: "objects" }]]],
+];
+
 test("every alert has a fault that it fires of", () => {
-  const fired = new Set(MONITORED_FAULTS.flatMap(({ fires }) => fires.map(([alert]) => alert)));
+  const fires = [...MONITORED_FAULTS.map((fault) => fault.fires), ...FAULTS_OF_ONE.map(([, each]) => each)];
+  const fired = new Set(fires.flat().map(([alert]) => alert));
   expect([...fired].sort()).toEqual(rules.map(({ alert }) => alert).sort());
 });
 
+interface Panel {
+  readonly title: string;
+  readonly targets: readonly { readonly expr: string }[];
+}
+
+const panels: readonly Panel[] = JSON.parse(await readFile(DASHBOARD, "utf8")).panels;
+
+/** As Grafana asks it. */
+function ofClusters(expr: string, chosen: string): string {
+  return expr.replaceAll("$__rate_interval", "1m").replaceAll("$cluster", chosen);
+}
+
+const recordings = new Map<string, Promise<readonly Series[]>>();
+
+/** What is scraped of a relay that has this fault, or `nothing`; recorded once. */
+function recordFault(title: string, limits?: object): Promise<readonly Series[]> {
+  const fault = MONITORED_FAULTS.find((each) => each.title === title);
+  if (fault === undefined && title !== "nothing") throw new Error(`no fault ${title}`);
+  const key = `${title} ${JSON.stringify(limits)}`;
+  const recording =
+    recordings.get(key) ?? recordSeries(fault?.happens ?? (() => {}), limits ?? fault?.limits);
+  recordings.set(key, recording);
+  return recording;
+}
+
+const END_SECONDS = (WELL_SCRAPES + FAULT_SCRAPES - 1) * SCRAPE_SECONDS;
+
+/** What promtool says of the rules and expressions on these series: `as expected`, or what differs. */
+async function judge(promtool: string, series: readonly Series[], tests: readonly object[]): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "alerts-"));
+  const file = join(folder, "test.yaml");
+  const content = {
+    rule_files: [RULES.pathname],
+    evaluation_interval: `${SCRAPE_SECONDS}s`,
+    tests: [{ interval: `${SCRAPE_SECONDS}s`, input_series: series, promql_expr_test: tests }],
+  };
+  await writeFile(file, stringify(content));
+  const verdict = await run(promtool, ["test", "rules", file]).then(
+    () => "as expected",
+    ({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }) => stdout + stderr,
+  );
+  await rm(folder, { recursive: true });
+  return verdict;
+}
+
+/** These alerts have fired until then, once each, and no others. */
+function firing(atSeconds: number, expected: readonly Alert[]): object {
+  return {
+    expr: 'max_over_time(ALERTS{alertstate="firing"}[65m])',
+    eval_time: `${atSeconds}s`,
+    exp_samples: expected.map(([alert, labels]) => {
+      const severity = rules.find((rule) => rule.alert === alert)?.labels["severity"] ?? "";
+      return { labels: wordsOf({ alertname: alert, alertstate: "firing", severity, ...labels }), value: 1 };
+    }),
+  };
+}
+
+function wordsOf(labels: Readonly<Record<string, string>>): string {
+  return `{${Object.entries(labels)
+    .map(([name, value]) => `${name}="${value}"`)
+    .join(",")}}`;
+}
+
 describeWithPart("promtool", "alerts on the series recorded from a relay", (promtool) => {
-  const endSeconds = (WELL_SCRAPES + FAULT_SCRAPES - 1) * SCRAPE_SECONDS;
-  const sample = ([alert, labels]: (typeof MONITORED_FAULTS)[number]["fires"][number]) => {
-    const severity = rules.find((rule) => rule.alert === alert)?.labels["severity"] ?? "";
-    const all = { alertname: alert, alertstate: "firing", severity, ...labels };
-    const words = Object.entries(all).map(([name, value]) => `${name}="${value}"`);
-    return { labels: `ALERTS{${words.join(",")}}`, value: 1 };
+  test.each(MONITORED_FAULTS)("$title", async ({ title, fires }) => {
+    const series = await recordFault(title);
+    const tests = [firing((WELL_SCRAPES - 1) * SCRAPE_SECONDS, []), firing(END_SECONDS, fires)];
+    expect(await judge(promtool, series, tests)).toBe("as expected");
+  });
+});
+
+describeWithPart("promtool", "alerts on the series of two relays of one Deployment", (promtool) => {
+  /** Alerts about a process, which keep the labels of its target; the others about a Deployment keep those of that. */
+  const OF_A_POD = new Set(["ReplicaCutOff", "RelayLags"]);
+  const OF_A_DEPLOYMENT = new Set([
+    ...["PlatformUnreachable", "FunctionRefused", "PlatformFallback"],
+    ...["ClustersNotFollowed", "ClustersUnreadable", "WorkersDie"],
+  ]);
+  const asScraped = ([alert, labels]: Alert, pods: readonly string[]): readonly Alert[] => {
+    if (OF_A_POD.has(alert)) return pods.map((pod) => [alert, { ...labels, ...podTarget(pod) }]);
+    return [[alert, OF_A_DEPLOYMENT.has(alert) ? { ...labels, ...DEPLOYMENT } : labels]];
   };
 
-  test.each(MONITORED_FAULTS)("$title", async ({ happens, limits, fires }) => {
-    const firing = (atSeconds: number, expected: typeof fires) => ({
-      expr: 'max_over_time(ALERTS{alertstate="firing"}[65m])',
-      eval_time: `${atSeconds}s`,
-      exp_samples: expected
-        .map(sample)
-        .map(({ labels, value }) => ({ labels: labels.slice("ALERTS".length), value })),
-    });
-    const folder = await mkdtemp(join(tmpdir(), "alerts-"));
-    const file = join(folder, "test.yaml");
-    const content = {
-      rule_files: [RULES.pathname],
-      evaluation_interval: `${SCRAPE_SECONDS}s`,
-      tests: [
-        {
-          interval: `${SCRAPE_SECONDS}s`,
-          input_series: await recordSeries(happens, limits),
-          promql_expr_test: [firing((WELL_SCRAPES - 1) * SCRAPE_SECONDS, []), firing(endSeconds, fires)],
-        },
-      ],
-    };
-    await writeFile(file, stringify(content));
-    const verdict = await run(promtool, ["test", "rules", file]).then(
-      () => "as expected",
-      ({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }) => stdout + stderr,
-    );
-    await rm(folder, { recursive: true });
-    expect(verdict).toBe("as expected");
+  test.each(MONITORED_FAULTS)(
+    "$title fires once, though both report it",
+    async ({ happens, limits, fires }) => {
+      const series = await recordSeries(happens, limits);
+      const expected = fires.flatMap((each) => asScraped(each, ["a", "b"]));
+      const tests = [firing((WELL_SCRAPES - 1) * SCRAPE_SECONDS, []), firing(END_SECONDS, expected)];
+      expect(await judge(promtool, scrapedOfTwo(series, series), tests)).toBe("as expected");
+    },
+  );
+
+  test.each(FAULTS_OF_ONE)("%s, of one of the two", async (title, fires) => {
+    const limits = MONITORED_FAULTS.find((each) => each.title === title)?.limits;
+    const series = scrapedOfTwo(await recordFault(title), await recordFault("nothing", limits));
+    expect(await judge(promtool, series, [firing(END_SECONDS, fires)])).toBe("as expected");
+  });
+
+  /** What an alert counts. */
+  const COUNTED: readonly (readonly [title: string, alert: string, labels: object, value: number])[] = [
+    ["nodes without an instance", "NodesWait", { cluster: "one", reason: "InstanceNotFound" }, 1],
+    [
+      "a Service whose load balancer cannot be made",
+      "ServicesWait",
+      { cluster: "one", reason: "LimitReached" },
+      1,
+    ],
+    [
+      "nodes that are gone and stay for BrakePulled",
+      "DeletionHeldBack",
+      { cluster: "one", reason: "BrakePulled" },
+      1,
+    ],
+    [
+      "nodes that are gone and stay for FleetBrakeEngaged",
+      "FleetBrakeEngaged",
+      { reason: "FleetBrakeEngaged" },
+      1,
+    ],
+    ["nodes that the relay did not bring", "SweepFindsGap", { cluster: "one" }, 3],
+    ["load balancers of a Service that is gone", "LoadBalancersOrphaned", { cluster: "one" }, 1],
+  ];
+  test.each(COUNTED)("%s: %s counts each once", async (title, alert, labels, value) => {
+    const series = await recordFault(title);
+    const expr = rules.find((rule) => rule.alert === alert)?.expr;
+    const samples = [{ labels: wordsOf({ ...labels }), value }];
+    const tests = [{ expr, eval_time: `${END_SECONDS}s`, exp_samples: samples }];
+    expect(await judge(promtool, scrapedOfTwo(series, series), tests)).toBe("as expected");
   });
 });
 
 describeWithPart("promtool", "the dashboard", (promtool) => {
   test("asks what Prometheus understands, of any clusters that are chosen", async () => {
-    const panels: readonly { readonly targets: readonly { readonly expr: string }[] }[] = JSON.parse(
-      await readFile(DASHBOARD, "utf8"),
-    ).panels;
-    const exprs = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
-    const filled = exprs.map((expr) =>
-      expr.replaceAll("$__rate_interval", "1m").replaceAll("$cluster", "one|two"),
-    );
     const folder = await mkdtemp(join(tmpdir(), "dashboard-"));
     const file = join(folder, "rules.yaml");
-    await writeFile(
-      file,
-      stringify({
-        groups: [
-          { name: "dashboard", rules: filled.map((expr, index) => ({ record: `panel_${index}`, expr })) },
-        ],
-      }),
-    );
+    const panelRules = panels
+      .flatMap(({ targets }) => targets)
+      .map(({ expr }, index) => ({ record: `panel_${index}`, expr: ofClusters(expr, "one|two") }));
+    await writeFile(file, stringify({ groups: [{ name: "dashboard", rules: panelRules }] }));
     const { stdout } = await run(promtool, ["check", "rules", file]).catch((error) => error);
     await rm(folder, { recursive: true });
-    expect(stdout).toContain(`SUCCESS: ${exprs.length} rules found`);
+    expect(stdout).toContain(`SUCCESS: ${panelRules.length} rules found`);
+  });
+
+  const SHOWN: readonly (readonly [panel: string, title: string, labels: object, value: number])[] = [
+    ["Clusters that are not ready", "an API server that refuses connections", {}, 1],
+    ["Nodes that wait for ten minutes", "nodes without an instance", {}, 1],
+    ["Gap", "nodes that the relay did not bring", {}, 3],
+    ["Deletions held back by a brake", "nodes that are gone and stay for BrakePulled", {}, 1],
+    ["Functions that are refused", "a function that the platform refuses to invoke", {}, 1],
+    ["Nodes that wait, by why", "nodes without an instance", { reason: "InstanceNotFound" }, 1],
+    [
+      "Services without an address, by why",
+      "a Service whose load balancer cannot be made",
+      { reason: "LimitReached" },
+      1,
+    ],
+  ];
+  test.each(SHOWN)(
+    "shows under %s what there is once, of two relays with %s",
+    async (panel, title, labels, value) => {
+      const series = await recordFault(title);
+      const [expr = ""] = panels
+        .filter((each) => each.title === panel)
+        .flatMap(({ targets }) => targets.map((each) => ofClusters(each.expr, ".*")));
+      const samples = [{ labels: wordsOf({ ...labels }), value }];
+      const tests = [{ expr, eval_time: `${END_SECONDS}s`, exp_samples: samples }];
+      expect(await judge(promtool, scrapedOfTwo(series, series), tests)).toBe("as expected");
+    },
+  );
+
+  test("shows memory and event loop of relays, and of no other program", async () => {
+    const values = (value: number) => Array.from({ length: 5 }, () => value).join(" ");
+    const measured = ["process_resident_memory_bytes", "nodejs_eventloop_lag_p99_seconds"];
+    const series = [
+      { series: 'serverless_ccm_build_info{job="relay",instance="a"}', values: values(1) },
+      ...measured.flatMap((name) => [
+        { series: `${name}{job="relay",instance="a"}`, values: values(7) },
+        { series: `${name}{job="other",instance="a"}`, values: values(9) },
+      ]),
+    ];
+    const exprs = panels
+      .flatMap(({ targets }) => targets.map(({ expr }) => expr))
+      .filter((expr) => /^(process|nodejs)_/.test(expr));
+    expect(exprs).toHaveLength(measured.length);
+    const tests = exprs.map((expr, index) => ({
+      ...{ expr, eval_time: `${SCRAPE_SECONDS}s` },
+      exp_samples: [{ labels: `${measured[index]}{job="relay",instance="a"}`, value: 7 }],
+    }));
+    expect(await judge(promtool, series, tests)).toBe("as expected");
   });
 });

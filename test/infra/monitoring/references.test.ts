@@ -15,7 +15,7 @@ const read = (path: string): Promise<string> => readFile(new URL(path, root), "u
 interface Rule {
   readonly alert: string;
   readonly expr: string;
-  readonly annotations: { readonly runbook: string };
+  readonly annotations: { readonly runbook: string; readonly runbook_url: string };
 }
 
 const rules: readonly Rule[] = parse(await read("infra/monitoring/alerts.yaml")).groups.flatMap(
@@ -84,6 +84,11 @@ describe("runbooks", async () => {
   test("alerts and alarms name theirs", () => {
     expect(rules.map(({ annotations }) => annotations.runbook)).toEqual(
       rules.map(({ alert }) => `docs/runbooks/${kebab(alert)}.md`),
+    );
+    expect(rules.map(({ annotations }) => annotations.runbook_url)).toEqual(
+      rules.map(
+        ({ alert }) => `http://serverless-ccm-relay.serverless-ccm.svc:10258/runbooks/${kebab(alert)}`,
+      ),
     );
     for (const { name, properties } of alarms)
       expect(properties["AlarmDescription"]).toContain(`docs/runbooks/${kebab(name)}.md`);

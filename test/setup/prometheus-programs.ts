@@ -9,16 +9,22 @@ import type { Part } from "#test/setup/parts.ts";
 
 const run = promisify(execFile);
 
-/** Prometheus' own judge of rules: from the PATH, or taken once out of Debian's package, which is not installed for that. */
-export async function getPromtool(say: (line: string) => void): Promise<Part<string>> {
-  const found = await findProgram("promtool");
+/** Prometheus and its judge of rules, promtool. */
+export type PrometheusProgram = "promtool" | "prometheus";
+
+/** Finds a program on the PATH, or takes it once out of Debian's package prometheus, which is not installed for that. */
+export async function getPrometheusProgram(
+  name: PrometheusProgram,
+  say: (line: string) => void,
+): Promise<Part<string>> {
+  const found = await findProgram(name);
   if (found !== undefined) return { kind: "present", value: found };
   const folder = join(cacheFolder(), "promtool");
-  const program = join(folder, "usr/bin/promtool");
+  const program = join(folder, "usr/bin", name);
   if (await isExecutable(program)) return { kind: "present", value: program };
-  const because = "no promtool on the PATH";
+  const because = `no ${name} on the PATH`;
   if ((await findProgram("apt-get")) === undefined) return { kind: "missing", because };
-  say("takes promtool out of Debian's package prometheus, once");
+  say(`takes ${name} out of Debian's package prometheus, once`);
   try {
     await makeOnce(folder, unpack);
     return { kind: "present", value: program };
