@@ -66,6 +66,12 @@ const CHECKS: readonly ((deployment: Deployment) => readonly string[])[] = [
           `stopSwitchPath: "${path}" is no path of SSM parameters that begins with a slash and ends without one: /serverless-ccm/stop`,
         ]
       : [],
+  ({ given: { roleNamePrefix: prefix }, region }) =>
+    prefix !== undefined && !/^[\w+=,.@-]{1,49}$/.test(prefix.replaceAll("{region}", region))
+      ? [
+          `roleNamePrefix: "${prefix}" is no beginning of a role's name, of at most 49 letters, digits and _+=,.@- with {region} filled in: serverless-ccm-prod-{region}-`,
+        ]
+      : [],
   ({ given: { fleetBrake: record } }) =>
     record !== undefined && !/^[a-z0-9][a-z0-9-]{1,61}[a-z0-9](\/[\w.-]+)+$/.test(record)
       ? [`fleetBrake: "${record}" is no object in S3, in a bucket without dots in its name: BUCKET/KEY`]

@@ -31,8 +31,8 @@ export function choosableOf(functions: readonly string[]): string[] {
 }
 
 /**
- * Leaves out every function whose controller is not among the chosen: itself, its roles, what extends its resource, and each place at
- * which another resource names one of these, by `Ref` or at the end of an ARN. Without `sessionRoles` so are the roles for clusters that
+ * Leaves out every function whose controller is not among the chosen: itself, its roles, what extends its resource, outputs of these, and
+ * each place at which another resource names one of these, by `Ref` or at the end of an ARN. Without `sessionRoles` so are the roles for clusters that
  * name none.
  */
 export function leaveOut<Definition extends DeployedFunction>(
@@ -45,7 +45,7 @@ export function leaveOut<Definition extends DeployedFunction>(
   const gone = left.flatMap((name) => functions[name] ?? []);
   const withoutSession = sessionRoles ? gone : Object.values(functions);
   const roles = new Set([...gone.map(({ role }) => role), ...withoutSession.flatMap(sessionOf)]);
-  const keys = new Set([...roles, ...left.map(logicalId)]);
+  const keys = new Set<unknown>([...roles, ...left.map(logicalId)]);
   const ends = gone.flatMap(({ name }) => [`:function:${name}`, `:rule/${name}`]);
   const isGone = (value: unknown): boolean => {
     if (typeof value !== "object" || value === null) return false;
@@ -59,7 +59,9 @@ export function leaveOut<Definition extends DeployedFunction>(
     if (Array.isArray(value)) return value.filter((item) => !isGone(item)).map(prune);
     if (typeof value !== "object" || value === null) return value;
     return Object.fromEntries(
-      Object.entries(value).flatMap(([key, item]) => (keys.has(key) ? [] : [[key, prune(item)]])),
+      Object.entries(value).flatMap(([key, item]) =>
+        keys.has(key) || keys.has(outputOf(item)) ? [] : [[key, prune(item)]],
+      ),
     );
   };
   const kept = Object.entries(functions).filter(([name]) => isKept(name));
@@ -72,6 +74,13 @@ export function leaveOut<Definition extends DeployedFunction>(
     ),
     resources: prune(resources),
   };
+}
+
+/** The resource that an output of the stack is about; undefined for whatever is no output of an attribute. */
+function outputOf(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  const attribute = Reflect.get(Object(Reflect.get(value, "Value")), "Fn::GetAtt");
+  return Array.isArray(attribute) ? attribute[0] : undefined;
 }
 
 /** The resources by which a function has a session role: ServiceSessionRole and ServiceSessionPolicy beside ServiceFunctionRole. */

@@ -64,6 +64,7 @@ export async function printAuthenticationConfig(
 const TRUST_FLAGS = [
   "issuer",
   "role",
+  "rolesFrom",
   "clusterName",
   "audience",
   "maxTokenLifetime",

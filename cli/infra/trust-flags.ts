@@ -1,5 +1,6 @@
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { type AccountValues, readAccountValues } from "#cli/infra/account-values.ts";
+import { readDeployedRoles } from "#cli/infra/deployed-roles.ts";
 import { readAuthority } from "#cli/infra/read-authority.ts";
 import { readDuration } from "#cli/read-duration.ts";
 import { audienceFault, audienceOf } from "#core/authentication/audience.ts";
@@ -18,6 +19,8 @@ export interface TrustFlags {
   readonly issuer?: readonly string[] | undefined;
   /** Each `NAME=ARN`. */
   readonly role?: readonly string[] | undefined;
+  /** A file with what a deployment says of its roles. */
+  readonly rolesFrom?: string | undefined;
   readonly clusterName?: string | undefined;
   readonly audience?: readonly string[] | undefined;
   readonly maxTokenLifetime?: string | undefined;
@@ -33,7 +36,16 @@ export async function readTrusts(flags: TrustFlags, faults: ConfigurationFault[]
   const issuers = readAccountValues("--issuer", flags.issuer, faults);
   const discoveryUrls = readAccountValues("--discovery-url", flags.discoveryUrl, faults);
   const authorityFiles = readAccountValues("--certificate-authority", flags.certificateAuthority, faults);
-  const roles = readRoles(flags.role ?? [], faults);
+  const deployed = await readDeployedRoles(flags.rolesFrom, faults);
+  const roles = readRoles(
+    [
+      ...deployed.map(({ identity, arn }) => ({ flag: "--roles-from", text: `${identity}=${arn}` })),
+      ...(flags.role ?? []).map((text) => ({ flag: "--role", text })),
+    ],
+    faults,
+  );
+  if (flags.role === undefined && flags.rolesFrom === undefined)
+    faults.push({ name: "--role", message: ROLES_MISSING });
   const audiences = readAudiences(flags, faults);
   const egressSelectorType = readEgressSelector(flags.egressSelector, faults);
   const maxLifetimeSeconds = readDuration("--max-token-lifetime", flags.maxTokenLifetime, LIFETIME, faults);
@@ -74,10 +86,18 @@ interface GivenRole {
   readonly account: string;
 }
 
-function readRoles(given: readonly string[], faults: ConfigurationFault[]): readonly GivenRole[] {
-  const name = "--role";
+const ROLES_MISSING =
+  "is missing: give the role of each identity, such as node=ARN, or by --roles-from what the deployment says of them";
+
+/** A flag, and what it says: an identity, = and an ARN. */
+interface RoleText {
+  readonly flag: string;
+  readonly text: string;
+}
+
+function readRoles(given: readonly RoleText[], faults: ConfigurationFault[]): readonly GivenRole[] {
   const roles = new Map<string, GivenRole>();
-  for (const text of given) {
+  for (const { flag: name, text } of given) {
     const [word, arn] = [text.split("=", 1)[0] ?? "", text.slice(text.indexOf("=") + 1)];
     const identity = IDENTITIES.find((each) => each === word);
     const account = parseRoleArn(arn)?.account;
@@ -90,8 +110,6 @@ function readRoles(given: readonly string[], faults: ConfigurationFault[]): read
       });
     else roles.set(arn, { identity, arn, account });
   }
-  if (given.length === 0)
-    faults.push({ name, message: "is missing: give the role of each identity, such as node=ARN" });
   return [...roles.values()].sort((a, b) => IDENTITIES.indexOf(a.identity) - IDENTITIES.indexOf(b.identity));
 }
 

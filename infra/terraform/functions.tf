@@ -1,6 +1,9 @@
 locals {
   prefix = "serverless-ccm-${var.stage}"
 
+  # What roles' names begin with; IAM's roles are the account's, and not a region's.
+  role_prefix = replace(coalesce(var.role_name_prefix, "${local.prefix}-"), "{region}", local.region)
+
   # A function for each file of functions/.
   every_function = {
     node = {

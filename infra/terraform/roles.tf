@@ -1,7 +1,7 @@
 resource "aws_iam_role" "function" {
   for_each = local.functions
 
-  name               = "${local.prefix}-${each.key}"
+  name               = "${local.role_prefix}${each.key}"
   description        = each.value.description
   assume_role_policy = jsonencode(local.trust_policy)
   tags               = { serverless-ccm-function = each.key }
@@ -27,7 +27,7 @@ resource "aws_iam_role_policy" "function" {
 resource "aws_iam_role" "session" {
   for_each = local.sessions
 
-  name        = "${local.prefix}-${each.key}-session"
+  name        = "${local.role_prefix}${each.key}-session"
   description = "Clusters whose entries name no role, for ${each.key}"
 
   assume_role_policy = jsonencode({

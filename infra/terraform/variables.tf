@@ -92,6 +92,17 @@ variable "assume_role_arn" {
   }
 }
 
+variable "role_name_prefix" {
+  description = "What the roles' names begin with, if not serverless-ccm-STAGE-; {region} in it is the region, so that a stage can be in several."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = can(regex("^[a-zA-Z0-9_+=,.@-]{1,49}$", replace(coalesce(var.role_name_prefix, "none"), "{region}", local.region)))
+    error_message = "role_name_prefix is the beginning of a role's name, of at most 49 letters, digits and _+=,.@- with {region} filled in: serverless-ccm-prod-{region}-."
+  }
+}
+
 variable "session_roles" {
   description = "Whether clusters without a roleArn are worked on as a role that is narrowed to the one cluster, and not as the function itself; unless said, not where functions are in subnets, as STS may be out of their reach there."
   type        = bool

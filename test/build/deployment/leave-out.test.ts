@@ -97,3 +97,19 @@ test("what a function's resource is extended by goes with the function", () => {
     leaveOut({ controllers: ["node"], sessionRoles: true }, FUNCTIONS, [{ extensions }]).resources,
   ).toEqual([{ extensions: { NodeLambdaFunction: { Properties: {} } } }]);
 });
+
+test("outputs of a function, or of a role, that is left out go with it", () => {
+  const output = (name: string, attribute = "Arn") => ({ Value: { "Fn::GetAtt": [name, attribute] } });
+  const outputs = {
+    Prefix: { Value: "a-" },
+    NodeArn: output("NodeLambdaFunction"),
+    NodeRoleArn: output("nodeRole"),
+    LifecycleArn: output("NodeDashlifecycleLambdaFunction"),
+    LifecycleRoleArn: output("node-lifecycleRole"),
+    Queue: { Value: { Ref: "FailuresQueue" } },
+  };
+  const { Prefix, NodeArn, NodeRoleArn, Queue } = outputs;
+  expect(
+    leaveOut({ controllers: ["node"], sessionRoles: true }, FUNCTIONS, { Outputs: outputs }).resources,
+  ).toEqual({ Outputs: { Prefix, NodeArn, NodeRoleArn, Queue } });
+});

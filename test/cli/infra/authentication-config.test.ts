@@ -60,6 +60,98 @@ async function faultsOf(flags: AuthenticationConfigFlags): Promise<readonly stri
   return error.faults.map(({ name, message }) => `${name}: ${message}`.replaceAll(folder, ""));
 }
 
+describe("roles that a deployment says it has", () => {
+  const arnOf = (name: string): string => `arn:aws:iam::111122223333:role/stack-${name}-1ABC`;
+  const stackOf = (outputs: Readonly<Record<string, string>>): string =>
+    JSON.stringify({
+      Stacks: [
+        {
+          StackName: "serverless-ccm-prod",
+          Outputs: Object.entries(outputs).map(([OutputKey, OutputValue]) => ({ OutputKey, OutputValue })),
+        },
+      ],
+    });
+  const { role: _, ...withoutRole } = FLAGS;
+  const from = async (text: string): Promise<AuthenticationConfigFlags> => ({
+    ...withoutRole,
+    rolesFrom: await inFolder("roles.json", text),
+  });
+  const stack = stackOf({
+    NodeFunctionRoleArn: arnOf("node"),
+    Ec2EventsFunctionRoleArn: arnOf("events"),
+    AdmissionFunctionRoleArn: arnOf("admission"),
+    NodeFunctionArn: "arn:aws:lambda:eu-central-1:111122223333:function:serverless-ccm-prod-node",
+  });
+  const terraform = JSON.stringify({
+    node: arnOf("node"),
+    "ec2-events": arnOf("events"),
+    admission: arnOf("admission"),
+  });
+
+  test.each([
+    ["a stack", stack],
+    ["Terraform", terraform],
+  ])("are those of the functions that sign in, as %s prints them", async (_name, text) => {
+    const given = [`node=${arnOf("node")}`, `ec2-events=${arnOf("events")}`];
+    const wanted = await printed({ ...withoutRole, role: given });
+    expect(await printed(await from(text))).toEqual(wanted);
+  });
+
+  test("are joined by those of --role, such as the relay's", async () => {
+    const role = [`relay=${arnOf("relay")}`, `node=${arnOf("node-before")}`];
+    const { text } = await printed({ ...(await from(stack)), role });
+    for (const name of ["relay", "node-before", "node", "events"]) expect(text).toContain(arnOf(name));
+  });
+
+  test.each([
+    ["nothing", ""],
+    ["no JSON", "Stacks:"],
+    ["another program's output", '{"Stacks": [{"Outputs": {"NodeFunctionRoleArn": "arn:aws:iam"}}]}'],
+    ["whole outputs of Terraform", '{"role_arns": {"value": {"node": "arn:aws:iam::1:role/a"}}}'],
+    ["a list", "[]"],
+    ["no stack", '{"Stacks": []}'],
+  ])("are refused where the file has %s", async (_name, text) => {
+    expect(await faultsOf(await from(text))).toEqual([
+      "--roles-from: /roles.json is neither what `aws cloudformation describe-stacks` prints nor `terraform output -json role_arns`",
+    ]);
+  });
+
+  test.each([
+    [
+      "a stack without outputs",
+      '{"Stacks": [{"StackName": "a"}]}',
+      "names no role of a function; a stack has",
+    ],
+    [
+      "a stack of an older version",
+      stackOf({ Url: "https://a" }),
+      "names no role of a function; a stack has",
+    ],
+    ["an empty map", "{}", "names no role of a function; a stack has"],
+    ["two stacks", '{"Stacks": [{}, {}]}', "is about 2 stacks; print the one of this deployment"],
+  ])("are missing in %s", async (_name, text, said) => {
+    const faults = await faultsOf(await from(text));
+    expect(faults).toEqual([expect.stringContaining(`--roles-from: /roles.json ${said}`)]);
+  });
+
+  test("are refused like those of --role, under their own flag", async () => {
+    const session = "arn:aws:sts::111122223333:assumed-role/node/i-1";
+    expect(await faultsOf(await from(stackOf({ NodeFunctionRoleArn: session })))).toEqual([
+      expect.stringContaining(`--roles-from: node: "${session}" is a session of a role`),
+    ]);
+    const twice = { ...(await from(stack)), role: [`csr=${arnOf("node")}`] };
+    expect(await faultsOf(twice)).toEqual([
+      expect.stringContaining(`--role: ${arnOf("node")} is node and csr`),
+    ]);
+  });
+
+  test("are named by a file that has to be there", async () => {
+    expect(await faultsOf({ ...withoutRole, rolesFrom: join(folder, "none.json") })).toEqual([
+      "--roles-from: /none.json cannot be read (ENOENT)",
+    ]);
+  });
+});
+
 describe("a file of its own", () => {
   test("says in comments what is to be done, and what has to be reached", async () => {
     const { text } = await printed(FLAGS);

@@ -24,6 +24,7 @@ const VALUES = [
 /** What the module's resources are made of. */
 export interface Evaluated {
   readonly prefix: string;
+  readonly rolePrefix: string;
   readonly functions: Readonly<Record<string, FunctionSettings>>;
   readonly environment: Readonly<Record<string, string>>;
   readonly rules: Readonly<Record<string, Rule>>;
@@ -99,6 +100,7 @@ const OUTPUT = {
   module: {
     value: {
       prefix: `\${local.prefix}`,
+      rolePrefix: `\${local.role_prefix}`,
       functions: `\${local.functions}`,
       environment: `\${local.environment}`,
       rules: `\${local.rules}`,

@@ -48,6 +48,7 @@ const ROWS = [
         "arn:aws-us-gov:lambda:us-gov-west-1:123456789012:code-signing-config:csc-0f6c334abcdea4d8b",
       stopSwitchPath: "/ccm/stop",
       fleetBrake: "my-bucket/cells/one.json",
+      roleNamePrefix: "ccm-{region}-prod-",
     },
     variables: {
       controllers: ["node", "node-lifecycle", "service"],
@@ -68,6 +69,7 @@ const ROWS = [
         "arn:aws-us-gov:lambda:us-gov-west-1:123456789012:code-signing-config:csc-0f6c334abcdea4d8b",
       stop_switch_path: "/ccm/stop",
       fleet_brake: "my-bucket/cells/one.json",
+      role_name_prefix: "ccm-{region}-prod-",
     },
   },
   {
@@ -188,6 +190,17 @@ await describeWithTerraform("the Terraform module", (program) => {
     }
   });
 
+  test.each(each)("names roles where serverless.yml does for $parameters", ({ module, stack, place }) => {
+    const { functions, sessions, rolePrefix, prefix } = module();
+    const names = Object.values<Template>(stack().resources).flatMap(({ Type, Properties }) =>
+      Type === "AWS::IAM::Role" ? [resolveValue(Properties.RoleName ?? "", place, prefix)] : [],
+    );
+    const ours = [...Object.keys(functions), ...Object.keys(sessions).map((name) => `${name}-session`)];
+    const isNamed = names.some((name) => name !== "");
+    expect(names.toSorted()).toEqual(ours.map((name) => (isNamed ? `${rolePrefix}${name}` : "")).toSorted());
+    if (!isNamed) expect(rolePrefix).toBe(`${prefix}-`);
+  });
+
   test.each(each)("has the rules of serverless.yml for $parameters", ({ module, stack }) => {
     const { prefix, rules } = module();
     const ours = Object.entries(rules).map(([name, rule]) => ({
@@ -267,6 +280,9 @@ await describeWithTerraform("the Terraform module", (program) => {
       "assume_role_arn: nothing but {function} stands in braces",
     ],
     [{ sign_in_role_arn: "ccm" }, "sign_in_role_arn is the ARN of a role, or a pattern"],
+    [{ role_name_prefix: "a/b" }, "role_name_prefix is the beginning of a role's name"],
+    [{ role_name_prefix: "{region}{stage}" }, "role_name_prefix is the beginning of a role's name"],
+    [{ role_name_prefix: `{region}${"a".repeat(38)}` }, "role_name_prefix is the beginning of a role's name"],
     [{ fips: true }, "fips: this region has no FIPS endpoints"],
   ])("refuses %j: %s", async (variables, message) => {
     const given = { package_folder: "dist", ...variables };

@@ -72,6 +72,7 @@ const MADE_OF: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   },
   "aws_iam_role.function": {
     for_each: `\${local.functions}`,
+    name: `\${local.role_prefix}\${each.key}`,
     assume_role_policy: `\${jsonencode(local.trust_policy)}`,
     tags: { "serverless-ccm-function": `\${each.key}` },
   },
@@ -79,7 +80,10 @@ const MADE_OF: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     for_each: `\${local.functions}`,
     role: `\${aws_iam_role.function[each.key].name}`,
   },
-  "aws_iam_role.session": { for_each: `\${local.sessions}`, name: `\${local.prefix}-\${each.key}-session` },
+  "aws_iam_role.session": {
+    for_each: `\${local.sessions}`,
+    name: `\${local.role_prefix}\${each.key}-session`,
+  },
   "aws_iam_role_policy.session": {
     for_each: `\${local.sessions}`,
     role: `\${aws_iam_role.session[each.key].name}`,
