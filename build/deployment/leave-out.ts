@@ -20,6 +20,13 @@ const NO_CONTROLLERS = ["sweep", ...Object.keys(FOLLOWS)];
 /** Those that are there only where somebody names them: what has a URL is asked by whoever finds it. */
 const WHERE_NAMED: ReadonlySet<string> = new Set(["admission"]);
 
+/** What a relay may; attached to nobody by the deployment itself. */
+const RELAY_POLICY = "RelayPolicy";
+
+function isInvokedByRelays(name: string): boolean {
+  return !NO_CONTROLLERS.includes(name) && !WHERE_NAMED.has(name);
+}
+
 /** The functions of a deployment that says nothing of controllers. */
 export function defaultOf(functions: readonly string[]): string[] {
   return choosableOf(functions).filter((name) => !WHERE_NAMED.has(name));
@@ -32,8 +39,8 @@ export function choosableOf(functions: readonly string[]): string[] {
 
 /**
  * Leaves out every function whose controller is not among the chosen: itself, its roles, what extends its resource, outputs of these, and
- * each place at which another resource names one of these, by `Ref` or at the end of an ARN. Without `sessionRoles` so are the roles for clusters that
- * name none.
+ * each place at which another resource names one of these, by `Ref` or at the end of an ARN. Without `sessionRoles` so are the roles for
+ * clusters that name none. `AWS::NoValue` is left out of lists, as CloudFormation does it within its conditions.
  */
 export function leaveOut<Definition extends DeployedFunction>(
   { controllers, sessionRoles }: { readonly controllers: readonly string[]; readonly sessionRoles: boolean },
@@ -45,13 +52,18 @@ export function leaveOut<Definition extends DeployedFunction>(
   const gone = left.flatMap((name) => functions[name] ?? []);
   const withoutSession = sessionRoles ? gone : Object.values(functions);
   const roles = new Set([...gone.map(({ role }) => role), ...withoutSession.flatMap(sessionOf)]);
-  const keys = new Set<unknown>([...roles, ...left.map(logicalId)]);
+  // A relay without a function of a controller has nothing to invoke.
+  const relay = Object.keys(functions).some((name) => isKept(name) && isInvokedByRelays(name))
+    ? []
+    : [RELAY_POLICY];
+  const keys = new Set<unknown>([...roles, ...left.map(logicalId), ...relay]);
   const ends = gone.flatMap(({ name }) => [`:function:${name}`, `:rule/${name}`]);
   const isGone = (value: unknown): boolean => {
     if (typeof value !== "object" || value === null) return false;
-    const text = Reflect.get(value, "Fn::Sub");
+    const [text, name] = [Reflect.get(value, "Fn::Sub"), Reflect.get(value, "Ref")];
     return (
-      roles.has(Reflect.get(value, "Ref")) ||
+      name === "AWS::NoValue" ||
+      roles.has(name) ||
       (typeof text === "string" && ends.some((end) => text.endsWith(end)))
     );
   };
@@ -76,11 +88,12 @@ export function leaveOut<Definition extends DeployedFunction>(
   };
 }
 
-/** The resource that an output of the stack is about; undefined for whatever is no output of an attribute. */
-function outputOf(value: unknown): unknown {
-  if (typeof value !== "object" || value === null) return undefined;
-  const attribute = Reflect.get(Object(Reflect.get(value, "Value")), "Fn::GetAtt");
-  return Array.isArray(attribute) ? attribute[0] : undefined;
+/** The resource that an output of the stack is about; undefined for whatever is no such output. */
+function outputOf(item: unknown): unknown {
+  if (typeof item !== "object" || item === null) return undefined;
+  const value = Object(Reflect.get(item, "Value"));
+  const attribute = Reflect.get(value, "Fn::GetAtt");
+  return Array.isArray(attribute) ? attribute[0] : Reflect.get(value, "Ref");
 }
 
 /** The resources by which a function has a session role: ServiceSessionRole and ServiceSessionPolicy beside ServiceFunctionRole. */

@@ -4,7 +4,7 @@ output "function_prefix" {
 }
 
 output "function_arns" {
-  description = "By function: what the relay's identity needs lambda:InvokeFunction on."
+  description = "By function: its ARN."
   value       = { for name, function in aws_lambda_function.function : name => function.arn }
 }
 
@@ -16,6 +16,11 @@ output "role_arns" {
 output "session_role_arns" {
   description = "By function: the role for clusters whose entries name none."
   value       = { for name, role in aws_iam_role.session : name => role.arn }
+}
+
+output "relay_policy_arn" {
+  description = "What the role or user of the relay is to have attached; null without the function of a controller."
+  value       = one([for policy in aws_iam_policy.relay : policy.arn])
 }
 
 output "queue_urls" {

@@ -11,3 +11,12 @@ resource "aws_iam_role_policy_attachment" "shared" {
   role       = aws_iam_role.function[each.value.function].name
   policy_arn = aws_iam_policy.shared[each.value.policy].arn
 }
+
+# Attached to nobody: whoever runs the relay attaches it to the relay's own role or user, which has the tag serverless-ccm-function: relay
+# where variables have {function} in them.
+resource "aws_iam_policy" "relay" {
+  for_each = length(local.relayed) == 0 ? toset([]) : toset(["relay"])
+
+  name   = "${local.prefix}-${each.key}"
+  policy = jsonencode({ Version = "2012-10-17", Statement = local.relay_statements })
+}

@@ -100,6 +100,24 @@ locals {
     ]
   }
 
+  # What a relay may: to invoke the functions of controllers, to read what it follows, and to sign in as functions do.
+  relayed = [for name in keys(local.functions) : name if !contains(["sweep", "ec2-events", "admission"], name)]
+  relay_statements = concat(
+    [{
+      Effect   = "Allow"
+      Action   = "lambda:InvokeFunction"
+      Resource = [for name in local.relayed : "arn:${local.partition}:lambda:${local.region}:${local.account}:function:${local.prefix}-${name}"]
+    }],
+    [for arn in concat(var.clusters_path == null ? [] : [local.clusters_arn], local.stop_switch_path == null ? [] : [local.stops_arn]) : {
+      Effect   = "Allow"
+      Action   = "ssm:GetParametersByPath"
+      Resource = [arn, "${arn}/*"]
+    }],
+    flatten([
+      for name in ["sign-in-secrets", "sign-in-keys", "sign-in-roles", "web-identity"] : local.shared_statements[name] if local.granted[name]
+    ]),
+  )
+
   granted = {
     assume-role     = var.assume_role_arn != null
     cluster         = var.clusters_path != null

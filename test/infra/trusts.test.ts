@@ -170,6 +170,14 @@ describe("what is packaged", () => {
   test.each(OTHERS)("of one cell reaches of another %s by no role", async (_, arnOf) => {
     const { resources } = await cell();
     const roles = Object.keys(resources).filter((name) => resources[name].Type === "AWS::IAM::Role");
+    const relayed = resolveValue(
+      resources["RelayPolicy"].Properties.PolicyDocument.Statement,
+      PLACE,
+      PREFIX,
+    ).flatMap(({ Resource }: Statement) => [Resource].flat().map(String));
+    expect(
+      relayed.filter((pattern: string) => fits(pattern.replaceAll(ASKING, "relay"), arnOf("other"))),
+    ).toEqual([]);
     const reached = (stage: string): string[] =>
       roles.filter((role) => {
         const [{ Value: name }] = resources[role].Properties.Tags;

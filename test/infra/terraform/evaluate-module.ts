@@ -33,6 +33,7 @@ export interface Evaluated {
   readonly trustPolicy: Policy;
   readonly queuePolicies: Readonly<Record<"failures" | "dead_letters", Policy>>;
   readonly shared: Readonly<Record<string, readonly Statement[]>>;
+  readonly relayStatements: readonly Statement[];
   readonly attachments: Readonly<Record<string, { readonly policy: string; readonly function: string }>>;
 }
 interface Policy {
@@ -109,6 +110,7 @@ const OUTPUT = {
       sessions: `\${local.sessions}`,
       trustPolicy: `\${local.trust_policy}`,
       queuePolicies: `\${local.queue_policies}`,
+      relayStatements: `\${local.relay_statements}`,
       attachments: `\${local.attachments}`,
     },
   },

@@ -172,6 +172,15 @@ await describeWithTerraform("the Terraform module", (program) => {
     }
   });
 
+  test.each(each)("grants the relay what serverless.yml grants it for $parameters", (row) => {
+    const { prefix, relayStatements } = row.module();
+    const { PolicyDocument, Roles, Users, Groups } = row.stack().resources["RelayPolicy"].Properties;
+    expect(canonical(relayStatements)).toEqual(
+      canonical(resolveValue(PolicyDocument.Statement, row.place, prefix)),
+    );
+    expect([Roles, Users, Groups]).toEqual([undefined, undefined, undefined]);
+  });
+
   test.each(each)("has the session roles of serverless.yml for $parameters", ({ module, stack, place }) => {
     const { prefix, statements, sessions } = module();
     const { resources } = stack();

@@ -92,6 +92,10 @@ const MADE_OF: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     for_each: `\${local.sessions}`,
     role: `\${aws_iam_role.function[each.key].name}`,
   },
+  "aws_iam_policy.relay": {
+    for_each: `\${length(local.relayed) == 0 ? toset([]) : toset(["relay"])}`,
+    policy: `\${jsonencode({Version = "2012-10-17", Statement = local.relay_statements})}`,
+  },
   "aws_iam_role_policy_attachment.shared": { for_each: `\${local.attachments}` },
   "aws_sqs_queue_policy.failures": { policy: `\${jsonencode(local.queue_policies.failures)}` },
   "aws_sqs_queue_policy.dead_letters": { policy: `\${jsonencode(local.queue_policies.dead_letters)}` },
