@@ -61,7 +61,7 @@ export function judgeBy({ trustsEntries, networks }: AddressRules): JudgeAddress
 }
 
 function formsOf(address: string): readonly string[] {
-  const plain = address.replace(/%.*$/, "");
+  const plain = address.replace(/%.*$/s, "");
   const embedded = embeddedIpv4(plain);
   if (embedded === undefined) return [plain];
   // An IPv4 address that is merely written as IPv6 is the IPv4 address.

@@ -28,10 +28,13 @@ export function embeddedIpv4(address: string): EmbeddedIpv4 | undefined {
 /** The eight groups of an IPv6 address without a zone; undefined where it is none. */
 export function groupsOf(address: string): readonly number[] | undefined {
   if (!isIPv6(address) || address.includes("%")) return undefined;
-  const hexadecimal = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...bytes: string[]) => {
-    const [a = 0, b = 0, c = 0, d = 0] = bytes.slice(0, 4).map(Number);
-    return `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
-  });
+  const hexadecimal = address.replace(
+    /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/,
+    (_, ...bytes: string[]) => {
+      const [a = 0, b = 0, c = 0, d = 0] = bytes.slice(0, 4).map(Number);
+      return `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
+    },
+  );
   const [head = "", tail] = hexadecimal.split("::");
   const [before, after] = [head, tail ?? ""].map((part) => (part === "" ? [] : part.split(":")));
   const zeros = tail === undefined ? 0 : 8 - (before?.length ?? 0) - (after?.length ?? 0);

@@ -38,6 +38,22 @@ export function parseYaml(text: string): ParsedYaml {
   }
 }
 
+/** Far more than a kubeconfig of a hundred clusters has. */
+const MAX_TOKENS = 20_000;
+
+/**
+ * Whether text is more YAML than an API server's or a tenant's document of ours ever is. Ask before `parseYaml` where others write the
+ * text: the parser takes time in proportion to the square of the number of brackets and quotes, minutes for half a megabyte of them.
+ */
+export function isTooMuchYaml(text: string): boolean {
+  let tokens = 0;
+  for (const _ of new yaml.Lexer().lex(text)) {
+    tokens += 1;
+    if (tokens > MAX_TOKENS) return true;
+  }
+  return false;
+}
+
 const WORDS: Readonly<Partial<Record<yaml.ErrorCode, string>>> = {
   TAB_AS_INDENT: "a tab; YAML is indented with spaces alone",
   DUPLICATE_KEY: "a key that stands here twice; keys of a mapping are unique",

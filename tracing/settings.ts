@@ -55,7 +55,7 @@ export function readTracingSettings(environment: Environment, service: string): 
 function urlOf(environment: Environment): URL | undefined {
   const traces = environment["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
   const general = environment["OTEL_EXPORTER_OTLP_ENDPOINT"] ?? "";
-  const text = traces || `${general.replace(/\/+$/, "")}/v1/traces`;
+  const text = traces || `${general.replace(/(?<!\/)\/+$/, "")}/v1/traces`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   return url !== undefined && /^https?:$/.test(url.protocol) ? url : undefined;
 }

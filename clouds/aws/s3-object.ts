@@ -108,6 +108,6 @@ interface Place {
 /** AWS has a host for each bucket; what stands in for it has a path. */
 function urlOf(bucket: string, key: string, { domain, isFips, endpoint }: Place): URL {
   const path = key.split("/").map(encodeURIComponent).join("/");
-  if (endpoint !== undefined) return new URL(`${endpoint.replace(/\/+$/, "")}/${bucket}/${path}`);
+  if (endpoint !== undefined) return new URL(`${endpoint.replace(/(?<!\/)\/+$/, "")}/${bucket}/${path}`);
   return new URL(`https://${bucket}.s3${isFips ? "-fips" : ""}.${domain}/${path}`);
 }

@@ -40,7 +40,7 @@ export interface HttpLimits {
 /** A client of the server at `baseURL`; a path there is kept before the path of each request. */
 export function createHttpClient(baseURL: string, limits: HttpLimits = {}): HttpClient {
   const { timeoutMs = 10_000, maxBodyBytes = 16 * 1024 * 1024, maxConnections = 4, authority } = limits;
-  const base = baseURL.replace(/\/+$/, "");
+  const base = baseURL.replace(/(?<!\/)\/+$/, "");
   const isTls = base.startsWith("https:");
   const agentOptions = { keepAlive: true, maxSockets: maxConnections, maxFreeSockets: maxConnections };
   const agent = isTls ? new HttpsAgent({ ...agentOptions, ca: authority }) : new HttpAgent(agentOptions);

@@ -18,7 +18,7 @@ export function passphraseIn(text: string): string | undefined {
 /** A scalar of YAML on one line. */
 function unquoted(value: string): string {
   if (/^'.*'$/.test(value)) return value.slice(1, -1).replaceAll("''", "'");
-  if (!/^".*"$/.test(value)) return value.replace(/\s+#.*$/, "");
+  if (!/^".*"$/.test(value)) return value.replace(/(?<!\s)\s+#.*$/s, "");
   try {
     return String(JSON.parse(value));
   } catch {

@@ -40,7 +40,7 @@ const NOVA_MICROVERSION = "2.47";
 export function createApis(parts: ApisParts): Apis {
   const { config, auth, ca, budget, userAgent, sleep, now, wallClock, random } = parts;
   const common = { budget, readError, userAgent, sleep, wallClock, random };
-  const keystone = createHttpClient(config["auth-url"].replace(/\/+$/, "").replace(/\/v3$/, ""), {
+  const keystone = createHttpClient(config["auth-url"].replace(/(?<!\/)\/+$/, "").replace(/\/v3$/, ""), {
     authority: ca,
   });
   const sessions: Sessions = createSessions({

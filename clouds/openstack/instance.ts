@@ -49,7 +49,7 @@ function chooseType(flavor: Server["flavor"]): string | undefined {
 
 /** What a label can hold of a text, as the stock controller makes it. */
 function labelValueOf(text: string): string {
-  const trim = (value: string): string => value.replace(/^[-_.]+|[-_.]+$/g, "");
+  const trim = (value: string): string => value.replace(/^[-_.]+|(?<![-_.])[-_.]+$/g, "");
   return trim(trim(text.replace(/[^-A-Za-z0-9_.]+/g, "-")).slice(0, 63));
 }
 

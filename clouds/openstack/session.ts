@@ -167,7 +167,7 @@ function endpointOf(
     return { kind: "fault", fault: { code: "Denied", key: "region", message } };
   }
   const url = BaseURL.safeParse(found.url);
-  if (url.success) return ok(found.url.replace(/\/+$/, "").replace(/\/v2\.0$/, ""));
+  if (url.success) return ok(found.url.replace(/(?<!\/)\/+$/, "").replace(/\/v2\.0$/, ""));
   return fault(
     "Denied",
     `the ${type} endpoint of the catalogue cannot be used: ${url.error.issues[0]?.message}`,

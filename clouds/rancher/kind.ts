@@ -98,7 +98,7 @@ export const rancher = cloudKind({
     const url = server?.url ?? cattle?.url;
     if (url === undefined) return undefined;
     return {
-      place: `server ${new URL(url).href.replace(/\/+$/, "")}`,
+      place: `server ${new URL(url).href.replace(/(?<!\/)\/+$/, "")}`,
       isPlaceCertain: true,
       marks: [server === undefined ? "environment" : `cluster ${server.namespace}/${server.cluster}`],
       network: undefined,

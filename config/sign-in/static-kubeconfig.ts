@@ -6,7 +6,7 @@ import { isServerName } from "#config/cluster.ts";
 import { jwtEnd } from "#config/sign-in/jwt-end.ts";
 import type { KubeconfigPower } from "#config/sign-in/kinds.ts";
 import { type Material, pairReading, refuseEnded } from "#config/sign-in/material.ts";
-import { parseYaml } from "#config/yaml-text.ts";
+import { isTooMuchYaml, parseYaml } from "#config/yaml-text.ts";
 
 /** Which kubeconfig is read, and what it may ask for. */
 export interface StaticKubeconfig {
@@ -100,6 +100,8 @@ function contextOf(
   wanted: string | undefined,
   where: string,
 ): { readonly cluster: ClusterPart; readonly user: UserPart } {
+  if (isTooMuchYaml(written))
+    throw new SecretError("SecretInvalid", `${where} is larger than any kubeconfig`);
   const yaml = parseYaml(written);
   const parsed = yaml.kind === "value" ? Kubeconfig.safeParse(yaml.value) : undefined;
   if (parsed?.success !== true)
@@ -162,7 +164,7 @@ function isSame(one: string, other: string): boolean {
 
 function canonical(server: string): string {
   const { origin, pathname } = new URL(server);
-  return `${origin}${pathname.replace(/\/+$/, "")}`;
+  return `${origin}${pathname.replace(/(?<!\/)\/+$/, "")}`;
 }
 
 function pemOf(base64: string | undefined): string | undefined {

@@ -82,7 +82,7 @@ export function eventName(event: ObjectEvent, now: Date): string {
   const key = keyOf(event, now);
   const { kind, name } = aboutOf(event);
   const named = limitOnKind(event.event.reason, kind) === undefined ? name : kind.toLowerCase();
-  const prefix = named.slice(0, MAX_NAME - key.length - 1).replace(/[^a-z0-9]+$/, "");
+  const prefix = named.slice(0, MAX_NAME - key.length - 1).replace(/(?<![^a-z0-9])[^a-z0-9]+$/, "");
   return `${prefix}.${key}`;
 }
 

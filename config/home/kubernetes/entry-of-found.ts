@@ -5,7 +5,7 @@ import type { EntryDefaults } from "#config/home/kubernetes/entry-defaults.ts";
 import type { FoundCluster, SecretKey } from "#config/home/kubernetes/found-cluster.ts";
 import { isOwnershipByName } from "#config/ownership.ts";
 import type { SignIn } from "#config/sign-in/kinds.ts";
-import { parseYaml } from "#config/yaml-text.ts";
+import { isTooMuchYaml, parseYaml } from "#config/yaml-text.ts";
 import { ClusterName } from "#core/event.ts";
 import { pathOf } from "#core/faults.ts";
 import { FUNCTION_IDENTITIES } from "#core/identities.ts";
@@ -83,6 +83,10 @@ function entryOfText(
   if (!readsEntriesInSecrets) {
     const name = defaultName(found);
     return { name, faults: [placed({ path: "", message: ENTRIES_ARE_OFF }, name, found)] };
+  }
+  if (isTooMuchYaml(text)) {
+    const name = defaultName(found);
+    return { name, faults: [placed({ path: "", message: "is larger than any entry" }, name, found)] };
   }
   const management = { home, namespace: found.namespace };
   const check = (cluster: Cluster) => findRefusedReferences(cluster, { allowedSecrets, management });

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { parseYaml } from "#config/yaml-text.ts";
+import { isTooMuchYaml, parseYaml } from "#config/yaml-text.ts";
 
 /** What a kubeconfig in a Secret comes to; it holds an administrator's credentials, and is never kept longer than a request takes. */
 export interface WrittenKubeconfig {
@@ -67,7 +67,8 @@ const MAX_CHARACTERS = 512 * 1024;
  * names is read, and a server that is not verified is none.
  */
 export function parseKubeconfig(written: string): ParsedKubeconfig {
-  if (written.length > MAX_CHARACTERS) return fault("is larger than any kubeconfig");
+  if (written.length > MAX_CHARACTERS || isTooMuchYaml(written))
+    return fault("is larger than any kubeconfig");
   const yaml = parseYaml(written);
   const parsed = yaml.kind === "value" ? Kubeconfig.safeParse(yaml.value) : undefined;
   if (parsed?.success !== true) return fault("is no kubeconfig: clusters, users and contexts are expected");
@@ -91,7 +92,7 @@ export function parseKubeconfig(written: string): ParsedKubeconfig {
   return {
     kind: "kubeconfig",
     kubeconfig: {
-      server: server.replace(/\/+$/, ""),
+      server: server.replace(/(?<!\/)\/+$/, ""),
       certificateAuthorityData: stringOf(cluster["certificate-authority-data"]),
       tlsServerName: stringOf(cluster["tls-server-name"]),
       credentials,
