@@ -74,13 +74,25 @@ export async function guard(
   }
   const read = await readNow(progress.object, context);
   if (read.kind === "stop") return read.stop;
+  if (context.monotonicMs() - read.askedMs > FRESH_MS) return OUTDATED;
   const content =
     action.precondition.content === undefined ? undefined : context.controller.contentHash?.(read.object);
   const difference = guardOf({ raw: read.raw, content }, action.precondition);
   if (difference !== undefined) return conflict(difference);
-  progress.guarded = { precondition: action.precondition, atMs: nowMs };
+  progress.guarded = { precondition: action.precondition, atMs: read.askedMs };
   return undefined;
 }
+
+/** What an answer that took longer says is too old for an action to be carried out on. */
+const FRESH_MS = 5_000;
+const OUTDATED: Stop = {
+  kind: "retry",
+  because: {
+    code: "Unavailable",
+    message: `the API server took more than ${FRESH_MS / 1_000} s to answer: the object may have changed since`,
+  },
+  afterSeconds: 2,
+};
 
 /** Looks for what must not be there: only the API server's own word that there is no such object lets the action be carried out. */
 async function guardAbsence(
@@ -114,16 +126,19 @@ async function guardAbsence(
 /** Nobody waits for what is not carried out for want of an answer: it is cleared away some time. */
 const ABSENCE_WAIT_SECONDS = 30;
 
+/** An object as it was at some time after `askedMs`, of the monotonic clock. */
+type FreshRead = Extract<ObjectRead<ApiObject>, { kind: "object" }> & { readonly askedMs: number };
+
 /** Reads the object as it is now, in its turn. */
 export async function readNow(
   { metadata }: ApiObject,
   context: ApplyContext,
-): Promise<
-  Extract<ObjectRead<ApiObject>, { kind: "object" }> | { readonly kind: "stop"; readonly stop: Stop }
-> {
+): Promise<FreshRead | { readonly kind: "stop"; readonly stop: Stop }> {
   const { controller, transport } = context;
+  let askedMs = 0;
   const read = await throughGate("front", context, (): Promise<ObjectRead<ApiObject>> => {
     context.usage.reads += 1;
+    askedMs = context.monotonicMs();
     return readObject(
       transport,
       controller.resource,
@@ -132,7 +147,8 @@ export async function readNow(
       context.giveUp,
     );
   });
-  if (read.kind === "stop" || read.kind === "object") return read;
+  if (read.kind === "stop") return read;
+  if (read.kind === "object") return { ...read, askedMs };
   return { kind: "stop", stop: failed(read, { metadata }, context) };
 }
 

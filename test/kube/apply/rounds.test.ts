@@ -43,8 +43,8 @@ function due(about: Node, code: string, events: readonly (typeof FIRST)[] = []) 
 }
 
 describe("an action of the cloud", () => {
-  /** Carries two actions out on a node whose content is its label `edit`; the first takes so many milliseconds. */
-  async function carryTwo(tookMs: number, edit: boolean) {
+  /** Carries two actions out on a node whose content is its label `edit`; the first takes so many milliseconds, as does each read. */
+  async function carryTwo(tookMs: number, edit: boolean, readMs = 0) {
     const node = await join();
     const contentHash = (object: Node) => object.metadata.labels?.["edit"] ?? "none";
     const guarded = (target: string): CloudAction => {
@@ -54,7 +54,14 @@ describe("an action of the cloud", () => {
     let nowMs = 0;
     const acted: string[] = [];
     const applied = await applyDecisions({
-      transport: cluster.functions,
+      transport: {
+        ...cluster.functions,
+        async send(request) {
+          const answer = await cluster.functions.send(request);
+          if (request.method === "GET") nowMs += readMs;
+          return answer;
+        },
+      },
       controller: { ...nodeController, contentHash } as unknown as typeof nodeController,
       items: [{ index: 0, object: node, decision: act(node, [guarded("a"), guarded("b")]), said: undefined }],
       decide: { again: (object) => due(object as Node, "Again"), next: () => undefined },
@@ -83,6 +90,20 @@ describe("an action of the cloud", () => {
     const { acted, applied } = await carryTwo(999, false);
     expect(acted).toEqual(["a", "b"]);
     expect(applied.usage).toMatchObject({ reads: 1 });
+  });
+
+  it("is not carried out on what the API server took more than five seconds to answer", async () => {
+    const { acted, applied } = await carryTwo(0, false, 5_001);
+    expect(acted).toEqual([]);
+    expect(applied.objects).toMatchObject([
+      { outcome: "retry", because: { code: "Unavailable" }, afterSeconds: 2 },
+    ]);
+  });
+
+  it("is carried out on what the API server took five seconds to answer", async () => {
+    const { acted, applied } = await carryTwo(0, false, 5_000);
+    expect(acted).toEqual(["a", "b"]);
+    expect(applied.usage).toMatchObject({ reads: 2 });
   });
 
   it("is carried out after a second where the content is the same", async () => {
