@@ -5,6 +5,7 @@ import { KubeconfigError } from "#cli/kubeconfig-error.ts";
 import { OWN_KUBECONFIG } from "#cli/kubeconfig-trust.ts";
 import { loadKubeconfig } from "#cli/load-kubeconfig.ts";
 import { readAllowedSecrets } from "#cli/management-cluster.ts";
+import { createParameterEntry } from "#cli/parameter-entries.ts";
 import { readCloud } from "#cli/settings.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { findCloudKind } from "#clouds/kinds.ts";
@@ -90,16 +91,7 @@ async function writeTo(home: string, name: string, entry: object, text: string):
       'is not written to; make a Secret there with the label serverless-ccm.io/cluster: "true", and the kubeconfig under `kubeconfig`';
     throw new ConfigurationError([{ name: home, message }]);
   }
-  const { createParameterWriter } = await import("#clouds/aws/write-parameters.ts");
-  try {
-    await createParameterWriter().put(`${path}${name}`, text, false);
-  } catch (error) {
-    const isThere = error instanceof Error && error.name === "ParameterAlreadyExists";
-    const message = isThere
-      ? "is there already; nothing was written"
-      : `cannot be written: ${messageOf(error)}`;
-    throw new ConfigurationError([{ name: `ssm:${path}${name}`, message }]);
-  }
+  await createParameterEntry(path, name, text);
 }
 
 async function writeToFile(file: string, entry: object): Promise<void> {

@@ -10,7 +10,7 @@ import {
   readEntryDefaults,
 } from "#config/home/kubernetes/entry-defaults.ts";
 import { ANNOTATED, type EntryOfFoundOptions } from "#config/home/kubernetes/entry-of-found.ts";
-import { kubernetesHome } from "#config/home/kubernetes/kubernetes-home.ts";
+import { type KubernetesHomeOptions, kubernetesHome } from "#config/home/kubernetes/kubernetes-home.ts";
 import { openHome } from "#config/home/open-home.ts";
 import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
 import { nearest } from "#core/nearest.ts";
@@ -51,13 +51,29 @@ export async function openAnyHome(
   faults: ConfigurationFault[],
   environment: Environment = process.env,
 ): Promise<ClusterHome> {
+  const entries = await readHomeSettings(flags, faults, environment);
+  return openHome(reference, entries.allowedSecrets, (further) => {
+    const options = managementOptions(further, entries);
+    return options && kubernetesHome(options);
+  });
+}
+
+/** What flags say of entries that others than the operator write. */
+type HomeSettings = Omit<EntryOfFoundOptions, "home"> & { readonly allowedSecrets: AllowedSecrets };
+
+/** Reads it; every fault goes to `faults`. */
+export async function readHomeSettings(
+  flags: HomeSettingFlags,
+  faults: ConfigurationFault[],
+  environment: Environment,
+): Promise<HomeSettings> {
   const { clusterDefaults: file, entriesInSecrets: readsEntriesInSecrets } = flags;
-  const defaults = file === undefined ? NO_DEFAULTS : await readDefaults(file, faults);
-  const allowedSecrets = readAllowedSecrets(flags.allowedSecrets, environment, faults);
-  const annotations = readAnnotations(flags.clusterAnnotations, faults);
-  return openHome(reference, allowedSecrets, (further) =>
-    openManagementCluster(further, { defaults, annotations, readsEntriesInSecrets, allowedSecrets }),
-  );
+  return {
+    defaults: file === undefined ? NO_DEFAULTS : await readDefaults(file, faults),
+    annotations: readAnnotations(flags.clusterAnnotations, faults),
+    readsEntriesInSecrets,
+    allowedSecrets: readAllowedSecrets(flags.allowedSecrets, environment, faults),
+  };
 }
 
 /** Reads which secrets the entries of a home may name: the flag, or ALLOWED_SECRETS of the environment. */
@@ -97,14 +113,15 @@ async function readDefaults(file: string, faults: ConfigurationFault[]): Promise
   }
 }
 
-function openManagementCluster(
+/** What the clusters of a management cluster are read with; undefined where the reference names none. */
+export function managementOptions(
   reference: string,
-  entries: Omit<EntryOfFoundOptions, "home">,
-): ClusterHome | undefined {
+  entries: HomeSettings,
+): KubernetesHomeOptions | undefined {
   const parsed = parseManagementReference(reference);
   if (parsed === undefined) return undefined;
   const { namespace } = parsed;
-  return kubernetesHome({ reference, namespace, ...entries, connect: () => connectManagement(reference) });
+  return { reference, namespace, ...entries, connect: () => connectManagement(reference) };
 }
 
 /** The namespace of this process's pod, where the reference means the cluster around it; undefined where that cannot be told. */

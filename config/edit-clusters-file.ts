@@ -3,7 +3,14 @@ import { open, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import * as yaml from "yaml";
-import { type ClustersFile, parseClustersFile } from "#config/clusters-file.ts";
+import type { Cluster } from "#config/cluster.ts";
+import {
+  type ClustersFile,
+  isFaulty,
+  parseClustersFile,
+  parseEntryDocument,
+  sentenceOf,
+} from "#config/clusters-file.ts";
 import { readClustersText } from "#config/read-clusters-file.ts";
 
 /** A change to a clusters file as text, or why it takes a person. */
@@ -22,12 +29,34 @@ export function withDryRun(before: string, file: string, name: string, dryRun: b
   const cluster = clusters.find((each) => each.name === name);
   if (cluster === undefined) return refused(`${file} has no usable entry of the name ${name}`);
   if (cluster.policies.dryRun === dryRun) return { kind: "same" };
-  const after = editedText(before, name, dryRun);
+  const after = editedText(before, (document) => entryIn(document, name), dryRun);
   if (after === undefined || !isThatAlone(before, after, file, name, dryRun))
     return refused(
       `set policies.dryRun of ${name} to ${dryRun} by hand: it shares what is written with others`,
     );
   return { kind: "edited", before, after };
+}
+
+/** Sets `policies.dryRun` of an entry that stands by itself, in a document of its own; refused where it cannot be used. */
+export function withDryRunInEntry(before: string, document: string, name: string, dryRun: boolean): Edited {
+  const was = parseEntryDocument({ document, name, text: before });
+  if (isFaulty(was)) return refused(sentenceOf(document, was.faults));
+  if (was.policies.dryRun === dryRun) return { kind: "same" };
+  const after = editedText(before, ({ contents }) => contents, dryRun);
+  const is = after === undefined ? undefined : parseEntryDocument({ document, name, text: after });
+  if (
+    after === undefined ||
+    is === undefined ||
+    isFaulty(is) ||
+    !isDeepStrictEqual(dryRunSet(was, dryRun), dryRunSet(is))
+  )
+    return refused(`set policies.dryRun of ${document} to ${dryRun} by hand: it cannot be changed alone`);
+  return { kind: "edited", before, after };
+}
+
+/** A cluster but for its hash, which is of what is written. */
+function dryRunSet({ hash: _, ...cluster }: Cluster, dryRun = cluster.policies.dryRun): object {
+  return { ...cluster, policies: { ...cluster.policies, dryRun } };
 }
 
 /** Takes one entry out, and touches nothing else. Refused where anything else of the file would change with it. */
@@ -103,11 +132,19 @@ function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-function editedText(text: string, name: string, dryRun: boolean): string | undefined {
-  const document = yaml.parseDocument(text);
+function entryIn(document: yaml.Document, name: string): unknown {
   const clusters = document.get("clusters");
   if (!yaml.isSeq(clusters)) return undefined;
-  const entry = clusters.items.find((item) => yaml.isMap(item) && item.get("name") === name);
+  return clusters.items.find((item) => yaml.isMap(item) && item.get("name") === name);
+}
+
+function editedText(
+  text: string,
+  find: (document: yaml.Document) => unknown,
+  dryRun: boolean,
+): string | undefined {
+  const document = yaml.parseDocument(text);
+  const entry = find(document);
   if (!yaml.isMap(entry)) return undefined;
   const present = entry.getIn(["policies", "dryRun"], true);
   if (yaml.isScalar(present) && present.range) {

@@ -1,13 +1,14 @@
 import { FoundFaults } from "#cli/clusters.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { endingSignal } from "#cli/ending-signal.ts";
+import { type ActOnCluster, actOnEveryCluster, summarizeClusters } from "#cli/every-cluster.ts";
 import { findOthers } from "#cli/find-others.ts";
 import { describeNodeSecurityGroups } from "#cli/handover/node-security-groups.ts";
 import { describeServicesBeyondLimit, findSharedWork, listOneAtATime } from "#cli/handover/one-at-a-time.ts";
 import { type OurSide, planOurSide } from "#cli/handover/our-side.ts";
 import { type Direction, linesOfHandover, verdictOn } from "#cli/handover/verdict.ts";
 import { watchHandover } from "#cli/handover/watch-handover.ts";
-import { type ReachFlags, reachCluster } from "#cli/reach-cluster.ts";
+import { type ReachableCluster, type ReachFlags, reachCluster } from "#cli/reach-cluster.ts";
 import { type DurationRange, readDuration } from "#cli/read-duration.ts";
 import { type Cluster, settingsOf } from "#config/cluster.ts";
 import { flagWithout, handedOver } from "#core/handover.ts";
@@ -28,6 +29,8 @@ export interface HandoverFlags extends ReachFlags {
   readonly dryRun?: boolean | undefined;
   /** A hand-back although the other controller is not seen to be there; either although it may run what must not run twice. */
   readonly anyway?: boolean | undefined;
+  /** All clusters of the home. */
+  readonly all?: boolean | undefined;
 }
 
 type Write = (line: string) => void;
@@ -35,7 +38,8 @@ type Write = (line: string) => void;
 /**
  * Hands the nodes of one cluster over to this controller, or back: says what is going to happen, changes our side, says what to change
  * on theirs, and watches that no node is left without somebody who looks after it. Whatever it is ended at, both or one of the two
- * are at work; the same command goes on from there. Throws `FoundFaults` where something was left undone.
+ * are at work; the same command goes on from there. With `all` it does so in every cluster, begins no further one after a node was left
+ * alone, and writes a summary. Throws `FoundFaults` where something was left undone.
  */
 export async function handover(
   direction: Direction,
@@ -44,28 +48,61 @@ export async function handover(
   write: Write,
 ): Promise<void> {
   const forMs = readFor(flags.for);
+  if (flags.all === true) {
+    const act: ActOnCluster = (reached, tell, fleet) =>
+      handOver({ direction, reached, flags, forMs, write: tell, onLeftUndone: fleet.halt });
+    const outcomes = await actOnEveryCluster(name, flags, act, { write, noCloud: true });
+    return summarizeClusters(outcomes, write);
+  }
   const reached = await reachCluster(name, flags, process.env, { noCloud: true });
-  const { cluster } = reached;
   try {
-    const transport = await reached.api("relay");
-    const others = await findOthers(cluster, transport, AbortSignal.timeout(READ_TIMEOUT_MS), write);
-    if (others.length === 0) write("other: no other cloud-controller-manager shows here");
-    const theirFlag = direction === "over" ? flagWithout(controllersOf(cluster)) : "--controllers=*";
-    const ours = await planOurSide(cluster.name, flags, process.env, direction === "back");
-    if (ours.kind === "refused")
-      throw new ConfigurationError([{ name: `cluster ${cluster.name}`, message: ours.because }]);
-    for (const line of planOf(direction, cluster, ours, theirFlag, forMs)) write(line);
-    if (direction === "back" && flags.anyway !== true) refuseWithoutOther(others);
-    const limited = direction === "over" ? await findBeyondLimit(cluster, transport) : undefined;
-    if (limited !== undefined) write(limited);
-    const groups = direction === "over" ? await describeNodeSecurityGroups(cluster) : undefined;
-    if (groups !== undefined) write(groups);
-    const waitsFor = findSharedWork(direction, cluster.controllers, others, flags.anyway === true);
-    if (waitsFor !== undefined) throw new FoundFaults(waitsFor);
-    if (flags.dryRun === true) return;
-    await carryOut({ direction, transport, others, ours, theirFlag, forMs, write });
+    write(await handOver({ direction, reached, flags, forMs, write }));
   } finally {
     await reached.close();
+  }
+}
+
+interface OneHandover {
+  readonly direction: Direction;
+  readonly reached: ReachableCluster;
+  readonly flags: HandoverFlags;
+  readonly forMs: number;
+  readonly write: Write;
+  /** Called where our side was changed, and not all was well from then on. */
+  readonly onLeftUndone?: () => void;
+}
+
+/** Resolves with what it came to, in one line. */
+async function handOver({
+  direction,
+  reached,
+  flags,
+  forMs,
+  write,
+  onLeftUndone,
+}: OneHandover): Promise<string> {
+  const { cluster } = reached;
+  const transport = await reached.api("relay");
+  const others = await findOthers(cluster, transport, AbortSignal.timeout(READ_TIMEOUT_MS), write);
+  if (others.length === 0) write("other: no other cloud-controller-manager shows here");
+  const theirFlag = direction === "over" ? flagWithout(controllersOf(cluster)) : "--controllers=*";
+  const ours = await planOurSide(cluster.name, flags, process.env, direction === "back");
+  if (ours.kind === "refused")
+    throw new ConfigurationError([{ name: `cluster ${cluster.name}`, message: ours.because }]);
+  for (const line of planOf(direction, cluster, ours, theirFlag, forMs)) write(line);
+  if (direction === "back" && flags.anyway !== true) refuseWithoutOther(others);
+  const limited = direction === "over" ? await findBeyondLimit(cluster, transport) : undefined;
+  if (limited !== undefined) write(limited);
+  const groups = direction === "over" ? await describeNodeSecurityGroups(cluster) : undefined;
+  if (groups !== undefined) write(groups);
+  const waitsFor = findSharedWork(direction, cluster.controllers, others, flags.anyway === true);
+  if (waitsFor !== undefined) throw new FoundFaults(waitsFor);
+  if (flags.dryRun === true) return "dry run: nothing was changed";
+  try {
+    return await carryOut({ direction, transport, others, ours, theirFlag, forMs, write });
+  } catch (error) {
+    onLeftUndone?.();
+    throw error;
   }
 }
 
@@ -87,7 +124,7 @@ async function carryOut({
   theirFlag,
   forMs,
   write,
-}: Carry): Promise<void> {
+}: Carry): Promise<string> {
   const ending = endingSignal(undefined);
   const time = setTimeout(() => ending.end(), forMs);
   let begunMs = systemClock.now();
@@ -97,8 +134,8 @@ async function carryOut({
       isOther: (manager) => others.some((other) => other.manager === manager),
       signal: ending.signal,
       async whenBegun() {
-        if (ours.kind === "file") await ours.change();
-        if (ours.kind === "file") write(`done: ours. Now theirs: ${theirFlag}`);
+        if (ours.kind === "change") await ours.change();
+        if (ours.kind === "change") write(`done: ours. Now theirs: ${theirFlag}`);
         write(`watching all nodes for ${forMs / 1_000} s …`);
         time.refresh();
         begunMs = systemClock.now();
@@ -111,7 +148,7 @@ async function carryOut({
         "ended before it was verified; what was changed stays, and both at work on nodes is safe",
       );
     if (verdict.kind === "faults") throw new FoundFaults(verdict.message);
-    write(verdict.message);
+    return verdict.message;
   } finally {
     clearTimeout(time);
     ending.stop();

@@ -5,15 +5,13 @@ import {
   type EntryOfFoundOptions,
   entryOfFound,
 } from "#config/home/kubernetes/entry-of-found.ts";
-import { describedBy, type FoundCluster, Secret } from "#config/home/kubernetes/found-cluster.ts";
+import { describedBy, type FoundCluster, SECRETS, Secret } from "#config/home/kubernetes/found-cluster.ts";
 import type { Found } from "#config/home/kubernetes/sources.ts";
 import type { FoundControlPlane } from "#config/home/kubernetes/tenant-control-plane.ts";
 import { messageOf } from "#core/message-of.ts";
 import { objectPath } from "#core/resources/resource.ts";
 import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
 import type { Transport } from "#kube/client/transport.ts";
-
-const SECRETS = { apiVersion: "v1", name: "secrets" } as const;
 
 /** The entries of all that was found, the oldest object's first. Of several with one name the oldest has it, the others are held. */
 export async function entriesOfFound(
@@ -22,13 +20,7 @@ export async function entriesOfFound(
   options: EntryOfFoundOptions,
   signal?: AbortSignal,
 ): Promise<ClustersFile> {
-  const clusters = await Promise.all(
-    found.map((each) =>
-      each.kind === "cluster" ? each.cluster : clusterOfControlPlane(each.plane, transport, signal),
-    ),
-  );
-  const byAge = clusters.toSorted((a, b) => a.createdAtMs - b.createdAtMs || (a.place < b.place ? -1 : 1));
-  const read = byAge.map((found) => ({ found, entry: entryOfFound(found, options) }));
+  const read = await readFound(found, transport, options, signal);
   const byName = Map.groupBy(read, ({ entry }) => entry.name);
   return clustersFileOf(
     read.map(({ entry, found }) => {
@@ -38,6 +30,22 @@ export async function entriesOfFound(
         : sameName(entry, found, oldest.found.place, (name) => byName.has(name));
     }),
   );
+}
+
+/** What was found, the oldest object's first, each with what its entry comes to by itself. */
+export async function readFound(
+  found: readonly Found[],
+  transport: Transport,
+  options: EntryOfFoundOptions,
+  signal?: AbortSignal,
+): Promise<readonly { readonly found: FoundCluster; readonly entry: Cluster | FaultyEntry }[]> {
+  const clusters = await Promise.all(
+    found.map((each) =>
+      each.kind === "cluster" ? each.cluster : clusterOfControlPlane(each.plane, transport, signal),
+    ),
+  );
+  const byAge = clusters.toSorted((a, b) => a.createdAtMs - b.createdAtMs || (a.place < b.place ? -1 : 1));
+  return byAge.map((found) => ({ found, entry: entryOfFound(found, options) }));
 }
 
 /** It is reported under a name that is nobody else's, so that what is wrong with it is not the other cluster's. */

@@ -24,7 +24,10 @@ export interface EntryOfFoundOptions {
   readonly allowedSecrets?: AllowedSecrets | undefined;
 }
 
-/** The keys of an entry that annotations can give, `serverless-ccm.io/` before each; `controllers` with commas between. */
+/**
+ * The keys of an entry that annotations can give, `serverless-ccm.io/` before each; `controllers` with commas between, `policies.dryRun`
+ * as `true` or `false`.
+ */
 export const ANNOTATED = [
   "name",
   "cloud.provider",
@@ -32,8 +35,9 @@ export const ANNOTATED = [
   "cloud.vpc",
   "cloud.clusterTag",
   "controllers",
+  "policies.dryRun",
 ] as const;
-const PREFIX = "serverless-ccm.io/";
+export const PREFIX = "serverless-ccm.io/";
 
 /** Keys of annotations that count by default: they change nothing of what is the cluster's in the cloud. */
 export const DEFAULT_ANNOTATIONS: readonly string[] = ["name", "controllers"];
@@ -119,6 +123,7 @@ function entryWritten(
       key.startsWith("cloud.") ? [[key.slice("cloud.".length), value]] : [],
     ),
   );
+  const dryRun = annotated.get("policies.dryRun");
   const controllers = annotated
     .get("controllers")
     ?.split(/[\s,]+/)
@@ -132,9 +137,15 @@ function entryWritten(
     ...(tlsServerName === undefined ? {} : { tlsServerName }),
     cloud: { ...Object(cloud), ...annotatedCloud },
     ...(controllers === undefined ? {} : { controllers }),
+    ...(dryRun === undefined
+      ? {}
+      : { policies: { ...Object(others["policies"]), dryRun: BOOLEANS[dryRun] ?? dryRun } }),
     signIn: { ...mintedSignIns(home, secret, Object(signIn)), ...Object(signIn) },
   };
 }
+
+/** Whatever else an annotation says is refused with the entry. */
+const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, false: false };
 
 /** A token of its own for everybody who has no other way to sign in; one for all functions is as good as one for each. */
 function mintedSignIns(home: string, secret: SecretKey, given: object): Readonly<Record<string, SignIn>> {

@@ -1,10 +1,13 @@
 import * as z from "zod";
 import { parseKubeconfig } from "#config/home/kubernetes/written-kubeconfig.ts";
+import { objectPath } from "#core/resources/resource.ts";
 
 /** A cluster that an object of the management cluster describes. Nothing that could sign in anywhere is among it. */
 export interface FoundCluster {
   /** The object, for messages. */
   readonly place: string;
+  /** The object's path at the API server. */
+  readonly path: string;
   readonly namespace: string;
   /** The cluster's own name in its namespace. */
   readonly ownName: string;
@@ -73,8 +76,7 @@ export function clusterOfLabelledSecret(object: unknown): FoundCluster | undefin
   const secret = Secret.safeParse(object).data;
   if (secret === undefined) return undefined;
   const { name, namespace, annotations, creationTimestamp: createdAtMs } = secret.metadata;
-  const place = `secret ${namespace}/${name}`;
-  const found = { place, namespace, ownName: name, createdAtMs, annotations };
+  const found = { ...placeOfSecret(secret), namespace, ownName: name, createdAtMs, annotations };
   const entry = secret.data["entry"];
   if (entry !== undefined) return { ...found, described: { kind: "entry", text: decoded(entry) } };
   const key = KUBECONFIG_KEYS.find((each) => secret.data[each] !== undefined);
@@ -93,8 +95,15 @@ export function clusterOfCapiSecret(object: unknown): FoundCluster | undefined {
   const { name, namespace, annotations, labels, creationTimestamp: createdAtMs } = secret.metadata;
   // Beside it there are the authority's key and others that are nobody's business; a label of ours makes it ours already.
   if (name !== `${ownName}-kubeconfig` || labels[CLUSTER_LABEL] !== undefined) return undefined;
-  const place = `secret ${namespace}/${name}`;
-  return { place, namespace, ownName, createdAtMs, annotations, described: describedBy(secret, "value") };
+  const described = describedBy(secret, "value");
+  return { ...placeOfSecret(secret), namespace, ownName, createdAtMs, annotations, described };
+}
+
+/** Secrets of the management cluster. */
+export const SECRETS = { apiVersion: "v1", name: "secrets" } as const;
+
+function placeOfSecret({ metadata: { name, namespace } }: Secret): Pick<FoundCluster, "place" | "path"> {
+  return { place: `secret ${namespace}/${name}`, path: objectPath(SECRETS, { namespace, name }) };
 }
 
 /** What a Secret with a kubeconfig says of its cluster: where it is and how it is known, and where the rest stands. */

@@ -43,8 +43,9 @@ export function kubernetesHome(options: KubernetesHomeOptions): ClusterHome {
       throw unreadable(reference, messageOf(error), error);
     });
     try {
-      const found = await Promise.all(sources.map((source) => list(source, transport, within, reference)));
-      return hold(await entriesOfFound(found.flat(), transport, entries, within));
+      return hold(
+        await entriesOfFound(await listFound(options, transport, within), transport, entries, within),
+      );
     } finally {
       await transport.close();
     }
@@ -62,6 +63,16 @@ export function kubernetesHome(options: KubernetesHomeOptions): ClusterHome {
       }),
     byName: () => clustersByName(reference, read, now),
   };
+}
+
+/** Lists whatever objects of a management cluster clusters are found by; rejects with `ClustersFileError`. */
+export async function listFound(
+  { reference, namespace }: Pick<KubernetesHomeOptions, "reference" | "namespace">,
+  transport: Transport,
+  signal: AbortSignal,
+): Promise<readonly Found[]> {
+  const found = sourcesIn(namespace).map((source) => list(source, transport, signal, reference));
+  return (await Promise.all(found)).flat();
 }
 
 /** The error of a management cluster that does not answer as it should. */

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { CAPI_LABEL, CreationTime, type SecretKey } from "#config/home/kubernetes/found-cluster.ts";
+import { objectPath } from "#core/resources/resource.ts";
 
 /** Kamaji's control planes of tenants. */
 export const TENANT_CONTROL_PLANES = {
@@ -31,6 +32,7 @@ const TenantControlPlane = z.object({
 /** A control plane that is there, and where its kubeconfig stands. */
 export interface FoundControlPlane {
   readonly place: string;
+  readonly path: string;
   readonly namespace: string;
   readonly ownName: string;
   readonly createdAtMs: number;
@@ -54,6 +56,7 @@ export function controlPlaneOf(object: unknown): FoundControlPlane | undefined {
   const secret = { namespace, name: secretName, key: KUBECONFIG_KEY };
   return {
     place: `tenantcontrolplane ${namespace}/${name}`,
+    path: objectPath(TENANT_CONTROL_PLANES, { namespace, name }),
     namespace,
     ownName: name,
     createdAtMs: creationTimestamp,

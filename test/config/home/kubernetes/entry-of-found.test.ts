@@ -16,6 +16,7 @@ const SHIPPED: string = parse(readFileSync(MANIFEST, "utf8")).data["cluster-defa
 
 const found = (difference: Partial<FoundCluster> = {}): FoundCluster => ({
   place: "secret team-a/prod-kubeconfig",
+  path: "/api/v1/namespaces/team-a/secrets/prod-kubeconfig",
   namespace: "team-a",
   ownName: "prod",
   createdAtMs: 1_000,
