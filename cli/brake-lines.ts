@@ -74,6 +74,17 @@ export function brakeLines(
   ];
 }
 
+/** The most of it in one line, for a list of clusters. */
+export function brakeInOneLine(
+  { brake, tenMinutes, day, absent }: BrakeSummary,
+  settings: DeletionSettings,
+  now: Date,
+): string {
+  const off = settings.enabled ? "" : "; deletion is off";
+  const counts = `${tenMinutes.deletions} in 10 minutes, ${day.deletions} in 24 hours, ${absent} not found`;
+  return `${brake === undefined ? "not pulled" : pulled(brake, settings, now)}; deletions that count: ${counts}${off}`;
+}
+
 /** A line of a table of two columns. */
 export function line(name: string, words: string): string {
   return `${name.padEnd(12)}${words}`;

@@ -67,18 +67,22 @@ program
   .action(async (flags) => (await import("#cli/demo/demo.ts")).demo(flags));
 
 withFleetBrake(withReach(program.command("brake")))
-  .argument("[cluster]", "its name; needed with a clusters file that has several")
+  .argument("[what]", "show or reset, or the cluster's name (default: show)")
+  .argument("[cluster]", "its name; needed with a clusters file that has several, without --all")
   .summary("what holds back deletion: show, reset")
   .description(
     "Shows what deletion remembers of a cluster: whether the brake is pulled, since when and why.\nEnds with 0, also where there was no brake to reset, and with 1 where the state cannot be used.",
   )
   .option("--reset", "let the brake go; deletions count from anew")
+  .option("--all", "of all clusters, a line each")
   .option("--fleet", "the brake that all clusters share, in place of a cluster's")
   .option("--json", "as one line of JSON")
-  .action(async (name, flags, command: Command) => {
-    if (flags.fleet === true) return (await import("#cli/fleet-brake.ts")).fleetBrake(name, flags, print);
-    const { brake } = await import("#cli/brake.ts");
-    await brake(name, { ...flags, given: givenTo(command) }, print);
+  .action(async (what, name, flags, command: Command) => {
+    const { brake, readBrakeWords } = await import("#cli/brake.ts");
+    const { cluster, reset } = readBrakeWords([what, name], flags.reset === true);
+    const own = { ...flags, reset };
+    if (flags.fleet === true) return (await import("#cli/fleet-brake.ts")).fleetBrake(cluster, own, print);
+    await brake(cluster, { ...own, given: givenTo(command) }, print);
   });
 
 withStopSwitch(withClustersFile(program.command("stop")))
@@ -114,7 +118,7 @@ withStopSwitch(withReach(program.command("doctor")))
 withStopSwitch(withReach(program.command("explain")))
   .argument("<what>", "a node's name; or node or service")
   .argument("[name]", "after node its name, after service NAMESPACE/NAME; else the cluster's name")
-  .argument("[cluster]", "its cluster's; needed with a clusters file that has several")
+  .argument("[cluster]", "its cluster's (default: the one of the clusters file that has it)")
   .summary("what a node or a Service waits for, and what to do")
   .description(
     "Reads a node or a Service and asks the cloud, and says whose it is, what there is, what would be done and why. Writes nothing.\nEnds with 0, and with 1 where there is no such object.",
@@ -193,6 +197,7 @@ withReach(program.command("shadow"))
   )
   .option("--for <duration>", "how long it watches, such as 10m (default: until SIGINT)")
   .option("--once", "compares the nodes that are initialized now, and watches nothing", false)
+  .option("--all", "all clusters, eight at a time, with --once or --for; a summary at the end", false)
   .option("--ignore <code...>", "differences that are known: CODE, or CODE:LABEL")
   .action(async (name, flags, command: Command) => {
     const { shadow } = await import("#cli/shadow/shadow.ts");
@@ -212,6 +217,7 @@ for (const direction of ["over", "back"] as const) {
     )
     .option("--dry-run", "says what would happen, and changes nothing", false)
     .option("--for <duration>", "how long it watches", "60s")
+    .option("--all", "all clusters, eight at a time; a summary at the end", false)
     .option(
       "--anyway",
       "also where the other controller is not seen to be there (handback), or may run Services, routes or tags",

@@ -1,11 +1,12 @@
 import { decideDry } from "#cli/explain/decide-dry.ts";
 import { explanationOf } from "#cli/explain/explanation.ts";
 import { explanationLines } from "#cli/explain/explanation-lines.ts";
+import { reachClusterOf } from "#cli/explain/find-cluster.ts";
 import { readNode } from "#cli/explain/read-node.ts";
 import { explainService } from "#cli/explain/service/explain-service.ts";
 import { serviceLines } from "#cli/explain/service/lines.ts";
 import { explainedBy } from "#cli/explain/subject.ts";
-import { type ReachFlags, reachCluster } from "#cli/reach-cluster.ts";
+import type { ReachFlags } from "#cli/reach-cluster.ts";
 import { readStopStatus } from "#cli/stop-status.ts";
 import type { StopSwitchFlags } from "#cli/stop-switch.ts";
 import type { Environment } from "#clouds/kind.ts";
@@ -21,7 +22,10 @@ export interface ExplainFlags extends ReachFlags, StopSwitchFlags {
 /** Everything together; a function has 30 seconds. */
 const TIMEOUT_MS = 120_000;
 
-/** Writes what a node or a Service waits for, whose business that is, and what would be done; rejects where there is none such. */
+/**
+ * Writes what a node or a Service waits for, whose business that is, and what would be done; rejects where there is none such. Without a
+ * cluster's name it is the one that has the object.
+ */
 export async function explain(
   what: readonly string[],
   flags: ExplainFlags,
@@ -29,7 +33,7 @@ export async function explain(
   environment: Environment = process.env,
 ): Promise<void> {
   const explained = explainedBy(what);
-  const reached = await reachCluster(explained.cluster, flags, environment);
+  const reached = await reachClusterOf(explained, flags, write, environment);
   const { cluster } = reached;
   try {
     const stops = await readStopStatus(cluster.name, flags, environment);

@@ -1,8 +1,9 @@
 import { FoundFaults } from "#cli/clusters.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { endingSignal } from "#cli/ending-signal.ts";
+import { type ActOnCluster, actOnEveryCluster, summarizeClusters } from "#cli/every-cluster.ts";
 import { findOthers } from "#cli/find-others.ts";
-import { type ReachFlags, reachCluster } from "#cli/reach-cluster.ts";
+import { type ReachableCluster, type ReachFlags, reachCluster } from "#cli/reach-cluster.ts";
 import { type DurationRange, readDuration } from "#cli/read-duration.ts";
 import { createInitializations } from "#cli/shadow/initializations.ts";
 import { createJudge } from "#cli/shadow/judge.ts";
@@ -26,20 +27,46 @@ export interface ShadowFlags extends ReachFlags {
   readonly for?: string | undefined;
   readonly once?: boolean | undefined;
   readonly ignore?: readonly string[] | undefined;
+  /** All clusters of the home. */
+  readonly all?: boolean | undefined;
 }
 
 type Write = (line: string) => void;
 
 /**
  * Compares what another cloud-controller-manager does in a cluster with what this one would have done, and writes nothing there.
- * Throws `FoundFaults` where there is a difference, and `ConfigurationError` where there is nobody to compare with, or nothing.
+ * Throws `FoundFaults` where there is a difference, and `ConfigurationError` where there is nobody to compare with, or nothing. With
+ * `all` it compares in every cluster, and writes a summary.
  */
 export async function shadow(name: string | undefined, flags: ShadowFlags, write: Write): Promise<void> {
   const faults: ConfigurationFault[] = [];
   const ignored = (flags.ignore ?? []).flatMap((text) => readIgnored(text, faults));
   const forMs = readFor(flags, faults);
+  if (flags.all === true && flags.once !== true && flags.for === undefined)
+    faults.push({ name: "--all", message: "needs --once, or --for with how long each cluster is watched" });
   if (faults.length > 0) throw new ConfigurationError(faults);
+  if (flags.all === true) {
+    const act: ActOnCluster = (reached, tell) => compare({ reached, flags, ignored, forMs, write: tell });
+    return summarizeClusters(await actOnEveryCluster(name, flags, act, { write }), write);
+  }
   const reached = await reachCluster(name, flags, process.env);
+  try {
+    write(await compare({ reached, flags, ignored, forMs, write }));
+  } finally {
+    await reached.close();
+  }
+}
+
+interface Compared {
+  readonly reached: ReachableCluster;
+  readonly flags: ShadowFlags;
+  readonly ignored: readonly Ignored[];
+  readonly forMs: number | undefined;
+  readonly write: Write;
+}
+
+/** Resolves with what it came to, in one line. */
+async function compare({ reached, flags, ignored, forMs, write }: Compared): Promise<string> {
   const { cluster } = reached;
   const ending = endingSignal(flags.once === true ? undefined : forMs);
   try {
@@ -51,13 +78,12 @@ export async function shadow(name: string | undefined, flags: ShadowFlags, write
       const tally = createTally(ignored, write);
       const judge = createJudge(cluster, cloud);
       await follow({ cluster, transport, judge, tally, signal: ending.signal, isOnce: flags.once === true });
-      conclude(tally, write);
+      return conclude(tally, write);
     } finally {
       await cloud.close();
     }
   } finally {
     ending.stop();
-    await reached.close();
   }
 }
 
@@ -168,7 +194,7 @@ async function follow({ cluster, transport, judge, tally, signal, isOnce }: Foll
   initializations.end();
 }
 
-function conclude(tally: Tally, write: Write): void {
+function conclude(tally: Tally, write: Write): string {
   const lines = tally.summary();
   if (tally.nodes === 0) {
     const message = `nothing was compared: no node was initialized by another controller meanwhile${
@@ -179,5 +205,5 @@ function conclude(tally: Tally, write: Write): void {
   for (const line of lines.slice(1)) write(line);
   const [summary = ""] = lines;
   if (tally.differences > 0) throw new FoundFaults(summary);
-  write(summary);
+  return summary;
 }

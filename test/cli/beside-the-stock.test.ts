@@ -175,6 +175,60 @@ describe("handover", () => {
   });
 });
 
+describe("with --all", () => {
+  const everyCluster = (name: string, ...flags: readonly string[]): Promise<Ended> =>
+    runProgram([name, "--all", "--clusters-file", clustersFile, ...flags]);
+  const twoClusters = (): Promise<void> =>
+    writeFile(clustersFile, clustersText(true) + entryText("tenant-b", true));
+
+  test("handover changes every cluster, and sums up what came of each", async () => {
+    await twoClusters();
+    await joined(1);
+    const planned = await everyCluster("handover", "--dry-run");
+    expect(planned.stdout).toContain("tenant-b: hand-over of cluster tenant-b");
+    expect([planned.stdout.split("\n").slice(-2)[0], planned.code]).toEqual(["2 clusters: 2 ok", 0]);
+    expect(await readFile(clustersFile, "utf8")).toBe(clustersText(true) + entryText("tenant-b", true));
+    const ended = await everyCluster("handover", "--for", "2s");
+    expect([ended.stderr, ended.code]).toEqual(["", 0]);
+    expect(await readFile(clustersFile, "utf8")).toBe(clustersText(false) + entryText("tenant-b", false));
+    expect(ended.stdout).toMatch(/^tenant-b {2}ok {9}no gap; no node joined meanwhile/m);
+  });
+
+  test("handover names the cluster that failed, and an entry that is faulty", async () => {
+    const dead = entryText("tenant-b", true).replace(plane.server, "https://127.0.0.1:1");
+    const faulty = "  - name: tenant-c\n    server: http://x\n";
+    await writeFile(clustersFile, clustersText(true) + dead + faulty);
+    const ended = await everyCluster("handover", "--for", "1s");
+    expect(ended.code).toBe(1);
+    expect(ended.stdout).toMatch(/^tenant-a +ok +no gap/m);
+    expect(ended.stdout).toMatch(/^tenant-b +failed +.*127\.0\.0\.1:1/m);
+    expect(ended.stdout).toMatch(/cluster tenant-c: .* +failed +/);
+    expect(ended.stderr).toMatch(/(\d) clusters: 1 ok, \d failed$/m);
+    const text = await readFile(clustersFile, "utf8");
+    expect(text).toBe(clustersText(false) + dead + faulty);
+  });
+
+  test("shadow compares in every cluster, and ends with 1 where one differs", async () => {
+    await twoClusters();
+    await joined(1, { zone: "zone-b" });
+    const ended = await everyCluster("shadow", "--once");
+    expect(ended.code).toBe(1);
+    expect(ended.stdout).toContain("tenant-b: LabelDiffers  node-1 topology.kubernetes.io/zone");
+    expect(ended.stdout).toMatch(/^tenant-a {2}failed {5}compared 1 node: 2 differences/m);
+    expect(ended.stderr).toContain("2 clusters: 2 failed");
+  });
+
+  test.each([
+    ["shadow", [], "--all: needs --once, or --for"],
+    ["shadow", ["--once", "tenant-a"], "--all: stands beside tenant-a"],
+    ["handback", ["tenant-a"], "--all: stands beside tenant-a"],
+    ["brake", ["tenant-a"], "--all: stands beside tenant-a"],
+  ])("%s %j is refused", async (name, flags, words) => {
+    const ended = await everyCluster(name, ...flags);
+    expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining(words)]);
+  });
+});
+
 describe("handback", () => {
   test("to nobody is refused, and changes nothing", async () => {
     await writeFile(clustersFile, clustersText(false));
@@ -233,8 +287,11 @@ async function joinedSoon(number: number, manager: string): Promise<void> {
 }
 
 function clustersText(dryRun: boolean): string {
-  return `clusters:
-  - name: tenant-a # the only one
+  return `clusters:\n${entryText("tenant-a", dryRun)}`;
+}
+
+function entryText(name: string, dryRun: boolean): string {
+  return `  - name: ${name} # of the east
     server: ${plane.server}
     certificateAuthorityFile: ${plane.certificateAuthorityFile}
     signIn: { relay: { kind: token-file, file: ${plane.tokenFile("relay")} } }
