@@ -1,10 +1,11 @@
 import type { Command } from "commander";
+import { withStockFlags } from "#cli/stock-flags.ts";
 
 const ALLOWED_NETWORKS = "networks of internal API servers (default: $ALLOWED_NETWORKS)";
 
 const FLEET_BRAKE = "record of the brake that all clusters share (default: $FLEET_BRAKE)";
 
-const STOP_SWITCH = "home of what operators stop (default: $STOP_SWITCH, or beside the clusters)";
+const STOP_SWITCH = "record of what is stopped (default: $STOP_SWITCH, or beside the clusters)";
 
 /** Adds the flags of `run` and `relay`, each below a heading, and with them those of one of the two alone. */
 export function withServingFlags(command: Command, own?: (command: Command) => Command): Command {
@@ -14,6 +15,7 @@ export function withServingFlags(command: Command, own?: (command: Command) => C
   withManyClusters(command);
   own?.(command);
   withSafeguards(command);
+  withStockFlags(command);
   return command
     .optionsGroup("Process:")
     .option("--node-status-update-frequency <duration>", "how often addresses of nodes are compared", "5m0s")

@@ -13,8 +13,9 @@ import { log, serve } from "#cli/serve.ts";
 import { servedWithFallback } from "#cli/served-with-fallback.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
 import { readSharding } from "#cli/sharding.ts";
-import { sayDoubts, sayThatFlagsWin, sayThatNothingIsReadAgain } from "#cli/start-notes.ts";
+import { sayDoubts, sayStockFlags, sayThatFlagsWin, sayThatNothingIsReadAgain } from "#cli/start-notes.ts";
 import { startTracing } from "#cli/start-tracing.ts";
+import { readStockFlags } from "#cli/stock-flags.ts";
 import { followSwitchOfFlags, stopOfAll } from "#cli/stop-switch.ts";
 import { readWorkers } from "#cli/workers.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
@@ -37,6 +38,7 @@ const MAX_SOCKETS = 10_000;
 export async function relay(flags: RelayFlags, program: string): Promise<void> {
   const faults: ConfigurationFault[] = [];
   const serving = readServingSettings(flags, faults);
+  const stockFlags = readStockFlags(flags, faults);
   const functionName = readFunctionNames(flags, faults);
   const region = await readLambdaRegion(flags.region, faults);
   const hasFallback = readFallback(flags.fallback, faults);
@@ -56,6 +58,7 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
     const { cluster, relayAccess, functionsAccess } = await readClusterSettings(flags, process.env, faults);
     refuseOneFunction(flags, [cluster]);
     if (source.unread !== undefined) sayThatFlagsWin(source.unread);
+    sayStockFlags(stockFlags);
     sayThatNothingIsReadAgain();
     sayDoubts(cluster);
     const tracing = await startTracing(process.env, log);
@@ -75,6 +78,7 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
   const opened = await openClusters(source.file, flags, join, faults, ({ clusters }) =>
     refuseOneFunction(flags, clusters),
   );
+  sayStockFlags(stockFlags);
   const invoker = makeInvoker();
   if (workersFor !== undefined) {
     const { functionPrefix, functionArn } = flags;

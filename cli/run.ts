@@ -16,8 +16,9 @@ import {
   type ServingSettings,
 } from "#cli/settings.ts";
 import { readSharding } from "#cli/sharding.ts";
-import { sayDoubts, sayThatFlagsWin, sayThatNothingIsReadAgain } from "#cli/start-notes.ts";
+import { sayDoubts, sayStockFlags, sayThatFlagsWin, sayThatNothingIsReadAgain } from "#cli/start-notes.ts";
 import { startTracing } from "#cli/start-tracing.ts";
+import { readStockFlags } from "#cli/stock-flags.ts";
 import { type FollowedSwitch, followSwitchOfFlags, stopOfAll } from "#cli/stop-switch.ts";
 import { sweepEveryMinute } from "#cli/sweep-every-minute.ts";
 import { readWorkers } from "#cli/workers.ts";
@@ -41,6 +42,7 @@ export interface RunFlags extends Flags, HomeFlags {
 export async function run(flags: RunFlags, program: string): Promise<void> {
   const faults: ConfigurationFault[] = [];
   const serving = readServingSettings(flags, faults);
+  const stockFlags = readStockFlags(flags, faults);
   const workersFor = readWorkers(flags.workers, faults);
   const source = clusterSourceOf(flags.clustersFile, flags.given, process.env, faults);
   const fleetBrake = readFleetBrake(flags.fleetBrake, process.env, faults);
@@ -50,6 +52,7 @@ export async function run(flags: RunFlags, program: string): Promise<void> {
     const functionAccess = await readFunctionAccess(flags.functionKubeconfig ?? [], faults);
     const settings = await readClusterSettings(flags, process.env, faults);
     if (source.unread !== undefined) sayThatFlagsWin(source.unread);
+    sayStockFlags(stockFlags);
     return runOne(settings, functionAccess, serving, {
       stops: await followSwitchOfFlags(flags, process.env),
       fleetBrake: fleetBrake?.open(),
@@ -58,6 +61,7 @@ export async function run(flags: RunFlags, program: string): Promise<void> {
   if (flags.functionKubeconfig !== undefined) faults.push(FUNCTION_KUBECONFIG);
   if (workersFor !== undefined) refuseOneThread(fleetBrake, faults);
   const opened = await openClusters(source.file, flags, join, faults);
+  sayStockFlags(stockFlags);
   await runClusters({ opened, program, serving, workersFor, fleetBrake, dryRun: flags.dryRun });
 }
 

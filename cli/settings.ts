@@ -28,9 +28,13 @@ export interface ClusterFlags extends NodeFlags, LoadBalancerFlags, RouteFlags, 
 export interface Flags extends ClusterFlags {
   readonly nodeStatusUpdateFrequency: string;
   readonly bindAddress: string;
+  /** What `--bind-address` was called, which counts without it. */
+  readonly address?: string | undefined;
   readonly port: string;
   readonly allowedHosts?: string | undefined;
   readonly quotaPercent: string;
+  /** Those that stand on the command line, defaults aside. */
+  readonly given: ReadonlySet<string>;
 }
 
 /** How a process serves and paces itself, whatever clusters it has. */
@@ -61,7 +65,7 @@ export function readServingSettings(flags: Flags, faults: ConfigurationFault[]):
         STATUS_UPDATE,
         faults,
       ) ?? Number.NaN,
-    bindAddress: flags.bindAddress,
+    bindAddress: flags.given.has("--bind-address") ? flags.bindAddress : (flags.address ?? flags.bindAddress),
     port: readPort(flags.port, faults),
     allowedHosts: readAllowedHosts(flags.allowedHosts, faults),
     quotaPart: readQuotaPercent(flags.quotaPercent, faults) / 100,

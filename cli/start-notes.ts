@@ -1,6 +1,7 @@
 import { doubtLine } from "#cli/cluster-doubts.ts";
 import { onHangup } from "#cli/hangup.ts";
 import { log } from "#cli/serve.ts";
+import type { StockFlag } from "#cli/stock-flags.ts";
 import type { Cluster } from "#config/cluster.ts";
 
 /** Says that `--kubeconfig` was given beside a clusters file that the environment names. */
@@ -27,6 +28,17 @@ export function sayThatNothingIsReadAgain(): void {
   const message =
     "what a kubeconfig and the files it names hold is read again by itself when it changes; flags and --cloud-config are not: they take a restart";
   onHangup(() => log({ level: "info", event: "NothingToReread", signal: "SIGHUP", message }));
+}
+
+/** Says of each flag that changes nothing here what takes its place. */
+export function sayStockFlags(flags: readonly StockFlag[]): void {
+  for (const { name, instead } of flags)
+    log({
+      level: "info",
+      event: "FlagWithoutEffect",
+      name,
+      message: `${name} changes nothing here: ${instead}`,
+    });
 }
 
 /** Says of one cluster by flags what is most likely a mistake. */

@@ -18,6 +18,8 @@ export const LOG_EVENTS = {
   Rereading: "a `signal` asks for the `file` of clusters to be read again",
   NothingToReread: "a `signal` asks for a file to be read again, and flags describe the one cluster",
   ClustersFileNotRead: "a `file` of clusters is configured, and flags for one cluster win",
+  FlagWithoutEffect:
+    "a flag of the stock controller manager (`name`) changes nothing here; `message` says what takes its place",
   NoClusterUsable: "no entry of the `file` can be used now; each is followed as soon as it can be",
   ClustersRead: "the `file` of clusters has new content",
   ClustersFileFaulty: "the `file` of clusters cannot be read; what is known goes on",
@@ -113,7 +115,7 @@ export const LogLine = z.strictObject({
   controller: text("the controller, as in `--controllers`"),
   resource: text("the resource's plural"),
   namespace: text("of the object"),
-  name: text("of the object"),
+  name: text("of the object, or of the flag"),
   uid: text("of the object"),
   instance: text("an instance of the cloud, by its id"),
   state: text("of the instance, as the cloud names it"),

@@ -356,6 +356,7 @@ function flags(difference: Partial<Flags>): Flags {
     bindAddress: "127.0.0.1",
     port: "10258",
     quotaPercent: "100",
+    given: new Set(),
     dryRun: false,
     ...difference,
   };
