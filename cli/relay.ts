@@ -37,7 +37,7 @@ const MAX_SOCKETS = 10_000;
 /** Watches clusters and invokes the deployed functions until a signal ends it; `program` is what worker threads are started with. */
 export async function relay(flags: RelayFlags, program: string): Promise<void> {
   const faults: ConfigurationFault[] = [];
-  const serving = readServingSettings(flags, faults);
+  const serving = { ...readServingSettings(flags, faults), functionPrefix: flags.functionPrefix };
   const stockFlags = readStockFlags(flags, faults);
   const functionName = readFunctionNames(flags, faults);
   const region = await readLambdaRegion(flags.region, faults);

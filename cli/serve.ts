@@ -172,7 +172,7 @@ export async function serveUntilSignal(served: Served): Promise<void> {
       metrics: servedTogether(
         metrics,
         ...(shard === undefined ? [] : [createShardMetrics(shard.status)]),
-        createProcessMetrics(packageJson.version),
+        createProcessMetrics(packageJson.version, serving.functionPrefix),
       ),
       values: metrics.values,
       platform: platform && (() => stateOf(platform.state(), served.failing?.() ?? [])),

@@ -46,6 +46,8 @@ export interface ServingSettings {
   readonly allowedHosts: readonly string[];
   /** Which part of the quotas of each cloud account this process divides among its invocations, 0 to 1. */
   readonly quotaPart: number;
+  /** What the names of the deployed functions begin with; undefined where none are invoked, or one by its ARN. */
+  readonly functionPrefix?: string | undefined;
 }
 
 /** One cluster and the two identities, as flags give them. */

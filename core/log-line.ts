@@ -171,6 +171,7 @@ export const LogLine = z.strictObject({
   listed: count("objects seen in lists"),
   overdue: count("nodes that a relay should have brought by then: the gap"),
   orphans: count("load balancers made for a Service that is no more; where they were looked for"),
+  functionPrefix: text("of a sweep: what the names of its deployment's functions begin with"),
   invocations: count("of functions"),
   unreported: count("objects that should have been sent, and of which there is no report"),
   names: fact(z.array(z.string()), "of clusters"),

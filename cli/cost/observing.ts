@@ -25,8 +25,11 @@ export const SERIES_PER_CLUSTER = 145;
 /** Seconds between two scrapes. */
 const SCRAPE_SECONDS = 30;
 
-/** Metrics that the sweep makes in CloudWatch where all is well or something is left over, without those of single clusters. */
-export const CLOUD_WATCH_METRICS = 2;
+/**
+ * Metrics that the sweep makes in CloudWatch where all is well or something is left over, without those of single clusters: for the
+ * deployment and, until the next version, for all deployments together.
+ */
+export const CLOUD_WATCH_METRICS = 4;
 
 /** Alarms in CloudWatch: those of infra/monitoring and the two of the queues. */
 export const CLOUD_WATCH_ALARMS = 6;

@@ -7,9 +7,17 @@ import { parseSweepPayload } from "#sweep/payload.ts";
 /** A sweep as a platform calls it; rejects with `SweepRejected`, or where nobody can tell which clusters there are. */
 export type SweepFunction = (event: unknown, context: FunctionContext) => Promise<SweepResult>;
 
+/** What a deployed sweep touches, and of which deployment it is. */
+export interface SweepFunctionWorld extends DispatchWorld {
+  /** What the names of the deployment's functions begin with; undefined where the function's own name does not say. */
+  readonly functionPrefix?: string | undefined;
+}
+
 /** The sweep as a function: a schedule's event in, or a shard of its own; numbers out, and what they are of in the log. */
-export function sweepFunction(world: DispatchWorld): SweepFunction {
-  const log: DispatchWorld["log"] = (line) => world.log(withMetric(line, world.clock.wallTime().getTime()));
+export function sweepFunction(world: SweepFunctionWorld): SweepFunction {
+  const { functionPrefix } = world;
+  const log: DispatchWorld["log"] = (line) =>
+    world.log(withMetric(line, world.clock.wallTime().getTime(), functionPrefix));
   return async (event, context) => {
     const deadline = deadlineOf(context);
     try {

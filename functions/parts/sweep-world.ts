@@ -8,8 +8,8 @@ import { keptConnections } from "#functions/parts/kept-connections.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
 import { nameOfSibling } from "#functions/parts/name-of-sibling.ts";
 import { stopLookOf } from "#functions/parts/stop-look-of.ts";
+import type { SweepFunctionWorld } from "#functions/parts/sweep-function.ts";
 import { systemClock } from "#kube/follow/clock.ts";
-import type { DispatchWorld } from "#sweep/dispatch.ts";
 import { MAX_SHARD_CLUSTERS } from "#sweep/payload.ts";
 import { createSweepTurns } from "#sweep/sweep-cluster.ts";
 
@@ -35,7 +35,7 @@ const ACCEPTED = 202;
 const OWN_NAME = "sweep";
 
 /** All that a deployed sweep touches: clusters from the file that CLUSTERS_FILE names, the other functions beside it, and itself. */
-export function sweepWorld(environment: Readonly<Record<string, string | undefined>>): DispatchWorld {
+export function sweepWorld(environment: Readonly<Record<string, string | undefined>>): SweepFunctionWorld {
   const { clusters, judgeAddress } = clustersOfHome(environment);
   const ownName = environment["AWS_LAMBDA_FUNCTION_NAME"] ?? OWN_NAME;
   const lambda = new LambdaClient({ maxAttempts: 3 });
@@ -63,5 +63,6 @@ export function sweepWorld(environment: Readonly<Record<string, string | undefin
     identity: `sweep-${randomBytes(4).toString("hex")}`,
     turns: createSweepTurns(systemClock),
     log: logToStandardOutput,
+    functionPrefix: nameOfSibling(ownName, OWN_NAME, "") || undefined,
   };
 }

@@ -5,7 +5,7 @@ locals {
       description         = "Nodes wait that the relay should have brought. docs/runbooks/sweep-finds-gap.md"
       namespace           = "serverless-ccm"
       metric_name         = "overdue"
-      dimensions          = {}
+      dimensions          = { functionPrefix = "${local.prefix}-" }
       statistic           = "Maximum"
       period              = 60
       evaluation_periods  = 3
@@ -19,7 +19,7 @@ locals {
       description         = "No sweep has finished for five minutes. docs/runbooks/sweep-silent.md"
       namespace           = "serverless-ccm"
       metric_name         = "overdue"
-      dimensions          = {}
+      dimensions          = { functionPrefix = "${local.prefix}-" }
       statistic           = "SampleCount"
       period              = 60
       evaluation_periods  = 5
@@ -45,7 +45,7 @@ locals {
       description         = "Load balancers of Services that are gone are paid for. docs/runbooks/load-balancers-orphaned.md"
       namespace           = "serverless-ccm"
       metric_name         = "orphans"
-      dimensions          = {}
+      dimensions          = { functionPrefix = "${local.prefix}-" }
       statistic           = "Maximum"
       period              = 3600
       evaluation_periods  = 1

@@ -56,6 +56,13 @@ describe("the sweep as a function", () => {
     ]);
   });
 
+  test("says whose sweep it was, where two deployments are in one region", async () => {
+    const { world, lines } = given();
+    await sweepFunction({ ...world, functionPrefix: "serverless-ccm-canary-" })({}, context);
+    expectLogLines(lines);
+    expect(lines).toMatchObject([{ event: "SweepFinished", functionPrefix: "serverless-ccm-canary-" }]);
+  });
+
   test.each([[null], ["sweep"], [{ shard: {} }], [{ source: "aws.ec2" }]])(
     "refuses %j with words, and does nothing",
     async (payload) => {
@@ -95,6 +102,26 @@ test("orphaned load balancers are a metric of their cluster, where there are som
   expect(line(0)).toMatchObject({ _aws: { CloudWatchMetrics: [overdue] } });
 });
 
+test.each([
+  ["all is well", { cluster: "a", overdue: 0 }, [[], ["functionPrefix"]], undefined],
+  [
+    "there are a gap and orphans",
+    { cluster: "a", overdue: 2, orphans: 1 },
+    [[], ["functionPrefix"], ["cluster"], ["functionPrefix", "cluster"]],
+    [[], ["cluster"], ["functionPrefix"], ["functionPrefix", "cluster"]],
+  ],
+])("metrics are those of the deployment, and as before of all, where %s", (_, facts, gap, orphaned) => {
+  const line = withMetric({ level: "info", event: "SweepFinished", ...facts }, 0, "serverless-ccm-prod-");
+  expect(line).toMatchObject({ ...facts, functionPrefix: "serverless-ccm-prod-" });
+  const { _aws } = line as unknown as {
+    readonly _aws: { readonly CloudWatchMetrics: readonly { readonly Dimensions: readonly string[][] }[] };
+  };
+  const sets = _aws.CloudWatchMetrics.map(({ Dimensions }) => Dimensions.map((set) => set.join()).toSorted());
+  expect(sets).toEqual(
+    [gap, orphaned].flatMap((each) => (each === undefined ? [] : [each.map((set) => set.join()).toSorted()])),
+  );
+});
+
 test("a line of something else is no metric", () => {
   const line = { level: "error", event: "SweepNotDone", clusters: 3 };
   expect(withMetric(line, 0)).toBe(line);
@@ -122,6 +149,15 @@ describe("what a deployed sweep touches", () => {
     await writeClustersFile(file, ...entries, { name: "faulty" });
     const clusters = await sweepWorld({ CLUSTERS_FILE: file }).clusters();
     expect(clusters.map(({ name }) => name)).toEqual(["a", "b"]);
+  });
+
+  test.each([
+    ["serverless-ccm-prod-sweep", "serverless-ccm-prod-"],
+    ["renamed", undefined],
+    ["sweep", undefined],
+    [undefined, undefined],
+  ])("says of its metrics that they are the deployment's, by its own name %s", (name, functionPrefix) => {
+    expect(sweepWorld({ AWS_LAMBDA_FUNCTION_NAME: name }).functionPrefix).toBe(functionPrefix);
   });
 
   test("is said to be nothing where that is not set, or there is no such file", async () => {

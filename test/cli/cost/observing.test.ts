@@ -23,7 +23,7 @@ describe("what logs and metrics cost", () => {
     const { metrics, ...logs } = observingOf(clusters, 7, givenPrices());
     expect(logs).toEqual({ functionLogsUsd: 7, relayLogsUsd: 7 });
     expect(metrics?.samplesUsd).toBeCloseTo(samplesUsd, 6);
-    expect(metrics?.cloudWatchUsd).toBeCloseTo(2 * 0.5 + 6 * 0.2, 6);
+    expect(metrics?.cloudWatchUsd).toBeCloseTo(4 * 0.5 + 6 * 0.2, 6);
   });
 
   test("is that of logs alone where no prices of metrics are given", () => {
@@ -53,11 +53,11 @@ describe("what is counted is what there is", () => {
 
   test("metrics of CloudWatch", () => {
     const line = { event: "SweepFinished", overdue: 0, orphans: 1 };
-    const { _aws } = withMetric(line, 0) as unknown as {
+    const { _aws } = withMetric(line, 0, "serverless-ccm-prod-") as unknown as {
       readonly _aws: { readonly CloudWatchMetrics: readonly { readonly Dimensions: readonly string[][] }[] };
     };
-    const ofAll = _aws.CloudWatchMetrics.filter(({ Dimensions }) =>
-      Dimensions.some(({ length }) => length === 0),
+    const ofAll = _aws.CloudWatchMetrics.flatMap(({ Dimensions }) =>
+      Dimensions.filter((dimensions) => !dimensions.includes("cluster")),
     );
     expect(ofAll).toHaveLength(CLOUD_WATCH_METRICS);
   });

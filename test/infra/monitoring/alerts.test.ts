@@ -120,6 +120,44 @@ describeWithPart("promtool", "alerts on the series recorded from a relay", (prom
   });
 });
 
+describeWithPart("promtool", "alerts on the relays of several deployments", (promtool) => {
+  const SCRAPES = WELL_SCRAPES + FAULT_SCRAPES;
+  /** What is scraped of a relay, or of two one after the other, up to some scrape. */
+  const relayOf = (prefix: string | undefined, instance: string, scrapes: number): Series => {
+    const label = prefix === undefined ? "" : `,function_prefix="${prefix}"`;
+    return {
+      series: `serverless_ccm_build_info{version="1",instance="${instance}"${label}}`,
+      values: `${"1 ".repeat(scrapes)}stale${" _".repeat(SCRAPES - scrapes - 1)}`,
+    };
+  };
+  const [PROD, CANARY] = ["serverless-ccm-prod-", "serverless-ccm-canary-"];
+  const LIVES = SCRAPES - 1;
+
+  test.each<[string, readonly Series[], readonly Alert[]]>([
+    ["all are there", [relayOf(PROD, "a", LIVES), relayOf(CANARY, "b", LIVES)], []],
+    [
+      "one's is gone, and another's is there",
+      [relayOf(PROD, "a", WELL_SCRAPES), relayOf(CANARY, "b", LIVES)],
+      [["RelayGone", { function_prefix: PROD }]],
+    ],
+    [
+      "all are gone",
+      [relayOf(PROD, "a", WELL_SCRAPES), relayOf(CANARY, "b", WELL_SCRAPES)],
+      [PROD, CANARY].map((prefix) => ["RelayGone", { function_prefix: prefix }]),
+    ],
+    ["one of two of a deployment is gone", [relayOf(PROD, "a", WELL_SCRAPES), relayOf(PROD, "b", LIVES)], []],
+    [
+      "a relay of before, which does not say whose it is, is gone",
+      [relayOf(undefined, "a", WELL_SCRAPES), relayOf(PROD, "b", LIVES)],
+      [["RelayGone", {}]],
+    ],
+    ["there never was one", [], [["RelayGone", {}]]],
+  ])("fire by deployment where %s", async (_, series, fires) => {
+    const tests = [firing((SCRAPES - 3) * SCRAPE_SECONDS, fires)];
+    expect(await judge(promtool, series, tests)).toBe("as expected");
+  });
+});
+
 describeWithPart("promtool", "alerts on the series of two relays of one Deployment", (promtool) => {
   /** Alerts about a process, which keep the labels of its target; the others about a Deployment keep those of that. */
   const OF_A_POD = new Set(["ReplicaCutOff", "RelayLags"]);

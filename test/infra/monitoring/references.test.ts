@@ -133,6 +133,7 @@ describe("CloudWatch's alarms", () => {
     const line = withMetric(
       { level: "info", event: "SweepFinished", cluster: "one", overdue, orphans },
       0,
+      "serverless-ccm-prod-",
     ) as unknown as {
       _aws: {
         CloudWatchMetrics: { Namespace: string; Dimensions: string[][]; Metrics: { Name: string }[] }[];
@@ -158,6 +159,19 @@ describe("CloudWatch's alarms", () => {
     },
   );
 
+  test("are of the one deployment, so that no other's metrics hide what is missing of it", () => {
+    for (const { name, properties } of alarms) {
+      const dimensions = (properties["Dimensions"] ?? []) as unknown as { Name: string; Value: string }[];
+      const isOwn = properties["Namespace"] === "serverless-ccm";
+      expect(dimensions, name).toEqual([
+        {
+          Name: isOwn ? "functionPrefix" : "FunctionName",
+          Value: `\${FunctionPrefix}${isOwn ? "" : "sweep"}`,
+        },
+      ]);
+    }
+  });
+
   test("of orphans is of a metric that a sweep emits that finds some, and no other", () => {
     const [orphaned] = alarms.filter(({ name }) => name === "LoadBalancersOrphaned").map(nameOf);
     expect(emitted(0, 2)).toContain(orphaned);
@@ -166,7 +180,9 @@ describe("CloudWatch's alarms", () => {
 
   test("are of functions that are deployed, by the names that they get", async () => {
     const names = alarms.flatMap(({ properties }) =>
-      ((properties["Dimensions"] ?? []) as unknown as { Value: string }[]).map(({ Value }) => Value),
+      ((properties["Dimensions"] ?? []) as unknown as { Name: string; Value: string }[]).flatMap(
+        ({ Name, Value }) => (Name === "FunctionName" ? [Value] : []),
+      ),
     );
     // biome-ignore lint/suspicious/noTemplateCurlyInString: CloudFormation fills it
     expect(names).toEqual(["${FunctionPrefix}sweep"]);

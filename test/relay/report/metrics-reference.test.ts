@@ -76,4 +76,8 @@ test("the reference lists what the process says of itself, as far as this platfo
   );
   expect(rows.filter((row) => !rowsOf("The process").includes(row))).toEqual([]);
   expect(text).toContain(`serverless_ccm_build_info{version="1.2.3",node="${process.version}"} 1`);
+  const ofRelay = await createProcessMetrics("1.2.3", "serverless-ccm-prod-").text();
+  expect(ofRelay).toContain(
+    `serverless_ccm_build_info{version="1.2.3",node="${process.version}",function_prefix="serverless-ccm-prod-"} 1`,
+  );
 });
