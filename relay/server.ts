@@ -6,6 +6,7 @@ import { type Clock, systemClock } from "#kube/follow/clock.ts";
 import type { PlatformState } from "#relay/delivery/check-platform.ts";
 import { createPage } from "#relay/page/create-page.ts";
 import { CONTENT_SECURITY_POLICY } from "#relay/page/parts.ts";
+import { RUNBOOKS, readRunbook } from "#relay/page/runbooks.ts";
 import type { Relay } from "#relay/relay.ts";
 import type { ServedMetrics } from "#relay/report/process-metrics.ts";
 import { clustersPage, type Page, readinessOf, readinessOfAll } from "#relay/report/readiness.ts";
@@ -37,7 +38,7 @@ export interface RelayServer {
   close(): Promise<void>;
 }
 
-/** Serves a page of all clusters at /, and /healthz, /readyz, /readyz/clusters, /readyz/clusters/NAME and /metrics; rejects where the address or port cannot be had. */
+/** Serves a page of all clusters at /, and /healthz, /readyz, /readyz/clusters, /readyz/clusters/NAME, /metrics and /runbooks/NAME; rejects where the address or port cannot be had. */
 export async function startRelayServer(options: RelayServerOptions): Promise<RelayServer> {
   const { relay, platform, shard, values, clock = systemClock } = options;
   const page = createPage({ status: relay.status, values, platform, shard, clock });
@@ -50,6 +51,7 @@ export async function startRelayServer(options: RelayServerOptions): Promise<Rel
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
     if (path === "/metrics") return void serve(response, options.metrics.text, options.metrics.contentType);
     if (path === "/") return void serve(response, page, "text/html; charset=utf-8");
+    if (path.startsWith(RUNBOOKS)) return void serveRunbook(response, path.slice(RUNBOOKS.length));
     const { status, text } = pageOf(path, options);
     answer(response, status, text);
   });
@@ -138,6 +140,12 @@ async function serve(
   } catch (error) {
     answer(response, 500, `${shown(messageOf(error), 1_024)}\n`);
   }
+}
+
+async function serveRunbook(response: ServerResponse, name: string): Promise<void> {
+  const page = await readRunbook(name);
+  if (page === undefined) answer(response, 404, "no such runbook\n");
+  else answer(response, 200, page, "text/html; charset=utf-8");
 }
 
 function answer(

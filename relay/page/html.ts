@@ -19,10 +19,18 @@ export function html(template: TemplateStringsArray, ...values: readonly Value[]
 export function textOf(value: Value): string {
   // Most of a page is such text, and it is made in a process that has better things to do.
   if (typeof value === "string" && PLAIN.test(value)) return value;
-  if (typeof value === "string")
-    return shown(value).replace(/[&<>"'`]/g, (character) => `&#${character.charCodeAt(0)};`);
+  if (typeof value === "string") return escapeMarkup(shown(value));
   if (typeof value === "number") return String(value);
   return MARKUP in value ? value[MARKUP] : value.map(textOf).join("");
+}
+
+/** Our own text at its whole length; it stays text. */
+export function unabridged(own: string): Markup {
+  return { [MARKUP]: escapeMarkup(own) };
+}
+
+function escapeMarkup(text: string): string {
+  return text.replace(/[&<>"'`]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 /** Short enough, and nothing in it acts, on a reader or in markup. */

@@ -1,9 +1,11 @@
 import type { PlatformState } from "#relay/delivery/check-platform.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import { factsOf, gaugeOf } from "#relay/page/cluster-facts.ts";
-import { clusterRow, isTroubled } from "#relay/page/cluster-row.ts";
-import { html, textOf } from "#relay/page/html.ts";
+import { clusterRow, healthOf } from "#relay/page/cluster-row.ts";
+import { html, type Markup, textOf } from "#relay/page/html.ts";
+import { COLUMNS, HEALTH } from "#relay/page/legend.ts";
 import { SCRIPT, STYLE } from "#relay/page/parts.ts";
+import { RUNBOOKS } from "#relay/page/runbooks.ts";
 import { type ShardStatus, wordsOfShard } from "#relay/sharding/shard.ts";
 import type { Metrics } from "#relay/workers/messages.ts";
 
@@ -32,12 +34,7 @@ export function renderPage({ clusters, platform, shard, metrics, nowMs }: PageFa
   const more = clusters.length - rows.length;
   const ready = clusters.filter((each) => each.ready).length;
   const pending = clusters.reduce((sum, { needed }) => sum + needed, 0);
-  const platformWords =
-    platform === undefined
-      ? "not looked at"
-      : platform.reachable
-        ? "reachable"
-        : `cannot be reached: ${platform.message}`;
+  const waiting = gaugeOf(metrics, "serverless_ccm_waiting_invocations") ?? 0;
   return textOf(html`<!doctype html>
 <html lang="en">
 <head>
@@ -50,22 +47,39 @@ export function renderPage({ clusters, platform, shard, metrics, nowMs }: PageFa
 <body>
 <main>
 <h1>${ready} of ${clusters.length} clusters ready</h1>
-<p>${pending} objects need work; ${gaugeOf(metrics, "serverless_ccm_waiting_invocations") ?? 0} controllers of clusters wait for leave to invoke; functions: ${platformWords}${shard === undefined ? "" : `; ${wordsOfShard(shard)}`}. As of ${new Date(nowMs).toISOString()}.</p>
+<p>${pending} objects need work; ${waiting} invocations wait for their turn; functions: ${wordsOfPlatform(platform)}${shard === undefined ? "" : `; ${wordsOfShard(shard)}`}. As of ${new Date(nowMs).toISOString()}.</p>
 <table>
-<thead><tr><th>Cluster</th><th>State</th><th>Objects</th><th>Pending</th><th>In flight</th><th>What waits, why, since when (UTC)</th><th>Gap</th><th>Budget</th><th>Brake</th><th>Joining to schedulable</th></tr></thead>
+<thead><tr>${COLUMNS.map(({ title }) => html`<th scope="col">${title}</th>`)}</tr></thead>
 <tbody>
 ${rows}</tbody>
 </table>
 ${more > 0 ? html`<p>and ${more} more: <a href="/readyz/clusters">all clusters</a></p>` : ""}
-<p><a href="/readyz/clusters">state of all clusters</a>, <a href="/metrics">metrics</a></p>
+<p><a href="/readyz/clusters">state of all clusters</a>, <a href="/metrics">metrics</a>, <a href="${RUNBOOKS}codes">all codes</a></p>
 </main>
-<script>${SCRIPT}</script>
+${LEGEND}<script>${SCRIPT}</script>
 </body>
 </html>
 `);
 }
 
+/** It stands beside what is replaced, and stays open or closed. */
+const LEGEND = html`<details>
+<summary>Legend: what colours, words and columns mean</summary>
+<dl>
+${Object.entries(HEALTH).map(([health, { word, legend }]) => html`<dt class="${health}">${word}</dt><dd>${legend}</dd>\n`)}</dl>
+<dl>
+${COLUMNS.map(({ title, legend }) => html`<dt>${title}</dt><dd>${legend}</dd>\n`)}</dl>
+<p>A code is a link to what to do about it.</p>
+</details>
+`;
+
+function wordsOfPlatform(platform: PlatformState | undefined): string | Markup {
+  if (platform === undefined) return "not looked at";
+  if (platform.reachable) return "reachable";
+  return html`<a id="platform" href="${RUNBOOKS}platform-unreachable">cannot be reached</a>: ${platform.message}`;
+}
+
 function rankOf(cluster: FollowedCluster): number {
-  if (isTroubled(cluster)) return 0;
+  if (healthOf(cluster) !== "ok") return 0;
   return cluster.needed > 0 ? 1 : 2;
 }

@@ -1,23 +1,48 @@
 import { createHash } from "node:crypto";
 import { asMarkup, textOf } from "#relay/page/html.ts";
+import { COLUMNS } from "#relay/page/legend.ts";
 
 /** How the page looks. */
 export const STYLE = asMarkup(`
-:root { color-scheme: light dark; font: 14px/1.4 system-ui, sans-serif }
+:root { color-scheme: light dark; font: 14px/1.4 system-ui, sans-serif; --bad: light-dark(#b3261e, #ff8a80); --warn: light-dark(#8a5300, #ffb74d); --good: light-dark(#1b6e2e, #81c784) }
 body { margin: 1rem }
 table { border-collapse: collapse; width: 100% }
 th, td { padding: .3rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid #8884; overflow-wrap: break-word }
 thead th { position: sticky; top: 0; background: Canvas }
-td:nth-of-type(1), code { overflow-wrap: anywhere }
+tbody th, code { overflow-wrap: anywhere }
 tbody th, td { max-width: 28rem }
-.troubled > th { border-left: 4px solid #d33 }
-.well > th { border-left: 4px solid #3a3 }
+tbody th { min-width: 7rem }
+tbody tr { scroll-margin-top: 3rem }
+.failing { --state: var(--bad) }
+.stopped, .misconfigured, .limited, .waiting { --state: var(--warn) }
+.ok { --state: var(--good) }
+tbody tr > th, dt[class] { border-left: 4px solid var(--state, transparent); padding-left: .6rem }
+.word, dt[class], .word a { color: var(--state) }
+a:focus-visible, summary:focus-visible { outline: 3px solid Highlight; outline-offset: 2px }
 ul { margin: 0; padding-left: 1rem }
-svg { display: block; fill: #47c }
+svg { display: block; fill: #47c; max-width: 100% }
 small { opacity: .75 }
+summary { cursor: pointer; padding: .3rem 0 }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem .8rem }
+dt { font-weight: bold }
+dd { margin: 0 }
+.runbook { max-width: 50rem; margin: 0 auto }
+tr:target { background: Mark; color: MarkText }
+@media (max-width: 60rem) {
+  table:not(.codes), table:not(.codes) > tbody, table:not(.codes) tr, table:not(.codes) td, tbody th { display: block }
+  table:not(.codes) > thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden }
+  table:not(.codes) tr { margin-bottom: 1rem }
+  td, tbody th { max-width: none; border-bottom: 0; padding: .15rem .6rem }
+  table:not(.codes) td::before { opacity: .75 }
+${COLUMNS.map(
+  ({ title }, index) => `  table:not(.codes) td:nth-of-type(${index})::before { content: "${title}: " }`,
+)
+  .slice(1)
+  .join("\n")}
+}
 `);
 
-/** Brings what is new without a reload, so that nobody loses their place; a hidden page asks for nothing. */
+/** Brings what is new without a reload, so that nobody loses their place or the keyboard's focus; a hidden page asks for nothing. */
 export const SCRIPT = asMarkup(`
 setInterval(async () => {
   if (document.hidden) return;
@@ -25,7 +50,9 @@ setInterval(async () => {
     const answer = await fetch("/", { signal: AbortSignal.timeout(8000) });
     if (!answer.ok) throw new Error(answer.statusText);
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const focused = document.activeElement?.id;
     document.querySelector("main").replaceWith(page.querySelector("main"));
+    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
     document.title = page.title;
   } catch {
     document.title = "not answering: serverless-ccm";

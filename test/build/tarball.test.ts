@@ -1,7 +1,9 @@
 import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -25,7 +27,7 @@ const Bill = z.object({
   ),
 });
 const PUBLISHED =
-  /^(package\.json|LICENSE|README\.md|dist\/(serverless-ccm(-[\w-]+)?\.mjs|serverless-ccm\.cdx\.json|THIRD-PARTY-NOTICES\.txt)|infra\/.+|docs\/examples\/.+)$/;
+  /^(package\.json|LICENSE|README\.md|dist\/(serverless-ccm(-[\w-]+)?\.mjs|serverless-ccm\.cdx\.json|THIRD-PARTY-NOTICES\.txt)|infra\/.+|docs\/(examples|runbooks)\/.+|docs\/reference\/codes\.md)$/;
 
 describe("the packed tarball, installed into an empty folder", () => {
   let folder = "";
@@ -34,7 +36,7 @@ describe("the packed tarball, installed into an empty folder", () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "tarball-"));
     const stage = join(folder, "stage");
-    for (const name of ["package.json", "LICENSE", "README.md", "infra", "docs/examples", "core"]) {
+    for (const name of ["package.json", "LICENSE", "README.md", "infra", "docs", "core"]) {
       await cp(join(ROOT, name), join(stage, name), { recursive: true });
     }
     await cp(await builtCommandLine(), join(stage, "dist"), { recursive: true });
@@ -103,6 +105,47 @@ describe("the packed tarball, installed into an empty folder", () => {
       .map((line) => JSON.parse(line));
     expect(decisions).toHaveLength((document.event ?? document).objects.length);
     expect(decisions.map(({ kind }) => kind)).toContain("change");
+  });
+
+  test("serves the runbooks", async () => {
+    const cluster = {
+      ...{ name: "blue", server: "https://127.0.0.1:1" },
+      cloud: { provider: "memory", instancesFile: "none.json" },
+      signIn: { relay: { kind: "token-file", file: join(folder, "token") } },
+    };
+    await writeFile(join(folder, "token"), "token");
+    await writeFile(join(folder, "clusters.yaml"), JSON.stringify({ clusters: [cluster] }));
+    const command = join(folder, "home/node_modules/.bin/serverless-ccm");
+    const flags = [
+      "--clusters-file",
+      join(folder, "clusters.yaml"),
+      "--function-prefix",
+      "none-",
+      "--port",
+      "0",
+    ];
+    const aws = { AWS_REGION: "eu-central-1", AWS_ACCESS_KEY_ID: "x", AWS_SECRET_ACCESS_KEY: "x" };
+    const child = spawn(command, ["relay", ...flags], {
+      stdio: ["ignore", "ignore", "pipe"],
+      env: { ...process.env, ...aws, AWS_ENDPOINT_URL_LAMBDA: "http://127.0.0.1:1" },
+    });
+    const ended = once(child, "close");
+    try {
+      let url = "";
+      for await (const line of createInterface(child.stderr)) {
+        const { event, url: served } = JSON.parse(line);
+        if (event !== "Serving") continue;
+        url = served;
+        break;
+      }
+      const answer = await fetch(`${url}/runbooks/relay-gone`);
+      expect(answer.status).toBe(200);
+      expect(await answer.text()).toContain("<h1>RelayGone</h1>");
+    } finally {
+      child.kill("SIGTERM");
+      child.stderr.resume();
+      await ended;
+    }
   });
 
   test("answers rubbish with exit code 2", async () => {

@@ -1,4 +1,6 @@
+import { readdir, readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
+import { WATCHES } from "#core/watches.ts";
 import type { ControllerStatus } from "#relay/cluster-relay.ts";
 import { type FollowedCluster, notFollowed } from "#relay/followed-cluster.ts";
 import { createPage } from "#relay/page/create-page.ts";
@@ -9,6 +11,9 @@ import { startRelayServer } from "#relay/server.ts";
 import { mergeValues } from "#relay/workers/merge-metrics.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 import { all, parsePage } from "#test/relay/page/parsed-page.ts";
+import { ROOT } from "../../../build/bundle.ts";
+
+const RUNBOOKS = (await readdir(`${ROOT}docs/runbooks`)).map((file) => file.replace(".md", ""));
 
 const NOW_MS = Date.parse("2026-03-01T12:00:00Z");
 
@@ -72,7 +77,7 @@ describe("the page of all clusters", () => {
       ],
       metrics,
     );
-    const nothing = ["–", "0 throttled, 0 s held back", "holds nothing", "none yet"];
+    const nothing = ["not counted here", "0 throttled, 0 s held back", "none held back", "none yet"];
     expect(rowsOf(page)).toEqual([
       [
         ...["busy", "limited: unresponsive: its invocations are slow", "300", "12", "4"],
@@ -80,7 +85,7 @@ describe("the page of all clusters", () => {
           "5 × BrakePulled since 2026-03-01 11:58:00 (2 min), longest ip-10-0-1-9 cloud-node-lifecycle-controller" +
           "2 × BrakePulled since 2026-03-01 11:59:30 (30 s), longest ip-10-0-1-8 cloud-node-lifecycle-controller",
         ...["3", "one invocation at a time, 0 throttled, 0 s held back"],
-        "pulled: holds 7 nodes since 2026-03-01 11:58:00 (2 min)",
+        "7 held back since 2026-03-01 11:58:00 (2 min)",
         expect.stringMatching(/4 joined, half within 0.5 s, 99 % within 10 s$/),
       ],
       ["lost", "not ready: Invalid: server: Invalid URL", "0", "0", "0", "nothing", ...nothing],
@@ -88,6 +93,71 @@ describe("the page of all clusters", () => {
     ]);
     expect(all(page, "h1").map(({ text }) => text)).toEqual(["2 of 3 clusters ready"]);
     expect(all(page, "p")[0]?.text).toContain("12 objects need work");
+  });
+
+  /** One of each state that a cluster can be in, and its word on the page. */
+  const STATES: readonly (readonly [word: string, cluster: FollowedCluster])[] = [
+    ["not ready", clusterOf("a", { ready: false, failure: { code: "NotTrusted", message: "no" } })],
+    ["not ready", clusterOf("a", { ready: false })],
+    ["not ready", notFollowed("a", { code: "Invalid", message: "server" })],
+    [
+      "not ready",
+      clusterOf("a", { ready: false, failure: { code: "Quarantined", message: "ends workers" } }),
+    ],
+    ["stopped", clusterOf("a", { stop: "deletes" })],
+    ["stopped", clusterOf("a", { stop: "unproven" })],
+    ["limited", clusterOf("a", { limited: [{ limit: "objects", message: "too many" }] })],
+    ["misconfigured", clusterOf("a", { configurationFault: { code: "SameName", message: "held" } })],
+    [
+      "waiting",
+      clusterOf("a", {
+        controllers: [controllerOf("cloud-node-controller", ["Denied", 1, NOW_MS - 300_000, "n"])],
+      }),
+    ],
+    [
+      "waiting",
+      clusterOf("a", {
+        controllers: [
+          controllerOf("cloud-node-lifecycle-controller", ["BrakePulled", 7, NOW_MS - 1_800_000, "n"]),
+        ],
+      }),
+    ],
+    [
+      "ok",
+      clusterOf("a", { controllers: [controllerOf("cloud-node-controller", ["Waiting", 1, NOW_MS, "n"])] }),
+    ],
+    ["ok", clusterOf("a")],
+  ];
+  const wordOf = (page: Awaited<ReturnType<typeof pageOf>>) =>
+    all(page, "tr")
+      .slice(1)
+      .map((row) => row.within.find(({ attributes }) => attributes["class"] === "word")?.text);
+
+  test.each(STATES)(
+    "says %s of a cluster, and gives its row the colour of that word alone",
+    async (word, cluster) => {
+      const page = await pageOf([cluster]);
+      expect(wordOf(page)).toEqual([word]);
+      const [legend] = all(page, "details");
+      const colours = all(legend ?? page, "dt").flatMap(({ text, attributes }) =>
+        text === word ? [attributes["class"]] : [],
+      );
+      expect(colours).toEqual([all(page, "tr")[1]?.attributes["class"]]);
+    },
+  );
+
+  test("explains each of its columns, and each state once, in one legend", async () => {
+    const page = await pageOf([clusterOf("a")]);
+    const legends = all(page, "details");
+    expect(legends).toHaveLength(1);
+    const terms = legends.flatMap((each) => all(each, "dt").map(({ text }) => text));
+    const titles = all(page, "th")
+      .slice(0, -1)
+      .map(({ text }) => text);
+    expect(titles).toHaveLength(10);
+    expect(terms.toSorted()).toEqual([...new Set(STATES.map(([word]) => word)), ...titles].toSorted());
+    // What is replaced every ten seconds would close it.
+    expect(all(all(page, "main")[0] ?? page, "details")).toEqual([]);
   });
 
   test("shows each bucket of a histogram as a bar that says what it is", async () => {
@@ -188,6 +258,121 @@ describe("the page of all clusters", () => {
         .flatMap(({ attributes }) => Object.keys(attributes))
         .filter((each) => /^on|^style$/.test(each)),
     ).toEqual([]);
+  });
+});
+
+describe("links of the page", () => {
+  const troubled = (code: string) =>
+    clusterOf("a", {
+      controllers: WATCHES.map(({ name }) => controllerOf(name, [code, 1, NOW_MS - 300_000, "n"])),
+    });
+  const hrefs = (page: Awaited<ReturnType<typeof pageOf>>) =>
+    all(page, "a").map(({ attributes }) => attributes["href"] ?? "");
+
+  async function withServer<T>(use: (url: string) => Promise<T>): Promise<T> {
+    const metrics = createRelayMetrics();
+    const relay = { status: () => [clusterOf("a")] };
+    const server = await startRelayServer({
+      ...{ relay, metrics, values: metrics.values, bindAddress: "127.0.0.1", port: 0 },
+    });
+    return use(server.url).finally(server.close);
+  }
+
+  test("lead from each code to a page that the relay serves, and to the code's line where it is a list", async () => {
+    const listed = [
+      ...(await readFile(`${ROOT}docs/reference/codes.md`, "utf8")).matchAll(/^\| `(\w+)` \|/gm),
+    ];
+    const codes = listed.map(([, code = ""]) => code);
+    expect(codes.length).toBeGreaterThan(40);
+    const clusters = [
+      ...codes.map(troubled),
+      clusterOf("a", { ready: false, failure: { code: "NotTrusted", message: "no" } }),
+      clusterOf("a", { ready: false, failure: { code: "Quarantined", message: "no" } }),
+      notFollowed("a", { code: "Invalid", message: "server" }),
+      clusterOf("a", { stop: "deletes" }),
+      clusterOf("a", { stop: "unproven" }),
+      clusterOf("a", { limited: [{ limit: "objects", message: "too many" }] }),
+      clusterOf("a", { configurationFault: { code: "SameName", message: "held" } }),
+    ];
+    const metrics = createRelayMetrics();
+    metrics.followSweep(() => new Map([["a", 3]]));
+    const pages = await Promise.all(clusters.map((each) => pageOf([each], metrics)));
+    const targets = new Set(pages.flatMap(hrefs).filter((href) => href.startsWith("/runbooks/")));
+    expect(targets).toContain("/runbooks/nodes-wait");
+    expect(targets).toContain("/runbooks/codes#NotReady");
+    await withServer(async (url) => {
+      const broken: string[] = [];
+      for (const href of targets) {
+        const { pathname, hash } = new URL(href, url);
+        const answer = await fetch(`${url}${pathname}`);
+        const page = answer.status === 200 ? parsePage(await answer.text()) : undefined;
+        const ids = page?.within.map(({ attributes }) => `#${attributes["id"]}`) ?? [];
+        if (page === undefined || (hash !== "" && !ids.includes(hash))) broken.push(href);
+      }
+      expect(broken).toEqual([]);
+    });
+  });
+
+  test("have an id each, by which the keyboard's focus is kept when the page is brought anew", async () => {
+    const links = all(all(await pageOf([troubled("Denied")]), "tbody")[0] ?? (await pageOf([])), "a");
+    expect(links.length).toBe(WATCHES.length);
+    expect(new Set(links.map(({ attributes }) => attributes["id"])).size).toBe(links.length);
+  });
+
+  test.each(["\uD800", "../healthz", "__proto__", "constructor", "a b#c?d", "%"])(
+    "of the code %j lead to the list of codes",
+    async (code) => {
+      const cluster = clusterOf("a", {
+        controllers: [controllerOf("csr-approver", [code, 1, NOW_MS, "n"])],
+      });
+      const [href = ""] = hrefs(await pageOf([cluster])).filter((each) => each.includes("runbooks"));
+      const { pathname, hash } = new URL(href, "http://relay.test");
+      expect([pathname, decodeURIComponent(hash)]).toEqual(["/runbooks/codes", `#${code.toWellFormed()}`]);
+    },
+  );
+});
+
+describe("GET /runbooks/NAME", () => {
+  async function get(path: string): Promise<Response> {
+    const metrics = createRelayMetrics();
+    const relay = { status: () => [] };
+    const server = await startRelayServer({
+      ...{ relay, metrics, values: metrics.values, bindAddress: "127.0.0.1", port: 0 },
+    });
+    return fetch(`${server.url}${path}`).finally(server.close);
+  }
+
+  test.each([...RUNBOOKS, "codes"])("%s is the whole page of the documentation", async (name) => {
+    const answer = await get(`/runbooks/${name}`);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("content-security-policy")).toBe(CONTENT_SECURITY_POLICY);
+    const page = parsePage(await answer.text());
+    const file = name === "codes" ? "reference/codes.md" : `runbooks/${name}.md`;
+    const written = await readFile(`${ROOT}docs/${file}`, "utf8");
+    // Words, without the marks and targets of Markdown.
+    const words = (text: string) =>
+      text
+        .replaceAll(/\]\([^)]*\)/g, "")
+        .replaceAll(/\(docs\/[^)]*\)/g, "")
+        .replaceAll(/\W+/g, "");
+    const [main] = all(page, "main");
+    expect(words(main?.text ?? "")).toBe(words(`All clusters ${written}`));
+    const links = all(page, "a").map(({ attributes }) => attributes["href"]);
+    expect(links.filter((href) => href !== "/" && !/^\/runbooks\/[a-z-]+(#.*)?$/.test(href ?? ""))).toEqual(
+      [],
+    );
+  });
+
+  test.each([
+    "",
+    "none",
+    "..%2Freference%2Fcodes",
+    "../reference/metrics",
+    "x".repeat(500),
+    "__proto__",
+    "Codes",
+  ])("of %j is not found", async (name) => {
+    expect((await get(`/runbooks/${name}`)).status).toBe(404);
   });
 });
 

@@ -1,0 +1,44 @@
+/** The columns of the table: a title, and what the legend says of it. A narrow screen shows the title beside each cell. */
+export const COLUMNS: readonly { readonly title: string; readonly legend: string }[] = [
+  { title: "Cluster", legend: "its name; the bar beside it has the colour of its state" },
+  { title: "State", legend: "the worst that is known of it, in the words above" },
+  { title: "Objects", legend: "nodes, Services and others that its API server lists" },
+  { title: "To do", legend: "objects that need work" },
+  { title: "Being done", legend: "objects that a function has now" },
+  {
+    title: "What waits, and why",
+    legend: "how many, since when (UTC), the one that waits longest, and its controller",
+  },
+  { title: "Missed", legend: "nodes that the last sweep found waiting, and the relay should have brought" },
+  {
+    title: "Cloud API",
+    legend: "calls that the cloud throttled, and seconds that calls were held back, since this process began",
+  },
+  { title: "Deletions", legend: "nodes whose deletion the cluster's brake holds back" },
+  {
+    title: "Until usable",
+    legend: "from a node's creation until pods can be scheduled on it, since this process began",
+  },
+];
+
+/** How a cluster is doing; each has a word that the page says, and a colour of the same name in its style. */
+export type Health = "failing" | "stopped" | "limited" | "misconfigured" | "waiting" | "ok";
+
+/** The word and its meaning, the worst first. */
+export const HEALTH: Readonly<Record<Health, { readonly word: string; readonly legend: string }>> = {
+  failing: {
+    word: "not ready",
+    legend: "its API server cannot be followed; nothing of it is looked after but by the sweep",
+  },
+  stopped: {
+    word: "stopped",
+    legend: "an operator has stopped something, or what is stopped cannot be read",
+  },
+  limited: { word: "limited", legend: "it brings more than its limits allow; the rest is looked after" },
+  misconfigured: {
+    word: "misconfigured",
+    legend: "its entry cannot be used as it is now; what was known before goes on",
+  },
+  waiting: { word: "waiting", legend: "it is followed, and something has waited for longer than a minute" },
+  ok: { word: "ok", legend: "it is followed, and nothing has waited for longer than a minute" },
+};
