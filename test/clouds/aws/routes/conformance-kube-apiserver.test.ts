@@ -1,0 +1,17 @@
+import { fileURLToPath } from "node:url";
+import { OUR_MANIFESTS, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
+import { awsNodeWorld } from "#test/clouds/aws/node-world.ts";
+import { nodeResourcesConformance } from "#test/clouds/node-resources-conformance.ts";
+import { describeWithBoth } from "#test/setup/parts.ts";
+
+const MANIFESTS = ["rbac/node-route-controller", "admission/route.yaml"].map((path) =>
+  fileURLToPath(new URL(`../../../../infra/${path}`, import.meta.url)),
+);
+
+describeWithBoth("moto and a real control plane", (binaries, program) => {
+  nodeResourcesConformance(
+    "routes of AWS on kube-apiserver",
+    () => awsNodeWorld(program, "routes"),
+    (folder) => startKubeApiserver({ folder, binaries, manifests: [...OUR_MANIFESTS, ...MANIFESTS] }),
+  );
+});

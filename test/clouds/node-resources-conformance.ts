@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { TAGS_LABEL } from "#core/contracts.ts";
+import type { ControlPlane } from "#emulators/harness/control-plane.ts";
+import {
+  type Forgery,
+  type NodeStage,
+  type StoredObject,
+  startNodeStage,
+} from "#test/clouds/node-resources/stage.ts";
+import type { NodeResourcesWorld } from "#test/clouds/node-resources/world.ts";
+import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
+
+const TIMEOUT_MS = 120_000;
+const ANOTHER_UID = "99999999-9999-4999-8999-999999999999";
+const DELETED = { deletionTimestamp: "2026-01-01T00:00:00Z", deletionGracePeriodSeconds: 0 };
+
+const changed = (object: StoredObject, metadata: object): object => ({
+  ...object,
+  metadata: { ...object.metadata, ...metadata },
+});
+/** As many nodes as there are, the first of which is another one. */
+const withPhantom = (nodes: readonly StoredObject[]): readonly object[] =>
+  nodes.map((node, index) =>
+    index === 0 ? { metadata: { ...node.metadata, name: "phantom", uid: ANOTHER_UID }, spec: {} } : node,
+  );
+
+/** What an event says of the victim's cluster while its API server says otherwise. */
+const FORGED_EVENTS: readonly (readonly [string, Forgery])[] = [
+  ["that brings no nodes", { nodes: () => [] }],
+  ["that leaves a node out", { nodes: (nodes) => nodes.slice(1) }],
+  ["that has another node in place of one", { nodes: withPhantom }],
+  ["that has a node twice in place of another", { nodes: (nodes) => nodes.map(() => nodes[1] ?? {}) }],
+  [
+    "that has all nodes without their provider IDs",
+    { nodes: (nodes) => nodes.map(({ metadata }) => ({ metadata, spec: {} })) },
+  ],
+  [
+    "that says of all nodes that they are being deleted",
+    { nodes: (nodes) => nodes.map((node) => changed(node, DELETED)) },
+  ],
+  [
+    "that says of all nodes that they are others of these names",
+    { nodes: (nodes) => nodes.map((node) => changed(node, { uid: ANOTHER_UID })) },
+  ],
+  [
+    "about another cluster of this name, which has no nodes",
+    { nodes: () => [], namespace: (namespace) => changed(namespace, { uid: ANOTHER_UID }) },
+  ],
+  [
+    "about a cluster that is being deleted, without nodes",
+    { nodes: () => [], namespace: (namespace) => changed(namespace, DELETED) },
+  ],
+];
+
+/**
+ * The contract of attacks on what a cloud keeps of nodes, be it routes or tags: forged and stale events, a forged list of nodes, forged uids,
+ * finalizers and annotations, and what is somebody else's under our name.
+ */
+export function nodeResourcesConformance(
+  name: string,
+  build: () => Promise<NodeResourcesWorld>,
+  start: (folder: string) => Promise<ControlPlane>,
+): void {
+  describe(`${name} keep the contract of attacks`, { timeout: TIMEOUT_MS }, () => {
+    let cluster: ClusterUnderTest;
+    let world: NodeResourcesWorld;
+    let stage: NodeStage;
+
+    beforeAll(async () => {
+      cluster = await startCluster(start);
+      world = await build();
+      stage = await startNodeStage(cluster, world);
+    }, TIMEOUT_MS);
+    afterAll(async () => {
+      await world?.close();
+      await cluster?.close();
+    });
+    beforeEach(() => stage.reset(), TIMEOUT_MS);
+
+    /** Two nodes of the victim's and what it has for them; machines of others are there as well. */
+    async function settled(): Promise<readonly string[]> {
+      const bare = await Promise.all([world.launch("victim"), world.launch("victim")]);
+      const before = await world.outline("victim");
+      for (const [index, providerID] of bare.entries())
+        await stage.join(`node-${index}`, providerID, `100.64.${index}.0/24`);
+      await stage.invokeAll();
+      const after = await world.outline("victim");
+      expect(after).not.toEqual(before);
+      return after;
+    }
+
+    test.each(FORGED_EVENTS)("an event %s takes nothing away", async (_, forgery) => {
+      const ours = await settled();
+      await stage.invokeAll(forgery);
+      await stage.invokeAll();
+      expect(await world.outline("victim")).toEqual(ours);
+    });
+
+    test("a stale event brings nothing back to the machine of a node that has gone", async () => {
+      const ours = await settled();
+      const machine = await world.launch("victim");
+      await stage.join("former", machine, "100.64.9.0/24");
+      await stage.invokeAll();
+      const former = (await world.outline("victim")).filter((line) => !ours.includes(line));
+      expect(former).not.toEqual([]);
+      await stage.remove("former");
+      await stage.invokeAll();
+      const rest = await world.outline("victim");
+      await stage.invokeAll();
+      expect(rest.filter((line) => ours.includes(line))).toEqual(ours);
+      expect(await world.outline("victim")).toEqual(rest);
+    });
+
+    test("another cluster whose API server shows the victim's nodes and uids changes nothing of the victim's", async () => {
+      const ours = await settled();
+      await stage.invokeAll({ cluster: "hostile" });
+      expect(await world.outline("victim")).toEqual(ours);
+    });
+
+    test("another cluster whose API server lists no nodes, or counts them as it likes, changes nothing of the victim's", async () => {
+      const ours = await settled();
+      await stage.join("hostile", await world.launch("hostile"), "100.64.100.0/24");
+      await stage.invokeAll({ cluster: "hostile" });
+      const [first] = FORGED_EVENTS;
+      for (const listed of [[], [{ metadata: { name: "a", uid: ANOTHER_UID } }]])
+        await stage.invokeAll({ ...first?.[1], cluster: "hostile", nodes: () => listed, listed });
+      expect(await world.outline("victim")).toEqual(ours);
+    });
+
+    test.each(["hostile", "nobody"] as const)(
+      "a node that names a machine that is of %s changes nothing of that machine",
+      async (owner) => {
+        const ours = await settled();
+        const machine = await world.launch(owner);
+        const theirs = await world.outline(owner);
+        await stage.join("forged", machine, "100.64.50.0/24");
+        await stage.invokeAll();
+        expect([await world.outline(owner), await world.outline("victim")]).toEqual([theirs, ours]);
+        await stage.remove("forged");
+        await stage.invokeAll();
+        expect([await world.outline(owner), await world.outline("victim")]).toEqual([theirs, ours]);
+      },
+    );
+
+    test.each(["hostile", "nobody"] as const)(
+      "what is of %s under the victim's name stays, whatever nodes there are",
+      async (owner) => {
+        const ours = await settled();
+        await world.plant(await world.launch(owner));
+        const theirs = await world.outline(owner);
+        await stage.invokeAll();
+        await stage.invokeAll({ nodes: (nodes) => nodes.slice(1) });
+        expect([await world.outline(owner), await world.outline("victim")]).toEqual([theirs, ours]);
+      },
+    );
+
+    test("finalizers, labels and annotations that a node claims to have from us reach nobody else's machine", async () => {
+      const ours = await settled();
+      const machine = await world.launch("hostile");
+      const theirs = await world.outline("hostile");
+      await stage.join("forged", machine, "100.64.51.0/24", {
+        labels: { [TAGS_LABEL]: "00000000000000000000000000000000" },
+        annotations: { "serverless-ccm.io/instance": machine },
+        finalizers: ["service.kubernetes.io/load-balancer-cleanup"],
+      });
+      await stage.invokeAll();
+      await stage.remove("forged");
+      await stage.invokeAll();
+      expect([await world.outline("hostile"), await world.outline("victim")]).toEqual([theirs, ours]);
+    });
+  });
+}
