@@ -24,6 +24,8 @@ export interface Scenario {
   readonly createCluster?: (clock: Clock) => Promise<ModelCluster>;
   /** Whether a node is there from the beginning to the end, on a machine of its own. */
   readonly hasLastingNode?: true;
+  /** The part of the account's quotas that its events bring; all of them without it. */
+  readonly share?: number;
   /** Annotations that each Service has, such as the type of its load balancer. */
   readonly annotations?: Readonly<Record<string, string>>;
   /** What of the objects has to be as a single fresh actor leaves it, sorted. */

@@ -84,7 +84,7 @@ export async function createWorld(scenario: Scenario, sharedClock?: VirtualClock
       controller: controller.name,
       reason,
       objects,
-      budget: { share: 1 },
+      budget: { share: scenario.share ?? 1 },
       hints: hintsFrom(memory, clock.now()),
       related: Object.fromEntries(
         controller.related.map(({ resource, project }) => [

@@ -17,6 +17,8 @@ export interface TenantAccount {
   trespasses(): readonly string[];
   /** Load balancers that a tenant has; none where the account has no load balancers. */
   countLoadBalancers(tenant: Tenant): number;
+  /** What was refused to a tenant because the account's quotas were spent; nothing where they are not counted. */
+  throttles?(tenant: Tenant): readonly string[];
 }
 
 /** The tag that says whose a resource is. */

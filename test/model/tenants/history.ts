@@ -37,6 +37,10 @@ export type Lie = (typeof LIES)[number];
 export const NODE_LISTS = ["true", "empty", "partial", "victim's", "all"] as const;
 export type NodeList = (typeof NODE_LISTS)[number];
 
+/** Which Services an event of the hostile cluster brings. */
+export const SERVICE_LISTS = ["true", "empty", "partial", "victim's"] as const;
+export type ServiceList = (typeof SERVICE_LISTS)[number];
+
 /** What happens in the two clusters. */
 export type TenantHappening =
   | { readonly do: "create"; readonly service: number; readonly ports: readonly number[] }
@@ -45,6 +49,15 @@ export type TenantHappening =
   | { readonly do: "delete"; readonly service: number }
   | { readonly do: "set nodes"; readonly nodes: readonly number[] }
   | { readonly do: "invoke"; readonly isAudit: boolean }
+  /** The audit of what has no Service any more. */
+  | { readonly do: "audit" }
+  | {
+      readonly do: "attack by audit";
+      /** Of Services, in the event and in what the API server answers. */
+      readonly eventServices: ServiceList;
+      readonly lies: readonly Lie[];
+      readonly staleMs: number;
+    }
   | {
       readonly do: "forge Service";
       readonly service: number;
@@ -69,6 +82,8 @@ export type TenantHappening =
       readonly listedNodes: NodeList;
       /** What the reads are answered with, one after the other, and again from the first. */
       readonly lies: readonly Lie[];
+      /** So often in a row: what a tenant keeps changing is looked at again and again. */
+      readonly times: number;
       /** The victim's own actor works at the same time. */
       readonly isBesideVictim: boolean;
     };
@@ -96,6 +111,15 @@ const HAPPENINGS: Happenings = {
   delete: [1, fc.record({ service })],
   "set nodes": [2, fc.record({ nodes })],
   invoke: [7, fc.record({ isAudit: fc.boolean() })],
+  audit: [2, fc.record({})],
+  "attack by audit": [
+    3,
+    fc.record({
+      eventServices: fc.constantFrom<ServiceList>("true", ...SERVICE_LISTS),
+      lies: fc.constantFrom<readonly Lie[]>(["nothing"], ["nothing"], ["gone"], ["uid"]),
+      staleMs: fc.constantFrom(0, 60_000),
+    }),
+  ],
   "forge Service": [
     8,
     fc.record({
@@ -127,12 +151,14 @@ const HAPPENINGS: Happenings = {
         { weight: 2, arbitrary: fc.constant<readonly Lie[]>(["nothing"]) },
         fc.array(fc.constantFrom(...LIES), { minLength: 1, maxLength: 4 }),
       ),
+      times: fc.constantFrom(1, 1, 1, 1, 1, 1, 1, 1, 1, 6),
       isBesideVictim: fc.constantFrom(false, false, false, true),
     }),
   ],
 };
 
-const afterMs = fc.constantFrom(0, 0, 1_000, 10_000, 70_000);
+/** The longest is that of an orphan's notice. */
+const afterMs = fc.constantFrom(0, 0, 0, 0, 1_000, 1_000, 10_000, 10_000, 70_000, 70_000, 960_000);
 
 /** A history of so many steps of both tenants. */
 export function anyTenantHistory(length: number): fc.Arbitrary<readonly TenantStep[]> {

@@ -41,7 +41,35 @@ const uncounted = (inner: Capability): Capability => ({
       : inner.observe(questions, call),
 });
 
+/** Each call spends what it likes of the account's quotas. */
+const greedy = (inner: Capability): Capability => ({
+  observe: (questions, call) => inner.observe(questions, { ...call, share: 1 }),
+  act: (action, call) => inner.act(action, { ...call, share: 1 }),
+});
+
+/** What is held for other clusters of the account is taken for the cluster's own, in an audit alone. */
+const auditsAll: TenantDefect["plant"] = (inner, account) => ({
+  act: inner.act,
+  async observe(questions, call) {
+    if (!JSON.stringify(questions).includes('"auditAt"')) return inner.observe(questions, call);
+    const { loadBalancers = inner } = account.capabilities("victim");
+    return loadBalancers.observe(questions, call);
+  },
+});
+
 export const TENANT_DEFECTS: readonly TenantDefect[] = [
+  {
+    title: "an audit lists the load balancers of all clusters",
+    scenario: "memory",
+    plant: auditsAll,
+    found: /(Mark|Delete)LoadBalancer changes the victim's/,
+  },
+  {
+    title: "the share of a call is not read",
+    scenario: "network-quotas",
+    plant: greedy,
+    found: /the account throttles .* of the victim/,
+  },
   {
     title: "the uid alone says whose a load balancer is",
     scenario: "memory",
@@ -84,8 +112,8 @@ export const TENANT_DEFECTS: readonly TenantDefect[] = [
 export function withTenantDefect(scenario: TenantScenario, { plant }: TenantDefect): TenantScenario {
   return {
     ...scenario,
-    createAccount() {
-      const account = scenario.createAccount();
+    createAccount(now) {
+      const account = scenario.createAccount(now);
       return {
         ...account,
         capabilities(tenant) {

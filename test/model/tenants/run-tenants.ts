@@ -1,6 +1,7 @@
 import { annotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import type { Capability } from "#clouds/cloud.ts";
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
+import type { Controller } from "#core/controller.ts";
 import type { StoredObject } from "#emulators/api-server/object.ts";
 import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
 import type { ModelCloud } from "../cloud.ts";
@@ -38,8 +39,8 @@ export async function runTenants(
   scenario: TenantScenario,
   steps: readonly TenantStep[],
 ): Promise<TenantOutcome> {
-  const account = scenario.createAccount();
   const clock = createVirtualClock(START_MS);
+  const account = scenario.createAccount(() => clock.now());
   const faults: string[] = [];
   const log: string[] = [];
   const note = (line: string): void => void log.push(line);
@@ -84,17 +85,26 @@ export async function runTenants(
     clock,
   );
   if (api === undefined) throw new Error("the hostile tenant has no API server");
-  const player = createTenantPlayer({ victim, evil, api, account, note });
+  const audits =
+    scenario.audit === undefined
+      ? undefined
+      : {
+          victim: await createAudit(victim, scenario.audit),
+          evil: await createAudit(evil, scenario.audit),
+        };
+  const player = createTenantPlayer({ victim, evil, audits, api, account, note });
   for (const step of steps) {
     await clock.advance(step.afterMs);
     note(describeTenantStep(step));
     const changes = evil.network.counts.get("cloud change") ?? 0;
     await player.play(step);
     const made = (evil.network.counts.get("cloud change") ?? 0) - changes;
-    if (made > CHANGES_PER_INVOCATION) faults.push(`one invocation changes the cloud ${made} times`);
+    const times = step.do === "attack" ? step.times : 1;
+    if (made > times * CHANGES_PER_INVOCATION) faults.push(`one invocation changes the cloud ${made} times`);
     const count = account.countLoadBalancers("evil");
     if (count > HOSTILE_MAX)
       faults.push(`the hostile tenant has ${count} load balancers, more than ${HOSTILE_MAX}`);
+    faults.push(...(account.throttles?.("victim") ?? []));
     if (faults.length > 0) break;
   }
   if (faults.length === 0) faults.push(...(await restOf(victim, player.squatted())));
@@ -104,6 +114,8 @@ export async function runTenants(
       ...faults,
       ...victim.violations,
       ...evil.violations.filter((line) => line.includes("the cloud")),
+      ...(audits?.victim.violations ?? []),
+      ...(audits?.evil.violations ?? []).filter((line) => line.includes("the cloud")),
     ],
     log,
     hostileChanges,
@@ -148,9 +160,19 @@ function cloudOf({ providerIDs }: TenantAccount, capabilities: ModelCloud["capab
   };
 }
 
+/** The function of the audit, in a world that is there. */
+function createAudit({ scenario, cloud, cluster, clock }: World, controller: Controller): Promise<World> {
+  return createWorld(
+    { ...scenario, controller, createCloud: () => cloud, createCluster: async () => cluster },
+    clock,
+  );
+}
+
 interface Stage {
   readonly victim: World;
   readonly evil: World;
+  /** Undefined where the cloud has nothing to be audited. */
+  readonly audits: { readonly victim: World; readonly evil: World } | undefined;
   readonly api: HostileApi;
   readonly account: TenantAccount;
   note(line: string): void;
@@ -162,7 +184,7 @@ interface TenantPlayer {
   squatted(): ReadonlySet<string>;
 }
 
-function createTenantPlayer({ victim, evil, api, account, note }: Stage): TenantPlayer {
+function createTenantPlayer({ victim, evil, audits, api, account, note }: Stage): TenantPlayer {
   const squatted = new Set<string>();
   const { clock } = victim;
   const victimsProviderIDs = account.providerIDs.slice(0, MACHINES_PER_TENANT);
@@ -273,6 +295,25 @@ function createTenantPlayer({ victim, evil, api, account, note }: Stage): Tenant
       note(`evil ends: ${name} ${outcome} ${because.code}`);
   }
 
+  async function audit(): Promise<void> {
+    const view = await victim.cluster.view();
+    await audits?.victim.invoke({ actor: "victim audit", reason: "refresh", view, relatedView: view });
+  }
+
+  async function attackByAudit(step: Extract<TenantStep, { do: "attack by audit" }>): Promise<void> {
+    api.deceive({ lies: step.lies, listedNodes: "true" });
+    const view = await evil.cluster.view(clock.now() - step.staleMs);
+    const { services: theirs } = await victim.cluster.view();
+    const services = {
+      true: view.services,
+      empty: [],
+      partial: view.services.slice(1),
+      "victim's": theirs,
+    }[step.eventServices];
+    const relatedView = { ...view, services };
+    await audits?.evil.invoke({ actor: "evil audit", reason: "refresh", view, relatedView });
+  }
+
   return {
     squatted: () => squatted,
     async play(step) {
@@ -307,12 +348,17 @@ function createTenantPlayer({ victim, evil, api, account, note }: Stage): Tenant
           return setNodes(victim, step.nodes, 64);
         case "invoke":
           return invokeVictim(step.isAudit);
+        case "audit":
+          return audit();
+        case "attack by audit":
+          return attackByAudit(step);
         case "forge Service":
           return forgeService(step);
         case "forge nodes":
           return setNodes(evil, step.nodes, step.isVictimsNetwork ? 64 : 65);
         case "attack":
-          return attack(step);
+          for (let time = 0; time < step.times; time += 1) await attack(step);
+          return;
       }
     },
   };

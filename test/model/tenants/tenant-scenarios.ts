@@ -1,13 +1,14 @@
 import { Cluster } from "#config/cluster.ts";
 import type { Controller } from "#core/controller.ts";
 import { routeController } from "#core/route/controller.ts";
-import { serviceController } from "#functions/parts/service-controller.ts";
+import { orphanController, serviceController } from "#functions/parts/service-controller.ts";
 import { taggingController } from "#functions/parts/tagging-controller.ts";
 import { NETWORK_ANNOTATIONS } from "../clouds/aws.ts";
 import type { Scenario } from "../scenario.ts";
 import type { TenantAccount } from "./account.ts";
 import { createClassicAccount, createNetworkAccount } from "./aws-accounts.ts";
 import { createMemoryAccount, createRouteAccount, createTagAccount } from "./cluster-accounts.ts";
+import { TENANT_SHARE, withQuotas } from "./quotas.ts";
 
 /** Load balancers that the hostile tenant's cluster may have; it has more Services. */
 export const HOSTILE_MAX = 2;
@@ -20,7 +21,10 @@ export interface TenantScenario {
   readonly name: string;
   readonly victim: TenantWorld;
   readonly evil: TenantWorld;
-  readonly createAccount: () => TenantAccount;
+  /** The controller that audits what has no Service any more, where there is one; both tenants have it. */
+  readonly audit?: Controller;
+  /** `now` is milliseconds of the history's time. */
+  readonly createAccount: (now: () => number) => TenantAccount;
 }
 
 type Settings = Readonly<Record<string, unknown>>;
@@ -30,15 +34,17 @@ interface Parts {
   readonly signedInAs: Scenario["signedInAs"];
   readonly victim: Settings;
   readonly evil: Settings;
-  readonly createAccount: () => TenantAccount;
+  readonly createAccount: TenantScenario["createAccount"];
   readonly annotations?: Scenario["annotations"];
+  readonly audit?: unknown;
+  readonly share?: number;
 }
 
 function tenantScenario(name: string, parts: Parts): TenantScenario {
-  const { signedInAs, createAccount, annotations = {} } = parts;
+  const { signedInAs, createAccount, annotations = {}, share = 1, audit } = parts;
   const controller = parts.controller as Controller;
   const worldOf = (tenant: "victim" | "evil"): TenantWorld => ({
-    ...{ name, controller, signedInAs, annotations },
+    ...{ name, controller, signedInAs, annotations, share },
     cluster: Cluster.parse({
       ...{ name: tenant, server: `https://${tenant}.example`, controllers: [controller.name] },
       ...parts[tenant],
@@ -47,12 +53,15 @@ function tenantScenario(name: string, parts: Parts): TenantScenario {
     weights: {},
     describe: () => [],
   });
-  return { name, createAccount, victim: worldOf("victim"), evil: worldOf("evil") };
+  const tenants = { victim: worldOf("victim"), evil: worldOf("evil") };
+  return { name, createAccount, ...tenants, ...(audit === undefined ? {} : { audit: audit as Controller }) };
 }
 
 const REGION = { provider: "aws", region: "eu-central-1" };
 const VICTIM = { cloud: { ...REGION, vpc: "vpc-1", clusterTag: "victim" } };
-const loadBalancers = { max: HOSTILE_MAX };
+/** What has no Service any more is deleted. */
+const AUDITED = { deleteOrphaned: true };
+const loadBalancers = { max: HOSTILE_MAX, ...AUDITED };
 const services = { controller: serviceController, signedInAs: "service" } as const;
 const network = { ...services, annotations: NETWORK_ANNOTATIONS, victim: VICTIM };
 const evilOn = (cloud: Settings): Settings => ({ cloud: { ...REGION, ...cloud }, loadBalancers });
@@ -63,14 +72,21 @@ export const TENANT_SCENARIOS: Readonly<Record<string, TenantScenario>> = Object
   [
     tenantScenario("memory", {
       ...services,
-      victim: { cloud: MEMORY },
+      victim: { cloud: MEMORY, loadBalancers: AUDITED },
       evil: { cloud: MEMORY, loadBalancers },
+      audit: orphanController,
       createAccount: createMemoryAccount,
     }),
     tenantScenario("network", {
       ...network,
       evil: evilOn({ vpc: "vpc-1", clusterTag: "evil" }),
       createAccount: () => createNetworkAccount("one VPC"),
+    }),
+    tenantScenario("network-quotas", {
+      ...network,
+      evil: evilOn({ vpc: "vpc-1", clusterTag: "evil" }),
+      share: TENANT_SHARE,
+      createAccount: (now) => withQuotas(createNetworkAccount("one VPC"), now),
     }),
     tenantScenario("network-vpcs", {
       ...network,

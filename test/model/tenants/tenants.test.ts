@@ -8,7 +8,7 @@ import { runTenants } from "./run-tenants.ts";
 import { TENANT_SCENARIOS, type TenantScenario } from "./tenant-scenarios.ts";
 
 /** Histories of each scenario. */
-const HISTORIES = 4;
+const HISTORIES = 2;
 
 /** A defect that so many histories do not find shows that they are too tame. */
 const HISTORIES_FOR_A_DEFECT = 12;
