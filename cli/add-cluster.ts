@@ -16,8 +16,11 @@ import { findRefusedReferences } from "#config/home/entry-references.ts";
 import { pathOfParameters } from "#config/home/ssm/ssm-home.ts";
 import { readClustersText } from "#config/read-clusters-file.ts";
 import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
+import { type SignInRole, signInKeyOf } from "#config/sign-in.ts";
 import { parseYaml } from "#config/yaml-text.ts";
+import { FUNCTION_IDENTITIES } from "#core/identities.ts";
 import { messageOf } from "#core/message-of.ts";
+import { findWatch } from "#core/watches.ts";
 import { systemCode } from "#kube/client/errors.ts";
 
 /** The flags of `clusters add`. */
@@ -70,11 +73,29 @@ export async function addCluster(
     const parsed = parseEntryDocument({ document: "the entry", name, text, check });
     if (isFaulty(parsed))
       faults.push(...parsed.faults.map(({ subject = "", message }) => ({ name: subject, message })));
+    else faults.push(...faultsOfMissingSignIns(parsed));
   }
   if (faults.length > 0) throw new ConfigurationError(faults);
   if (flags.dryRun) return write(text.trimEnd());
   await writeTo(home ?? "", name, entry, text);
   write(`${name} is written to ${home}`);
+}
+
+/** Whoever has no way to sign in cannot do its part in the cluster: the relay, and the functions of its controllers. */
+function faultsOfMissingSignIns(cluster: Cluster): readonly ConfigurationFault[] {
+  const functions = cluster.controllers.map((name) => findWatch(name)?.functionName);
+  const roles: readonly SignInRole[] = [
+    "relay",
+    ...FUNCTION_IDENTITIES.filter((name) => functions.includes(name)),
+  ];
+  const missing = roles.filter((role) => signInKeyOf(cluster, role) === undefined);
+  if (missing.length === 0) return [];
+  const examples = missing.some((role) => role !== "relay") ? ["functions"] : [];
+  const flags = [...(missing.includes("relay") ? ["relay"] : []), ...examples].map(
+    (who) => `--sign-in '${who}={ kind: eks, clusterName: ${cluster.name} }'`,
+  );
+  const message = `is missing for ${missing.join(", ")}: the entry could not be used; give ${flags.join(" and ")}, or another kind of docs/reference/configuration.md#signing-in`;
+  return [{ name: "--sign-in", message }];
 }
 
 function asNewEntry<Cloud extends { readonly provider: string }>(

@@ -15,6 +15,7 @@ import { describeWithPart } from "#test/setup/parts.ts";
 
 const AUTHORITY = Buffer.from((await createCertificateAuthority()).certificate).toString("base64");
 const FUNCTIONS = "functions={ kind: eks, clusterName: blue }";
+const RELAY = "relay={ kind: eks, clusterName: blue }";
 
 let folder: string;
 let file: string;
@@ -39,7 +40,7 @@ function add(name: string, difference: Partial<AddFlags> = {}): Promise<void> {
     kubeconfig,
     cloudProvider: "aws",
     cloudConfig: join(folder, "cloud.yaml"),
-    signIn: [FUNCTIONS],
+    signIn: [RELAY, FUNCTIONS],
     dryRun: false,
     ...difference,
   };
@@ -87,6 +88,29 @@ describe("a cluster that is added", () => {
     ])
       expect(said).toContain(says);
     await expect(readFile(file)).rejects.toThrow("ENOENT");
+  });
+
+  test.each([
+    ["nobody", [], "is missing for relay, node, node-lifecycle"],
+    ["the relay alone", [RELAY], "is missing for node, node-lifecycle"],
+    ["the functions alone", [FUNCTIONS], "is missing for relay: "],
+    [
+      "one of the functions",
+      [RELAY, "node={ kind: eks, clusterName: blue }"],
+      "is missing for node-lifecycle: ",
+    ],
+  ])(
+    "to which %s can sign in is refused with what to give, and nothing is written",
+    async (_, signIn, says) => {
+      await expect(add("blue", { signIn })).rejects.toThrow(`--sign-in: ${says}`);
+      await expect(readFile(file)).rejects.toThrow("ENOENT");
+    },
+  );
+
+  test("to a file of no clusters stands there in lines of its own", async () => {
+    await writeFile(file, "# ours\nclusters: []\n");
+    await add("blue");
+    expect(await readFile(file, "utf8")).toMatch(/^# ours\nclusters:\n {2}- name: blue\n {4}server: /);
   });
 
   test.each<[string, string, Partial<AddFlags>, object]>([
