@@ -3,7 +3,7 @@ import { dryRunOf } from "#cli/dry-run.ts";
 import type { KeptCluster } from "#cli/keep-cluster.ts";
 import type { ClustersFollower } from "#cli/serve.ts";
 import type { Cluster } from "#config/cluster.ts";
-import { type ClustersFile, type FaultyEntry, sentenceOf } from "#config/clusters-file.ts";
+import { type ClustersFile, type FaultyEntry, hasNoEntries, sentenceOf } from "#config/clusters-file.ts";
 import type { ClusterHome } from "#config/home/home.ts";
 import type { RelayCluster } from "#relay/relay.ts";
 
@@ -37,6 +37,7 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
   let named: ReadonlySet<string> = new Set();
   let known = "";
   let isUnreadable = false;
+  let isEmpty = false;
 
   for (const { cluster } of options.followed)
     kept.set(cluster.name, keep(cluster.name, stopping.signal, cluster));
@@ -60,6 +61,7 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
 
   function take(written: ClustersFile): void {
     isUnreadable = false;
+    isEmpty = hasNoEntries(written);
     const content = options.dryRun === true ? dryRunOf(written) : written;
     const text = JSON.stringify(content);
     // Touched, or written with the same words.
@@ -112,6 +114,7 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
 
   return {
     isUnreadable: () => isUnreadable,
+    hasNoClusters: () => isEmpty && !isUnreadable,
     stop: () => stopping.abort(),
     stopped: following.then(async () => void (await Promise.all(turns.values()))),
   };

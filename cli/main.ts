@@ -184,7 +184,7 @@ withClustersFile(clusters.command("remove"))
   .argument("<name>", "the cluster's")
   .summary("takes a cluster out, where it leaves nothing behind")
   .description(
-    "Lists what a cluster's Services and tags have left in the cloud, and takes its entry out of the file.\nEnds with 1, and leaves the file alone, where there is something or nobody can tell.",
+    "Lists what a cluster's Services and tags have left in the cloud, and takes its entry out of the file, or deletes its parameter of SSM.\nEnds with 1, and leaves the entry alone, where there is something or nobody can tell.",
   )
   .option("--force", "takes it out all the same", false)
   .action(async (name, flags) => (await import("#cli/remove-cluster.ts")).removeCluster(name, flags, print));

@@ -14,7 +14,7 @@ import { sayThatItIsDry, sayThatNoneIsUsable } from "#cli/start-notes.ts";
 import { type FollowedSwitch, followNamedSwitch, type StopSwitchFlags } from "#cli/stop-switch.ts";
 import type { AddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
-import type { ClustersFile } from "#config/clusters-file.ts";
+import { type ClustersFile, hasNoEntries } from "#config/clusters-file.ts";
 import type { ClusterHome } from "#config/home/home.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { RelayCluster } from "#relay/relay.ts";
@@ -89,7 +89,8 @@ export async function clustersInThread(
 ): Promise<Pick<ServeOptions, "clusters" | "follow" | "shard" | "stops">> {
   const connectOne = (cluster: Cluster): Promise<Transport> => connectRelay(cluster, addresses);
   const clusters = await connectAll(content, connectOne);
-  if (clusters.length === 0 && !isAllOfOthers(content, shard)) sayThatNoneIsUsable(home.name);
+  const isNoneUsable = clusters.length === 0 && !hasNoEntries(content) && !isAllOfOthers(content, shard);
+  if (isNoneUsable) sayThatNoneIsUsable(home.name);
   for (const { cluster } of clusters) beside?.add(cluster);
   const follow: ServeOptions["follow"] = (started) => {
     const relay = beside?.of(started) ?? started;

@@ -142,7 +142,7 @@ async function reachInHome(
     name === undefined || entry.name === name;
   const wanted = content.clusters.filter(isWanted);
   const faulty = content.faulty.filter(isWanted).flatMap((entry) => faultsIn(file, entry.faults));
-  if (wanted.length + faulty.length === 0) faults.push(unknownCluster(name ?? "", file, content));
+  if (wanted.length + faulty.length === 0) faults.push(unknownCluster(name, file, content));
   if (faults.length > 0) throw new ConfigurationError([...faults, ...faulty]);
   const clusters = wanted.map((cluster) =>
     reachable(
@@ -181,7 +181,13 @@ function inStead(transport: Transport, role: Exclude<SignInRole, "relay">): Tran
   return { ...actingAs(transport, user), close: () => transport.close() };
 }
 
-function unknownCluster(name: string, file: string, { clusters }: ClustersFile): ConfigurationFault {
+function unknownCluster(
+  name: string | undefined,
+  file: string,
+  { clusters }: ClustersFile,
+): ConfigurationFault {
+  if (name === undefined)
+    return { name: file, message: "has no clusters yet; add one by `serverless-ccm clusters add`" };
   const names = clusters.map((cluster) => cluster.name);
   const near = nearest(name, names);
   const hint = near === undefined ? `it has ${someOf(names, MAX_NAMED)}` : `did you mean ${near}?`;

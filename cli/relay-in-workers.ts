@@ -13,6 +13,7 @@ import { sayThatNoneIsUsable } from "#cli/start-notes.ts";
 import type { WorkersFor } from "#cli/workers.ts";
 import type { AddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
+import { hasNoEntries } from "#config/clusters-file.ts";
 import type { LambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { createGate } from "#relay/delivery/create-gate.ts";
@@ -48,7 +49,10 @@ const LONGEST_INVOCATION_MS = FUNCTION_TIMEOUT_MS + 5_000;
 export async function relayInWorkers(options: RelayInWorkersOptions): Promise<void> {
   const { serving, platform } = options;
   const { home, content, addresses, shard, stops } = options.opened;
-  const isUsable = isAllOfOthers(content, shard) || (await isAnyUsable(content.clusters, addresses));
+  const isUsable =
+    hasNoEntries(content) ||
+    isAllOfOthers(content, shard) ||
+    (await isAnyUsable(content.clusters, addresses));
   if (!isUsable) sayThatNoneIsUsable(home.name);
   const clock = systemClock;
   const workerMetrics = createWorkerMetrics();
@@ -107,6 +111,7 @@ export async function relayInWorkers(options: RelayInWorkersOptions): Promise<vo
     shard,
     failing: health?.failing,
     clusters: content.clusters.length,
+    hasNoClusters: follower.hasNoClusters,
     stop: () => follower.stop(),
     async close() {
       await health?.close();

@@ -60,6 +60,8 @@ export interface Sweeping {
 export interface ClustersFollower {
   /** Whether the home could not be read when it was last looked at. */
   isUnreadable(): boolean;
+  /** Whether it says that there are no clusters. */
+  hasNoClusters(): boolean;
   /** Nothing is added or changed any more. */
   stop(): void;
   /** Resolves when, after `stop`, nothing of it goes on; where something is still in flight, not before the relay is closed. */
@@ -111,6 +113,7 @@ export async function serve({
     shard,
     failing,
     clusters: clusters.length,
+    hasNoClusters: follower?.hasNoClusters,
     stop() {
       follower?.stop();
       sweeping?.stop();
@@ -153,6 +156,8 @@ export interface Served extends Pick<ServeOptions, "serving"> {
   readonly failing?: (() => readonly ControllerName[]) | undefined;
   /** How many it began with. */
   readonly clusters: number;
+  /** Whether their home says that there are none; not asked for where flags describe one. */
+  readonly hasNoClusters?: (() => boolean) | undefined;
   /** Nothing is added or changed any more. */
   stop(): void;
   /** Ends everything at once. */
@@ -177,6 +182,7 @@ export async function serveUntilSignal(served: Served): Promise<void> {
       values: metrics.values,
       platform: platform && (() => stateOf(platform.state(), served.failing?.() ?? [])),
       shard: shard?.status,
+      hasNoClusters: served.hasNoClusters,
       bindAddress: serving.bindAddress,
       port: serving.port,
       allowedHosts: serving.allowedHosts,

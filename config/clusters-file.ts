@@ -80,7 +80,7 @@ export const MAX_CLUSTERS_FILE_BYTES = 4 * 1024 * 1024;
 
 /**
  * Reads the text of a file in YAML (or JSON), entry by entry. Throws `ClustersFileError` where it is no list of entries
- * at all. Two entries of one name are both faulty: nobody can tell which of them is meant.
+ * at all; `clusters: []` is one, and says that there are no clusters. Two entries of one name are both faulty: nobody can tell which of them is meant.
  */
 export function parseClustersFile(text: string, file: string): ClustersFile {
   if (text.length > MAX_CLUSTERS_FILE_BYTES) throw tooLarge(file);
@@ -125,7 +125,7 @@ export function tooLarge(file: string): ClustersFileError {
   return new ClustersFileError("TooLarge", file, [{ path: "", message }]);
 }
 
-const Document = z.strictObject({ clusters: z.array(z.unknown()).min(1) });
+const Document = z.strictObject({ clusters: z.array(z.unknown()) });
 const Named = z.looseObject({ name: ClusterName });
 
 const EMPTY: ClustersFault = {
@@ -174,6 +174,17 @@ function otherName(own: string, expected: string): EntryFault {
 /** Whether an entry is one of those that cannot be used. */
 export function isFaulty(entry: Cluster | FaultyEntry): entry is FaultyEntry {
   return "faults" in entry;
+}
+
+/** Whether there is no entry at all, usable or not. */
+export function hasNoEntries({ clusters, faulty }: ClustersFile): boolean {
+  return clusters.length + faulty.length === 0;
+}
+
+/** The error of a home that had clusters, and has no entry any more: rather somebody's mistake than the end of all clusters. */
+export function allAreGone(home: string): ClustersFileError {
+  const message = "all clusters are gone from it at once; where that is meant, end what follows them";
+  return new ClustersFileError("Invalid", home, [{ path: "", message }]);
 }
 
 /** What single entries come to together. */

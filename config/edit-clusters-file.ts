@@ -64,8 +64,6 @@ export function withoutCluster(before: string, file: string, name: string): Edit
   const { clusters } = parseClustersFile(before, file);
   if (!clusters.some((each) => each.name === name))
     return refused(`${file} has no usable entry of the name ${name}`);
-  if (clusters.length === 1)
-    return refused(`${name} is the only usable entry, and a clusters file without any is none`);
   const document = yaml.parseDocument(before);
   const entries = document.get("clusters");
   if (!yaml.isSeq(entries)) return refused(`take ${name} out by hand: \`clusters\` is not written as a list`);
@@ -86,6 +84,8 @@ export function withCluster(before: string, file: string, entry: object): Edited
   const document = yaml.parseDocument(before);
   const entries = document.get("clusters");
   if (!yaml.isSeq(entries)) return refused(`add ${name} by hand: \`clusters\` is not written as a list`);
+  // Written as `[]`, it would go on in one line.
+  if (entries.items.length === 0) entries.flow = false;
   entries.items.push(document.createNode(entry));
   const after = textOf(document);
   return after !== undefined && isAllButThat(after, before, file, `${name}`)

@@ -23,6 +23,8 @@ export interface RelayServerOptions {
   readonly platform?: (() => PlatformState | undefined) | undefined;
   /** How its shard stands, where it shares the clusters with other replicas. */
   readonly shard?: (() => ShardStatus) | undefined;
+  /** Whether the home of its clusters says that there are none. */
+  readonly hasNoClusters?: (() => boolean) | undefined;
   readonly clock?: Clock | undefined;
   readonly bindAddress: string;
   /** 0 for any free one. */
@@ -120,9 +122,9 @@ function misdirected(host: string | undefined): string {
 
 const CLUSTER_PATH = /^\/readyz\/clusters\/([^/]+)$/;
 
-function pageOf(path: string, { relay, platform, shard }: RelayServerOptions): Page {
+function pageOf(path: string, { relay, platform, shard, hasNoClusters }: RelayServerOptions): Page {
   if (path === "/healthz") return { status: 200, text: "ok" };
-  if (path === "/readyz") return readinessOfAll(relay.status(), platform?.(), shard?.());
+  if (path === "/readyz") return readinessOfAll(relay.status(), platform?.(), shard?.(), hasNoClusters?.());
   if (path === "/readyz/clusters") return clustersPage(relay.status());
   const name = CLUSTER_PATH.exec(path)?.[1];
   if (name === undefined) return { status: 404, text: "not found\n" };

@@ -1,3 +1,4 @@
+import { allAreGone, type ClustersFile, hasNoEntries } from "#config/clusters-file.ts";
 import { followClustersFile } from "#config/follow-clusters-file.ts";
 import type { ClusterHome } from "#config/home/home.ts";
 import { createOwnershipGuard } from "#config/ownership.ts";
@@ -6,12 +7,23 @@ import { readClusters, readClustersFile } from "#config/read-clusters-file.ts";
 /** A YAML file of clusters as their home. */
 export function fileHome(file: string): ClusterHome {
   const { hold } = createOwnershipGuard();
+  let hadClusters = false;
+  const take = (content: ClustersFile): ClustersFile => {
+    hadClusters ||= !hasNoEntries(content);
+    return hold(content);
+  };
   return {
     kind: "file",
     name: file,
-    read: async () => hold(await readClusters(file)),
+    read: async () => take(await readClusters(file)),
     follow: (options) =>
-      followClustersFile({ file, ...options, onContent: (content) => options.onContent(hold(content)) }),
+      followClustersFile({
+        ...{ file, ...options },
+        onContent(content) {
+          if (hasNoEntries(content) && hadClusters) options.onError(allAreGone(file));
+          else options.onContent(take(content));
+        },
+      }),
     byName() {
       const clusters = readClustersFile(file);
       const guard = createOwnershipGuard();

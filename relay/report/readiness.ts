@@ -24,14 +24,19 @@ export function readinessOfAll(
   clusters: readonly FollowedCluster[],
   platform: PlatformState | undefined,
   shard?: ShardStatus,
+  hasNoClusters = false,
 ): Page {
-  if (shard === undefined) return readinessOfThese(clusters, platform);
+  const isNobodysYet = hasNoClusters && clusters.length === 0 && platform?.reachable !== false;
+  if (shard === undefined) return isNobodysYet ? NO_CLUSTERS : readinessOfThese(clusters, platform);
   const words = wordsOfShard(shard);
   if (shard.replicas === undefined) return unready(words);
   const isNobodyIts = clusters.length === 0 && shard.own === 0 && shard.all > 0;
-  const page = isNobodyIts ? OK : readinessOfThese(clusters, platform);
+  const page = isNobodyIts || isNobodysYet ? OK : readinessOfThese(clusters, platform);
   return { status: page.status, text: `${page.text.trimEnd()}; ${words}\n` };
 }
+
+/** Nothing is wrong, and nothing to be done. */
+const NO_CLUSTERS: Page = { status: 200, text: "ok: there are no clusters yet\n" };
 
 function readinessOfThese(clusters: readonly FollowedCluster[], platform: PlatformState | undefined): Page {
   if (platform?.reachable === false)

@@ -1,8 +1,13 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CreateTagsCommand } from "@aws-sdk/client-ec2";
+import { GetParameterCommand, PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { parse } from "yaml";
+import { fileHome } from "#config/home/file.ts";
+import { freePort } from "#emulators/harness/free-port.ts";
 import { type Ended, runProgram } from "#test/cli/program.ts";
 import { type MotoWorld, motoWorld } from "#test/clouds/aws/load-balancers/moto-world.ts";
 import { type Moto, startMoto } from "#test/setup/moto.ts";
@@ -50,10 +55,11 @@ test("a cluster that leaves nothing is taken out, and all others stay as they ar
   });
   expect((await content()).endsWith(kept)).toBe(true);
   expect(await content()).not.toContain("name: blue");
-  expect(await clusters({}, "green")).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining("is the only usable entry"),
-  });
+  const last = await clusters({}, "green");
+  expect([last.code, last.stderr]).toEqual([0, ""]);
+  expect(last.stdout).toMatch(/^green is taken out of clusters.yaml\nit was the last one: a relay that runs/);
+  expect((await fileHome(file).read()).clusters).toEqual([]);
+  expect(parse(await content())).toEqual({ clusters: [] });
   expect(await clusters({}, "blue")).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("has no usable entry of the name blue"),
@@ -122,5 +128,89 @@ describeWithPart("moto", "a cluster on AWS", (program) => {
     const { code, stderr } = await clusters(dead, "blue");
     expect([code, stderr]).toEqual([1, expect.stringContaining("nobody can tell what would be left behind")]);
     expect(await content()).toContain("name: blue");
+  });
+
+  test("of nodes alone goes where load balancers may not be looked for, and it is said", async () => {
+    const port = await freePort();
+    const denial =
+      "<ErrorResponse><Error><Code>AccessDenied</Code><Message>not authorized</Message></Error></ErrorResponse>";
+    const denying = createServer((_, response) => response.writeHead(403).end(denial)).listen(
+      port,
+      "127.0.0.1",
+    );
+    try {
+      const nowhere = Object.fromEntries(
+        ["ELASTIC_LOAD_BALANCING", "ELASTIC_LOAD_BALANCING_V2"].map((service) => [
+          `AWS_ENDPOINT_URL_${service}`,
+          `http://127.0.0.1:${port}`,
+        ]),
+      );
+      const other = entry().replace("clusterTag: demo", "clusterTag: other");
+      await writeFileWith(other, BLUE.replaceAll("blue", "green"));
+      const kept = await content();
+      const { code, stdout, stderr } = await clusters({ ...environment, ...nowhere }, "blue");
+      expect([code, stderr]).toEqual([0, ""]);
+      expect(stdout).toContain("note: load balancers were not looked for: that is not allowed");
+      // With the controller somebody has to look.
+      await writeFile(
+        file,
+        kept.replace("name: blue", "name: blue\n    controllers: [service-lb-controller]"),
+      );
+      const refused = await clusters({ ...environment, ...nowhere }, "blue");
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("nobody can tell")]);
+      const all = { ...environment, ...nowhere, AWS_ENDPOINT_URL_EC2: `http://127.0.0.1:${port}` };
+      await writeFile(file, kept);
+      const blind = await clusters(all, "blue");
+      expect([blind.code, blind.stderr]).toEqual([1, expect.stringContaining("nobody can tell")]);
+    } finally {
+      denying.close();
+    }
+  });
+
+  test("that is a parameter of SSM is deleted there, where it leaves nothing behind", async () => {
+    const credentials = { accessKeyId: "test", secretAccessKey: "test" };
+    const ssm = new SSMClient({ region: "eu-central-1", endpoint: moto.url, credentials });
+    const put = (name: string, tag: string): Promise<unknown> => {
+      const cloud = { provider: "aws", region: "eu-central-1", vpc: world.vpc, clusterTag: tag };
+      const Value = JSON.stringify({ name, server: "https://127.0.0.1:6443", cloud });
+      return ssm.send(new PutParameterCommand({ Name: `/gone/clusters/${name}`, Value, Type: "String" }));
+    };
+    await put("empty", "other");
+    await put("full", "demo");
+    await ssm.send(new PutParameterCommand({ Name: "/gone/clusters/bad", Value: "name: x", Type: "String" }));
+    const remove = (...flags: string[]): Promise<Ended> =>
+      clusters(
+        { ...environment, AWS_REGION: "eu-central-1", CLUSTERS_FILE: "ssm:/gone/clusters/" },
+        ...flags,
+      );
+    const isThere = (name: string): Promise<boolean> =>
+      ssm.send(new GetParameterCommand({ Name: `/gone/clusters/${name}` })).then(
+        () => true,
+        () => false,
+      );
+    expect(await remove("empty")).toMatchObject({
+      code: 0,
+      stdout: "empty is taken out of ssm:/gone/clusters/\n",
+    });
+    expect(await isThere("empty")).toBe(false);
+    expect(await remove("full")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("would be left behind"),
+    });
+    expect(await remove("bad")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("its entry is faulty"),
+    });
+    expect([await isThere("full"), await isThere("bad")]).toEqual([true, true]);
+    expect(await remove("bad", "--force")).toMatchObject({ code: 0 });
+    expect(await remove("empty")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("is no parameter"),
+    });
+    expect(await remove("../elsewhere")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("no name of a"),
+    });
+    ssm.destroy();
   });
 });

@@ -221,8 +221,40 @@ test.each([
   },
 );
 
+test.each(["0", "1"])(
+  "an explicit list of no clusters starts and is ready, with %s workers",
+  async (workers) => {
+    await writeFile(file, "clusters: []");
+    start(`--workers=${workers}`);
+    expect(await page("/readyz")).toEqual([200, "ok: there are no clusters yet\n"]);
+    expect(program?.lines.filter(({ event }) => event === "NoClusterUsable")).toEqual([]);
+    const tenant = await embedded(`first-${workers}`);
+    try {
+      await writeClustersFile(file, entry(tenant));
+      await untilTrue(
+        "the first cluster",
+        async () => (await page(`/readyz/clusters/${tenant.name}`))[0] === 200,
+      );
+      // From now on an empty list may be a mistake.
+      await writeFile(file, "clusters: []");
+      await program?.line("ClustersFileFaulty");
+      expect((await page(`/readyz/clusters/${tenant.name}`))[0]).toBe(200);
+    } finally {
+      await program?.end("SIGTERM");
+      program = undefined;
+      await end(tenant);
+    }
+  },
+);
+
+test("an empty file is no list of clusters, and run does not start", async () => {
+  await writeFile(file, "");
+  const { code, stderr } = await runProgram(["run", `--clusters-file=${file}`]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("empty; a list is expected")]);
+});
+
 test("run refuses flags of one cluster beside a clusters file, each by its name", async () => {
-  await writeFile(file, "clusters: []");
+  await writeFile(file, "clusters: blue");
   const flags = ["--kubeconfig=k", "--function-kubeconfig=node=k", "--cloud-provider=aws", "--workers=x"];
   const { code, stderr } = await runProgram(["run", `--clusters-file=${file}`, ...flags]);
   expect(code).toBe(2);

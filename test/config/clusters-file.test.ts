@@ -19,13 +19,17 @@ describe("a clusters file", () => {
     });
   });
 
+  test("of an explicit empty list says that there are no clusters", () => {
+    expect(parseClustersFile("clusters: []", "clusters.yaml")).toEqual({ clusters: [], faulty: [] });
+  });
+
   test.each<[string, string, string[]]>([
     [
       "nothing",
       "",
       [": empty; a list is expected, each with its name, server and cloud, under the key clusters"],
     ],
-    ["no clusters", "clusters: []", [":1:1: clusters: give a list of at least 1"]],
+    ["no entries", "clusters:", [":1:1: clusters: is missing; give a list"]],
     ["no list", "clusters: blue", [":1:1: clusters: give a list"]],
     ["no mapping", "blue", [":1:1: give a mapping of keys to values"]],
     ["a key beside the list", `${VALID}cluster: 1\n`, [":5:1: cluster: unknown key; did you mean clusters?"]],

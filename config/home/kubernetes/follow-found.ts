@@ -1,4 +1,4 @@
-import { type ClustersFile, ClustersFileError } from "#config/clusters-file.ts";
+import { ClustersFileError, hasNoEntries } from "#config/clusters-file.ts";
 import type { FollowHomeOptions } from "#config/home/home.ts";
 import { entriesOfFound } from "#config/home/kubernetes/entries-of-found.ts";
 import type { EntryOfFoundOptions } from "#config/home/kubernetes/entry-of-found.ts";
@@ -82,8 +82,8 @@ export async function followFound(options: FollowFoundOptions): Promise<void> {
     const found = watched.flatMap(({ found }) => [...found.values()]);
     const content = await entriesOfFound(found, through, options.entries, signal);
     if (signal.aborted) return;
-    if (isEmpty(content) && hadClusters) return tell(NOTHING_LEFT, "Invalid");
-    hadClusters ||= !isEmpty(content);
+    if (hasNoEntries(content) && hadClusters) return tell(NOTHING_LEFT, "Invalid");
+    hadClusters ||= !hasNoEntries(content);
     const text = JSON.stringify(content);
     if (text !== said) options.onContent(content);
     said = text;
@@ -98,10 +98,6 @@ export async function followFound(options: FollowFoundOptions): Promise<void> {
 }
 
 const NOTHING_LEFT = "all clusters are gone from it at once; where that is meant, end what follows them";
-
-function isEmpty({ clusters, faulty }: ClustersFile): boolean {
-  return clusters.length + faulty.length === 0;
-}
 
 interface WatchedSource {
   readonly found: ReadonlyMap<string, Found>;
