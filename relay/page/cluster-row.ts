@@ -16,18 +16,14 @@ const BRAKE = "BrakePulled";
 
 /** The worst that is known of a cluster. */
 export function healthOf(cluster: FollowedCluster): Health {
-  if (!cluster.ready) return "failing";
-  if (cluster.stop !== undefined) return "stopped";
-  if (cluster.limited.length > 0) return "limited";
-  if (cluster.configurationFault !== undefined) return "misconfigured";
-  return waitingOf(cluster).some(isLong) ? "waiting" : "ok";
+  return issuesOf(cluster)[0]?.health ?? (waitingOf(cluster).some(isLong) ? "waiting" : "ok");
 }
 
 /** How a cluster is doing, as a row of the table. */
 export function clusterRow(cluster: FollowedCluster, facts: ClusterFacts | undefined, nowMs: number): Markup {
   const health = healthOf(cluster);
   const cells = [
-    html`<b class="word">${HEALTH[health].word}</b>${why(cluster, health)}`,
+    state(cluster, health),
     html`${cluster.objects}`,
     html`${cluster.needed}`,
     html`${cluster.inFlight}`,
@@ -48,27 +44,49 @@ function link(cluster: FollowedCluster, column: string, href: string, words: str
   return html`<a id="${`${column}/${cluster.name}`}" href="${href}">${words}</a>`;
 }
 
-/** Why a cluster is not `ok`, with a link for each code; what waits is told in a column of its own. */
-function why(cluster: FollowedCluster, health: Health): Markup {
-  const { failure, stop, limited, configurationFault: fault } = cluster;
+/** What is wrong with a cluster as a whole, the worst first; what waits is told in a column of its own. */
+interface Issue {
+  readonly health: Exclude<Health, "waiting" | "ok">;
+  /** With a link for each code. */
+  readonly why: Markup;
+}
+
+function issuesOf(cluster: FollowedCluster): readonly Issue[] {
+  const { ready, failure, stop, limited, configurationFault: fault } = cluster;
   const coded = (runbook: string, code: string): Markup =>
     link(cluster, `state/${code}`, `${RUNBOOKS}${runbook}`, code);
-  switch (health) {
-    case "failing":
-      if (failure === undefined) return html`: listing`;
-      return html`: ${coded(runbookOfFailure(cluster, failure.code), failure.code)}: ${failure.message}`;
-    case "stopped":
-      return stop === "unproven"
-        ? html`: ${coded("stop-switch-unreadable", "what is stopped cannot be read")}; deletions that are not proven by themselves wait`
-        : html`: ${coded("stopped", stop ?? "")}`;
-    case "limited":
-      return html`: ${limited.map(({ limit, message }, index) => html`${index === 0 ? "" : "; "}${coded("cluster-limited", limit)}: ${message}`)}`;
-    case "misconfigured":
-      return html`: ${coded("cluster-misconfigured", fault?.code ?? "")}: ${fault?.message ?? ""}`;
-    case "waiting":
-    case "ok":
-      return html``;
+  const issues: Issue[] = [];
+  if (!ready && failure === undefined) issues.push({ health: "failing", why: html`listing` });
+  if (!ready && failure !== undefined) {
+    const { code, message } = failure;
+    const runbook = runbookOfFailure(cluster, code);
+    issues.push({ health: "failing", why: html`${coded(runbook, code)}: ${message}` });
   }
+  if (stop === "unproven") {
+    const words = coded("stop-switch-unreadable", "what is stopped cannot be read");
+    issues.push({ health: "stopped", why: html`${words}; deletions that are not proven by themselves wait` });
+  } else if (stop !== undefined) issues.push({ health: "stopped", why: coded("stopped", stop) });
+  if (limited.length > 0) {
+    const limits = limited.map(
+      ({ limit, message }, index) =>
+        html`${index === 0 ? "" : "; "}${coded("cluster-limited", limit)}: ${message}`,
+    );
+    issues.push({ health: "limited", why: html`${limits}` });
+  }
+  if (fault !== undefined && (ready || fault.code !== failure?.code)) {
+    const words = html`${coded("cluster-misconfigured", fault.code)}: ${fault.message}`;
+    issues.push({ health: "misconfigured", why: words });
+  }
+  return issues;
+}
+
+/** The word of the row's colour, why it is that, and what else is wrong. */
+function state(cluster: FollowedCluster, health: Health): Markup {
+  const [first, ...others] = issuesOf(cluster);
+  const word = html`<b class="word">${HEALTH[health].word}</b>`;
+  if (first === undefined) return word;
+  const rest = others.map((issue) => html`; ${HEALTH[issue.health].word}: ${issue.why}`);
+  return html`${word}: ${first.why}${rest}`;
 }
 
 function runbookOfFailure({ configurationFault: fault }: FollowedCluster, code: string): string {

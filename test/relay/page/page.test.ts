@@ -146,6 +146,21 @@ describe("the page of all clusters", () => {
     },
   );
 
+  test("says all that is wrong with a cluster, the worst first", async () => {
+    const cluster = clusterOf("a", {
+      ...{ ready: false, failure: { code: "NotTrusted", message: "no" }, stop: "writes" },
+      limited: [
+        { limit: "objects", message: "too many" },
+        { limit: "pageBytes", message: "too large" },
+      ],
+      configurationFault: { code: "SameName", message: "held" },
+    });
+    const [[, state] = []] = rowsOf(await pageOf([cluster]));
+    expect(state).toBe(
+      "not ready: NotTrusted: no; stopped: writes; limited: objects: too many; pageBytes: too large; misconfigured: SameName: held",
+    );
+  });
+
   test("explains each of its columns, and each state once, in one legend", async () => {
     const page = await pageOf([clusterOf("a")]);
     const legends = all(page, "details");
