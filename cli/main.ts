@@ -242,10 +242,7 @@ infra
   )
   .option("--issuer <[account=]url>", "the AWS account's issuer of tokens; once for each account", eachOf)
   .option("--role <name=arn>", "the IAM role of an identity: relay, node, …; once for each", eachOf)
-  .option(
-    "--roles-from <file>",
-    "the functions' roles, as aws cloudformation describe-stacks or terraform output -json role_arns printed them",
-  )
+  .option("--roles-from <file>", "the functions' roles, as printed by CloudFormation or Terraform")
   .option("--cluster-name <name>", "the cluster's name; tokens are then for serverless-ccm:<name>")
   .option("--audience <text>", "whom tokens may be for, too, or without --cluster-name", eachOf)
   .option("--max-token-lifetime <duration>", "tokens that are valid for longer are refused (default: 1h)")

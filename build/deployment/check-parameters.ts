@@ -90,6 +90,12 @@ const CHECKS: readonly ((deployment: Deployment) => readonly string[])[] = [
     topic !== undefined && !new RegExp(`^arn:[^:]+:sns:${region}:\\d{12}:[^:]+$`).test(topic)
       ? [`alarmTopicArn: "${topic}" is not the ARN of an SNS topic of ${region}, where the alarms are`]
       : [],
+  ({ given: { clustersLayerArn: arn }, region }) =>
+    arn !== undefined && !new RegExp(`^arn:[^:]+:lambda:${region}:\\d{12}:layer:[^:]+:\\d+$`).test(arn)
+      ? [
+          `clustersLayerArn: "${arn}" is not the version of a layer of ${region}, where the functions are; publish the layer there`,
+        ]
+      : [],
   ({ given: { codeSigningConfigArn: arn }, region }) =>
     arn !== undefined &&
     !new RegExp(`^arn:[^:]+:lambda:${region}:\\d{12}:code-signing-config:csc-[a-z0-9]{17}$`).test(arn)

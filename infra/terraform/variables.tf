@@ -33,8 +33,8 @@ variable "clusters_layer_arn" {
   default     = null
 
   validation {
-    condition     = can(regex("^arn:[^:]+:lambda:[^:]+:[0-9]{12}:layer:[^:]+:[0-9]+$", coalesce(var.clusters_layer_arn, "arn:aws:lambda:r:000000000000:layer:none:1")))
-    error_message = "clusters_layer_arn is the ARN of a layer's version: arn:aws:lambda:REGION:ACCOUNT:layer:NAME:VERSION."
+    condition     = can(regex("^arn:[^:]+:lambda:${local.region}:[0-9]{12}:layer:[^:]+:[0-9]+$", coalesce(var.clusters_layer_arn, "arn:aws:lambda:${local.region}:000000000000:layer:none:1")))
+    error_message = "clusters_layer_arn is the ARN of a layer's version in the functions' region: arn:aws:lambda:REGION:ACCOUNT:layer:NAME:VERSION."
   }
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { parse } from "yaml";
+import { parse, stringify } from "yaml";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
 import { AwsCloudConfig } from "#clouds/aws/kind.ts";
 import { Cluster } from "#config/cluster.ts";
@@ -12,6 +12,7 @@ import { readClustersFile } from "#config/read-clusters-file.ts";
 import { nodeController } from "#core/node/controller.ts";
 import { Report } from "#core/report.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
+import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 import { type LambdaServer, startLambda } from "#emulators/lambda/server.ts";
 import { controllerFunction } from "#functions/parts/controller-function.ts";
 import { builtCommandLine } from "#test/build/shared-build.ts";
@@ -109,13 +110,20 @@ test("no page, manifest or message has a reader fetch what is called as we are, 
 });
 
 test("the example event is of the cluster that the guide has as its example", async () => {
-  const [[, text] = ["", ""]] = namedFiles(await read(GUIDE));
-  const { hash, name } = Cluster.parse(parse(text).clusters[0]);
+  // The authority is cut in the guide, and no part of the hash.
+  const { certificateAuthorityData: _, ...entry } = await guidesEntry();
+  const { hash, name } = Cluster.parse(entry);
   expect(JSON.parse(await read("docs/examples/event.json")).event).toMatchObject({
     cluster: name,
     clusterHash: hash,
   });
 });
+
+/** The guide's example of a layer's entry. */
+async function guidesEntry(): Promise<Readonly<Record<string, unknown>>> {
+  const [, text = ""] = /```yaml\n(clusters:[\s\S]*?)```/.exec(await read(GUIDE)) ?? [];
+  return parse(text).clusters[0];
+}
 
 describeWithPart("aws-tools", "the commands of the guides", ({ aws }) => {
   let folder = "";
@@ -139,6 +147,7 @@ describeWithPart("aws-tools", "the commands of the guides", ({ aws }) => {
       join(folder, ".aws/credentials"),
       "[tenant-a]\naws_access_key_id = test\naws_secret_access_key = test\n",
     );
+    await writeFile(join(folder, "tenant-a.kubeconfig"), await tenantsKubeconfig());
     ec2 = await startEc2({ region: REGION });
     lambda = await startNodeFunction(join(folder, "layer/clusters.yaml"), ec2.url);
     environment = {
@@ -173,6 +182,14 @@ describeWithPart("aws-tools", "the commands of the guides", ({ aws }) => {
     const report = Report.parse(JSON.parse(await readFile(join(folder, "report.json"), "utf8")));
     expect(report.objects).toMatchObject([{ name: expect.stringMatching(/^ip-10-0-1-17/) }]);
     expect(lambda.record()).toMatchObject([{ status: 200, functionError: false }]);
+
+    const example = await guidesEntry();
+    const { certificateAuthorityData: cut = "" } = example;
+    const [written] = parse(await readFile(join(folder, "layer/clusters.yaml"), "utf8")).clusters;
+    const { certificateAuthorityData: authority } = written;
+    expect(Cluster.parse(written).certificateAuthorityData).toMatch(/^[\w+/=]{100,}$/);
+    expect(authority.startsWith(String(cut).replace("…", ""))).toBe(true);
+    expect({ ...written, certificateAuthorityData: cut }).toEqual(example);
   });
 
   test("those of AWS's command line that need an account are such as it understands", async () => {
@@ -194,6 +211,19 @@ describeWithPart("aws-tools", "the commands of the guides", ({ aws }) => {
     // Each starts Python, which takes seconds where others use the cores too.
   }, 240_000);
 });
+
+/** What the reader has of the cluster's administrator. */
+async function tenantsKubeconfig(): Promise<string> {
+  const { certificate } = await createCertificateAuthority();
+  const authority = Buffer.from(certificate).toString("base64");
+  const server = "https://tenant-a.example.com:6443";
+  return stringify({
+    ...{ apiVersion: "v1", kind: "Config", "current-context": "tenant-a" },
+    contexts: [{ name: "tenant-a", context: { cluster: "tenant-a", user: "admin" } }],
+    clusters: [{ name: "tenant-a", cluster: { server, "certificate-authority-data": authority } }],
+    users: [{ name: "admin", user: { token: "an-administrators" } }],
+  });
+}
 
 const credentials = { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" };
 

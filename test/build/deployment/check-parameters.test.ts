@@ -8,6 +8,7 @@ const KNOWN = [
   "admissionPublicKeys",
   "alarmTopicArn",
   "assumeRoleArn",
+  "clustersLayerArn",
   "codeSigningConfigArn",
   "controllers",
   "fips",
@@ -80,6 +81,21 @@ const ROWS: readonly [Readonly<Record<string, string>>, string, readonly string[
   [{ stopSwitchPath: "/ccm/stop" }, "us-east-1", []],
   [{ stopSwitchPath: "/ccm/stop/" }, "us-east-1", ["stopSwitchPath: "]],
   [{ stopSwitchPath: "ccm" }, "us-east-1", ["stopSwitchPath: "]],
+  [{ clustersLayerArn: "arn:aws:lambda:eu-central-1:123456789012:layer:clusters:1" }, "eu-central-1", []],
+  [
+    { clustersLayerArn: "arn:aws:lambda:us-east-1:123456789012:layer:clusters:1" },
+    "eu-central-1",
+    [
+      'clustersLayerArn: "arn:aws:lambda:us-east-1:123456789012:layer:clusters:1" is not the version of a layer of eu',
+    ],
+  ],
+  [
+    { clustersLayerArn: "arn:aws:lambda:eu-central-1:123456789012:layer:clusters" },
+    "eu-central-1",
+    [
+      'clustersLayerArn: "arn:aws:lambda:eu-central-1:123456789012:layer:clusters" is not the version of a layer',
+    ],
+  ],
   [{ roleNamePrefix: "ccm-prod-{region}-" }, "us-east-1", []],
   [{ roleNamePrefix: "ccm-prod-{stage}-" }, "us-east-1", ['roleNamePrefix: "ccm-prod-{stage}-" is no']],
   [{ roleNamePrefix: "path/ccm-" }, "us-east-1", ["roleNamePrefix: "]],

@@ -282,7 +282,14 @@ await describeWithTerraform("the Terraform module", (program) => {
       { code_signing_config_arn: "arn:aws:lambda:us-east-1:1:code-signing-config:csc-0f6c334abcdea4d8b" },
       "code_signing_config_arn is the ARN of a code signing configuration of the functions' region",
     ],
-    [{ clusters_layer_arn: "arn:aws:lambda:x" }, "clusters_layer_arn is the ARN of a layer's version"],
+    [
+      { clusters_layer_arn: "arn:aws:lambda:x" },
+      "clusters_layer_arn is the ARN of a layer's version in the functions' region",
+    ],
+    [
+      { clusters_layer_arn: "arn:aws:lambda:us-east-1:123456789012:layer:clusters:1" },
+      "clusters_layer_arn is the ARN of a layer's version in the functions' region",
+    ],
     [{ assume_role_arn: "ccm" }, "assume_role_arn is the ARN of a role, or a pattern"],
     [
       { assume_role_arn: "arn:aws:iam::1:role/{role}" },
