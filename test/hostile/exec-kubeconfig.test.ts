@@ -39,6 +39,7 @@ const ROWS = [
     () => ({ user: { token: "x" }, cluster: { "insecure-skip-tls-verify": true } }),
     /insecure-skip-tls-verify/,
   ],
+  ["proxy", () => ({ user: { token: "x" }, cluster: { "proxy-url": `https://127.0.0.1:1` } }), /proxy-url/],
 ] as const;
 
 beforeAll(async () => {

@@ -175,6 +175,25 @@ describeWithPart(
       },
     );
 
+    it.each([
+      { ready: "True", byUid: true, says: "deletes no node that is Ready" },
+      { ready: "False", byUid: false, says: "deletes a node by its uid" },
+    ])(
+      "deletes no collection of nodes in which one is Ready: $ready, or goes without its uid",
+      async ({ ready, byUid, says }) => {
+        const { name, uid } = await join(under, ready);
+        const preconditions = byUid ? { preconditions: { uid } } : {};
+        const answer = await under.send(USER, {
+          method: "DELETE",
+          path: `/api/v1/nodes?fieldSelector=metadata.name%3D${name}`,
+          body: { apiVersion: "v1", kind: "DeleteOptions", ...preconditions },
+        });
+        expect(saidBy(answer)).toEqual([422, expect.stringContaining(says)]);
+        const { status } = await under.send("admin", { method: "GET", path: `/api/v1/nodes/${name}` });
+        expect(status).toBe(200);
+      },
+    );
+
     it.each(STATE_WRITES)(
       "of the ConfigMap $what: $code",
       async ({ patch: body, code, says, by = "serverless-ccm" }) => {

@@ -1,8 +1,9 @@
 import type { LookupAddress, lookup } from "node:dns";
 import * as net from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { judgeBy } from "#config/address-rules.ts";
 import { connect } from "#kube/client/connect.ts";
-import { judgedLookup } from "#kube/client/judged-lookup.ts";
+import { type JudgeAddress, judgedLookup } from "#kube/client/judged-lookup.ts";
 import { type ScriptedServer, startScriptedServer } from "#test/kube/client/scripted-server.ts";
 
 const ELSEWHERE = "192.0.2.1";
@@ -74,11 +75,13 @@ describe("a transport", () => {
   });
   afterEach(() => server.close());
 
-  async function ask(host: string, refuses: boolean): Promise<unknown> {
+  async function ask(host: string, refuses: boolean | JudgeAddress): Promise<unknown> {
+    const judgeAddress =
+      typeof refuses === "function" ? refuses : (address: string) => `${address} is internal`;
     const transport = connect({
       server: `https://${host}:${new URL(server.url).port}`,
       certificateAuthority: server.certificateAuthority,
-      ...(refuses ? { judgeAddress: (address: string) => `${address} is internal` } : {}),
+      ...(refuses === false ? {} : { judgeAddress }),
     });
     try {
       return await transport.send({ method: "GET", path: "/api/v1/nodes" }).then(
@@ -96,6 +99,28 @@ describe("a transport", () => {
     );
     expect(arrived).toEqual([]);
   });
+
+  // As a tenant may spell this machine; the server of the test is at each of the first ones.
+  test.each([
+    ...["127.0.0.1", "127.1", "127.0.1", "0x7f.0.0.1", "0x7f000001", "0177.0.0.1", "2130706433"],
+    ...["localhost", "LOCALHOST", "①②⑦.⓪.⓪.①", "127。0。0。1", "%31%32%37.0.0.1"],
+    ...["0", "0.0.0.0", "[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[64:ff9b::7f00:1]"],
+    ...["[2002:7f00:1::]", "[::127.0.0.1]"],
+  ])("never reaches this machine as %s", async (host) => {
+    const judgeEntries = judgeBy({ trustsEntries: false, networks: [] });
+    expect(await ask(host, judgeEntries)).toMatch(
+      /^AddressRefused: .*is internal, and in no network of --allowed-networks/,
+    );
+    expect(arrived).toEqual([]);
+  });
+
+  test.each(["169.254.169.254", "0xa9fea9fe", "2852039166", "[::ffff:a9fe:a9fe]", "[fd00:ec2::254]"])(
+    "never reaches an instance's metadata as %s, whatever the operator allows",
+    async (host) => {
+      const judgeEntries = judgeBy({ trustsEntries: true, networks: ["0.0.0.0/0", "::/0"] });
+      expect(await ask(host, judgeEntries)).toMatch(/^AddressRefused: .*no API server is there/);
+    },
+  );
 
   test("does not follow whither an answer points", async () => {
     expect([await ask("127.0.0.1", false), arrived]).toEqual([307, ["/api/v1/nodes"]]);
