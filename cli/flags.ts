@@ -25,6 +25,7 @@ export function withServingFlags(command: Command, own?: (command: Command) => C
       "--allowed-hosts <list>",
       "DNS names under which the same answer, besides localhost and Services'",
     )
+    .option("--metrics-detail <level>", "cluster: series of each; fleet: few of each", "cluster")
     .helpOption("-h, --help", "display help for command");
 }
 

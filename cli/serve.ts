@@ -15,6 +15,7 @@ import {
 } from "#relay/delivery/check-platform.ts";
 import { createGate } from "#relay/delivery/create-gate.ts";
 import { type Relay, type RelayCluster, startRelay } from "#relay/relay.ts";
+import { createFleetMetrics } from "#relay/report/fleet-metrics.ts";
 import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
 import { createProcessMetrics, servedTogether } from "#relay/report/process-metrics.ts";
 import { withSlowed } from "#relay/report/slowed.ts";
@@ -175,7 +176,7 @@ export async function serveUntilSignal(served: Served): Promise<void> {
     const server = await startRelayServer({
       relay,
       metrics: servedTogether(
-        metrics,
+        serving.metricsDetail === "fleet" ? createFleetMetrics(metrics) : metrics,
         ...(shard === undefined ? [] : [createShardMetrics(shard.status)]),
         createProcessMetrics(packageJson.version, serving.functionPrefix),
       ),

@@ -11,6 +11,7 @@ import { readTaggingFlags, type TaggingFlags } from "#cli/tagging-flags.ts";
 import { Cluster, ClusterEntry } from "#config/cluster.ts";
 import { fileTrouble, readSmallFile } from "#config/read-small-file.ts";
 import type { ControllerName } from "#core/event.ts";
+import { shown } from "#core/shown-text.ts";
 import { parseAllowedHosts } from "#relay/served-hosts.ts";
 
 /** The flags that describe one cluster, as typed. */
@@ -33,6 +34,7 @@ export interface Flags extends ClusterFlags {
   readonly port: string;
   readonly allowedHosts?: string | undefined;
   readonly quotaPercent: string;
+  readonly metricsDetail?: string | undefined;
   /** Those that stand on the command line, defaults aside. */
   readonly given: ReadonlySet<string>;
 }
@@ -48,7 +50,11 @@ export interface ServingSettings {
   readonly quotaPart: number;
   /** What the names of the deployed functions begin with; undefined where none are invoked, or one by its ARN. */
   readonly functionPrefix?: string | undefined;
+  readonly metricsDetail: MetricsDetail;
 }
+
+/** Whether metrics are of each cluster, or all but what alerts read of all clusters together. */
+export type MetricsDetail = "cluster" | "fleet";
 
 /** One cluster and the two identities, as flags give them. */
 export interface ClusterSettings {
@@ -71,7 +77,14 @@ export function readServingSettings(flags: Flags, faults: ConfigurationFault[]):
     port: readPort(flags.port, faults),
     allowedHosts: readAllowedHosts(flags.allowedHosts, faults),
     quotaPart: readQuotaPercent(flags.quotaPercent, faults) / 100,
+    metricsDetail: readMetricsDetail(flags.metricsDetail, faults),
   };
+}
+
+function readMetricsDetail(text: string | undefined, faults: ConfigurationFault[]): MetricsDetail {
+  if (text === undefined || text === "cluster" || text === "fleet") return text ?? "cluster";
+  faults.push({ name: "--metrics-detail", message: `"${shown(text)}" is neither; give cluster or fleet` });
+  return "cluster";
 }
 
 const STATUS_UPDATE: DurationRange = {

@@ -86,6 +86,7 @@ function observingTable({ observing: { functionLogsUsd, relayLogsUsd, metrics } 
       ? []
       : [
           row(`${countOf(metrics.series)} series, scraped every 30 s`, metrics.samplesUsd),
+          row(`  or ${countOf(metrics.fleet.series)}, with --metrics-detail fleet`, metrics.fleet.samplesUsd),
           row("metrics and alarms of CloudWatch", metrics.cloudWatchUsd),
         ];
   return formatTable([
@@ -109,8 +110,9 @@ function notes({ stock, workload }: Bill, measured: Measured): string {
     `CPU time stretched to what Lambda gives. Nodes join ${countOf(workload.nodesPerInvocation)} at a time; each is looked at once more soon after,`,
     "alone, and every 5 minutes with the others of its cluster. The relay is reserved by the task, stock pods by",
     `their chart's ${reserved.vcpu} vCPU and the ${measured.stock.memoryMiB} MiB that one used; it used ${shareOf(used.vcpu)} vCPU.`,
-    "A stock pod is still needed where nodes that are shut down or deleted, routes, load balancers or tags have to be",
-    "looked after, which serverless-ccm does not do yet: there it comes on top, and this is not a saving.",
-    "Not in it: data transfer, NAT gateways, log storage, EventBridge, control planes, free tiers.",
+    "On AWS no stock pod is needed beside serverless-ccm. On a cloud whose load balancers or routes it does not do",
+    "(README.md) a stock pod goes on for these, and is paid for as well.",
+    "Not in it: work on Services, tags and deletions, comparisons of routes (docs/how-to/routes-on-aws.md), data transfer,",
+    "NAT gateways, log storage, EventBridge, control planes, free tiers.",
   ].join("\n");
 }

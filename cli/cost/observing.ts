@@ -16,11 +16,16 @@ export interface MetricsCost {
   readonly series: number;
   readonly samples: number;
   readonly samplesUsd: number;
+  /** With `--metrics-detail fleet` of the relay. */
+  readonly fleet: { readonly series: number; readonly samplesUsd: number };
   readonly cloudWatchUsd: number;
 }
 
 /** Series of a cluster with nodes, their lifecycle and Services looked after, once each has seen work; a test counts them. */
 export const SERIES_PER_CLUSTER = 145;
+
+/** Of these, what `--metrics-detail fleet` keeps for each cluster; the others are there once, of all clusters together. */
+export const SERIES_PER_CLUSTER_OF_FLEET = 9;
 
 /** Seconds between two scrapes. */
 const SCRAPE_SECONDS = 30;
@@ -46,11 +51,20 @@ export function observingOf(
   const logs = { functionLogsUsd, relayLogsUsd: functionLogsUsd };
   if (prices === undefined) return logs;
   const series = clusters * SERIES_PER_CLUSTER;
-  const samples = (series * HOURS_PER_MONTH * SECONDS_PER_HOUR) / SCRAPE_SECONDS;
-  const first = Math.min(samples, prices.firstSamples);
-  const samplesUsd =
-    (first * prices.sample.usd + (samples - first) * prices.furtherSample.usd) / SAMPLES_PER_PRICE;
+  const ofFleet = SERIES_PER_CLUSTER - SERIES_PER_CLUSTER_OF_FLEET + clusters * SERIES_PER_CLUSTER_OF_FLEET;
+  const samples = samplesOf(series);
+  const samplesUsd = samplesCost(samples, prices);
   const cloudWatchUsd =
     CLOUD_WATCH_METRICS * prices.cloudWatchMetric.usd + CLOUD_WATCH_ALARMS * prices.cloudWatchAlarm.usd;
-  return { ...logs, metrics: { series, samples, samplesUsd, cloudWatchUsd } };
+  const fleet = { series: ofFleet, samplesUsd: samplesCost(samplesOf(ofFleet), prices) };
+  return { ...logs, metrics: { series, samples, samplesUsd, fleet, cloudWatchUsd } };
+}
+
+function samplesOf(series: number): number {
+  return (series * HOURS_PER_MONTH * SECONDS_PER_HOUR) / SCRAPE_SECONDS;
+}
+
+function samplesCost(samples: number, prices: NonNullable<Prices["metrics"]>): number {
+  const first = Math.min(samples, prices.firstSamples);
+  return (first * prices.sample.usd + (samples - first) * prices.furtherSample.usd) / SAMPLES_PER_PRICE;
 }

@@ -87,6 +87,11 @@ describe("wrong usage ends with 2 and says what is wrong", () => {
       ["relay", "--function-prefix", "x", "--clusters-file", "/absent.yaml", "--region", "a b"],
       '--region: "a b" is no region; give one such as eu-central-1',
     ],
+    [
+      "a detail of metrics that is none",
+      ["run", "--metrics-detail", "node"],
+      '--metrics-detail: "node" is neither; give cluster or fleet',
+    ],
     ["a demo of no nodes", ["demo", "--nodes", "0"], "--nodes"],
     [
       "flags about nodes that contradict each other",

@@ -5,8 +5,10 @@ import {
   CLOUD_WATCH_METRICS,
   observingOf,
   SERIES_PER_CLUSTER,
+  SERIES_PER_CLUSTER_OF_FLEET,
 } from "#cli/cost/observing.ts";
 import { withMetric } from "#functions/parts/sweep-metric.ts";
+import { METRICS_BY_CLUSTER } from "#relay/report/fleet-metrics.ts";
 import { givenPrices } from "#test/cli/cost/given.ts";
 import { recordSeries, well } from "#test/infra/monitoring/record-series.ts";
 import { TAINTED } from "#test/relay/fake-functions.ts";
@@ -24,6 +26,9 @@ describe("what logs and metrics cost", () => {
     expect(logs).toEqual({ functionLogsUsd: 7, relayLogsUsd: 7 });
     expect(metrics?.samplesUsd).toBeCloseTo(samplesUsd, 6);
     expect(metrics?.cloudWatchUsd).toBeCloseTo(4 * 0.5 + 6 * 0.2, 6);
+    const once = SERIES_PER_CLUSTER - SERIES_PER_CLUSTER_OF_FLEET;
+    expect(metrics?.fleet.series).toBe(once + clusters * SERIES_PER_CLUSTER_OF_FLEET);
+    expect(metrics?.fleet.samplesUsd).toBeLessThanOrEqual(metrics?.samplesUsd ?? 0);
   });
 
   test("is that of logs alone where no prices of metrics are given", () => {
@@ -49,6 +54,8 @@ describe("what is counted is what there is", () => {
     );
     const series = last.split("\n").filter((line) => !line.startsWith("#") && line.includes('cluster="one"'));
     expect(series).toHaveLength(SERIES_PER_CLUSTER);
+    const ofFleet = series.filter((line) => METRICS_BY_CLUSTER.has(line.split("{", 1)[0] ?? ""));
+    expect(ofFleet).toHaveLength(SERIES_PER_CLUSTER_OF_FLEET);
   });
 
   test("metrics of CloudWatch", () => {
