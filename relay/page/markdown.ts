@@ -74,9 +74,10 @@ function inline(text: string, options: MarkdownOptions): readonly Markup[] {
 }
 
 function link(words: string, target: string, { path, hrefFor }: MarkdownOptions): Markup {
-  const { pathname, hash } = new URL(target, `file://${path}`);
-  const href = hrefFor(pathname);
+  const { protocol, pathname, hash } = new URL(target, `file://${path}`);
   const content = inline(words, { path, hrefFor });
+  if (protocol !== "file:") return html`${content} (<code>${target}</code>)`;
+  const href = hrefFor(pathname);
   if (href === undefined) return html`${content} (<code>${pathname.slice(1)}</code>)`;
   return html`<a href="${href}${hash}">${content}</a>`;
 }

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { asMarkup, html, textOf } from "#relay/page/html.ts";
+import { html, textOf } from "#relay/page/html.ts";
 import { renderMarkdown } from "#relay/page/markdown.ts";
 import { STYLE } from "#relay/page/parts.ts";
 
@@ -38,8 +38,8 @@ export function runbookFor(code: string, controller: string): string {
     : `${RUNBOOKS}${name}`;
 }
 
-/** Where the pages are: in the sources, and beside the folder of the bundle. */
-const DOCS = [new URL("../../docs/", import.meta.url), new URL("../docs/", import.meta.url)];
+/** Where the pages are: beside the folder of the bundle, or else in the sources. A bundle has nothing to look for further up. */
+const DOCS = [new URL("../docs/", import.meta.url), new URL("../../docs/", import.meta.url)];
 const NAME = /^[a-z-]{1,64}$/;
 
 const rendered = new Map<string, string>();
@@ -73,7 +73,7 @@ function pageOf(text: string, path: string): string {
 <body>
 <main class="runbook">
 <p><a href="/">All clusters</a></p>
-${asMarkup(textOf(renderMarkdown(text, { path, hrefFor: servedPath })))}</main>
+${renderMarkdown(text, { path, hrefFor: servedPath })}</main>
 </body>
 </html>
 `);
