@@ -5,6 +5,7 @@ import type { ClusterEntry } from "#config/cluster.ts";
 import { CONFIG_MAPS, creationPath, LEASES, type Resource } from "#core/resources/resource.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
+import { PROJECT_FOLDER } from "#emulators/harness/project-folder.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
@@ -49,9 +50,7 @@ export async function startTenant(
 
 async function applyState(admin: Transport): Promise<void> {
   for (const [resource, file] of STATE) {
-    const body: unknown = parse(
-      await readFile(new URL(`../../infra/state/${file}`, import.meta.url), "utf8"),
-    );
+    const body: unknown = parse(await readFile(join(PROJECT_FOLDER, "infra/state", file), "utf8"));
     const answer = await admin.send({ method: "POST", path: creationPath(resource, "kube-system"), body });
     if (answer.status !== 201)
       throw new Error(`applying ${file} was answered ${answer.status}: ${answer.body}`);

@@ -31,6 +31,8 @@ export async function writeEnvironment(folder: string, endpoints: Endpoints): Pr
   await chmod(program, 0o755);
   const variables: Readonly<Record<string, string>> = {
     ...SANDBOX_AWS,
+    // Of every service: nothing that is typed here reaches the real AWS.
+    AWS_ENDPOINT_URL: endpoints.ec2,
     AWS_ENDPOINT_URL_EC2: endpoints.ec2,
     AWS_ENDPOINT_URL_STS: endpoints.ec2,
     AWS_ENDPOINT_URL_LAMBDA: endpoints.lambda,

@@ -49,7 +49,7 @@ export function authorizeImpersonation(user: ControlPlaneUser, name: string): vo
 }
 
 /** What the manifests of infra/rbac grant, those of controllers that are off by default included. */
-function rightsOfUser({ name }: ControlPlaneUser): readonly Right[] {
+export function rightsOfUser({ name }: ControlPlaneUser): readonly Right[] {
   const identity = IDENTITIES.find((each) => userOf(each) === name);
   return identity === undefined ? [] : RIGHTS[identity];
 }

@@ -7,6 +7,7 @@ import type { Behaviours } from "#emulators/api-server/behaviours.ts";
 import { discoveryDocument, HEALTH_PATHS } from "#emulators/api-server/discovery.ts";
 import { getObject, listObjects, renderList } from "#emulators/api-server/read.ts";
 import { parseResourceRequest, type ResourceRequest } from "#emulators/api-server/request-info.ts";
+import { answerSelfReview, isSelfReview } from "#emulators/api-server/self-reviews.ts";
 import { methodNotAllowed, noSuchResource, Refusal, unauthorized } from "#emulators/api-server/status.ts";
 import type { Store, Version } from "#emulators/api-server/store.ts";
 import { renderTable } from "#emulators/api-server/table.ts";
@@ -58,6 +59,10 @@ async function route(context: HandlerContext, request: ServerRequest, answer: Se
   const user = authenticate(context, request);
   const document = discoveryDocument(url.pathname);
   if (document !== undefined) return send(answer, 200, "application/json", JSON.stringify(document));
+  if (request.method === "POST" && isSelfReview(url.pathname)) {
+    const review = answerSelfReview(url.pathname, user, await readBody(request));
+    return send(answer, 201, "application/json", JSON.stringify(review));
+  }
   if (!/^\/(api\/v1|apis\/[^/]+\/[^/]+)\//.test(url.pathname)) {
     return send(answer, 404, "text/plain; charset=utf-8", "404 page not found\n");
   }

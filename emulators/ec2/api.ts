@@ -7,13 +7,14 @@ import { describeAvailabilityZones } from "./describe-availability-zones.ts";
 import { describeInstanceTopology } from "./describe-instance-topology.ts";
 import { describeInstances } from "./describe-instances.ts";
 import { describeNetworkInterfaces } from "./describe-network-interfaces.ts";
+import { describeLoadBalancers, describeSecurityGroups, describeTargetGroups } from "./describe-nothing.ts";
 import { describeVpcs } from "./describe-vpcs.ts";
 import { type Fault, fault, isFault } from "./fault.ts";
 import type { Inventory } from "./inventory.ts";
 import { idOf } from "./names.ts";
 import { FIRST_PAGE } from "./paging.ts";
 import { type Parameters, parseParameters } from "./parameters.ts";
-import { renderAnswer, renderFault, type Service, VERSIONS } from "./protocol.ts";
+import { CLASSIC_VERSION, renderAnswer, renderFault, type Service, VERSIONS } from "./protocol.ts";
 import type { QuotaMeter } from "./quotas.ts";
 import { assumeRole, getCallerIdentity, type SecurityTokens } from "./security-tokens.ts";
 import type { Zone } from "./zone.ts";
@@ -59,6 +60,9 @@ const ACTIONS: Readonly<Record<string, { readonly service: Service; readonly run
   DescribeAvailabilityZones: { service: "ec2", run: describeAvailabilityZones },
   DescribeInstanceTopology: { service: "ec2", run: describeInstanceTopology },
   DescribeVpcs: { service: "ec2", run: describeVpcs },
+  DescribeSecurityGroups: { service: "ec2", run: describeSecurityGroups },
+  DescribeLoadBalancers: { service: "elb", run: describeLoadBalancers },
+  DescribeTargetGroups: { service: "elb", run: describeTargetGroups },
   AssumeRole: { service: "sts", run: assumeRole },
   GetCallerIdentity: { service: "sts", run: getCallerIdentity },
 };
@@ -121,7 +125,8 @@ function run(
     return fault("InvalidAction", `The action ${action} is not valid for this web service.`);
   }
   const version = parameters.text("Version");
-  if (version !== VERSIONS[known.service]) {
+  const isClassic = known.service === "elb" && version === CLASSIC_VERSION;
+  if (version !== VERSIONS[known.service] && !isClassic) {
     return fault("NoSuchVersion", `The API version '${version ?? ""}' is not spoken for ${action}`);
   }
   if (!state.quotas.take(caller.account, action, parameters, state.settings.quotas, request.at)) {

@@ -2,11 +2,18 @@ import type { Answer } from "./action.ts";
 import type { Fault } from "./fault.ts";
 import { renderXml } from "./xml.ts";
 
-/** The two services behind one address; they write their answers differently. */
-export type Service = "ec2" | "sts";
+/** The services behind one address; they write their answers differently. */
+export type Service = "ec2" | "sts" | "elb";
 
 /** The versions of their APIs that are spoken. */
-export const VERSIONS: Readonly<Record<Service, string>> = { ec2: "2016-11-15", sts: "2011-06-15" };
+export const VERSIONS: Readonly<Record<Service, string>> = {
+  ec2: "2016-11-15",
+  sts: "2011-06-15",
+  elb: "2015-12-01",
+};
+
+/** That of classic load balancers, whose API has the same address and other answers. */
+export const CLASSIC_VERSION = "2012-06-01";
 
 /** The XML document of a successful answer. */
 export function renderAnswer(service: Service, action: string, answer: Answer, requestId: string): string {
@@ -17,7 +24,8 @@ export function renderAnswer(service: Service, action: string, answer: Answer, r
         ...answer.content,
       });
     case "sts":
-      return renderXml(`${action}Response`, STS_NAMESPACE, {
+    case "elb":
+      return renderXml(`${action}Response`, NAMESPACES[service], {
         [`${action}Result`]: answer.content,
         ResponseMetadata: { RequestId: requestId },
       });
@@ -33,11 +41,15 @@ export function renderFault(service: Service, { code, message, status }: Fault, 
         RequestID: requestId,
       });
     case "sts":
-      return renderXml("ErrorResponse", STS_NAMESPACE, {
+    case "elb":
+      return renderXml("ErrorResponse", NAMESPACES[service], {
         Error: { Type: status < 500 ? "Sender" : "Receiver", Code: code, Message: message },
         RequestId: requestId,
       });
   }
 }
 
-const STS_NAMESPACE = `https://sts.amazonaws.com/doc/${VERSIONS.sts}/`;
+const NAMESPACES = {
+  sts: `https://sts.amazonaws.com/doc/${VERSIONS.sts}/`,
+  elb: `http://elasticloadbalancing.amazonaws.com/doc/${VERSIONS.elb}/`,
+} as const;

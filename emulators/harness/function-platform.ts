@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { access, copyFile, mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { freePort } from "#emulators/harness/free-port.ts";
+import { PROJECT_FOLDER } from "#emulators/harness/project-folder.ts";
 
 /** What handlers find in their environment: the platform passes on nothing but these. */
 export type FunctionEnvironment = Readonly<
@@ -44,7 +44,7 @@ const MAX_OUTPUT = 4_000;
  * Resolves once the Invoke API answers.
  */
 export async function startFunctionPlatform(options: FunctionPlatformOptions): Promise<FunctionPlatform> {
-  const project = options.project ?? fileURLToPath(new URL("../..", import.meta.url));
+  const project = options.project ?? PROJECT_FOLDER;
   await prepareFolder(options.folder, project);
   const port = options.port || (await freePort());
   const url = `http://127.0.0.1:${port}`;

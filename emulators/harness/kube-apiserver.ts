@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { applyManifests } from "#emulators/harness/apply-manifests.ts";
 import { AUDIT_POLICY, type AuditRecord, openAuditLog } from "#emulators/harness/audit-log.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
@@ -15,6 +14,7 @@ import { type Etcd, startEtcd } from "#emulators/harness/etcd.ts";
 import { freePort } from "#emulators/harness/free-port.ts";
 import { writeKubeconfig } from "#emulators/harness/kubeconfig.ts";
 import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
+import { PROJECT_FOLDER } from "#emulators/harness/project-folder.ts";
 import { connect } from "#kube/client/connect.ts";
 
 /** The programs that a control plane is made of, by path. */
@@ -39,14 +39,14 @@ export interface KubeApiserverOptions {
 
 /** What every cluster has of ours: who may what, and the objects that the identities keep there. */
 export const OUR_MANIFESTS: readonly string[] = ["rbac", "state"].map((folder) =>
-  fileURLToPath(new URL(`../../infra/${folder}`, import.meta.url)),
+  join(PROJECT_FOLDER, "infra", folder),
 );
 
 /** What lets the relay write in the functions' stead. */
-export const WRITES_RELAY: string = fileURLToPath(new URL("../../infra/rbac/writes-relay", import.meta.url));
+export const WRITES_RELAY: string = join(PROJECT_FOLDER, "infra/rbac/writes-relay");
 
 /** Policies that hold each identity to what it does. */
-export const ADMISSION_POLICIES: string = fileURLToPath(new URL("../../infra/admission", import.meta.url));
+export const ADMISSION_POLICIES: string = join(PROJECT_FOLDER, "infra/admission");
 
 /** A real API server with its etcd, and what only a real one tells. */
 export interface KubeApiserver extends ControlPlane {

@@ -50,6 +50,9 @@ const MAX_RECORDS = 100_000;
 
 const INVOKE_PATH = /^\/2015-03-31\/functions\/([A-Za-z0-9_.:%-]+)\/invocations$/;
 
+const SETTINGS_PATH = /^\/2016-08-19\/account-settings\/?$/;
+const CONCURRENCY_PATH = /^\/2019-09-30\/functions\/([A-Za-z0-9_.:%-]+)\/concurrency$/;
+
 /** An answer to an Invoke call. */
 interface Answer {
   readonly status: number;
@@ -57,7 +60,10 @@ interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Starts an endpoint on 127.0.0.1 that answers AWS Lambda's Invoke API (RequestResponse and DryRun) with the given functions. */
+/**
+ * Starts an endpoint on 127.0.0.1 that answers AWS Lambda's Invoke API (RequestResponse and DryRun) with the given functions, and says
+ * what the account and each function may run at a time.
+ */
 export async function startLambda(options: LambdaOptions): Promise<LambdaServer> {
   const records: InvocationRecord[] = [];
   let running = 0;
@@ -66,6 +72,8 @@ export async function startLambda(options: LambdaOptions): Promise<LambdaServer>
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const startedAt = Date.now();
+    const reading = request.method === "GET" ? answerToReading(request.url ?? "", options) : undefined;
+    if (reading !== undefined) return send(response, reading);
     const functionName = decodeURIComponent(INVOKE_PATH.exec(request.url ?? "")?.[1] ?? "");
     const payload = await readPayload(request);
     const isDryRun = request.headers["x-amz-invocation-type"] === "DryRun";
@@ -128,6 +136,19 @@ export async function startLambda(options: LambdaOptions): Promise<LambdaServer>
 
   await turnOn();
   return { url: `http://127.0.0.1:${port}`, record: () => records, turnOff, turnOn, close: turnOff };
+}
+
+/** What an operator reads of the account and of a function; no function has a concurrency of its own here. */
+function answerToReading(path: string, { functions, concurrency }: LambdaOptions): Answer | undefined {
+  if (SETTINGS_PATH.test(path)) {
+    const limit = { ConcurrentExecutions: concurrency, UnreservedConcurrentExecutions: concurrency };
+    return { status: 200, body: { AccountLimit: limit } };
+  }
+  const encoded = CONCURRENCY_PATH.exec(path)?.[1];
+  if (encoded === undefined) return undefined;
+  const name = decodeURIComponent(encoded);
+  if (Object.hasOwn(functions, name)) return { status: 200, body: {} };
+  return refusal(404, "ResourceNotFoundException", `Function not found: ${name}`);
 }
 
 function send(response: ServerResponse, { status, body, headers }: Answer): void {
