@@ -56,6 +56,18 @@ describe("run", () => {
     expect([...history.records.values()].map(({ naked }) => naked)).toEqual([false, false]);
   });
 
+  test("with --metrics-detail=fleet counts all clusters together, and says of each whether it is ready", async () => {
+    await register("node-1");
+    program = await start("--metrics-detail=fleet");
+    const { url } = await program.line("Serving");
+    await allUp(1);
+    const text = await (await fetch(`${url}/metrics`)).text();
+    expect(text).toContain('serverless_ccm_cluster_ready{cluster="kubernetes"} 1');
+    expect(text).toContain('serverless_ccm_objects{controller="cloud-node-controller"} 1');
+    expect(text).toMatch(/^process_cpu_seconds_total /m);
+    expect(text).not.toMatch(/_bucket\{[^}]*cluster=/);
+  });
+
   test("is not ended by SIGHUP, and says what is read again and what is not", async () => {
     program = await start();
     await program.line("Serving");

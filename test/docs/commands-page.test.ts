@@ -7,6 +7,7 @@ import { CHECK_TIMEOUT_MS } from "#cli/doctor/run-checks.ts";
 import { REMEDY_CODES, remedyOf } from "#cli/explain/remedies.ts";
 import { runProgram } from "#test/cli/program.ts";
 import { ROOT } from "../../build/bundle.ts";
+import { withHelp } from "../../build/commands-page.ts";
 
 const page = await readFile(join(ROOT, "docs/reference/commands.md"), "utf8");
 const rows = (text: string): string[][] =>
@@ -20,8 +21,30 @@ test("the page has every command with what its help says", async () => {
   const commands = [...helped.replaceAll(/\n {30,}/g, " ").matchAll(/^ {2}([a-z]+)(?: \S+)*? {2,}(\S.*)$/gm)]
     .map(([, name = "", summary = ""]) => [name, summary])
     .filter(([name]) => name !== "help");
-  const [table = ""] = page.split("## brake");
+  const [table = ""] = page.split("## Run the program");
   expect(rows(table)).toEqual(commands);
+});
+
+test("the page has the help of commands as the program prints it, flags and all", async () => {
+  expect(await withHelp(page)).toBe(page);
+}, 240_000);
+
+test.each(["run", "relay", "demo", "clusters", "shadow", "handover", "handback", "cost"])(
+  "the page has a section for %s, with its help",
+  (command) => {
+    expect(sectionOf(command)).toContain(
+      `<!-- help of ${command} -->\n\`\`\`text\nUsage: serverless-ccm ${command} `,
+    );
+  },
+);
+
+test("every subcommand of clusters has its help on the page", () => {
+  const [, help = ""] = sectionOf("clusters").split("Commands:\n");
+  const names = [...(help.split("```", 1)[0] ?? "").matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name);
+  expect(
+    names.filter((name) => name !== "help" && !page.includes(`<!-- help of clusters ${name} -->`)),
+  ).toEqual([]);
+  expect(names.length).toBeGreaterThan(4);
 });
 
 test("the page has every check of doctor, in their order", () => {
