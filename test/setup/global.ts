@@ -42,6 +42,7 @@ const NOT_NEEDED: Parts = {
   hadolint: PURE,
   promtool: PURE,
   prometheus: PURE,
+  chromium: PURE,
 };
 
 async function makeParts(): Promise<Parts> {
@@ -55,6 +56,7 @@ async function makeParts(): Promise<Parts> {
     hadolint,
     promtool,
     prometheus,
+    chromium,
   ] = await Promise.all([
     makeControlPlane(),
     getMotoProgram(say),
@@ -65,6 +67,7 @@ async function makeParts(): Promise<Parts> {
     getHadolint(say),
     getPrometheusProgram("promtool", say),
     getPrometheusProgram("prometheus", say),
+    getFromPath("chromium"),
   ]);
   sayMissing("suites on a real API server", plane);
   if (plane.kind === "present") sayMissing("tests that set a real API server's store back", etcdutl);
@@ -76,6 +79,7 @@ async function makeParts(): Promise<Parts> {
   sayMissing("tests of the Dockerfile", hadolint);
   sayMissing("tests of alerts", promtool);
   sayMissing("tests of what Prometheus makes of a scrape", prometheus);
+  sayMissing("tests of the relay's page in a browser", chromium);
   return {
     "control-plane": plane,
     etcdutl,
@@ -87,6 +91,7 @@ async function makeParts(): Promise<Parts> {
     hadolint,
     promtool,
     prometheus,
+    chromium,
   };
 }
 

@@ -24,6 +24,7 @@ export interface Parts {
   readonly hadolint: Part<Program>;
   readonly promtool: Part<string>;
   readonly prometheus: Part<string>;
+  readonly chromium: Part<string>;
 }
 
 /** What `describeWithPart` hands to a suite's body. */
@@ -87,6 +88,7 @@ const OF_THE_SYSTEM: ReadonlySet<keyof Parts> = new Set([
   "systemd-analyze",
   "kubectl",
   "promtool",
+  "chromium",
   "prometheus",
 ]);
 

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod";
 import { systemClock } from "#kube/follow/clock.ts";
 import type { ControllerStatus } from "#relay/cluster-relay.ts";
@@ -11,62 +11,58 @@ import { type FollowedCluster, notFollowed } from "#relay/followed-cluster.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
 import { type RelayServer, startRelayServer } from "#relay/server.ts";
 import { type Browser, startChromium } from "#test/relay/page/chromium.ts";
-import { findProgram } from "#test/setup/find-program.ts";
+import { describeWithPart } from "#test/setup/parts.ts";
 import { untilTrue } from "#test/until-true.ts";
 
 const run = promisify(execFile);
 
-test("a browser shows hostile names as text, runs nothing but our script and style, and sees what is new", async ({
-  skip,
-}) => {
-  const chromium = await findProgram("chromium");
-  if (chromium === undefined) return skip("there is no chromium on the PATH");
-  const hostile = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>";
-  const metrics = createRelayMetrics();
-  let looks = 0;
-  const relay = {
-    status() {
-      looks += 1;
-      return [notFollowed(hostile, { code: "Invalid", message: `look ${looks}: ${hostile}` })];
-    },
-  };
-  // For the browser time flies, too.
-  const clock = {
-    ...systemClock,
-    now: () => systemClock.now() + looks * 10_000,
-    wallTime: () => new Date(systemClock.wallTime().getTime() + looks * 10_000),
-  };
-  const server = await startRelayServer({
-    ...{ relay, metrics, values: metrics.values, clock },
-    bindAddress: "127.0.0.1",
-    port: 0,
+describeWithPart("chromium", "a browser", (chromium) => {
+  test("shows hostile names as text, runs nothing but our script and style, and sees what is new", async () => {
+    const hostile = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>";
+    const metrics = createRelayMetrics();
+    let looks = 0;
+    const relay = {
+      status() {
+        looks += 1;
+        return [notFollowed(hostile, { code: "Invalid", message: `look ${looks}: ${hostile}` })];
+      },
+    };
+    // For the browser time flies, too.
+    const clock = {
+      ...systemClock,
+      now: () => systemClock.now() + looks * 10_000,
+      wallTime: () => new Date(systemClock.wallTime().getTime() + looks * 10_000),
+    };
+    const server = await startRelayServer({
+      ...{ relay, metrics, values: metrics.values, clock },
+      bindAddress: "127.0.0.1",
+      port: 0,
+    });
+    const profile = await mkdtemp(join(tmpdir(), "chromium-"));
+    const flags = [
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      `--user-data-dir=${profile}`,
+      "--enable-logging=stderr",
+    ];
+    const { stdout, stderr } = await run(chromium, [
+      ...flags,
+      "--virtual-time-budget=12000",
+      "--dump-dom",
+      server.url,
+    ]);
+    await server.close();
+    await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+    expect(stdout).toContain("<title>serverless-ccm: 0 of 1 clusters ready</title>");
+    expect(stdout).toContain("&lt;img src=x onerror=");
+    expect(stdout).toMatch(/look [2-9]:/);
+    // What the policy forbids, a browser says.
+    expect(stderr).not.toMatch(/Content Security Policy|Refused to/);
   });
-  const profile = await mkdtemp(join(tmpdir(), "chromium-"));
-  const flags = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    `--user-data-dir=${profile}`,
-    "--enable-logging=stderr",
-  ];
-  const { stdout, stderr } = await run(chromium, [
-    ...flags,
-    "--virtual-time-budget=12000",
-    "--dump-dom",
-    server.url,
-  ]);
-  await server.close();
-  await rm(profile, { recursive: true, force: true, maxRetries: 5 });
-  expect(stdout).toContain("<title>serverless-ccm: 0 of 1 clusters ready</title>");
-  expect(stdout).toContain("&lt;img src=x onerror=");
-  expect(stdout).toMatch(/look [2-9]:/);
-  // What the policy forbids, a browser says.
-  expect(stderr).not.toMatch(/Content Security Policy|Refused to/);
 });
 
-const chromium = await findProgram("chromium");
-
-describe.skipIf(chromium === undefined)("in Chromium, the page", () => {
+describeWithPart("chromium", "in Chromium, the page", (chromium) => {
   const clusters: FollowedCluster[] = [
     clusterIn("broken", { ready: false, failure: { code: "NotTrusted", message: "signed by nobody" } }),
     clusterIn("slow", {
@@ -86,7 +82,7 @@ describe.skipIf(chromium === undefined)("in Chromium, the page", () => {
     server = await startRelayServer({
       ...{ relay, metrics, values: metrics.values, bindAddress: "127.0.0.1", port: 0 },
     });
-    browser = await startChromium(chromium ?? "");
+    browser = await startChromium(chromium);
   });
   afterAll(async () => {
     await browser?.close();
