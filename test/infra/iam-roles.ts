@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
 import * as z from "zod";
+import type { Template } from "#test/infra/packaged-template.ts";
 import { ROOT } from "../../build/bundle.ts";
 
 const Statement = z.looseObject({
@@ -19,12 +20,13 @@ export const CHECKED_WITHOUT_A_CALL = [
   "iam:CreateServiceLinkedRole",
 ];
 
+/** The resources of serverless.yml, read once: whoever simulates asks for the same roles hundreds of times. */
+let read: Promise<readonly { readonly Resources?: Template }[]> | undefined;
+
 /** What a role of serverless.yml allows its function, its logs left out. */
 export async function statementsOf(role: string): Promise<Statement[]> {
-  const { resources } = parse(await readFile(`${ROOT}serverless.yml`, "utf8"), { merge: true });
-  const found = resources.flatMap(
-    (each: { Resources?: Record<string, unknown> }) => each.Resources?.[role] ?? [],
-  );
+  read ??= readFile(`${ROOT}serverless.yml`, "utf8").then((text) => parse(text, { merge: true }).resources);
+  const found = (await read).flatMap((each) => each.Resources?.[role] ?? []);
   const [{ Properties: properties }] = found;
   return properties.Policies.filter(
     ({ PolicyName: name }: { PolicyName: string }) => name !== "logs",
