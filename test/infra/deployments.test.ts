@@ -41,6 +41,7 @@ const ROWS: readonly Row[] = [
       assumeRoleArn: "arn:aws-us-gov:iam::*:role/serverless-ccm",
       codeSigningConfigArn:
         "arn:aws-us-gov:lambda:us-gov-west-1:123456789012:code-signing-config:csc-0f6c334abcdea4d8b",
+      roleNamePrefix: "ccm-{region}-",
       vpcSubnetIds: "subnet-0123456789abcdef0",
       vpcSecurityGroupIds: "sg-0123456789abcdef0",
     },
