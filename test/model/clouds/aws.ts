@@ -7,7 +7,7 @@ import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import { permissionsOf, rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import type { Capability } from "#clouds/cloud.ts";
 import { canonicalJson } from "#core/hash.ts";
-import type { Holding, HoldingsQuestion } from "#core/service/holdings.ts";
+import type { Holding, HoldingsQuestion, HoldingsState } from "#core/service/holdings.ts";
 import type { LoadBalancerAction, LoadBalancerQuestion } from "#core/service/model.ts";
 import { world as classicWorld } from "#test/clouds/aws/load-balancers/classic/classic-world.ts";
 import { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
@@ -200,18 +200,21 @@ export function createClassicModelCloud(): ModelCloud {
 
 /**
  * The capability of AWS's load balancers on a fake that answers one Service at a time. `hold` returns what the cloud has for the cluster:
- * without it nothing is made, because the cluster's load balancers are counted first.
+ * without it nothing is made, because the cluster's load balancers are counted first. It is told the time of an audit.
  */
 export function capabilityOf(
   observe: (name: string, service: string) => AwsLoadBalancerState,
   act: (action: LoadBalancerAction) => unknown,
-  hold: () => readonly Holding[],
+  hold: (auditAt?: string) => readonly Holding[] | HoldingsState,
 ): Capability {
   return {
     async observe(questions) {
       const answers = questions.map((question) => {
-        if ((question as Partial<HoldingsQuestion>).holdings === true)
-          return { kind: "observed", state: { holdings: hold() } } as const;
+        const { holdings: isAboutAll, auditAt } = question as Partial<HoldingsQuestion>;
+        if (isAboutAll === true) {
+          const held = hold(auditAt);
+          return { kind: "observed", state: "holdings" in held ? held : { holdings: held } } as const;
+        }
         const { uid, namespace, name } = (question as LoadBalancerQuestion).service.metadata;
         const state = observe(loadBalancerNameOf(uid) ?? "", `${namespace}/${name}`);
         return { kind: "observed", state } as const;

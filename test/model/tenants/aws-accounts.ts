@@ -1,4 +1,14 @@
-import { isMadeForCluster } from "#clouds/aws/load-balancers/ownership.ts";
+import { loadBalancerNameOf } from "#clouds/aws/load-balancers/load-balancer-name.ts";
+import { NETWORK_KIND } from "#clouds/aws/load-balancers/measure.ts";
+import { orphanedService, uidInName } from "#clouds/aws/load-balancers/orphans/orphaned-service.ts";
+import { readSharedRules } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
+import { ORPHANED_TAG } from "#clouds/aws/load-balancers/orphans/tag.ts";
+import {
+  isMadeForCluster,
+  isOfAnotherCluster,
+  isOwned,
+  SERVICE_TAG,
+} from "#clouds/aws/load-balancers/ownership.ts";
 import type {
   AwsLoadBalancerState,
   SubnetState,
@@ -7,6 +17,8 @@ import type {
 } from "#clouds/aws/load-balancers/state.ts";
 import { rulesOf } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import { canonicalJson } from "#core/hash.ts";
+import type { Holding, HoldingsState } from "#core/service/holdings.ts";
+import { inTurn } from "#core/service/orphans/mark.ts";
 import { FakeElb } from "#test/clouds/aws/load-balancers/classic/fake-elb.ts";
 import { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";
 import { instance, subnet } from "#test/clouds/aws/load-balancers/network/world.ts";
@@ -73,6 +85,50 @@ function victimsRules(ingress: Parameters<typeof rulesOf>[0], senders: readonly 
     .map((rule) => `rule ${canonicalJson(rule)}`);
 }
 
+/** What an audit of a tenant's cluster is answered, by the tags of the cluster and its Services as on AWS. */
+function auditNetwork(aws: FakeElbv2, tenant: Tenant, auditAt: string): HoldingsState {
+  const targetGroups = [...aws.groups.values()].map(({ group, tags }) => ({
+    ...{ tags, id: `${group.TargetGroupArn}` },
+    group: { ...group, LoadBalancerArns: aws.usersOf(group) },
+  }));
+  const balancers = [...aws.balancers.values()].map(({ loadBalancer, tags }) => ({
+    ...{ tags, id: `${loadBalancer.LoadBalancerArn}`, loadBalancer },
+  }));
+  const held = ({ tags }: Tagged, found: Omit<Holding, "service" | "mark">): readonly Holding[] => {
+    const { [SERVICE_TAG]: service, [ORPHANED_TAG]: mark } = tags;
+    if (service === undefined || !isOwned(tags, tenant)) return [];
+    return [{ ...found, service, ...(mark === undefined ? {} : { mark }) }];
+  };
+  const whole = balancers.flatMap(({ id, tags, loadBalancer: { LoadBalancerName: name = "" } }) => {
+    const uid = uidInName(name);
+    return held({ tags }, { kind: NETWORK_KIND, id, name, ...(uid === undefined ? {} : { uid }) });
+  });
+  const parts = targetGroups.flatMap(({ id, tags, group }) =>
+    group.LoadBalancerArns.length > 0
+      ? []
+      : held({ tags }, { kind: "target group", id, name: `${group.TargetGroupName}`, isPart: true }),
+  );
+  const holdings = [
+    ...whole,
+    ...parts.filter(({ service }) => !whole.some((each) => each.service === service)),
+  ];
+  const shared = readSharedRules({
+    ...{ clusterTag: tenant, groups: aws.vpc.groups, classics: [], ownClassics: new Set() },
+    networks: balancers.map(({ loadBalancer }) => loadBalancer),
+    targetGroups: targetGroups.map(({ group }) => group),
+    ofOthers: new Set(
+      [...balancers, ...targetGroups].flatMap(({ id, tags }) =>
+        isOfAnotherCluster(tags, tenant) ? [id] : [],
+      ),
+    ),
+  });
+  const candidate = inTurn(holdings, Date.parse(auditAt));
+  if (candidate === undefined) return { holdings, shared };
+  const { uid } = orphanedService(candidate).metadata;
+  const state = aws.observe(loadBalancerNameOf(uid) ?? "", `${candidate.service}`, tenant);
+  return { holdings, shared, removable: { id: candidate.id, state: withOwnInstances(state, tenant) } };
+}
+
 /** Network load balancers of two clusters. */
 export function createNetworkAccount(placement: Placement): TenantAccount {
   const first = new FakeElbv2(vpcOf("vpc-1", placement, placement === "two VPCs" ? ["victim"] : TENANTS));
@@ -101,7 +157,10 @@ export function createNetworkAccount(placement: Placement): TenantAccount {
       loadBalancers: capabilityOf(
         (name, service) => withOwnInstances(awsOf(tenant).observe(name, service, tenant), tenant),
         (action) => awsOf(tenant).apply(action),
-        () => holdNetwork(balancersOf(tenant)),
+        (auditAt) =>
+          auditAt === undefined
+            ? holdNetwork(balancersOf(tenant))
+            : auditNetwork(awsOf(tenant), tenant, auditAt),
       ),
     }),
     providerIDs: PROVIDER_IDS,

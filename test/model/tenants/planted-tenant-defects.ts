@@ -65,6 +65,12 @@ export const TENANT_DEFECTS: readonly TenantDefect[] = [
     found: /(Mark|Delete)LoadBalancer changes the victim's/,
   },
   {
+    title: "an audit lists the load balancers of all clusters",
+    scenario: "network",
+    plant: auditsAll,
+    found: /elbv2:\w+ changes the victim's/,
+  },
+  {
     title: "the share of a call is not read",
     scenario: "network-quotas",
     plant: greedy,

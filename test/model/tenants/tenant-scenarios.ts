@@ -63,7 +63,10 @@ const VICTIM = { cloud: { ...REGION, vpc: "vpc-1", clusterTag: "victim" } };
 const AUDITED = { deleteOrphaned: true };
 const loadBalancers = { max: HOSTILE_MAX, ...AUDITED };
 const services = { controller: serviceController, signedInAs: "service" } as const;
-const network = { ...services, annotations: NETWORK_ANNOTATIONS, victim: VICTIM };
+const network = {
+  ...{ ...services, annotations: NETWORK_ANNOTATIONS, audit: orphanController },
+  victim: { ...VICTIM, loadBalancers: AUDITED },
+};
 const evilOn = (cloud: Settings): Settings => ({ cloud: { ...REGION, ...cloud }, loadBalancers });
 const MEMORY = { provider: "memory", instancesFile: "none" };
 
