@@ -1,4 +1,9 @@
-import { AuthorizeSecurityGroupIngressCommand, CreateSecurityGroupCommand } from "@aws-sdk/client-ec2";
+import {
+  AuthorizeSecurityGroupIngressCommand,
+  CreateSecurityGroupCommand,
+  CreateTagsCommand,
+  DeleteTagsCommand,
+} from "@aws-sdk/client-ec2";
 import { CreateLoadBalancerCommand as CreateClassicCommand } from "@aws-sdk/client-elastic-load-balancing";
 import { CreateLoadBalancerCommand } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { awsLoadBalancerModel } from "#clouds/aws/load-balancers/model.ts";
@@ -70,6 +75,7 @@ export async function awsWorld(
   });
   const network = await makeNetwork(aws.ec2, { clusterTag: CLUSTER_TAG });
   const instances = await network.launch(4);
+  await giveAway(aws, instances.at(-1) ?? "");
   await makeForeignThings(aws, network, instances.at(-1) ?? "");
   const made = new CreateSecurityGroupCommand({
     GroupName: "operators",
@@ -245,4 +251,14 @@ async function requestCertificate(motoUrl: string): Promise<string> {
   const { CertificateArn } = (await answer.json()) as { readonly CertificateArn?: string };
   if (CertificateArn === undefined) throw new Error(`moto made no certificate: ${answer.status}`);
   return CertificateArn;
+}
+
+/** The instance is another cluster's from now on, in the VPC and the security group of the nodes. */
+async function giveAway({ ec2 }: Clients, id: string): Promise<void> {
+  const Resources = [id];
+  await ec2.send(
+    new DeleteTagsCommand({ Resources, Tags: [{ Key: `kubernetes.io/cluster/${CLUSTER_TAG}` }] }),
+  );
+  const Tags = [{ Key: "kubernetes.io/cluster/somebody", Value: "owned" }];
+  await ec2.send(new CreateTagsCommand({ Resources, Tags }));
 }

@@ -81,6 +81,10 @@ describe("one node", () => {
       { matchByNodeIP: true },
       "not-found",
     ],
+    ["a name with a wildcard", { name: "ip-10-0-0-*" }, [anInstance(1)], {}, "not-found"],
+    ["a name with a wildcard of one character", { name: "ip-10-0-0-?" }, [anInstance(1)], {}, "not-found"],
+    ["a name that is a wildcard", { name: "*" }, [anInstance(1)], {}, "not-found"],
+    ["a name with an escaped character", { name: "ip-10-0-0-\\1" }, [anInstance(1)], {}, "not-found"],
     [
       "a label that only begins alike",
       { name: "ip-10-0-0-1" },

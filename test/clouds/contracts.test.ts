@@ -1,0 +1,34 @@
+import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { LOAD_BALANCER_MODELS } from "#functions/parts/service-controller.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Clouds that have routes to pods, or tags on the machines of nodes. */
+const NODE_RESOURCES = readdirSync(`${ROOT}clouds`, { withFileTypes: true }).flatMap(({ name }) =>
+  ["routes", "tags"].flatMap((resource) =>
+    existsSync(`${ROOT}clouds/${name}/${resource}`) ? [`${name}/${resource}`] : [],
+  ),
+);
+
+function plays(folder: string, contract: string): boolean {
+  return globSync(`${ROOT}test/clouds/${folder}/**/*conformance.test.ts`).some((file) =>
+    readFileSync(file, "utf8").includes(`${contract}(`),
+  );
+}
+
+test("AWS has routes and tags", () => {
+  expect(NODE_RESOURCES).toEqual(expect.arrayContaining(["aws/routes", "aws/tags"]));
+});
+
+test.each(NODE_RESOURCES)("%s plays the contract of attacks on what is kept of nodes", (resource) => {
+  expect(plays(resource, "nodeResourcesConformance")).toBe(true);
+});
+
+test.each(Object.keys(LOAD_BALANCER_MODELS))(
+  "%s plays the contract of load balancers, and its attacks",
+  (provider) => {
+    expect(plays(provider, "loadBalancerConformance")).toBe(true);
+  },
+);
