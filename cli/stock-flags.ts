@@ -166,12 +166,23 @@ export function withStockFlags(command: Command): Command {
     const flags = name === "--v" ? "-v, --v" : name;
     command.addOption(new Option(`${flags} ${isSwitch ? "[boolean]" : "<value>"}`).hideHelp());
   }
-  for (const { name } of REFUSED_FLAGS) command.addOption(new Option(`${name} [value]`).hideHelp());
+  for (const { name } of REFUSED_FLAGS)
+    command.addOption(new Option(`${name} [value]`).argParser(collect).hideHelp());
   command.addOption(new Option("--address <ip>", "--bind-address, as it was called").hideHelp());
   return command.addHelpText(
     "after",
     "\nFlags of cloud-controller-manager that change nothing here, such as --leader-elect and --v, are taken,\nand the log says what takes their place: docs/reference/configuration.md#flags-of-other-controller-managers",
   );
+}
+
+/** Collects all values of a flag, so that a later one does not hide an earlier; without a value it is `true`. */
+function collect(value: string, before: unknown): readonly string[] {
+  return [...textsIn(before), value];
+}
+
+function textsIn(value: unknown): readonly string[] {
+  if (value === undefined) return [];
+  return Array.isArray(value) ? value.map(String) : [String(value)];
 }
 
 /**
@@ -187,9 +198,8 @@ export function readStockFlags(
   const typed = (name: string): unknown => values.get(new Option(name).attributeName());
   for (const { name, isTaken, because } of REFUSED_FLAGS) {
     if (!given.has(name)) continue;
-    const value = typed(name);
-    const text = value === true ? "true" : String(value);
-    if (!isTaken(text)) faults.push({ name, message: `"${shown(text)}" ${because}` });
+    const refused = textsIn(typed(name)).find((text) => !isTaken(text));
+    if (refused !== undefined) faults.push({ name, message: `"${shown(refused)}" ${because}` });
   }
   const taken = STOCK_FLAGS.filter(({ name }) => given.has(name));
   for (const { name, isSwitch } of taken) {

@@ -17,6 +17,8 @@ export interface StopStatus {
 /** A switch in SSM takes a second; `explain` goes on without an answer. */
 const TIMEOUT_MS = 10_000;
 
+/** Of many stops of one cluster, so many are named. */
+const MAX_NAMED = 10;
 const MAX_SENTENCE = 1_000;
 
 /**
@@ -52,8 +54,12 @@ export function stopLine({ what, cluster, since, by }: StopEntry): string {
 export function stopStatusLines(status: StopStatus | undefined): readonly string[] {
   if (status === undefined) return [];
   const { stopped, unreadable } = status;
+  const more = stopped.length - MAX_NAMED;
   return [
-    ...stopped.flatMap((entry) => [stopLine(entry), `goes on after: ${resumeCommand(entry)}`]),
+    ...stopped
+      .slice(0, MAX_NAMED)
+      .flatMap((entry) => [stopLine(entry), `goes on after: ${resumeCommand(entry)}`]),
+    ...(more > 0 ? [`and ${more} stops more: serverless-ccm stop`] : []),
     ...(unreadable === undefined ? [] : [shown(unreadable, MAX_SENTENCE), UNREADABLE]),
   ];
 }

@@ -203,6 +203,13 @@ describe("explain while something is stopped", () => {
     expect(lines.join("\n").includes("  Stopped: an operator has stopped deletes")).toBe(isHeld);
   });
 
+  test("names the first stops of many, and says how many there are", async () => {
+    const stopped = Array.from({ length: 50 }, () => ({ what: "writes" }));
+    const lines = await explained("up", await write("many.json", { version: 1, stopped }));
+    expect(lines.indexOf("node")).toBeLessThan(30);
+    expect(lines).toContain("  and 40 stops more: serverless-ccm stop");
+  });
+
   test("of another cluster, says nothing of it", async () => {
     const stopped = [{ what: "writes", cluster: "tenant-b" }];
     expect((await explained("up", await write("other.json", { version: 1, stopped })))[0]).toBe("node");

@@ -91,6 +91,14 @@ test.each<[string, readonly string[]]>([
 });
 
 test.each([
+  [["--feature-gates=AllAlpha=true", "--feature-gates=IPv6DualStack=true"], "--feature-gates"],
+  [["--secure-port=10258", "--secure-port=0"], "--secure-port"],
+  [["--enable-leader-migration", "--enable-leader-migration=false"], "--enable-leader-migration"],
+])("refuses %j: what comes later hides nothing", (args, name) => {
+  expect(read("run", args).faults.map((fault) => fault.name)).toEqual([name]);
+});
+
+test.each([
   "--secure-port=0",
   "--enable-leader-migration=false",
   "--feature-gates=LegacyNodeRoleBehavior=false,CloudControllerManagerWatchBasedRoutesReconciliation=true",
