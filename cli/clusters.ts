@@ -6,6 +6,7 @@ import { counted } from "#cli/counted.ts";
 import { connectionChecks } from "#cli/doctor/checks.ts";
 import { createCheckContext } from "#cli/doctor/context.ts";
 import { runChecks } from "#cli/doctor/run-checks.ts";
+import { findExpiredToken } from "#cli/explain-refusal.ts";
 import { trustOf } from "#cli/kubeconfig-trust.ts";
 import { loadKubeconfig } from "#cli/load-kubeconfig.ts";
 import { type HomeSettingFlags, openAnyHome } from "#cli/management-cluster.ts";
@@ -13,7 +14,8 @@ import { type ReachableCluster, reachHome } from "#cli/reach-cluster.ts";
 import type { CloudConfig } from "#clouds/kinds.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { type ClustersFile, faultLine, placeOf, sentenceOf } from "#config/clusters-file.ts";
-import { type SignInRole, signIn } from "#config/sign-in.ts";
+import { SignInError } from "#config/sign-in/error.ts";
+import { type SignInRole, signIn, signInKeyOf } from "#config/sign-in.ts";
 import { FUNCTION_IDENTITIES } from "#core/identities.ts";
 import { createSlots } from "#kube/client/slots.ts";
 
@@ -172,14 +174,23 @@ async function signInFaults(clusters: readonly Cluster[], whose: SignInRole): Pr
   });
 }
 
-/** Reads what is signed in with; a kubeconfig is read and judged, and nothing is done of what it says. */
+/** Reads what is signed in with; a kubeconfig is read and judged, and nothing is done of what it says. A token that has ended is a fault. */
 async function trySignIn(cluster: Cluster, role: SignInRole): Promise<void> {
+  const key = signInKeyOf(cluster, role) ?? role;
+  const expired = findExpiredToken(await headerOf(cluster, role), Date.now());
+  if (expired !== undefined)
+    throw new SignInError("SecretExpired", { cluster: cluster.name, role, key }, expired);
+}
+
+async function headerOf(cluster: Cluster, role: SignInRole): Promise<string | undefined> {
   const how = cluster.signIn[role];
   // Whoever mints a token connects; that is for --connect.
-  if (how?.kind === "minted-token") return;
-  if (role === "relay" && how?.kind === "kubeconfig" && how.file !== undefined)
-    await loadKubeconfig(how.file, how.context, trustOf(cluster, how.allow ?? []));
-  else await signIn(cluster, role);
+  if (how?.kind === "minted-token") return undefined;
+  if (role !== "relay" || how?.kind !== "kubeconfig" || how.file === undefined)
+    return (await signIn(cluster, role)).authorization?.();
+  const { config } = await loadKubeconfig(how.file, how.context, trustOf(cluster, how.allow ?? []));
+  const token = config.getCurrentUser()?.token;
+  return token ? `Bearer ${token}` : undefined;
 }
 
 function cloudOf(cloud: CloudConfig): string {

@@ -1,10 +1,11 @@
 import { connectMinted } from "#cli/connect-minted.ts";
+import { connectExplained } from "#cli/explain-refusal.ts";
 import { readKubeconfig } from "#cli/kubeconfig.ts";
 import { trustOf } from "#cli/kubeconfig-trust.ts";
 import { type AddressRules, judgeBy } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { readAuthority, type SignInRole, serverNameOf, signIn, signInKeyOf } from "#config/sign-in.ts";
-import { type ConnectOptions, connect, type ReadTls } from "#kube/client/connect.ts";
+import type { ConnectOptions, ReadTls } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** By the authority that the entry names, whatever the kubeconfig says. */
@@ -25,7 +26,12 @@ export async function connectIdentity(
   const judgeAddress = judgeBy(rules);
   if (how?.kind === "minted-token") return connectMinted(cluster, role, how, rules, bounds);
   if (how?.kind !== "kubeconfig" || how.file === undefined)
-    return connect({ server: cluster.server, judgeAddress, ...(await signIn(cluster, role)), ...bounds });
+    return connectExplained({
+      server: cluster.server,
+      judgeAddress,
+      ...(await signIn(cluster, role)),
+      ...bounds,
+    });
   const access = await readKubeconfig(how.file, how.context, trustOf(cluster, how.allow ?? []));
   const authority = await readAuthority(cluster, role);
   // The entry says which API server, and by which name and authority it is known; the kubeconfig says how to sign in.
@@ -33,7 +39,7 @@ export async function connectIdentity(
     const own = { ...(await access.tls(options)), ...serverNameOf(cluster) };
     return authority === undefined ? own : { ...own, ...(await authority(options)), ...VERIFIED };
   };
-  return connect({ ...access, judgeAddress, tls, server: cluster.server, ...bounds });
+  return connectExplained({ ...access, judgeAddress, tls, server: cluster.server, ...bounds });
 }
 
 /**

@@ -1,3 +1,4 @@
+import { connectExplained } from "#cli/explain-refusal.ts";
 import { connectManagement } from "#cli/management-cluster.ts";
 import { keepFresh } from "#clouds/keep-fresh.ts";
 import { type AddressRules, judgeBy } from "#config/address-rules.ts";
@@ -8,7 +9,7 @@ import type { SignIn } from "#config/sign-in/kinds.ts";
 import { readAuthority, type SignInRole, serverNameOf } from "#config/sign-in.ts";
 import { SYSTEM_NAMESPACE } from "#core/contracts.ts";
 import { IDENTITIES, userOf } from "#core/identities.ts";
-import { type ConnectOptions, connect, type ReadTls } from "#kube/client/connect.ts";
+import type { ConnectOptions, ReadTls } from "#kube/client/connect.ts";
 import { createSlots } from "#kube/client/slots.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
@@ -71,7 +72,7 @@ export async function connectMinted(
 
   const token = keepFresh(mint, { maxAgeMs: LONGEST_TOKEN_MS });
   await token.get();
-  return connect({
+  return connectExplained({
     server: cluster.server,
     judgeAddress,
     tls: readTls,

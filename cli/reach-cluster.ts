@@ -4,6 +4,7 @@ import { faultsIn, faultsOfReading } from "#cli/clusters-file.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectMinted } from "#cli/connect-minted.ts";
 import { connectRelay } from "#cli/connect-relay.ts";
+import { connectExplained } from "#cli/explain-refusal.ts";
 import { type FunctionAccess, readFunctionAccess } from "#cli/function-kubeconfigs.ts";
 import type { KubeconfigAccess } from "#cli/kubeconfig.ts";
 import { type HomeSettingFlags, openAnyHome } from "#cli/management-cluster.ts";
@@ -25,7 +26,7 @@ import { nearest } from "#core/nearest.ts";
 import { shown } from "#core/shown-text.ts";
 import { writtenAs } from "#core/written-by-relay.ts";
 import { actingAs } from "#kube/client/acting-as.ts";
-import { type ConnectOptions, connect } from "#kube/client/connect.ts";
+import type { ConnectOptions } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** The flags of commands that look at clusters; `given` are those that stand on the command line, defaults aside. */
@@ -96,7 +97,9 @@ function reachByFlags(
     if (role === "relay") return relayAccess === functionsAccess ? "functions" : "relay";
     return ofFunctions.has(role) ? role : "functions";
   };
-  return reachable(cluster, signInOf, async (role) => connect({ ...accessOf(role), ...boundsOf(cluster) }));
+  return reachable(cluster, signInOf, async (role) =>
+    connectExplained({ ...accessOf(role), ...boundsOf(cluster) }),
+  );
 }
 
 /** Commands list nodes with either identity; a page of 500 is 2–10 MB. */
@@ -161,7 +164,7 @@ async function signInTo(cluster: Cluster, role: SignInRole, addresses: AddressRu
   const key = signInKeyOf(cluster, role);
   const how = key === undefined ? undefined : cluster.signIn[key];
   if (how?.kind === "minted-token") return connectMinted(cluster, role, how, addresses, boundsOf(cluster));
-  return connect({
+  return connectExplained({
     server: cluster.server,
     judgeAddress,
     ...(await signIn(cluster, role)),

@@ -1,5 +1,6 @@
 import { clusterSourceOf } from "#cli/cluster-source.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { connectExplained } from "#cli/explain-refusal.ts";
 import { connectAsFunction, createFallbackParts } from "#cli/fallback.ts";
 import { readFleetBrake, refuseOneThread } from "#cli/fleet-record.ts";
 import { type FunctionFlags, faultsOfOneFunction, readFunctionNames } from "#cli/function-names.ts";
@@ -20,7 +21,6 @@ import { followSwitchOfFlags, stopOfAll } from "#cli/stop-switch.ts";
 import { readWorkers } from "#cli/workers.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
 import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
-import { connect } from "#kube/client/connect.ts";
 
 /** The flags of `relay`, beyond those it shares with `run`. */
 export interface RelayFlags extends Flags, HomeFlags, FunctionFlags {
@@ -63,12 +63,12 @@ export async function relay(flags: RelayFlags, program: string): Promise<void> {
     sayDoubts(cluster);
     const tracing = await startTracing(process.env, log);
     const invoker = makeInvoker();
-    const clusters = [{ cluster, transport: connect(relayAccess) }];
+    const clusters = [{ cluster, transport: connectExplained(relayAccess) }];
     const stops = await followSwitchOfFlags(flags, process.env);
     if (!hasFallback)
       return serve({ clusters, invoker: tracing.invoker(invoker), serving, stops, dryRun: invoker.dryRun });
     const parts = createFallbackParts({
-      connect: async () => connect(functionsAccess),
+      connect: async () => connectExplained(functionsAccess),
       ...{ log, stopOf: stopOfAll(stops), tracer: tracing.functions, fleetBrake: fleetBrake?.open() },
     });
     parts.followed.add(cluster);

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { checkWithCloud } from "#cli/check-with-cloud.ts";
 import { clusterSourceOf } from "#cli/cluster-source.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { connectExplained } from "#cli/explain-refusal.ts";
 import { readFleetBrake, refuseOneThread } from "#cli/fleet-record.ts";
 import { type FunctionAccess, readFunctionAccess } from "#cli/function-kubeconfigs.ts";
 import { createInProcessFunctions } from "#cli/in-process-functions.ts";
@@ -28,7 +29,6 @@ import type { SignInRole } from "#config/sign-in.ts";
 import { faultsOf } from "#core/faults.ts";
 import { messageOf } from "#core/message-of.ts";
 import { clusterObjects } from "#functions/parts/cluster-objects.ts";
-import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { RelayMetrics } from "#relay/report/metrics.ts";
 
@@ -93,9 +93,9 @@ async function runOne(
   });
   await checkWithCloud(cloud, cluster.name);
   const tracing = await startTracing(process.env, log, "serverless-ccm");
-  const shared = connect(functionsAccess);
+  const shared = connectExplained(functionsAccess);
   const own = new Map<SignInRole, Transport>(
-    [...functionAccess].map(([name, access]) => [name, connect(access)] as const),
+    [...functionAccess].map(([name, access]) => [name, connectExplained(access)] as const),
   );
   const apiOf = async (role: SignInRole): Promise<Transport> => own.get(role) ?? shared;
   const functions = createInProcessFunctions({
@@ -106,7 +106,7 @@ async function runOne(
     tracer: tracing.functions,
   });
   await functions.load(cluster.controllers);
-  const transport = connect(relayAccess);
+  const transport = connectExplained(relayAccess);
   const invoker = tracing.invoker(functions);
   try {
     await serve({

@@ -1,4 +1,5 @@
 import { InvokeCommand, type LambdaClient } from "@aws-sdk/client-lambda";
+import { AWS_CREDENTIALS } from "#core/aws-credentials.ts";
 
 /** Why a function cannot be invoked. */
 export interface PlatformFault {
@@ -40,13 +41,11 @@ const REFUSALS: readonly Refusal[] = [
   { code: "RegionMissing", words: /^Error: Region is missing/, advice: "give --region or set AWS_REGION" },
   {
     code: "CredentialsMissing",
-    words: /^CredentialsProviderError: /,
-    advice: "give this process AWS credentials, by its environment, a profile or a role",
+    ...AWS_CREDENTIALS.missing,
   },
   {
     code: "CredentialsRefused",
-    words: /^(ExpiredToken|InvalidSignature|UnrecognizedClient|InvalidClientTokenId|SignatureDoesNotMatch)/,
-    advice: "renew this process's AWS credentials",
+    ...AWS_CREDENTIALS.refused,
   },
   {
     code: "FunctionMissing",

@@ -1,4 +1,5 @@
 import type { Check } from "#cli/doctor/check.ts";
+import { adviseOnAwsCredentials } from "#core/aws-credentials.ts";
 import { failed, ok, skipped, warning } from "#core/finding.ts";
 import { messageOf } from "#core/message-of.ts";
 
@@ -38,7 +39,8 @@ export const lambdaConcurrency: Check = {
         );
       return ok(words);
     } catch (error) {
-      return failed(`Lambda cannot be asked: ${messageOf(error)}`, ASK);
+      const advice = error instanceof Error ? adviseOnAwsCredentials(error.name) : undefined;
+      return failed(`Lambda cannot be asked: ${messageOf(error)}`, advice ?? ASK);
     }
   },
 };

@@ -10,6 +10,7 @@ import { liveFilters } from "#clouds/aws/live.ts";
 import { isOurs } from "#clouds/aws/resolution.ts";
 import type { Diagnosis } from "#clouds/diagnosis.ts";
 import type { LoadCloudOptions } from "#clouds/kind.ts";
+import { adviseOnAwsCredentials } from "#core/aws-credentials.ts";
 import { type Finding, failed, ok, warning } from "#core/finding.ts";
 
 /** A page may hold nothing of the cluster's although there are more; where none does by then, more are not worth the wait. */
@@ -49,7 +50,8 @@ export function diagnoseAws(config: AwsCloudConfig, loading: LoadCloudOptions): 
         return ok(`${arn} of account ${account}, in ${region}${sessionWords(config)}`);
       } catch (error) {
         const { code, message } = classify(error, "asking AWS who this is, and EC2 for a few instances");
-        return failed(message, REMEDIES[code] ?? RETRY);
+        const advice = error instanceof Error ? adviseOnAwsCredentials(error.name) : undefined;
+        return failed(message, advice ?? REMEDIES[code] ?? RETRY);
       }
     },
     async network(signal) {

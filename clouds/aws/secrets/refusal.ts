@@ -28,7 +28,8 @@ export function refusalOf(error: unknown, { what, needs, denied, unavailable }: 
   return new SecretError(unavailable, `${what} cannot be had (${words}); ${todo}`);
 }
 
-const CHAIN = "they come from the environment, as for every client of AWS";
+/** The words of core/aws-credentials.ts, which functions have no other use for. */
+const CHAIN = "give this process AWS credentials, by its environment, a profile or a role";
 
 const MISSING: ReadonlySet<string> = new Set([
   "ResourceNotFoundException",
