@@ -19,6 +19,8 @@ export interface TenantAccount {
   countLoadBalancers(tenant: Tenant): number;
   /** What was refused to a tenant because the account's quotas were spent; nothing where they are not counted. */
   throttles?(tenant: Tenant): readonly string[];
+  /** From now on no request waits for quotas. */
+  liftQuotas?(): void;
 }
 
 /** The tag that says whose a resource is. */
