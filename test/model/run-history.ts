@@ -65,7 +65,7 @@ export async function runHistory(scenario: Scenario, steps: readonly Step[]): Pr
   return {
     faults: [
       ...(reacted.unrest === undefined ? [] : [`never at rest: ${reacted.unrest}`]),
-      // What others do to the load balancer itself only an audit can find.
+      // What others do to the load balancer itself, and what is late for a node that came back, only an audit can find.
       ...(player.isDrifted() ? [] : differences("without an audit", afterReaction, expected)),
       ...(audited.unrest === undefined ? [] : [`the audit never ends: ${audited.unrest}`]),
       ...differences("after an audit", afterAudit, expected),
@@ -157,6 +157,7 @@ async function createPlayer(world: World): Promise<Player> {
   const foreign: number[] = [];
   const conditions: ((cloud: ModelCloud) => unknown)[] = [];
   const busy = new Map<string, number>();
+  const known = new Set<number>();
   let uids = 0;
   let drifted = false;
   let expectedForeign = await cloud.foreign();
@@ -226,7 +227,11 @@ async function createPlayer(world: World): Promise<Player> {
           const name = `node-${step.node}`;
           const { nodes } = await cluster.view();
           if (nodes.some(({ metadata }) => metadata.name === name)) return;
-          const providerID = cloud.providerIDs[machineOf(step)] ?? "";
+          const machine = machineOf(step);
+          if (scenario.auditFindsLate === true && known.has(machine) && network.inTransit() > 0)
+            drifted = true;
+          known.add(machine);
+          const providerID = cloud.providerIDs[machine] ?? "";
           await cluster.create("nodes", nodeOf(name, step.node, providerID), nextUid());
           return;
         }

@@ -122,6 +122,7 @@ function taggingScenario(): Scenario {
       createCloud: createTagModelCloud,
       signedInAs: "tagging",
       hasLastingNode: true,
+      auditFindsLate: true,
     },
     cluster: Cluster.parse({
       ...{ name: "tenant-a", server: "https://127.0.0.1", cloud: AWS, controllers: [controller.name] },
