@@ -3,6 +3,9 @@ import { TAG, type TagParameters, type Tags, type TagsQuestion, UNTAG } from "#c
 import { type ModelCloud, NO_USAGE } from "../cloud.ts";
 import { MACHINE_COUNT } from "../history.ts";
 
+/** What the key of the tag begins with that says which tags are ours. */
+const TAGS_MARK = "serverless-ccm.io/tags/";
+
 /** Instances with tags. As in EC2, a tag is taken away only where it still has the value that the request names. */
 export function createTagModelCloud(): ModelCloud {
   const instances = new Map<string, Tags>(
@@ -55,7 +58,8 @@ export function createTagModelCloud(): ModelCloud {
     drift(number) {
       const id = `i-${1 + (number % MACHINE_COUNT)}`;
       const tags = instances.get(id);
-      const key = Object.keys(tags ?? {}).find((each) => !isForeign(each));
+      // Without the mark all tags are others' own: they stay once the node has gone.
+      const key = Object.keys(tags ?? {}).find((each) => !isForeign(each) && !each.startsWith(TAGS_MARK));
       if (tags === undefined || key === undefined) return undefined;
       const { [key]: _, ...rest } = tags;
       instances.set(id, rest);
