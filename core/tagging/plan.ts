@@ -58,12 +58,17 @@ export function planTags(parts: TaggingParts, left: ReadonlyMap<string, Tags>): 
   };
 }
 
-/** Resources that carry our mark and that no node names, each with its tags that are ours. */
+/**
+ * Resources that carry our mark and that no node names, each with the tags that the mark says are ours: also wanted ones that are missing
+ * now, which another actor may be about to set again.
+ */
 export function leftBehind(parts: TaggingParts): ReadonlyMap<string, Tags> {
-  const { standing, world } = parts;
+  const { standing, world, settings } = parts;
+  const { [standing.model.mark(settings)]: _, ...wanted } = standing.wanted;
   return new Map(
     [...world.resources].flatMap(([id, tags]) => {
-      const owned = standing.held.has(id) || world.failed.has(id) ? [] : ownedTags(tags, parts);
+      const isLeft = !standing.held.has(id) && !world.failed.has(id);
+      const owned = isLeft ? ownedTags({ ...wanted, ...tags }, parts) : [];
       return owned.length === 0 ? [] : [[id, Object.fromEntries(owned)]];
     }),
   );

@@ -4,6 +4,7 @@ import type { EventReason } from "#core/event.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { createTaggingController } from "#core/tagging/controller.ts";
 import type { Tags } from "#core/tagging/model.ts";
+import { leftBehind, type TaggingParts } from "#core/tagging/plan.ts";
 import { relatedNodes } from "#core/tagging/tagged-node.ts";
 import { taggingWatch } from "#core/tagging/watch.ts";
 import {
@@ -214,6 +215,31 @@ describe("a node that is gone", () => {
     // A malformed node names no resource.
     const broken = { nodes: { resourceVersion: "1", items: [{}] } };
     expect(controller.asks(namespace, { ...CONTEXT, related: broken })).toMatchObject({ ask: { ids: [] } });
+  });
+});
+
+describe("the tags of what is left behind", () => {
+  const left = (tags: Tags) => {
+    const wanted = model.marked({ team: "a", role: "node" }, DEFAULT_SETTINGS);
+    const standing = { model, wanted, held: new Map() };
+    const world = { resources: new Map([["r-1", tags]]), failed: new Map() };
+    return leftBehind({ standing, world, settings: DEFAULT_SETTINGS } as unknown as TaggingParts).get("r-1");
+  };
+
+  test.each<{ what: string; tags: Tags; gone: Tags | undefined }>([
+    {
+      what: "are those that are there and those that its mark names, which another actor may be about to set",
+      tags: { [MARK]: "team role", team: "a" },
+      gone: { [MARK]: "team role", team: "a", role: "node" },
+    },
+    {
+      what: "are none that the mark does not name",
+      tags: { [MARK]: "team" },
+      gone: { [MARK]: "team", team: "a" },
+    },
+    { what: "are none without a mark", tags: { team: "a" }, gone: undefined },
+  ])("$what", ({ tags, gone }) => {
+    expect(left(tags)).toEqual(gone);
   });
 });
 
