@@ -58,7 +58,7 @@ function table(lines: readonly string[], options: MarkdownOptions): Markup {
   return html`<table class="codes"><thead><tr>${titles}</tr></thead>\n<tbody>${rows}</tbody></table>\n`;
 }
 
-const INLINE = /`([^`]+)`|\[([^\]]+)\]\(([^)\s]+)\)|\*\*([^*]+)\*\*/g;
+const INLINE = /`([^`]+)`|\[([^[\]]+)\]\(([^()\s]+)\)|\*\*([^*]+)\*\*/g;
 
 function inline(text: string, options: MarkdownOptions): readonly Markup[] {
   const parts: Markup[] = [];
