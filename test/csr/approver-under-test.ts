@@ -81,7 +81,7 @@ export interface ApproverUnderTest {
   requests(): Promise<readonly string[]>;
   /** From now on, and until requests are cleared, it is the same time: what is said once in ten minutes is said in the same ten. */
   stopTheClock(): void;
-  /** Deletes every request. */
+  /** Deletes every request, and the Events on them. */
   clear(): Promise<void>;
   close(): Promise<void>;
 }
@@ -296,6 +296,8 @@ export async function startApprover(
         maxBytes: 256 * 1024 * 1024,
         maxValues: 50_000_000,
       });
+      // Those on requests share a thousand names: another request may have had the name before.
+      await ask(admin, { method: "DELETE", path: "/api/v1/namespaces/default/events" });
     },
     async close() {
       await Promise.all([...kubelets.values()].map((transport) => transport.close()));
