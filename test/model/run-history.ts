@@ -228,8 +228,8 @@ async function createPlayer(world: World): Promise<Player> {
           const { nodes } = await cluster.view();
           if (nodes.some(({ metadata }) => metadata.name === name)) return;
           const machine = machineOf(step);
-          if (scenario.auditFindsLate === true && known.has(machine) && network.inTransit() > 0)
-            drifted = true;
+          const isBusy = busy.size > 0 || network.inTransit() > 0;
+          if (scenario.auditFindsLate === true && known.has(machine) && isBusy) drifted = true;
           known.add(machine);
           const providerID = cloud.providerIDs[machine] ?? "";
           await cluster.create("nodes", nodeOf(name, step.node, providerID), nextUid());

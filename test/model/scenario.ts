@@ -26,7 +26,7 @@ export interface Scenario {
   readonly hasLastingNode?: true;
   /** The part of the account's quotas that its events bring; all of them without it. */
   readonly share?: number;
-  /** Whether only an audit finds what a request did that was on its way when the node of a machine came back. */
+  /** Whether only an audit finds what an actor did that was at work when the node of a machine came back. */
   readonly auditFindsLate?: true;
   /** Annotations that each Service has, such as the type of its load balancer. */
   readonly annotations?: Readonly<Record<string, string>>;

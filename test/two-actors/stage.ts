@@ -133,7 +133,8 @@ export async function startTwoActors<World extends LoadBalancerWorld>(
           spec: { type: "LoadBalancer", ports: PORTS, ...settings.spec },
         });
       case "ClusterIP":
-        return objects.merge({ spec: { type: "ClusterIP" } });
+        // A real API server takes no settings of load balancers with it.
+        return objects.merge({ spec: { type: "ClusterIP", ...noneOfSpec } });
       case "deleted":
         return objects.delete();
     }
