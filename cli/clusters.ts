@@ -17,7 +17,7 @@ import { type ClustersFile, faultLine, placeOf, sentenceOf } from "#config/clust
 import { SignInError } from "#config/sign-in/error.ts";
 import { type SignInRole, signIn, signInKeyOf } from "#config/sign-in.ts";
 import { FUNCTION_IDENTITIES } from "#core/identities.ts";
-import { createSlots } from "#kube/client/slots.ts";
+import { startAtMost } from "#kube/client/slots.ts";
 
 /** Where the clusters are read from. */
 export interface ClustersFlags extends HomeSettingFlags {
@@ -102,24 +102,14 @@ async function connectionFaults(flags: CheckFlags): Promise<string[]> {
   const faults: ConfigurationFault[] = [];
   const { clusters } = await reachHome(fileOf(flags), flags, process.env, faults);
   if (faults.length > 0) throw new ConfigurationError(faults);
-  const slots = createSlots(() => MAX_AT_ONCE, clusters.length);
-  const found = await Promise.all(
-    clusters.map(async (reached) => {
-      await slots.enter(NEVER_GIVEN_UP);
-      try {
-        return await connectTo(reached);
-      } finally {
-        slots.leave();
-        await reached.close();
-      }
-    }),
+  const found = startAtMost(MAX_AT_ONCE, clusters, (reached) =>
+    connectTo(reached).finally(() => reached.close()),
   );
-  return found.flat();
+  return (await Promise.all(found)).flat();
 }
 
 /** Clusters that are connected to at a time. */
 const MAX_AT_ONCE = 8;
-const NEVER_GIVEN_UP = { reached: () => false, onReached: () => () => undefined };
 
 async function connectTo(reached: ReachableCluster): Promise<string[]> {
   const context = createCheckContext(reached, undefined);

@@ -10,7 +10,7 @@ import { readAuthority, type SignInRole, serverNameOf } from "#config/sign-in.ts
 import { SYSTEM_NAMESPACE } from "#core/contracts.ts";
 import { IDENTITIES, userOf } from "#core/identities.ts";
 import type { ConnectOptions, ReadTls } from "#kube/client/connect.ts";
-import { createSlots } from "#kube/client/slots.ts";
+import { createSlots, FOR_EVER } from "#kube/client/slots.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** Somebody's sign-in by a token that is minted in the management cluster. */
@@ -20,7 +20,6 @@ export type MintedSignIn = Extract<SignIn, { readonly kind: "minted-token" }>;
 const LONGEST_TOKEN_MS = 3_600_000;
 /** Tokens that are minted at a time, over all clusters: each takes a connection to the management cluster and one to its own. */
 const slots = createSlots(() => 16, 100_000);
-const NEVER_GIVEN_UP = { reached: () => false, onReached: () => () => undefined };
 
 /**
  * Connects to a cluster as the ServiceAccount of somebody of ours, by a token that is minted for it and renewed before its end. Rejects
@@ -50,7 +49,7 @@ export async function connectMinted(
   const judgeAddress = judgeBy(rules);
 
   async function mint() {
-    await slots.enter(NEVER_GIVEN_UP);
+    await slots.enter(FOR_EVER);
     try {
       const minted = await mintToken({
         server: cluster.server.replace(/\/+$/, ""),

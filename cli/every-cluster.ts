@@ -7,7 +7,7 @@ import type { ClusterNeeds } from "#cli/settings.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { messageOf } from "#core/message-of.ts";
 import { shown } from "#core/shown-text.ts";
-import { createSlots } from "#kube/client/slots.ts";
+import { startAtMost } from "#kube/client/slots.ts";
 
 /** What a command does in one cluster: it resolves with the cluster's line of the summary, and rejects where the cluster failed. */
 export type ActOnCluster = (reached: ReachableCluster, write: Write, fleet: Fleet) => Promise<string>;
@@ -30,7 +30,6 @@ type Write = (line: string) => void;
 /** Clusters that a command works in side by side. */
 const MAX_AT_ONCE = 8;
 const MAX_CHARACTERS = 1_000;
-const NEVER_GIVEN_UP = { reached: () => false, onReached: () => () => undefined };
 
 /**
  * Does the same in all clusters of a home, eight at a time, and resolves with what became of each, in the order of the home; faulty entries
@@ -49,14 +48,12 @@ export async function actOnEveryCluster(
     ]);
   const { clusters, faults } = await reachClusters(undefined, flags, environment, needs);
   const ending = endingSignal(undefined);
-  const slots = createSlots(() => MAX_AT_ONCE, clusters.length);
   let isHalted = false;
   const halt = (): void => {
     isHalted = true;
   };
   async function outcomeIn(reached: ReachableCluster): Promise<ClusterOutcome> {
     const cluster = reached.cluster.name;
-    await slots.enter(NEVER_GIVEN_UP);
     try {
       if (isHalted || ending.signal.aborted) return { cluster, outcome: "not begun", message: NOT_BEGUN };
       const tell = (line: string): void => write(`${cluster}: ${line}`);
@@ -64,12 +61,11 @@ export async function actOnEveryCluster(
     } catch (error) {
       return { cluster, outcome: "failed", message: sentenceOf(error) };
     } finally {
-      slots.leave();
       await reached.close();
     }
   }
   try {
-    const outcomes = await Promise.all(clusters.map(outcomeIn));
+    const outcomes = await Promise.all(startAtMost(MAX_AT_ONCE, clusters, outcomeIn));
     const faulty = faults.map((fault) => ({
       cluster: fault.name,
       outcome: "failed" as const,

@@ -5,13 +5,12 @@ import { type SignInRole, signInRoleOf } from "#config/sign-in.ts";
 import type { FunctionIdentity } from "#core/identities.ts";
 import { messageOf } from "#core/message-of.ts";
 import { findWatch } from "#core/watches.ts";
-import { createSlots } from "#kube/client/slots.ts";
+import { createSlots, FOR_EVER } from "#kube/client/slots.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** Clusters that are asked at a time, and for how long one is. */
 const slots = createSlots(() => 4, 100_000);
 const TIMEOUT_MS = 30_000;
-const NEVER_GIVEN_UP = { reached: () => false, onReached: () => () => undefined };
 
 /** What of a cluster's work a process could not do in the functions' stead, in words; undefined where it could do all. Never rejects. */
 export async function fallbackLimits(
@@ -22,7 +21,7 @@ export async function fallbackLimits(
 ): Promise<string | undefined> {
   // There the relay writes in any case.
   if (cluster.writes === "relay") return undefined;
-  await slots.enter(NEVER_GIVEN_UP);
+  await slots.enter(FOR_EVER);
   // From here on: what others take is not the cluster's time.
   const signal = given ?? AbortSignal.timeout(timeoutMs);
   try {

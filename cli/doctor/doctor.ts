@@ -15,7 +15,7 @@ import { namedStopSwitch, type StopSwitchFlags } from "#cli/stop-switch.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { failed } from "#core/finding.ts";
 import { jsonLine } from "#core/json-line.ts";
-import { createSlots } from "#kube/client/slots.ts";
+import { startAtMost } from "#kube/client/slots.ts";
 
 /** The flags of `doctor`. */
 export interface DoctorFlags extends ReachFlags, FunctionFlags, StopSwitchFlags {
@@ -41,17 +41,12 @@ export async function doctor(
   const stopSwitch = namedStopSwitch(flags, flags.clustersFile, environment);
   const hasFallback = readFallbackOrThrow(flags.fallback);
   const { clusters, faults } = await reachClusters(name, flags, environment);
-  const slots = createSlots(() => MAX_AT_ONCE, clusters.length);
   let failures = 0;
   try {
-    const examined = clusters.map(async (reached) => {
-      await slots.enter(NEVER_GIVEN_UP);
-      try {
-        return await examine(reached, lambda, stopSwitch, hasFallback);
-      } finally {
-        slots.leave();
-      }
-    });
+    // Each check has its own time limit.
+    const examined = startAtMost(MAX_AT_ONCE, clusters, (reached) =>
+      examine(reached, lambda, stopSwitch, hasFallback),
+    );
     for (const [index, findings] of examined.entries()) {
       const told = await findings;
       failures += told.filter(({ outcome }) => outcome === "failed").length;
@@ -74,9 +69,6 @@ export async function doctor(
     for (const line of findingLines(findings)) write(line);
   }
 }
-
-/** Each check has its own time limit. */
-const NEVER_GIVEN_UP = { reached: () => false, onReached: () => () => undefined };
 
 async function examine(
   reached: ReachableCluster,

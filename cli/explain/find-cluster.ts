@@ -8,13 +8,12 @@ import type { Environment } from "#clouds/kind.ts";
 import { messageOf } from "#core/message-of.ts";
 import { collectionPath, NODES, SERVICES } from "#core/resources/resource.ts";
 import { shown } from "#core/shown-text.ts";
-import { createSlots } from "#kube/client/slots.ts";
+import { startAtMost } from "#kube/client/slots.ts";
 import { listByName } from "#kube/follow/list.ts";
 
 /** Clusters that are asked side by side, and how long each may take. */
 const MAX_AT_ONCE = 16;
 const TIMEOUT_MS = 15_000;
-const NEVER_GIVEN_UP = { reached: () => false, onReached: () => () => undefined };
 const MAX_NAMED = 10;
 const MAX_NAME = 320;
 const MAX_WHY = 200;
@@ -68,16 +67,12 @@ async function askAll(
   clusters: readonly ReachableCluster[],
   explained: Explained,
 ): Promise<readonly Asked[]> {
-  const slots = createSlots(() => MAX_AT_ONCE, clusters.length);
   return Promise.all(
-    clusters.map(async (reached): Promise<Asked> => {
-      await slots.enter(NEVER_GIVEN_UP);
+    startAtMost(MAX_AT_ONCE, clusters, async (reached): Promise<Asked> => {
       try {
         return { reached, answer: (await hasObject(reached, explained)) ? "has" : "lacks" };
       } catch (error) {
         return { reached, answer: "unknown", why: messageOf(error) };
-      } finally {
-        slots.leave();
       }
     }),
   );

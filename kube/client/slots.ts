@@ -15,6 +15,26 @@ export interface Patience {
   onReached(listener: () => void): () => void;
 }
 
+/** The patience of who waits for as long as it takes. */
+export const FOR_EVER: Patience = { reached: () => false, onReached: () => () => {} };
+
+/** Acts on each item, on at most so many at the same time, in their order; resolves or rejects as each does. */
+export function startAtMost<Item, Result>(
+  most: number,
+  items: readonly Item[],
+  act: (item: Item) => Promise<Result>,
+): readonly Promise<Result>[] {
+  const slots = createSlots(() => most, items.length);
+  return items.map(async (item) => {
+    await slots.enter(FOR_EVER);
+    try {
+      return await act(item);
+    } finally {
+      slots.leave();
+    }
+  });
+}
+
 /** `limit` is asked each time, as it may change: 0 closes, and who is in stays in. At most `maxQueued` wait. */
 export function createSlots(limit: () => number, maxQueued: number): Slots {
   const front = new Set<() => void>();

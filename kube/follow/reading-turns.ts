@@ -1,5 +1,5 @@
 import { untilAborted } from "#kube/client/on-abort.ts";
-import { createSlots, type Patience } from "#kube/client/slots.ts";
+import { createSlots, FOR_EVER } from "#kube/client/slots.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 
@@ -17,7 +17,6 @@ const LONGEST_TURN_MS = 500;
 
 /** Requests that wait for a turn; one more goes at once. */
 const MAX_WAITING = 10_000;
-const FOR_EVER: Patience = { reached: () => false, onReached: () => () => {} };
 
 /**
  * Turns for requests with large answers, in the order in which they were asked for, over all clusters of a process: memory that a
