@@ -2,7 +2,7 @@ import { FoundFaults } from "#cli/clusters.ts";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import { counted } from "#cli/counted.ts";
 import { endingSignal } from "#cli/ending-signal.ts";
-import { type ReachableCluster, type ReachFlags, reachClusters } from "#cli/reach-cluster.ts";
+import { type ReachableCluster, type ReachFlags, reachCluster, reachClusters } from "#cli/reach-cluster.ts";
 import type { ClusterNeeds } from "#cli/settings.ts";
 import type { Environment } from "#clouds/kind.ts";
 import { messageOf } from "#core/message-of.ts";
@@ -76,6 +76,29 @@ export async function actOnEveryCluster(
     ending.stop();
   }
 }
+
+/**
+ * Does it in the cluster of that name, or in all of the home with `--all`, and writes what it came to: one line, or a summary. Rejects as
+ * it does in one cluster, and with `FoundFaults` where not all are well.
+ */
+export async function actOnClusters(
+  name: string | undefined,
+  flags: ReachFlags & { readonly all?: boolean | undefined },
+  act: ActOnCluster,
+  options: EveryClusterOptions,
+): Promise<void> {
+  const { write, environment = process.env, ...needs } = options;
+  if (flags.all === true) return summarizeClusters(await actOnEveryCluster(name, flags, act, options), write);
+  const reached = await reachCluster(name, flags, environment, needs);
+  try {
+    write(await act(reached, write, ALONE));
+  } finally {
+    await reached.close();
+  }
+}
+
+/** Of one cluster there are no others to come. */
+const ALONE: Fleet = { halt: () => undefined };
 
 export interface EveryClusterOptions extends ClusterNeeds {
   readonly write: Write;

@@ -1,14 +1,14 @@
 import { FoundFaults } from "#cli/clusters.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { endingSignal } from "#cli/ending-signal.ts";
-import { type ActOnCluster, actOnEveryCluster, summarizeClusters } from "#cli/every-cluster.ts";
+import { type ActOnCluster, actOnClusters } from "#cli/every-cluster.ts";
 import { findOthers } from "#cli/find-others.ts";
 import { describeNodeSecurityGroups } from "#cli/handover/node-security-groups.ts";
 import { describeServicesBeyondLimit, findSharedWork, listOneAtATime } from "#cli/handover/one-at-a-time.ts";
 import { type OurSide, planOurSide } from "#cli/handover/our-side.ts";
 import { type Direction, linesOfHandover, verdictOn } from "#cli/handover/verdict.ts";
 import { watchHandover } from "#cli/handover/watch-handover.ts";
-import { type ReachableCluster, type ReachFlags, reachCluster } from "#cli/reach-cluster.ts";
+import type { ReachableCluster, ReachFlags } from "#cli/reach-cluster.ts";
 import { type DurationRange, readDuration } from "#cli/read-duration.ts";
 import { type Cluster, settingsOf } from "#config/cluster.ts";
 import { flagWithout, handedOver } from "#core/handover.ts";
@@ -48,18 +48,9 @@ export async function handover(
   write: Write,
 ): Promise<void> {
   const forMs = readFor(flags.for);
-  if (flags.all === true) {
-    const act: ActOnCluster = (reached, tell, fleet) =>
-      handOver({ direction, reached, flags, forMs, write: tell, onLeftUndone: fleet.halt });
-    const outcomes = await actOnEveryCluster(name, flags, act, { write, noCloud: true });
-    return summarizeClusters(outcomes, write);
-  }
-  const reached = await reachCluster(name, flags, process.env, { noCloud: true });
-  try {
-    write(await handOver({ direction, reached, flags, forMs, write }));
-  } finally {
-    await reached.close();
-  }
+  const act: ActOnCluster = (reached, tell, fleet) =>
+    handOver({ direction, reached, flags, forMs, write: tell, onLeftUndone: fleet.halt });
+  return actOnClusters(name, flags, act, { write, noCloud: true });
 }
 
 interface OneHandover {
@@ -69,7 +60,7 @@ interface OneHandover {
   readonly forMs: number;
   readonly write: Write;
   /** Called where our side was changed, and not all was well from then on. */
-  readonly onLeftUndone?: () => void;
+  readonly onLeftUndone: () => void;
 }
 
 /** Resolves with what it came to, in one line. */
@@ -101,7 +92,7 @@ async function handOver({
   try {
     return await carryOut({ direction, transport, others, ours, theirFlag, forMs, write });
   } catch (error) {
-    onLeftUndone?.();
+    onLeftUndone();
     throw error;
   }
 }

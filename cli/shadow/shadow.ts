@@ -1,9 +1,9 @@
 import { FoundFaults } from "#cli/clusters.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { endingSignal } from "#cli/ending-signal.ts";
-import { type ActOnCluster, actOnEveryCluster, summarizeClusters } from "#cli/every-cluster.ts";
+import { type ActOnCluster, actOnClusters } from "#cli/every-cluster.ts";
 import { findOthers } from "#cli/find-others.ts";
-import { type ReachableCluster, type ReachFlags, reachCluster } from "#cli/reach-cluster.ts";
+import type { ReachableCluster, ReachFlags } from "#cli/reach-cluster.ts";
 import { type DurationRange, readDuration } from "#cli/read-duration.ts";
 import { createInitializations } from "#cli/shadow/initializations.ts";
 import { createJudge } from "#cli/shadow/judge.ts";
@@ -45,16 +45,8 @@ export async function shadow(name: string | undefined, flags: ShadowFlags, write
   if (flags.all === true && flags.once !== true && flags.for === undefined)
     faults.push({ name: "--all", message: "needs --once, or --for with how long each cluster is watched" });
   if (faults.length > 0) throw new ConfigurationError(faults);
-  if (flags.all === true) {
-    const act: ActOnCluster = (reached, tell) => compare({ reached, flags, ignored, forMs, write: tell });
-    return summarizeClusters(await actOnEveryCluster(name, flags, act, { write }), write);
-  }
-  const reached = await reachCluster(name, flags, process.env);
-  try {
-    write(await compare({ reached, flags, ignored, forMs, write }));
-  } finally {
-    await reached.close();
-  }
+  const act: ActOnCluster = (reached, tell) => compare({ reached, flags, ignored, forMs, write: tell });
+  return actOnClusters(name, flags, act, { write });
 }
 
 interface Compared {
