@@ -16,21 +16,26 @@ const BRAKE = "BrakePulled";
 
 /** The worst that is known of a cluster. */
 export function healthOf(cluster: FollowedCluster): Health {
-  return issuesOf(cluster)[0]?.health ?? (waitingOf(cluster).some(isLong) ? "waiting" : "ok");
+  return worstOf(issuesOf(cluster), waitingOf(cluster));
+}
+
+function worstOf([worst]: readonly Issue[], waiting: readonly Reason[]): Health {
+  return worst?.health ?? (waiting.some(isLong) ? "waiting" : "ok");
 }
 
 /** How a cluster is doing, as a row of the table. */
 export function clusterRow(cluster: FollowedCluster, facts: ClusterFacts | undefined, nowMs: number): Markup {
-  const health = healthOf(cluster);
+  const [issues, waiting] = [issuesOf(cluster), waitingOf(cluster)];
+  const health = worstOf(issues, waiting);
   const cells = [
-    state(cluster, health),
+    state(issues, health),
     html`${cluster.objects}`,
     html`${cluster.needed}`,
     html`${cluster.inFlight}`,
-    reasons(cluster, nowMs),
+    reasons(cluster, waiting, nowMs),
     missed(cluster, facts),
     cloudCalls(cluster, facts),
-    brake(cluster, nowMs),
+    brake(cluster, waiting, nowMs),
     histogram(facts?.joined ?? []),
   ];
   return html`<tr class="${health}">
@@ -81,8 +86,7 @@ function issuesOf(cluster: FollowedCluster): readonly Issue[] {
 }
 
 /** The word of the row's colour, why it is that, and what else is wrong. */
-function state(cluster: FollowedCluster, health: Health): Markup {
-  const [first, ...others] = issuesOf(cluster);
+function state([first, ...others]: readonly Issue[], health: Health): Markup {
   const word = html`<b class="word">${HEALTH[health].word}</b>`;
   if (first === undefined) return word;
   const rest = others.map((issue) => html`; ${HEALTH[issue.health].word}: ${issue.why}`);
@@ -109,8 +113,7 @@ function waitingOf({ controllers }: FollowedCluster): readonly Reason[] {
     .sort((a, b) => a.oldest.sinceMs - b.oldest.sinceMs);
 }
 
-function reasons(cluster: FollowedCluster, nowMs: number): Markup {
-  const waiting = waitingOf(cluster);
+function reasons(cluster: FollowedCluster, waiting: readonly Reason[], nowMs: number): Markup {
   if (waiting.length === 0) return html`nothing`;
   const items = waiting.slice(0, MAX_REASONS).map(({ controller, reason, age, count, oldest }) => {
     const code = link(cluster, `${controller}/${reason}/${age}`, runbookFor(reason, controller), reason);
@@ -134,8 +137,8 @@ function cloudCalls(cluster: FollowedCluster, facts: ClusterFacts | undefined): 
   return html`${isSlowed ? html`<b>one invocation at a time</b>, ` : ""}${calls}, ${Math.round(waitedSeconds)} s held back`;
 }
 
-function brake(cluster: FollowedCluster, nowMs: number): Markup {
-  const held = waitingOf(cluster).filter(({ reason }) => reason === BRAKE);
+function brake(cluster: FollowedCluster, waiting: readonly Reason[], nowMs: number): Markup {
+  const held = waiting.filter(({ reason }) => reason === BRAKE);
   const [first] = held;
   if (first === undefined) return html`none held back`;
   const nodes = held.reduce((sum, { count }) => sum + count, 0);
